@@ -1,0 +1,59 @@
+"""Meta-embeddings as scikit-learn steps.
+
+Public names are loaded when they are first used, so that importing the package
+costs next to nothing and pulls in none of torch, gensim or transformers.
+"""
+
+from importlib import import_module
+
+from ._version import __version__
+
+_HOME = {
+    "Block": "sequences",
+    "EmbeddedSequences": "sequences",
+    "TokenSequences": "sequences",
+    "Tokenizer": "sequences",
+    "WordVectors": "vectors",
+    "EmbeddingUnion": "sources",
+    "FastTextEmbedding": "sources",
+    "FunctionEmbedding": "sources",
+    "PretrainedEmbedding": "sources",
+    "Word2VecEmbedding": "sources",
+    "make_embedding_union": "sources",
+    "AverageMetaEmbedding": "meta",
+    "ConcatMetaEmbedding": "meta",
+    "DynamicMetaClassifier": "dynamic",
+    "DynamicMetaEmbedding": "dynamic",
+    "DynamicMetaRegressor": "dynamic",
+    "CommonComponentRemoval": "pooling",
+    "Pooling": "pooling",
+    "RandomEncoderPooling": "pooling",
+}
+_ROOMS = (
+    "datasets",
+    "dynamic",
+    "inspection",
+    "meta",
+    "pooling",
+    "sequences",
+    "sources",
+    "utils",
+    "vectors",
+)
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name):
+    if name in _HOME:
+        value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    elif name in _ROOMS:
+        value = import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -1,0 +1,396 @@
+"""Block and EmbeddedSequences: vectors of types, tokens or sequences."""
+
+import numpy as np
+
+from ._html import embedded_html
+from ._indexing import row_index, span_index
+from ._tokens import TokenSequences, _read_only, padding_mask
+
+LEVELS = ("sequence", "type", "token")
+
+
+class Block:
+    """The vectors that one source gives, at one level.
+
+    Parameters
+    ----------
+    name : str
+        The source, or the layer of a source.
+    values : array-like of shape (n_rows, dim)
+        Finite float32 or float16; float64 is converted to float32.
+    level : {"type", "token", "sequence"}
+        What a row stands for: a distinct token, one occurrence, or a whole sequence.
+    known : array-like of bool, shape (n_rows,), default=None
+        Where the source really has a vector. None means everywhere. Rows that are
+        not known hold what the source's policy for unknown words gives.
+
+    Attributes
+    ----------
+    dim, n_rows : int
+    known_share : float
+        Share of rows that are known, 1.0 for no rows.
+
+    Raises
+    ------
+    ValueError
+        For a wrong level, shapes that disagree, or values that are not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block
+    >>> Block("glove", np.ones((3, 2)), "type", known=[True, True, False])
+    Block('glove', level='type', shape=(3, 2), known=66.7%)
+    """
+
+    __slots__ = ("known", "level", "name", "values")
+
+    def __init__(self, name, values, level, known=None):
+        values = np.asarray(values)
+        if values.dtype not in (np.float32, np.float16):
+            values = values.astype(np.float32)
+        known = (
+            np.ones(len(values), dtype=bool)
+            if known is None
+            else np.asarray(known, dtype=bool)
+        )
+        _check_block(name, values, level, known)
+        self._set(name, values, level, known)
+
+    def _set(self, name, values, level, known):
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "values", _read_only(values))
+        object.__setattr__(self, "level", level)
+        object.__setattr__(self, "known", _read_only(known))
+
+    @classmethod
+    def _trusted(cls, name, values, level, known):
+        """Build without looking through the values again."""
+        self = cls.__new__(cls)
+        self._set(name, values, level, known)
+        return self
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"Block is immutable: cannot set {name!r}.")
+
+    def __delattr__(self, name):
+        raise AttributeError(f"Block is immutable: cannot delete {name!r}.")
+
+    def __reduce__(self):
+        # ``np.array`` rather than the view, so that no writable base travels along.
+        return type(self)._trusted, (
+            self.name,
+            np.array(self.values),
+            self.level,
+            np.array(self.known),
+        )
+
+    @property
+    def dim(self):
+        """Length of one vector."""
+        return self.values.shape[1]
+
+    @property
+    def n_rows(self):
+        """Number of vectors."""
+        return len(self.values)
+
+    @property
+    def known_share(self):
+        """Share of rows that are known, between 0 and 1."""
+        return float(self.known.mean()) if len(self.known) else 1.0
+
+    def take(self, rows, level=None):
+        """Return the block of the given rows, perhaps at another level."""
+        return self._trusted(
+            self.name, self.values[rows], level or self.level, self.known[rows]
+        )
+
+    def rename(self, name):
+        """Return the same vectors under another name."""
+        return self._trusted(name, self.values, self.level, self.known)
+
+    def __eq__(self, other):
+        if not isinstance(other, Block):
+            return NotImplemented
+        return (
+            (self.name, self.level) == (other.name, other.level)
+            and np.array_equal(self.values, other.values)
+            and np.array_equal(self.known, other.known)
+        )
+
+    __hash__ = None
+
+    def __repr__(self):
+        return (
+            f"Block({self.name!r}, level={self.level!r}, shape={self.values.shape}, "
+            f"known={self.known_share:.1%})"
+        )
+
+
+def _check_block(name, values, level, known):
+    if not isinstance(name, str):
+        raise TypeError(f"A block's name must be a str, got {type(name).__name__}.")
+    if level not in LEVELS:
+        raise ValueError(
+            f"Block {name!r}: level must be one of {LEVELS}, got {level!r}."
+        )
+    if values.ndim != 2:
+        raise ValueError(
+            f"Block {name!r}: values must have shape (n_rows, dim), got {values.shape}."
+        )
+    if known.shape != (len(values),):
+        raise ValueError(
+            f"Block {name!r}: known must have one entry a row ({len(values)}), "
+            f"got shape {known.shape}."
+        )
+    # A sum is finite unless some entry is not (or it overflows, then look again).
+    if not np.isfinite(values.sum(dtype=np.float64)):
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+        if len(bad):
+            raise ValueError(
+                f"Block {name!r}: values must be finite, but {len(bad)} rows hold NaN "
+                f"or infinity, the first is row {bad[0]}. Replace them, or mark the "
+                "rows as unknown (known=False) with zeros in their place."
+            )
+
+
+class EmbeddedSequences:
+    """Token sequences and the vectors that sources gave them.
+
+    Immutable. A subset by rows shares type-level vectors and copies none of them.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    blocks : sequence of Block
+        With distinct names; each has as many rows as `tokens` has types, tokens or
+        sequences, whichever its level says.
+
+    Attributes
+    ----------
+    tokens : TokenSequences
+    blocks : tuple of Block
+    names : tuple of str
+    dim : int
+        Sum of the blocks' dims.
+    level : {"type", "token", "sequence"}
+        The finest level among the blocks.
+    shape : tuple of one int
+        ``(n_sequences,)``.
+
+    Raises
+    ------
+    ValueError
+        If names repeat or a block's rows do not fit `tokens`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+    >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
+    >>> table = Block("static", np.eye(2), "type")
+    >>> embedded = EmbeddedSequences(tokens, [table])
+    >>> embedded
+    EmbeddedSequences(2 sequences, 3 tokens, 2 types; static: type 2d)
+    >>> embedded[1]
+    array([[0., 1.]], dtype=float32)
+    >>> array, mask = embedded.to_padded()
+    >>> array.shape, mask.tolist()
+    ((2, 2, 2), [[True, True], [True, False]])
+    """
+
+    __slots__ = ("blocks", "tokens")
+
+    def __init__(self, tokens, blocks):
+        if not isinstance(tokens, TokenSequences):
+            raise TypeError(
+                f"tokens must be a TokenSequences, got {type(tokens).__name__}. "
+                "Build one with TokenSequences.from_lists or Tokenizer."
+            )
+        blocks = tuple(blocks)
+        object.__setattr__(self, "tokens", tokens)
+        object.__setattr__(self, "blocks", blocks)
+        _check_blocks(self, blocks)
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"EmbeddedSequences is immutable: cannot set {name!r}.")
+
+    def __delattr__(self, name):
+        raise AttributeError(f"EmbeddedSequences is immutable: cannot delete {name!r}.")
+
+    def __reduce__(self):
+        return type(self), (self.tokens, self.blocks)
+
+    def __len__(self):
+        return len(self.tokens)
+
+    @property
+    def shape(self):
+        """``(n_sequences,)``, as scikit-learn's splitters ask for it."""
+        return (len(self),)
+
+    @property
+    def names(self):
+        """The blocks' names, in order."""
+        return tuple(block.name for block in self.blocks)
+
+    @property
+    def dim(self):
+        """Sum of the blocks' dims."""
+        return sum(block.dim for block in self.blocks)
+
+    @property
+    def level(self):
+        """The finest level among the blocks."""
+        levels = {block.level for block in self.blocks}
+        return max(levels, key=LEVELS.index)
+
+    def block(self, name):
+        """Return the block of that name."""
+        for block in self.blocks:
+            if block.name == name:
+                return block
+        raise KeyError(f"No block is named {name!r}; there are {list(self.names)}.")
+
+    def select(self, names):
+        """Return the same tokens with some of the blocks, in the given order."""
+        return self.with_blocks([self.block(name) for name in names])
+
+    def with_blocks(self, blocks):
+        """Return the same tokens with other blocks."""
+        return type(self)(self.tokens, blocks)
+
+    def rows_of(self, level):
+        """Return how many rows a block of that level has."""
+        counts = {
+            "type": self.tokens.n_types,
+            "token": self.tokens.n_tokens,
+            "sequence": len(self),
+        }
+        return counts[level]
+
+    def broadcast(self, block, level):
+        """Return the block at a finer level, each row repeated where it belongs.
+
+        Parameters
+        ----------
+        block : Block
+        level : {"type", "token", "sequence"}
+            The block's own level, or "token".
+
+        Returns
+        -------
+        Block
+        """
+        if block.level == level:
+            return block
+        if level != "token":
+            raise ValueError(
+                f"Block {block.name!r} is at level {block.level!r}, which has no rows "
+                f"at level {level!r}; only 'token' is finer than both."
+            )
+        rows = self.tokens.codes if block.level == "type" else self.tokens.segment_ids()
+        return block.take(rows, level="token")
+
+    def aligned(self):
+        """Return the blocks at one common level: their own if they agree, else token.
+
+        Returns
+        -------
+        tuple of Block
+        """
+        levels = {block.level for block in self.blocks}
+        common = levels.pop() if len(levels) == 1 else "token"
+        return tuple(self.broadcast(block, common) for block in self.blocks)
+
+    def __getitem__(self, key):
+        rows = row_index(key, len(self))
+        if isinstance(rows, int):
+            return self[[rows]]._token_values()
+        positions, _ = span_index(self.tokens.offsets, rows)
+        index = {"token": positions, "sequence": rows}
+        blocks = [
+            b if b.level == "type" else b.take(index[b.level]) for b in self.blocks
+        ]
+        return type(self)(self.tokens[rows], blocks)
+
+    def __iter__(self):
+        for i in range(len(self)):
+            yield self[i]
+
+    def __eq__(self, other):
+        if not isinstance(other, EmbeddedSequences):
+            return NotImplemented
+        if self.names != other.names or self.tokens != other.tokens:
+            return False
+        pairs = zip(self._compact_blocks(), other._compact_blocks(), strict=True)
+        return all(mine == theirs for mine, theirs in pairs)
+
+    __hash__ = None
+
+    def _compact_blocks(self):
+        """Blocks whose type rows are the used types in first-seen order."""
+        codes = self.tokens.codes
+        used, first = np.unique(codes, return_index=True)
+        order = used[np.argsort(first)]
+        return [b.take(order) if b.level == "type" else b for b in self.blocks]
+
+    def _token_values(self):
+        parts = [self.broadcast(block, "token").values for block in self.blocks]
+        return np.concatenate(parts, axis=1)
+
+    def to_list(self):
+        """Return one array (n_tokens of the sequence, dim) a sequence.
+
+        Blocks stand side by side; a sequence-level vector is repeated at each token.
+        """
+        return (
+            np.split(self._token_values(), self.tokens.offsets[1:-1])
+            if len(self)
+            else []
+        )
+
+    def to_padded(self):
+        """Return the vectors padded with zeros, and where they are real.
+
+        Returns
+        -------
+        array : ndarray of shape (n_sequences, max_length, dim)
+        mask : ndarray of bool, shape (n_sequences, max_length)
+        """
+        mask = padding_mask(self.tokens.lengths)
+        values = self._token_values()
+        array = np.zeros((*mask.shape, self.dim), dtype=values.dtype)
+        array[mask] = values
+        return array, mask
+
+    def __repr__(self):
+        blocks = ", ".join(f"{b.name}: {b.level} {b.dim}d" for b in self.blocks)
+        inside = repr(self.tokens).removeprefix("TokenSequences(").removesuffix(")")
+        return f"EmbeddedSequences({inside}; {blocks})"
+
+    def _repr_html_(self):
+        return embedded_html(self)
+
+
+def _check_blocks(embedded, blocks):
+    if not blocks:
+        raise ValueError("EmbeddedSequences needs at least one block, got none.")
+    strange = next((b for b in blocks if not isinstance(b, Block)), None)
+    if strange is not None:
+        raise TypeError(f"blocks must hold Block, got {type(strange).__name__}.")
+    names = embedded.names
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(
+            f"Block names must be distinct, but {repeated} stand more than once. "
+            "Rename a source, for example in EmbeddingUnion's list of pairs."
+        )
+    for block in blocks:
+        expected = embedded.rows_of(block.level)
+        if block.n_rows != expected:
+            raise ValueError(
+                f"Block {block.name!r} is at level {block.level!r} and must have "
+                f"{expected} rows, one a {block.level}; it has {block.n_rows}."
+            )

@@ -1,0 +1,93 @@
+"""How the containers read an index: int, slice, mask or index array."""
+
+import numbers
+
+import numpy as np
+
+
+def row_index(key, n_rows):
+    """Turn an index into a row number or an array of row numbers.
+
+    scikit-learn asks for ``X[key, ...]``, so a trailing Ellipsis or full slice is
+    allowed.
+
+    Parameters
+    ----------
+    key : int, slice, mask, index array, or a tuple of one of these and Ellipsis
+    n_rows : int
+
+    Returns
+    -------
+    int or ndarray of int64
+    """
+    if isinstance(key, tuple):
+        key = _first_axis(key)
+    if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
+        return _single(int(key), n_rows)
+    if isinstance(key, slice):
+        return np.arange(n_rows)[key]
+    return _many(np.asarray(key), n_rows)
+
+
+def _first_axis(key):
+    rest = key[1:]
+    if not key or any(part is not Ellipsis and part != slice(None) for part in rest):
+        raise IndexError(
+            f"Sequences have one axis, but the index has {len(key)}: {key!r}. "
+            "Index them by an int, a slice, a mask or an array of row numbers."
+        )
+    return key[0]
+
+
+def _single(row, n_rows):
+    if not -n_rows <= row < n_rows:
+        raise IndexError(f"Row {row} is out of range for {n_rows} sequences.")
+    return row % n_rows
+
+
+def _many(key, n_rows):
+    if key.ndim == 0 and key.dtype == object:
+        key = np.asarray(list(key.item()))
+    if key.ndim != 1:
+        raise IndexError(
+            f"An index array must have one dimension, got shape {key.shape}."
+        )
+    if key.dtype == bool:
+        if len(key) != n_rows:
+            raise IndexError(
+                f"A mask must have one entry a sequence: got {len(key)} entries "
+                f"for {n_rows} sequences."
+            )
+        return np.flatnonzero(key)
+    if len(key) == 0:
+        return np.empty(0, dtype=np.int64)
+    if key.dtype.kind not in "iu":
+        raise IndexError(
+            f"An index array must hold integers or booleans, got dtype {key.dtype}."
+        )
+    key = key.astype(np.int64)
+    if key.min() < -n_rows or key.max() >= n_rows:
+        bad = key[(key < -n_rows) | (key >= n_rows)][0]
+        raise IndexError(f"Row {bad} is out of range for {n_rows} sequences.")
+    return np.where(key < 0, key + n_rows, key)
+
+
+def span_index(offsets, rows):
+    """Return the positions covered by some rows of a ragged array, in row order.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_rows + 1,)
+    rows : ndarray of int64
+
+    Returns
+    -------
+    positions : ndarray of int64
+        Where the chosen rows' items stand.
+    new_offsets : ndarray of shape (len(rows) + 1,)
+        The offsets of the chosen rows once they stand one behind the other.
+    """
+    lengths = np.diff(offsets)[rows]
+    new_offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    shift = np.repeat(offsets[:-1][rows] - new_offsets[:-1], lengths)
+    return np.arange(new_offsets[-1]) + shift, new_offsets

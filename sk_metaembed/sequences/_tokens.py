@@ -1,0 +1,248 @@
+"""TokenSequences: texts as codes into a table of distinct tokens."""
+
+from itertools import chain, islice
+
+import numpy as np
+
+from ._html import tokens_html
+from ._indexing import row_index, span_index
+
+
+def _read_only(array):
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+class TokenSequences:
+    """Token sequences, stored as codes into the table of their distinct tokens.
+
+    A *type* is a distinct token, a *token* one occurrence of it. What does not
+    depend on context is computed once per type; this container keeps the two apart.
+    It is immutable, and a subset of it shares the table of types.
+
+    Parameters
+    ----------
+    types : array-like of str, shape (n_types,)
+        The distinct tokens. Rows of a type-level block belong to them.
+    codes : array-like of int, shape (n_tokens,)
+        Each token's row in `types`.
+    offsets : array-like of int, shape (n_sequences + 1,)
+        Sequence ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
+
+    Attributes
+    ----------
+    types : ndarray of object, shape (n_types,)
+    codes : ndarray of int32, shape (n_tokens,)
+    offsets : ndarray of int64, shape (n_sequences + 1,)
+    shape : tuple of one int
+        ``(n_sequences,)``.
+
+    Raises
+    ------
+    ValueError
+        If codes point outside `types`, or offsets do not ascend from 0 to n_tokens.
+
+    Examples
+    --------
+    >>> from sk_metaembed import TokenSequences
+    >>> tokens = TokenSequences.from_lists([["to", "be", "or"], ["be"], []])
+    >>> tokens
+    TokenSequences(3 sequences, 4 tokens, 3 types)
+    >>> tokens.types.tolist(), tokens.codes.tolist()
+    (['to', 'be', 'or'], [0, 1, 2, 1])
+    >>> tokens[0]
+    ['to', 'be', 'or']
+    >>> tokens[1:].to_list()
+    [['be'], []]
+    """
+
+    __slots__ = ("codes", "offsets", "types")
+
+    def __init__(self, types, codes, offsets):
+        types = np.asarray(types, dtype=object)
+        codes = np.asarray(codes, dtype=np.int32)
+        offsets = np.asarray(offsets, dtype=np.int64)
+        _check_layout(types, codes, offsets)
+        self._set(types, codes, offsets)
+
+    def _set(self, types, codes, offsets):
+        object.__setattr__(self, "types", _read_only(types))
+        object.__setattr__(self, "codes", _read_only(codes))
+        object.__setattr__(self, "offsets", _read_only(offsets))
+
+    @classmethod
+    def _trusted(cls, types, codes, offsets):
+        """Build from arrays that are known to fit together."""
+        self = cls.__new__(cls)
+        self._set(types, codes, offsets)
+        return self
+
+    @classmethod
+    def from_lists(cls, sequences):
+        """Build from lists of tokens; types stand in first-seen order.
+
+        Parameters
+        ----------
+        sequences : iterable of sequence of str
+
+        Returns
+        -------
+        TokenSequences
+        """
+        sequences = [list(sequence) for sequence in sequences]
+        flat = list(chain.from_iterable(sequences))
+        table = dict.fromkeys(flat)
+        types = np.empty(len(table), dtype=object)
+        types[:] = list(table)
+        table = dict(zip(table, range(len(table)), strict=True))
+        codes = np.fromiter(map(table.__getitem__, flat), np.int32, count=len(flat))
+        lengths = np.fromiter(map(len, sequences), np.int64, count=len(sequences))
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return cls._trusted(types, codes, offsets)
+
+    def __setattr__(self, name, value):
+        raise AttributeError(
+            f"TokenSequences is immutable: cannot set {name!r}. Build a new one."
+        )
+
+    def __delattr__(self, name):
+        raise AttributeError(
+            f"TokenSequences is immutable: cannot delete {name!r}. Build a new one."
+        )
+
+    def __reduce__(self):
+        return type(self)._trusted, (
+            np.array(self.types),
+            np.array(self.codes),
+            np.array(self.offsets),
+        )
+
+    def __len__(self):
+        return len(self.offsets) - 1
+
+    @property
+    def shape(self):
+        """``(n_sequences,)``, as scikit-learn's splitters ask for it."""
+        return (len(self),)
+
+    @property
+    def n_types(self):
+        """Number of rows of `types`; a subset may leave some unused."""
+        return len(self.types)
+
+    @property
+    def n_tokens(self):
+        """Number of tokens over all sequences."""
+        return len(self.codes)
+
+    @property
+    def lengths(self):
+        """Number of tokens of each sequence, int64 of shape (n_sequences,)."""
+        return np.diff(self.offsets)
+
+    def type_counts(self):
+        """Occurrences of each type, int64 of shape (n_types,)."""
+        return np.bincount(self.codes, minlength=self.n_types)
+
+    def segment_ids(self):
+        """Row of the sequence that each token stands in, int64 of shape (n_tokens,)."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def compact(self):
+        """Return the same sequences over the used types only, first-seen order."""
+        used, first = np.unique(self.codes, return_index=True)
+        order = used[np.argsort(first)]
+        position = np.zeros(self.n_types, dtype=np.int32)
+        position[order] = np.arange(len(order), dtype=np.int32)
+        return self._trusted(self.types[order], position[self.codes], self.offsets)
+
+    def __getitem__(self, key):
+        rows = row_index(key, len(self))
+        if isinstance(rows, int):
+            return self.types[
+                self.codes[slice(*self.offsets[rows : rows + 2])]
+            ].tolist()
+        positions, offsets = span_index(self.offsets, rows)
+        return self._trusted(self.types, self.codes[positions], offsets)
+
+    def __iter__(self):
+        for i in range(len(self)):
+            yield self[i]
+
+    def __eq__(self, other):
+        if not isinstance(other, TokenSequences):
+            return NotImplemented
+        if not np.array_equal(self.offsets, other.offsets):
+            return False
+        if self.types is not other.types and not np.array_equal(
+            self.types, other.types
+        ):
+            self, other = self.compact(), other.compact()
+            if not np.array_equal(self.types, other.types):
+                return False
+        return np.array_equal(self.codes, other.codes)
+
+    __hash__ = None
+
+    def to_list(self):
+        """Return the tokens as a list of lists of str."""
+        flat = self.types[self.codes].tolist()
+        items = iter(flat)
+        return [list(islice(items, int(n))) for n in self.lengths]
+
+    def to_padded(self):
+        """Return codes padded to the longest sequence, and where they are real.
+
+        Returns
+        -------
+        codes : ndarray of int32, shape (n_sequences, max_length)
+            Padded with 0.
+        mask : ndarray of bool, shape (n_sequences, max_length)
+            True at real tokens.
+        """
+        mask = padding_mask(self.lengths)
+        codes = np.zeros(mask.shape, dtype=np.int32)
+        codes[mask] = self.codes
+        return codes, mask
+
+    def __repr__(self):
+        return (
+            f"TokenSequences({len(self)} sequences, {self.n_tokens} tokens, "
+            f"{self.n_types} types)"
+        )
+
+    def _repr_html_(self):
+        return tokens_html(self)
+
+
+def padding_mask(lengths):
+    """Return a bool array (n_sequences, max_length), True at real positions."""
+    width = int(lengths.max()) if len(lengths) else 0
+    return np.arange(width) < np.asarray(lengths)[:, None]
+
+
+def _check_layout(types, codes, offsets):
+    if types.ndim != 1 or codes.ndim != 1 or offsets.ndim != 1:
+        raise ValueError(
+            "types, codes and offsets must be one-dimensional, got shapes "
+            f"{types.shape}, {codes.shape} and {offsets.shape}."
+        )
+    strange = next((t for t in types if not isinstance(t, str)), None)
+    if strange is not None:
+        raise TypeError(
+            f"Types must be str, got {type(strange).__name__}: {strange!r}."
+        )
+    if len(set(types)) != len(types):
+        raise ValueError("Types must be distinct: some token stands in `types` twice.")
+    if len(codes) and not (codes.min() >= 0 and codes.max() < len(types)):
+        raise ValueError(
+            f"Codes must lie in [0, {len(types)}), the rows of `types`; "
+            f"got values from {codes.min()} to {codes.max()}."
+        )
+    ends_fit = len(offsets) and offsets[0] == 0 and offsets[-1] == len(codes)
+    if not ends_fit or (np.diff(offsets) < 0).any():
+        raise ValueError(
+            "Offsets must ascend from 0 to the number of tokens "
+            f"({len(codes)}), one more of them than there are sequences."
+        )

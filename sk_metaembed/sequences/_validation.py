@@ -1,0 +1,237 @@
+"""Reading what users pass as texts or token sequences, with errors that name the row.
+
+scikit-learn's ``check_array`` is made for numbers: it turns token lists of equal
+length into a matrix and lets None and integers pass as text.
+"""
+
+import numbers
+from collections.abc import Iterable, Mapping, Sequence, Set
+
+import numpy as np
+
+from ._embedded import EmbeddedSequences
+from ._tokens import TokenSequences
+
+_ALLOWED = (
+    "Allowed are a list, tuple, array, generator, or a pandas or polars Series or "
+    "one-column DataFrame, of str or of lists of str; or a TokenSequences"
+)
+
+
+def read_rows(X, *, whose="X"):
+    """Return the rows of any supported collection as a list, unchecked.
+
+    Parameters
+    ----------
+    X : list, tuple, ndarray, generator, Series or one-column DataFrame
+    whose : str
+        Begins the error messages, for example an estimator's name.
+
+    Returns
+    -------
+    list
+    """
+    if isinstance(X, str | bytes):
+        raise TypeError(
+            f"{whose} expects a collection of texts, got a single "
+            f"{type(X).__name__}: {_shown(X)}. Put it in a list: [text]. {_ALLOWED}."
+        )
+    if X is None or isinstance(X, numbers.Number | Mapping | Set):
+        raise TypeError(f"{whose} got {type(X).__name__}: {_shown(X)}. {_ALLOWED}.")
+    if hasattr(X, "to_pylist"):  # Arrow arrays iterate as scalars, not as str
+        return X.to_pylist()
+    if hasattr(X, "columns") or getattr(X, "ndim", 1) == 2:
+        X = _only_column(X, whose)
+    if getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable):
+        shape = getattr(X, "shape", None)
+        came = f"{type(X).__name__}" + (f" of shape {shape}" if shape else "")
+        raise TypeError(f"{whose} got {came}. {_ALLOWED}.")
+    if hasattr(X, "to_list"):
+        return X.to_list()
+    return X.tolist() if isinstance(X, np.ndarray) else list(X)
+
+
+def _only_column(X, whose):
+    n_columns = X.shape[1]
+    if n_columns != 1:
+        raise ValueError(
+            f"{whose} takes one column of texts, got {n_columns} columns "
+            f"(shape {tuple(X.shape)}). Select one, for example with "
+            'ColumnTransformer([("text", step, "name of the column")]); for token '
+            "lists of equal length pass a list of lists, not an array."
+        )
+    if hasattr(X, "iloc"):
+        return X.iloc[:, 0]
+    if hasattr(X, "to_series"):
+        return X.to_series(0)
+    return np.asarray(X)[:, 0]
+
+
+def check_texts(X, *, whose="X"):
+    """Return texts as a list of str, or say which row is not one.
+
+    Parameters
+    ----------
+    X : list, tuple, ndarray, generator, Series or one-column DataFrame of str
+    whose : str, default="X"
+        Begins the error messages, for example an estimator's name.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    TypeError
+        If X is a single string or no collection, or a row is not a str (None, NaN,
+        numbers, bytes, lists).
+    ValueError
+        If X has several columns.
+
+    Examples
+    --------
+    >>> from sk_metaembed.sequences import check_texts
+    >>> check_texts(("one text", "another"))
+    ['one text', 'another']
+    >>> check_texts(["one text", None])
+    Traceback (most recent call last):
+        ...
+    TypeError: X: row 1 is missing (None). Every row must be a str; ...
+    """
+    rows = read_rows(X, whose=whose)
+    if set(map(type, rows)) <= {str}:
+        return rows
+    return [_text(row, i, whose) for i, row in enumerate(rows)]
+
+
+def _text(row, i, whose):
+    if isinstance(row, str):
+        return str(row)
+    raise TypeError(_complaint(row, i, whose, "a str"))
+
+
+def check_token_lists(rows, *, whose="X"):
+    """Return token lists as a TokenSequences, or say which row is wrong.
+
+    Parameters
+    ----------
+    rows : list of sequence of str
+    whose : str, default="X"
+
+    Returns
+    -------
+    TokenSequences
+    """
+    for i, row in enumerate(rows):
+        if not _is_token_list(row):
+            raise TypeError(_complaint(row, i, whose, "a list of str"))
+    rows = [row.tolist() if isinstance(row, np.ndarray) else list(row) for row in rows]
+    kinds = set()
+    for row in rows:
+        kinds.update(map(type, row))
+    if kinds <= {str}:
+        return TokenSequences.from_lists(rows)
+    return TokenSequences.from_lists(
+        [_tokens(row, i, whose) for i, row in enumerate(rows)]
+    )
+
+
+def _is_token_list(row):
+    if isinstance(row, str | bytes):
+        return False
+    return isinstance(row, Sequence | np.ndarray) or hasattr(row, "to_list")
+
+
+def _tokens(row, i, whose):
+    for j, token in enumerate(row):
+        if not isinstance(token, str):
+            raise TypeError(
+                f"{whose}: row {i}, token {j} is {_kind(token)} ({_shown(token)}). "
+                "Every token must be a str; turn ids and numbers into str first, for "
+                "example [str(t) for t in row]."
+            )
+    return [str(token) for token in row]
+
+
+def check_tokens(X, *, whose="X", split=None):
+    """Return texts, token lists or containers as a TokenSequences.
+
+    Parameters
+    ----------
+    X : TokenSequences, EmbeddedSequences, or a collection of str or of token lists
+        Strings are split as `Tokenizer` splits them by default.
+    whose : str, default="X"
+        Begins the error messages, for example an estimator's name.
+    split : callable, default=None
+        Turns a list of str into a TokenSequences, instead of the default splitting.
+
+    Returns
+    -------
+    TokenSequences
+        X itself where it is one already.
+
+    Raises
+    ------
+    TypeError
+        If X is a single string or no collection, or a row is neither a str nor a
+        list of str, or the rows are mixed.
+    ValueError
+        If X has several columns.
+
+    Examples
+    --------
+    >>> from sk_metaembed.sequences import check_tokens
+    >>> check_tokens(["To be, or not"]).to_list()
+    [['to', 'be', 'or', 'not']]
+    >>> check_tokens([["add-to-cart", "pay"], []]).lengths.tolist()
+    [2, 0]
+    """
+    if isinstance(X, EmbeddedSequences):
+        return X.tokens
+    if isinstance(X, TokenSequences):
+        return X
+    rows = read_rows(X, whose=whose)
+    if rows and isinstance(rows[0], str):
+        return (split or _default_split)(check_texts(rows, whose=whose))
+    return check_token_lists(rows, whose=whose)
+
+
+def _default_split(texts):
+    from ._tokenizer import Tokenizer
+
+    return Tokenizer().transform(texts)
+
+
+def _complaint(row, i, whose, wanted):
+    came = _kind(row)
+    shown = f" ({_shown(row)})" if came == "missing" else f": {_shown(row)}"
+    return f"{whose}: row {i} is {came}{shown}. Every row must be {wanted}; " + _remedy(
+        came, wanted
+    )
+
+
+def _kind(value):
+    if value is None:
+        return "missing"
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return "missing"
+    if isinstance(value, float) and np.isnan(value):
+        return "missing"
+    return f"of type {type(value).__name__}"
+
+
+def _remedy(came, wanted):
+    if came == "missing":
+        return 'drop the row or replace it, for example by "" (an empty text).'
+    if came == "of type bytes":
+        return "decode bytes first, for example with row.decode('utf-8')."
+    if came == "of type str":
+        return "rows of str and rows of token lists cannot be mixed."
+    if wanted == "a str":
+        return "convert it, or pass every row as a list of tokens."
+    return "convert it, for example with str(row)."
+
+
+def _shown(value):
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
