@@ -11,6 +11,20 @@ class SequencesInputMixin:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = []  # no dtype comes in
+        return tags
+
+
+class EmbeddedInputMixin(SequencesInputMixin):
+    """Tags of a step that takes EmbeddedSequences and cannot read raw texts.
+
+    Of two mixins it stands on the left: ``EmbeddedInputMixin, SequencesOutputMixin``.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = False
         return tags
 
 
