@@ -1,0 +1,237 @@
+"""From EmbeddedSequences to batches of tensors, bucketed by length.
+
+Nothing here is padded: a batch is its tokens one behind the other and the lengths.
+A table of types or sequences lies on the device once; a batch carries row numbers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+
+from ..sequences._borrow import borrow
+from ..sequences._indexing import span_index
+
+# Enough tokens to fill a matrix product, few enough to stay in a laptop's memory.
+_TOKENS_PER_BATCH = 16_384
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a batch should give, and how much each of its sequences counts."""
+
+    values: torch.Tensor
+    weights: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some sequences' vectors.
+
+    Attributes
+    ----------
+    values : list of tensor of shape (n_rows_i, dim_i)
+        One a source. Sources whose rows agree share one entry of `index`.
+    known : list of bool tensor of shape (n_rows_i,)
+    index : list of int64 tensor of shape (n_tokens,)
+        The row of each token, one a source.
+    lengths : int64 tensor of shape (n_sequences,)
+    rows : ndarray of int64, shape (n_sequences,)
+        Which sequences of the data these are.
+    """
+
+    values: list
+    known: list
+    index: list
+    lengths: torch.Tensor
+    rows: np.ndarray
+
+    def __len__(self):
+        return len(self.rows)
+
+    @property
+    def shares_rows(self):
+        """Whether every source has the same rows, so that mixing is done per row."""
+        return all(index is self.index[0] for index in self.index)
+
+
+class SequenceData:
+    """All blocks of an EmbeddedSequences, ready to be cut into batches.
+
+    Parameters
+    ----------
+    embedded : EmbeddedSequences
+    device : torch.device
+        Where tables of types and of sequences are put, once. Token-level blocks stay
+        on the host and travel batch by batch.
+    """
+
+    def __init__(self, embedded, device):
+        self.device = device
+        self.blocks = embedded.blocks
+        self.level = embedded.level
+        tokens = embedded.tokens
+        if self.level == "sequence":  # no token is looked at: one position a sequence
+            self.offsets = np.arange(len(tokens) + 1)
+            self.codes = np.zeros(len(tokens), dtype=np.int64)
+        else:
+            self.offsets = tokens.offsets
+            self.codes = tokens.codes.astype(np.int64)
+        self.tables = [self._table(block) for block in self.blocks]
+
+    def __len__(self):
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self):
+        """Number of positions of each sequence."""
+        return np.diff(self.offsets)
+
+    def _table(self, block):
+        if block.level == "token":
+            return None
+        return (
+            torch.from_numpy(borrow(block.values)).to(self.device),
+            torch.from_numpy(borrow(block.known)).to(self.device),
+        )
+
+    def batch(self, rows):
+        """Return the `Batch` of the given sequences."""
+        positions, offsets = span_index(self.offsets, rows)
+        lengths = np.diff(offsets)
+        places = _Places(self, rows, positions, lengths)
+        parts = [
+            places.of(block, table)
+            for block, table in zip(self.blocks, self.tables, strict=True)
+        ]
+        values, known, index = (list(part) for part in zip(*parts, strict=True))
+        return Batch(values, known, index, self._tensor(lengths), rows)
+
+    def type_batch(self, types):
+        """Return a `Batch` of types, each standing as a sequence of its own."""
+        rows = self._tensor(types)
+        index = torch.arange(len(types), device=self.device)
+        parts = [(values[rows].float(), known[rows]) for values, known in self.tables]
+        values, known = (list(part) for part in zip(*parts, strict=True))
+        return Batch(
+            values, known, [index] * len(parts), torch.ones_like(index), types
+        )
+
+    def _tensor(self, array):
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+
+class _Places:
+    """Where each level's rows of a batch come from, worked out once a level."""
+
+    def __init__(self, data, rows, positions, lengths):
+        self._data = data
+        self._rows = rows
+        self._positions = positions
+        self._lengths = lengths
+        self._made = {}
+
+    def of(self, block, table):
+        if block.level not in self._made:
+            self._made[block.level] = getattr(self, f"_{block.level}")()
+        rows, index = self._made[block.level]
+        if table is None:
+            values = block.values[self._positions].astype(np.float32, copy=False)
+            known = block.known[self._positions]
+            to = self._data._tensor
+            return to(values), to(known), index
+        values, known = table
+        return values[rows].float(), known[rows], index
+
+    def _type(self):
+        types, index = np.unique(
+            self._data.codes[self._positions], return_inverse=True
+        )
+        return self._data._tensor(types), self._data._tensor(index)
+
+    def _sequence(self):
+        index = np.repeat(np.arange(len(self._rows)), self._lengths)
+        return self._data._tensor(self._rows), self._data._tensor(index)
+
+    def _token(self):
+        index = torch.arange(len(self._positions), device=self._data.device)
+        return None, index
+
+
+class SequenceDataset(Dataset):
+    """Some sequences of a `SequenceData` with their targets.
+
+    Parameters
+    ----------
+    data : SequenceData
+    rows : ndarray of int64
+        The sequences that belong to this part, such as the training part.
+    target : ndarray of shape (n_data,) or (n_data, n_outputs), default=None
+        Targets of all sequences of `data`.
+    weights : ndarray of shape (n_data,), default=None
+    """
+
+    def __init__(self, data, rows, target=None, weights=None):
+        self.data = data
+        self.rows = rows
+        self.target = target
+        self.weights = weights
+
+    def __len__(self):
+        return len(self.rows)
+
+    def batch(self, rows):
+        """Return the `Batch` of some sequences and their `Target` (or None)."""
+        if self.target is None:
+            return self.data.batch(rows), None
+        to = self.data._tensor
+        target = Target(to(self.target[rows]), to(self.weights[rows]))
+        return self.data.batch(rows), target
+
+
+class BucketLoader:
+    """Batches of sequences of about equal length.
+
+    Sorting by length leaves next to nothing to pad, which is most of what a
+    recurrent encoder's time depends on. Ties are shuffled, and so is the order of
+    the batches; without `shuffle` the order is fixed and batches are filled up to a
+    number of tokens.
+
+    Parameters
+    ----------
+    dataset : SequenceDataset
+    batch_size : int
+        Sequences in a batch; without `shuffle`, the smallest number.
+    shuffle : bool
+    rng : numpy RandomState, default=None
+    """
+
+    def __init__(self, dataset, batch_size, shuffle=False, rng=None):
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.rng = rng
+
+    def __iter__(self):
+        for rows in self._shuffled() if self.shuffle else self._filled():
+            yield self.dataset.batch(rows)
+
+    def _shuffled(self):
+        rows = self.rng.permutation(self.dataset.rows)
+        rows = rows[np.argsort(self.dataset.data.lengths[rows], kind="stable")]
+        # A remainder of one sequence would be a noisy step: it joins the others.
+        n_batches = max(1, round(len(rows) / self.batch_size))
+        batches = np.array_split(rows, n_batches)
+        return [batches[i] for i in self.rng.permutation(n_batches)]
+
+    def _filled(self):
+        lengths = self.dataset.data.lengths
+        rows = self.dataset.rows
+        rows = rows[np.argsort(-lengths[rows], kind="stable")]
+        start = 0
+        while start < len(rows):
+            longest = max(1, int(lengths[rows[start]]))
+            size = max(self.batch_size, _TOKENS_PER_BATCH // longest)
+            yield rows[start : start + size]
+            start += size

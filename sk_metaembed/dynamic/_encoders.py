@@ -1,0 +1,125 @@
+"""Encoders: the tokens of each sequence to one vector."""
+
+import torch
+from torch import nn
+
+from ._recurrent import MaskedLSTM, StackedGRU
+
+
+def segment_ids(lengths):
+    """Return the sequence of each token, int64 of shape (n_tokens,)."""
+    rows = torch.arange(len(lengths), device=lengths.device)
+    return torch.repeat_interleave(rows, lengths)
+
+
+def segment_sum(tokens, lengths):
+    """Return the sum of each sequence's tokens, (n_sequences, dim)."""
+    total = tokens.new_zeros(len(lengths), tokens.shape[1])
+    return total.index_add(0, segment_ids(lengths), tokens)
+
+
+def segment_max(tokens, lengths):
+    """Return each sequence's largest values, (n_sequences, dim); 0 for an empty one."""
+    largest = tokens.new_zeros(len(lengths), tokens.shape[1])
+    index = segment_ids(lengths)[:, None].expand_as(tokens)
+    return largest.scatter_reduce(0, index, tokens, "amax", include_self=False)
+
+
+class MeanEncoder(nn.Module):
+    """The mean over time."""
+
+    def __init__(self, dim_in):
+        super().__init__()
+        self.dim = dim_in
+
+    def forward(self, tokens, lengths):
+        """Return (n_sequences, dim)."""
+        return segment_sum(tokens, lengths) / lengths.clamp(min=1)[:, None]
+
+
+class MaxEncoder(nn.Module):
+    """The maximum over time."""
+
+    def __init__(self, dim_in):
+        super().__init__()
+        self.dim = dim_in
+
+    def forward(self, tokens, lengths):
+        """Return (n_sequences, dim)."""
+        return segment_max(tokens, lengths)
+
+
+class AttentionEncoder(nn.Module):
+    """A weighted mean over time; the weights are learned from the tokens."""
+
+    def __init__(self, dim_in):
+        super().__init__()
+        self.dim = dim_in
+        self.score = nn.Linear(dim_in, 1)
+
+    def forward(self, tokens, lengths):
+        """Return (n_sequences, dim)."""
+        scores = self.score(tokens).float()
+        rows = segment_ids(lengths)
+        # Shifting by each sequence's largest score keeps the exponentials in range.
+        weights = torch.exp(scores - segment_max(scores, lengths).detach()[rows])
+        total = segment_sum(weights, lengths).clamp(min=torch.finfo(weights.dtype).tiny)
+        return segment_sum(tokens * (weights / total[rows]).to(tokens.dtype), lengths)
+
+
+class BiLSTMMaxEncoder(nn.Module):
+    """A bidirectional LSTM, then the maximum over time (BiLSTM-Max)."""
+
+    def __init__(self, dim_in, dims, dropout):
+        super().__init__()
+        sizes = [dim_in, *(2 * dim for dim in dims)]
+        self.layers = nn.ModuleList(
+            MaskedLSTM(a, b) for a, b in zip(sizes[:-1], dims, strict=True)
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.dim = sizes[-1]
+
+    def forward(self, tokens, lengths):
+        """Return (n_sequences, 2 * dims[-1])."""
+        for layer in self.layers:
+            tokens = layer(self.dropout(tokens), lengths)
+        return segment_max(tokens, lengths)
+
+
+class GRUEncoder(nn.Module):
+    """Stacked GRU layers; the last state."""
+
+    def __init__(self, dim_in, dims, dropout):
+        super().__init__()
+        self.layers = StackedGRU(dim_in, dims, dropout)
+        self.dim = dims[-1]
+
+    def forward(self, tokens, lengths):
+        """Return (n_sequences, dims[-1])."""
+        return self.layers(tokens, lengths)
+
+
+_POOLS = {"mean": MeanEncoder, "max": MaxEncoder, "attention": AttentionEncoder}
+_RECURRENT = {"bilstm-max": BiLSTMMaxEncoder, "gru": GRUEncoder}
+ENCODERS = (*_RECURRENT, *_POOLS)
+
+
+def make_encoder(name, dim_in, dims, dropout):
+    """Return the encoder of that name.
+
+    Parameters
+    ----------
+    name : one of ENCODERS
+    dim_in : int
+    dims : tuple of int
+        Sizes of the recurrent layers; pools have none.
+    dropout : float
+        On the recurrent layers' input.
+
+    Returns
+    -------
+    nn.Module with an attribute `dim`
+    """
+    if name in _POOLS:
+        return _POOLS[name](dim_in)
+    return _RECURRENT[name](dim_in, dims, dropout)

@@ -1,0 +1,103 @@
+"""The whole network: mixer, encoder, head; and its losses."""
+
+import torch
+from torch import nn
+
+from ._attention import Mixer
+from ._encoders import make_encoder
+
+
+class DynamicMetaNet(nn.Module):
+    """Mix the sources, encode the sequence, and map it to outputs.
+
+    Parameters
+    ----------
+    dims : list of int
+    n_outputs : int
+    projection_dim, attention, gate, activation
+        As `Mixer` takes them.
+    encoder : str
+    encoder_dims, hidden_dims : tuple of int
+    embedding_dropout, encoder_dropout, head_dropout : float
+    """
+
+    def __init__(
+        self,
+        dims,
+        n_outputs,
+        *,
+        projection_dim,
+        attention,
+        gate,
+        activation,
+        encoder,
+        encoder_dims,
+        hidden_dims,
+        embedding_dropout,
+        encoder_dropout,
+        head_dropout,
+    ):
+        super().__init__()
+        self.mixer = Mixer(dims, projection_dim, attention, gate, activation)
+        self.dropout = nn.Dropout(embedding_dropout)
+        self.encoder = make_encoder(
+            encoder, self.mixer.dim, encoder_dims, encoder_dropout
+        )
+        self.head = _head(self.encoder.dim, hidden_dims, n_outputs, head_dropout)
+
+    def encode(self, batch):
+        """Return the sequences' vectors, (n_sequences, encoder.dim)."""
+        return self.encoder(self.dropout(self.mixer(batch)), batch.lengths)
+
+    def forward(self, batch):
+        """Return the outputs, (n_sequences, n_outputs), in float32."""
+        return self.head(self.encode(batch)).float()
+
+
+def _head(dim_in, hidden_dims, n_outputs, dropout):
+    layers, dim = [], dim_in
+    for hidden in hidden_dims:
+        layers += [nn.Linear(dim, hidden), nn.ReLU(), nn.Dropout(dropout)]
+        dim = hidden
+    return nn.Sequential(*layers, nn.Linear(dim, n_outputs))
+
+
+class WeightedLoss(nn.Module):
+    """The mean of a loss over the batch, each sequence by its weight.
+
+    Parameters
+    ----------
+    kind : {"cross-entropy", "binary-cross-entropy", "squared-error"}
+        For one label, several labels, or numbers a sequence.
+    """
+
+    def __init__(self, kind):
+        super().__init__()
+        self._loss = _LOSSES[kind]
+
+    def forward(self, outputs, target):
+        """Return the scalar loss."""
+        losses = self._loss(outputs, target.values)
+        return (losses * target.weights).sum() / target.weights.sum().clamp(min=1e-12)
+
+
+def _cross_entropy(outputs, labels):
+    return nn.functional.cross_entropy(outputs, labels, reduction="none")
+
+
+def _binary_cross_entropy(outputs, indicators):
+    losses = nn.functional.binary_cross_entropy_with_logits(
+        outputs, indicators, reduction="none"
+    )
+    return losses.mean(dim=1)
+
+
+def _squared_error(outputs, numbers):
+    return torch.square(outputs - numbers).mean(dim=1)
+
+
+_LOSSES = {
+    "cross-entropy": _cross_entropy,
+    "binary-cross-entropy": _binary_cross_entropy,
+    "squared-error": _squared_error,
+}

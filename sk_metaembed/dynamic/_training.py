@@ -1,0 +1,257 @@
+"""The skorch net that trains a `DynamicMetaNet`, and the callbacks it needs."""
+
+import math
+from functools import partial
+
+import numpy as np
+import torch
+from skorch import NeuralNet
+from skorch.callbacks import (
+    Callback,
+    EarlyStopping,
+    GradientNormClipping,
+    LRScheduler,
+)
+from skorch.helper import predefined_split
+
+from ._data import BucketLoader
+from ._network import DynamicMetaNet, WeightedLoss
+
+
+class SequenceNet(NeuralNet):
+    """A skorch net whose batches are `Batch` objects and may run in bfloat16.
+
+    Parameters
+    ----------
+    autocast : torch.dtype or None
+        Compute matrix products in this type; weights stay float32.
+    """
+
+    def __init__(self, *args, autocast=None, **kwargs):
+        self.autocast = autocast
+        super().__init__(*args, **kwargs)
+
+    def infer(self, x, **fit_params):
+        """Return the module's outputs for a batch."""
+        with self.computing():
+            return self.module_(x, **fit_params)
+
+    def computing(self):
+        """Return the context in which the module computes."""
+        return torch.autocast(
+            torch.device(self.device).type,
+            dtype=self.autocast or torch.bfloat16,
+            enabled=self.autocast is not None,
+        )
+
+    def get_loss(self, y_pred, y_true, X=None, training=False):
+        """Return the loss; a `Target` lies on the device already."""
+        return self.criterion_(y_pred, y_true)
+
+    def map_batches(self, function, batches):
+        """Yield ``(rows, function(batch) as an array)``, without gradients."""
+        self.module_.eval()
+        with torch.inference_mode(), self.computing():
+            for batch in batches:
+                yield batch.rows, function(batch).float().cpu().numpy()
+
+
+class ValidAccuracy(Callback):
+    """Records ``valid_acc``, the weighted share of right labels of the held-out part.
+
+    skorch's own scoring would predict the held-out part a second time.
+    """
+
+    def on_epoch_begin(self, net, **kwargs):
+        """Start counting."""
+        self.right_ = self.total_ = 0.0
+
+    def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
+        """Count a batch of the held-out part."""
+        if training:
+            return
+        target = batch[1]
+        hits = (y_pred.argmax(dim=1) == target.values).float()
+        self.right_ += float((hits * target.weights).sum())
+        self.total_ += float(target.weights.sum())
+
+    def on_epoch_end(self, net, **kwargs):
+        """Write the share into the history."""
+        net.history.record("valid_acc", self.right_ / max(self.total_, 1e-12))
+
+
+class StopWhenDiverged(Callback):
+    """Ends training with a sentence where the loss is no longer a number."""
+
+    def on_epoch_end(self, net, **kwargs):
+        """Look at the epoch's mean loss."""
+        loss = net.history[-1, "train_loss"]
+        if not math.isfinite(loss):
+            raise FloatingPointError(
+                f"Training diverged: the loss is {loss} in epoch "
+                f"{len(net.history)}. Use a smaller lr, keep gradient_clip set, and "
+                "look for very large values in the vectors (preprocess='unit')."
+            )
+
+
+class FitTasks(Callback):
+    """Reports epochs to scikit-learn's callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator with `CallbackSupportMixin`
+    context : sklearn.callback.CallbackContext
+        The context of the whole fit.
+    X, y : the training data, for callbacks that score
+    """
+
+    def __init__(self, estimator, context, X, y):
+        self.estimator = estimator
+        self.context = context
+        self.X = X
+        self.y = y
+
+    def on_epoch_begin(self, net, **kwargs):
+        """Open the epoch's task."""
+        self.epoch_ = self.context.subcontext(task_name="epoch")
+        self.epoch_.call_on_fit_task_begin(estimator=self.estimator)
+
+    def on_epoch_end(self, net, **kwargs):
+        """Close it; stop if a callback asks for it."""
+        stop = self.epoch_.call_on_fit_task_end(
+            estimator=self.estimator,
+            X=self.X,
+            y=self.y,
+            reconstruction_attributes=lambda: {"net_": net},
+        )
+        if stop:  # skorch's own way to end training early
+            raise KeyboardInterrupt
+
+
+def resolve_device(device):
+    """Return the torch device for "auto" or a torch device name."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(device)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            f"device={str(device)!r} was asked for, but torch sees no GPU "
+            f"(torch {torch.__version__}). Use device='auto' or 'cpu'."
+        )
+    return device
+
+
+def make_net(estimator, network, loss, monitor, device, rng):
+    """Build the skorch net from an estimator's parameters; nothing is trained.
+
+    Parameters
+    ----------
+    estimator : one of the Dynamic* estimators
+    network : dict
+        Parameters of `DynamicMetaNet`.
+    loss : str
+        As `WeightedLoss` takes it.
+    monitor : {"valid_acc", "valid_loss", None}
+        What early stopping and the learning rate follow; None without held-out part.
+    device : torch.device
+    rng : numpy RandomState
+        Orders the batches.
+
+    Returns
+    -------
+    SequenceNet
+    """
+    return SequenceNet(
+        partial(DynamicMetaNet, **network),
+        criterion=WeightedLoss,
+        criterion__kind=loss,
+        optimizer=torch.optim.Adam,
+        optimizer__weight_decay=estimator.weight_decay,
+        lr=estimator.lr,
+        max_epochs=estimator.max_epochs,
+        batch_size=estimator.batch_size,
+        iterator_train=BucketLoader,
+        iterator_train__shuffle=True,
+        iterator_train__rng=rng,
+        iterator_valid=BucketLoader,
+        train_split=None,
+        callbacks=_callbacks(estimator, monitor),
+        device=str(device),
+        compile=estimator.compile,
+        compile__dynamic=True,
+        verbose=estimator.verbose,
+        autocast=torch.bfloat16 if estimator.dtype == "bfloat16" else None,
+    )
+
+
+def _callbacks(estimator, monitor):
+    callbacks = [("diverged", StopWhenDiverged())]
+    if estimator.gradient_clip is not None:
+        callbacks += [("clip", GradientNormClipping(estimator.gradient_clip))]
+    if monitor is not None:
+        higher = monitor == "valid_acc"
+        if higher:
+            # Before skorch's PrintLog, which is sorted last, so that it is shown.
+            callbacks += [("valid_acc", ValidAccuracy())]
+        plateau = LRScheduler(
+            torch.optim.lr_scheduler.ReduceLROnPlateau,
+            monitor=monitor,
+            mode="max" if higher else "min",
+            factor=estimator.lr_factor,
+            patience=estimator.lr_patience,
+        )
+        stop = EarlyStopping(
+            monitor=monitor,
+            lower_is_better=not higher,
+            patience=estimator.patience,
+            load_best=True,
+            sink=_say_nothing,
+        )
+        callbacks += [("plateau", plateau), ("stop", stop)]
+    return [*callbacks, *(estimator.callbacks or [])]
+
+
+def _say_nothing(text):
+    pass
+
+
+def train(net, train_set, valid_set, epochs, tasks):
+    """Train an initialised net for some more epochs.
+
+    Parameters
+    ----------
+    net : SequenceNet
+    train_set : SequenceDataset
+    valid_set : SequenceDataset or None
+    epochs : int
+    tasks : FitTasks
+    """
+    kept = net.callbacks_
+    net.train_split = predefined_split(valid_set) if valid_set is not None else None
+    # The bridge holds the data and the estimator, so it must not outlive the fit.
+    net.callbacks_ = [*kept, ("fit_tasks", tasks)]
+    net.max_epochs, asked = epochs, net.max_epochs
+    try:
+        net.partial_fit(train_set)
+    finally:
+        net.callbacks_ = kept
+        net.train_split = None
+        net.max_epochs = asked
+
+
+def seeded(random_state, device):
+    """Return a RandomState and a torch seed drawn from it.
+
+    Parameters
+    ----------
+    random_state : RandomState
+    device : torch.device
+
+    Returns
+    -------
+    seed : int
+    devices : list
+        GPUs whose generator must be forked.
+    """
+    seed = random_state.randint(np.iinfo(np.int32).max)
+    return seed, [device] if device.type == "cuda" else []
