@@ -1,0 +1,8 @@
+"""Word vectors on disk: an immutable, memory-mapped store that goes by reference.
+
+Knows nothing of estimators: only words, rows and the file formats.
+"""
+
+from ._store import WordVectors
+
+__all__ = ["WordVectors"]

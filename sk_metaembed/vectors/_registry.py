@@ -1,0 +1,62 @@
+"""One handle a store a process, so that all who use it share one map."""
+
+import os
+import threading
+from collections import deque
+from weakref import WeakValueDictionary
+
+from ._cache import default_root
+from ._layout import is_store, read_meta
+
+_lock = threading.Lock()
+_handles = WeakValueDictionary()
+# Workers unpickle, use and drop a handle per task: keep the latest open
+_recent = deque(maxlen=16)
+
+
+def handle_of(path, make):
+    """Return the process's handle on a store, made by ``make(path, meta)`` if new."""
+    path = os.path.realpath(path)
+    meta = read_meta(path)
+    key = path, meta["fingerprint"]
+    with _lock:
+        handle = _handles.get(key)
+        if handle is None:
+            handle = _handles[key] = make(path, meta)
+            _recent.append(handle)
+        return handle
+
+
+def reopen(path, fingerprint, make):
+    """Return the handle a pickle refers to.
+
+    A store that is not at its path any more is looked for, under its own name,
+    in the cache directory of this process, so that a pickle may cross machines.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the store is in neither place.
+    ValueError
+        If what is there has another fingerprint.
+    """
+    with _lock:
+        handle = _handles.get((path, fingerprint))
+    if handle is not None:
+        return handle
+    other = os.path.join(default_root(), os.path.basename(path))
+    found = [place for place in (path, other) if is_store(place)]
+    for place in found:
+        if read_meta(place)["fingerprint"] == fingerprint:
+            return handle_of(place, make)
+    if found:
+        raise ValueError(
+            f"The word vectors pickled here had fingerprint {fingerprint}, but the "
+            f"store at {found[0]} now has {read_meta(found[0])['fingerprint']}: it was "
+            f"made from something else. Bring back the directory that was there."
+        )
+    raise FileNotFoundError(
+        f"Pickles hold word vectors by reference, and the store they need is missing: "
+        f"the directory {path} (fingerprint {fingerprint}). Bring it to that place, or "
+        f"put it at {other}."
+    )
