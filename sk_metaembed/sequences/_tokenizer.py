@@ -1,10 +1,17 @@
 """Tokenizer: texts to token sequences."""
 
 import re
+import unicodedata
+from collections.abc import Iterator
+from functools import partial
 
-from sklearn.base import BaseEstimator, TransformerMixin
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
 
+from ._characters import run_rule, word_rule
 from ._estimator import SequencesOutputMixin
+from ._split import SMALL, split_compiled, split_words
 from ._tokens import TokenSequences
 from ._validation import check_tokens
 
@@ -12,13 +19,257 @@ from ._validation import check_tokens
 class Tokenizer(
     SequencesOutputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 ):
-    """Placeholder to be replaced within the hour."""
+    r"""Split texts into tokens and give each distinct token a code.
 
+    The first step of a pipeline that starts from strings. What is split already,
+    token lists or a `TokenSequences`, passes through untouched, so that one pipeline
+    serves both. It learns nothing: `fit` checks the parameters and the input.
+
+    Parameters
+    ----------
+    token_pattern : str, default=None
+        Regular expression whose matches are the tokens, as ``re.findall`` gives them;
+        with one capturing group, what the group captures. None stands for Unicode
+        words, see Notes.
+    tokenizer : callable, default=None
+        Function of one text that returns its tokens as a list of str, in place of
+        `token_pattern`.
+    lowercase : bool, default=True
+        Whether texts are lowered first, by ``str.lower``.
+    punctuation : bool, default=False
+        Whether every other visible sign is a token too, not only words. Vectors such
+        as GloVe's have them. Only for Unicode words.
+    normalize : {"NFC", "NFKC", "NFD", "NFKD"} or None, default="NFC"
+        Unicode normal form that texts are brought to once they are lowered, so that
+        an accent is one character however it was typed. Stores of vectors are in NFC
+        as a rule.
+
+    Raises
+    ------
+    TypeError
+        If X is a single string or no collection, a row is neither a str nor a list of
+        str, or `tokenizer` returns something else than a list of str.
+    ValueError
+        If `token_pattern` is no regular expression, has several groups or matches the
+        empty string, or parameters exclude each other.
+
+    Notes
+    -----
+    A *Unicode word* is a letter, digit or underscore and all letters, digits,
+    underscores, combining marks and zero-width joiners that follow. (The ``\w`` of
+    Python's `re` leaves combining marks out and so cuts Devanagari words, and accents
+    typed as two characters, to pieces.) Scripts without spaces give runs of characters.
+
+    With ``punctuation=True`` each further visible character is one token, together
+    with the marks, variation selectors, skin tones and tags behind it, with what a
+    zero-width joiner ties to it, and with the second half of a flag: one emoji is one
+    token. Marks that follow nothing visible are a token of their own. White space,
+    control and format characters and lone surrogates only separate.
+
+    Long input is split by compiled code in as many threads as numba may use
+    (``NUMBA_NUM_THREADS``, which joblib lowers in its workers). That holds for Unicode
+    words and for patterns that mean runs of one kind of character, such as ``\S+`` or
+    ``(?u)\b\w\w+\b``; every other pattern goes through `re`. The tokens are the same.
+
+    Examples
+    --------
+    >>> from sk_metaembed import Tokenizer
+    >>> tokens = Tokenizer().transform(["To be, or not to be.", ""])
+    >>> tokens
+    TokenSequences(2 sequences, 6 tokens, 4 types)
+    >>> tokens[0]
+    ['to', 'be', 'or', 'not', 'to', 'be']
+    >>> Tokenizer(punctuation=True).transform(["¡Olé, 100%!"])[0]
+    ['¡', 'olé', ',', '100', '%', '!']
+    >>> Tokenizer(token_pattern=r"[^;]+", lowercase=False).transform(["GET;/a b"])[0]
+    ['GET', '/a b']
+    >>> Tokenizer(tokenizer=list).transform(["MKV"])[0]
+    ['m', 'k', 'v']
+    >>> Tokenizer().transform([["add-to-cart", "PAY"]])[0]
+    ['add-to-cart', 'PAY']
+    """
+
+    _parameter_constraints = {
+        "token_pattern": [str, None],
+        "tokenizer": [callable, None],
+        "lowercase": ["boolean"],
+        "punctuation": ["boolean"],
+        "normalize": [StrOptions({"NFC", "NFKC", "NFD", "NFKD"}), None],
+    }
+
+    def __init__(
+        self,
+        token_pattern=None,
+        *,
+        tokenizer=None,
+        lowercase=True,
+        punctuation=False,
+        normalize="NFC",
+    ):
+        self.token_pattern = token_pattern
+        self.tokenizer = tokenizer
+        self.lowercase = lowercase
+        self.punctuation = punctuation
+        self.normalize = normalize
+
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
+        """Check the parameters and the input; nothing is learned.
+
+        Parameters
+        ----------
+        X : collection of str or of token lists, or TokenSequences
+            Rows of an iterator are not looked at, so that none is used up.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : Tokenizer
+        """
+        self._splitter()
+        if not isinstance(X, Iterator):
+            check_tokens(X, whose="Tokenizer", split=lambda texts: None)
         return self
 
-    def transform(self, X):
-        return check_tokens(X, whose="Tokenizer", split=self._split)
+    def fit_transform(self, X, y=None):
+        """Check the parameters and split X in one go, also if it is an iterator.
 
-    def _split(self, texts):
-        return TokenSequences.from_lists(re.findall(r"\w+", t.lower()) for t in texts)
+        Parameters
+        ----------
+        X : collection of str or of token lists, or TokenSequences
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        tokens : TokenSequences
+        """
+        return self.transform(X)
+
+    def transform(self, X):
+        """Split texts into tokens.
+
+        Parameters
+        ----------
+        X : collection of str or of token lists, or TokenSequences
+            List, tuple, array, generator, or pandas or polars Series or one-column
+            DataFrame. Token lists are taken as they are.
+
+        Returns
+        -------
+        tokens : TokenSequences
+        """
+        self._validate_params()
+        return check_tokens(X, whose="Tokenizer", split=self._splitter())
+
+    def get_feature_names_out(self, input_features=None):
+        """Return one name, "tokens": the output is one column of sequences.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of object, shape (1,)
+        """
+        return np.array(["tokens"], dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+    def _splitter(self):
+        """Return the function from texts to TokenSequences that is asked for."""
+        self._check_exclusive()
+        if self.tokenizer is not None:
+            return partial(_split_by_call, self.tokenizer, self._prepared)
+        if self.token_pattern is None:
+            rule = word_rule(self.punctuation)
+            plain = partial(split_words, rule=rule)
+        else:
+            findall = _checked_pattern(self.token_pattern).findall
+            rule = run_rule(self.token_pattern)
+            plain = partial(_split_by_pattern, findall)
+        return partial(_split, rule, plain, self._prepared)
+
+    def _check_exclusive(self):
+        if self.token_pattern is not None and self.tokenizer is not None:
+            raise ValueError(
+                "Tokenizer: token_pattern and tokenizer are both given, but only one "
+                "of them can say what a token is. Set the other to None."
+            )
+        own = self.token_pattern is not None or self.tokenizer is not None
+        if self.punctuation and own:
+            raise ValueError(
+                "Tokenizer: punctuation=True belongs to the default splitting into "
+                "words, but token_pattern or tokenizer is given and says itself "
+                "whether punctuation is a token. Set punctuation=False."
+            )
+
+    def _prepared(self, texts):
+        if self.lowercase:
+            texts = [text.lower() for text in texts]
+        if self.normalize is None:
+            return texts
+        form = partial(unicodedata.normalize, self.normalize)
+        return [text if text.isascii() else form(text) for text in texts]
+
+
+def _split(rule, plain, prepared, texts):
+    if rule is None or sum(map(len, texts)) < SMALL:
+        return TokenSequences.from_lists(plain(prepared(texts)))
+    return split_compiled(texts, rule, prepared)
+
+
+def _checked_pattern(pattern):
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise ValueError(
+            f"Tokenizer: token_pattern={pattern!r} is no regular expression that "
+            f"Python's re can read: {error}. Allowed is any such expression, for "
+            r"example r'\w+'; signs such as ( [ * + ? need a backslash before them."
+        ) from error
+    if compiled.groups > 1:
+        raise ValueError(
+            f"Tokenizer: token_pattern={pattern!r} has {compiled.groups} capturing "
+            "groups; at most one is allowed, it marks the token. Write (?:...) for "
+            "groups that capture nothing."
+        )
+    if compiled.fullmatch("") is not None:
+        raise ValueError(
+            f"Tokenizer: token_pattern={pattern!r} matches the empty string, so empty "
+            "tokens would stand in every gap. Use + in place of *, for example."
+        )
+    return compiled
+
+
+def _split_by_pattern(findall, texts):
+    return [findall(text) for text in texts]
+
+
+def _split_by_call(function, prepared, texts):
+    return TokenSequences.from_lists(
+        [_called(function, text, i) for i, text in enumerate(prepared(texts))]
+    )
+
+
+def _called(function, text, i):
+    tokens = function(text)
+    wanted = "It must return a list (or tuple) of str."
+    if not isinstance(tokens, list | tuple):
+        raise TypeError(
+            f"Tokenizer: tokenizer returned {type(tokens).__name__} for row {i}. "
+            + wanted
+        )
+    for j, token in enumerate(tokens):
+        if not isinstance(token, str):
+            raise TypeError(
+                f"Tokenizer: tokenizer returned {type(token).__name__} ({token!r}) as "
+                f"token {j} of row {i}. {wanted}"
+            )
+    return [str(token) for token in tokens]

@@ -1,0 +1,142 @@
+"""Texts to token sequences by a rule: in plain Python if few, compiled if many."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from ._characters import BOUNDARY, character_classes, word_class
+from ._tokens import TokenSequences
+
+# Below this many characters plain Python is done before numba would be loaded.
+SMALL = 1 << 15
+# Texts go through the compiled passes in chunks of about this many characters, which
+# bounds the memory of their encoded copies and gives several threads work.
+CHUNK = 1 << 22
+
+
+class _Chunk(NamedTuple):
+    """What one chunk of texts gives: codes into its own types."""
+
+    codes: np.ndarray
+    counts: np.ndarray
+    types: np.ndarray
+    n_types: int
+
+
+def split_words(texts, rule):
+    """Split a few texts by the rule of Unicode words, one character at a time.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    rule : Rule
+        As `word_rule` gives it.
+
+    Returns
+    -------
+    list of list of str
+    """
+    steps, emits = rule.steps.tolist(), rule.emits.tolist()
+    return [_words_of(text, steps, emits) for text in texts]
+
+
+def _words_of(text, steps, emits):
+    words = []
+    state = start = 0
+    for i, character in enumerate(text):
+        step = steps[state][word_class(character)]
+        if step & BOUNDARY:
+            if emits[state]:
+                words.append(text[start:i])
+            start = i
+        state = step & ~BOUNDARY
+    if emits[state]:
+        words.append(text[start:])
+    return words
+
+
+def split_compiled(texts, rule, prepare=list):
+    """Split many texts by a rule, chunk by chunk in threads.
+
+    Parameters
+    ----------
+    texts : list of str
+    rule : Rule
+    prepare : callable, default=list
+        Applied to the list of texts of each chunk, for example to lower their case.
+
+    Returns
+    -------
+    TokenSequences
+    """
+    from numba import config
+
+    def scan(span):
+        return _scan_chunk(prepare(texts[slice(*span)]), rule)
+
+    spans = _chunk_spans(texts)
+    # joblib sets this number in its workers, so that nested pools do not multiply.
+    n_threads = min(config.NUMBA_NUM_THREADS, len(spans))
+    if n_threads < 2:
+        return _merged([scan(span) for span in spans], rule)
+    with ThreadPoolExecutor(n_threads) as pool:
+        return _merged(list(pool.map(scan, spans)), rule)
+
+
+def _chunk_spans(texts):
+    """Return (first, last + 1) of runs of texts of about `CHUNK` characters."""
+    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, count=len(texts)))
+    cuts = np.flatnonzero(np.diff(ends // CHUNK, prepend=0)) + 1
+    bounds = np.unique(np.concatenate([[0], cuts, [len(texts)]])).tolist()
+    return list(zip(bounds, bounds[1:], strict=False))
+
+
+def _scan_chunk(texts, rule):
+    from ._scan import code_tokens, find_tokens, gather_spans
+
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    text_ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, count=len(encoded)))
+    is_ascii = all(map(str.isascii, texts))
+    classes = rule.ascii_classes if is_ascii else character_classes(rule.name)
+    buffer = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    del encoded
+    starts, ends, counts = find_tokens(
+        buffer, text_ends, classes, rule.steps, rule.emits, rule.min_length
+    )
+    codes, firsts = code_tokens(buffer, starts, ends)
+    types = gather_spans(buffer, starts[firsts], ends[firsts], rule.separator)
+    return _Chunk(codes, counts, types, len(firsts))
+
+
+def _merged(chunks, rule):
+    """Return the chunks' sequences over one table of types, first-seen order."""
+    if len(chunks) == 1:
+        types, codes = chunks[0].types, chunks[0].codes
+    else:
+        types, codes = _merged_types(chunks, rule)
+    names = types.tobytes().decode("utf-8", "surrogatepass").split(chr(rule.separator))
+    table = np.empty(len(names) - 1, dtype=object)
+    table[:] = names[:-1]
+    counts = np.concatenate([[0], *(chunk.counts for chunk in chunks)])
+    return TokenSequences._trusted(table, codes, np.cumsum(counts, dtype=np.int64))
+
+
+def _merged_types(chunks, rule):
+    from ._scan import code_tokens, gather_spans
+
+    # The chunks' types, one chunk behind the other, are coded like a text's tokens.
+    buffer = np.concatenate([np.empty(0, np.uint8), *(chunk.types for chunk in chunks)])
+    ends = np.flatnonzero(buffer == rule.separator)
+    starts = np.concatenate([[0], ends[:-1] + 1])[: len(ends)]
+    rows, firsts = code_tokens(buffer, starts, ends)
+    codes = np.empty(sum(len(chunk.codes) for chunk in chunks), dtype=np.int32)
+    first_type = first_token = 0
+    for chunk in chunks:
+        own = rows[first_type : first_type + chunk.n_types]
+        last_token = first_token + len(chunk.codes)
+        np.take(own, chunk.codes, out=codes[first_token:last_token])
+        first_type += chunk.n_types
+        first_token = last_token
+    types = gather_spans(buffer, starts[firsts], ends[firsts], rule.separator)
+    return types, codes
