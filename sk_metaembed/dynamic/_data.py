@@ -96,6 +96,10 @@ class SequenceData:
             torch.from_numpy(borrow(block.known)).to(self.device),
         )
 
+    def positions(self, rows):
+        """Return where the tokens of some sequences stand, sequence by sequence."""
+        return span_index(self.offsets, rows)[0]
+
     def batch(self, rows):
         """Return the `Batch` of the given sequences."""
         positions, offsets = span_index(self.offsets, rows)
@@ -114,9 +118,7 @@ class SequenceData:
         index = torch.arange(len(types), device=self.device)
         parts = [(values[rows].float(), known[rows]) for values, known in self.tables]
         values, known = (list(part) for part in zip(*parts, strict=True))
-        return Batch(
-            values, known, [index] * len(parts), torch.ones_like(index), types
-        )
+        return Batch(values, known, [index] * len(parts), torch.ones_like(index), types)
 
     def _tensor(self, array):
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
@@ -145,9 +147,7 @@ class _Places:
         return values[rows].float(), known[rows], index
 
     def _type(self):
-        types, index = np.unique(
-            self._data.codes[self._positions], return_inverse=True
-        )
+        types, index = np.unique(self._data.codes[self._positions], return_inverse=True)
         return self._data._tensor(types), self._data._tensor(index)
 
     def _sequence(self):

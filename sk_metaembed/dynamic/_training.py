@@ -1,10 +1,10 @@
 """The skorch net that trains a `DynamicMetaNet`, and the callbacks it needs."""
 
 import math
-from functools import partial
 
 import numpy as np
 import torch
+from sklearn.base import clone
 from skorch import NeuralNet
 from skorch.callbacks import (
     Callback,
@@ -84,14 +84,15 @@ class StopWhenDiverged(Callback):
     """Ends training with a sentence where the loss is no longer a number."""
 
     def on_epoch_end(self, net, **kwargs):
-        """Look at the epoch's mean loss."""
-        loss = net.history[-1, "train_loss"]
-        if not math.isfinite(loss):
-            raise FloatingPointError(
-                f"Training diverged: the loss is {loss} in epoch "
-                f"{len(net.history)}. Use a smaller lr, keep gradient_clip set, and "
-                "look for very large values in the vectors (preprocess='unit')."
-            )
+        """Look at the epoch's mean losses."""
+        epoch = net.history[-1]
+        for name in ("train_loss", "valid_loss"):
+            if not math.isfinite(epoch.get(name, 0.0)):
+                raise FloatingPointError(
+                    f"Training diverged: {name} is {epoch[name]} in epoch "
+                    f"{epoch['epoch']}. Use a smaller lr, keep gradient_clip set, and "
+                    "look for very large values in the vectors (preprocess='unit')."
+                )
 
 
 class FitTasks(Callback):
@@ -162,7 +163,8 @@ def make_net(estimator, network, loss, monitor, device, rng):
     SequenceNet
     """
     return SequenceNet(
-        partial(DynamicMetaNet, **network),
+        DynamicMetaNet,
+        **{f"module__{name}": value for name, value in network.items()},
         criterion=WeightedLoss,
         criterion__kind=loss,
         optimizer=torch.optim.Adam,
@@ -208,7 +210,8 @@ def _callbacks(estimator, monitor):
             sink=_say_nothing,
         )
         callbacks += [("plateau", plateau), ("stop", stop)]
-    return [*callbacks, *(estimator.callbacks or [])]
+    # Clones: skorch writes into its callbacks, and a parameter stays as it was given.
+    return callbacks + [clone(own, safe=False) for own in estimator.callbacks or []]
 
 
 def _say_nothing(text):

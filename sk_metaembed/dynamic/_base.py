@@ -1,0 +1,295 @@
+"""What the Dynamic* estimators share: their parameters, training and checks."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from ..sequences._estimator import EmbeddedInputMixin
+from ..sequences._layout import block_layout, check_embedded, check_layout
+from ._targets import check_target
+
+_ENCODERS = ("bilstm-max", "gru", "mean", "max", "attention")
+_POSITIVE = Interval(Integral, 1, None, closed="left")
+_DROPOUT = Interval(Real, 0, 1, closed="left")
+
+
+class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
+    """Trains mixer, encoder and head on y; leaves say what comes out.
+
+    A leaf gives ``_make_target(y, classes)``, and an ``__init__`` of its own where it
+    has more parameters or other defaults. The parameters are described in the leaves.
+    """
+
+    _parameter_constraints: dict = {
+        "attention": [StrOptions({"task", "word", "context", "uniform"})],
+        "gate": [StrOptions({"softmax", "sigmoid"})],
+        "projection_dim": [_POSITIVE, None],
+        "activation": [StrOptions({"relu"}), None],
+        "encoder": [StrOptions(set(_ENCODERS))],
+        "encoder_dim": [_POSITIVE, tuple, list],
+        "hidden_dims": [tuple, list],
+        "embedding_dropout": [_DROPOUT],
+        "encoder_dropout": [_DROPOUT],
+        "head_dropout": [_DROPOUT],
+        "lr": [Interval(Real, 0, None, closed="neither")],
+        "batch_size": [_POSITIVE],
+        "max_epochs": [_POSITIVE],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "gradient_clip": [Interval(Real, 0, None, closed="neither"), None],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "patience": [_POSITIVE],
+        "lr_factor": [Interval(Real, 0, 1, closed="neither")],
+        "lr_patience": [Interval(Integral, 0, None, closed="left")],
+        "class_weight": [StrOptions({"balanced"}), dict, list, None],
+        "device": [str],
+        "dtype": [StrOptions({"float32", "bfloat16"})],
+        "compile": ["boolean"],
+        "callbacks": [list, tuple, None],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        attention="word",
+        *,
+        gate="softmax",
+        projection_dim=256,
+        activation="relu",
+        encoder="bilstm-max",
+        encoder_dim=512,
+        hidden_dims=(512, 512),
+        embedding_dropout=0.2,
+        encoder_dropout=0.0,
+        head_dropout=0.2,
+        lr=4e-4,
+        batch_size=64,
+        max_epochs=100,
+        weight_decay=0.0,
+        gradient_clip=5.0,
+        early_stopping=True,
+        validation_fraction=0.1,
+        patience=3,
+        lr_factor=0.2,
+        lr_patience=0,
+        class_weight=None,
+        device="auto",
+        dtype="float32",
+        compile=False,
+        callbacks=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.attention = attention
+        self.gate = gate
+        self.projection_dim = projection_dim
+        self.activation = activation
+        self.encoder = encoder
+        self.encoder_dim = encoder_dim
+        self.hidden_dims = hidden_dims
+        self.embedding_dropout = embedding_dropout
+        self.encoder_dropout = encoder_dropout
+        self.head_dropout = head_dropout
+        self.lr = lr
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.weight_decay = weight_decay
+        self.gradient_clip = gradient_clip
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.lr_factor = lr_factor
+        self.lr_patience = lr_patience
+        self.class_weight = class_weight
+        self.device = device
+        self.dtype = dtype
+        self.compile = compile
+        self.callbacks = callbacks
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None):
+        """Train on labelled sequences.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences of shape (n_sequences,)
+        y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
+            Labels, an indicator matrix of labels, or numbers.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            How much each sequence counts in the loss and in the held-out score.
+        X_val : EmbeddedSequences, default=None
+            Held-out sequences for early stopping, instead of a part of X.
+        y_val : array-like, default=None
+            Their targets.
+
+        Returns
+        -------
+        self : estimator instance
+        """
+        self._validate_params()
+        whose = type(self).__name__
+        X = check_embedded(X, whose=whose)
+        y = check_target(y, len(X), whose=whose)
+        goes_on = self.warm_start and hasattr(self, "net_")
+        if goes_on:
+            check_layout(X, self._layout, whose=whose)
+        else:
+            _check_dims(X, self.projection_dim, whose)
+            self._start(X, y)
+        weights = self._weights(X, y, sample_weight)
+        held_out = self._held_out(X, y, X_val, y_val, whose)
+        return self._train(X, y, weights, held_out, self.max_epochs, new=not goes_on)
+
+    @with_callbacks
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Train for one more epoch, without holding anything out.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences of shape (n_sequences,)
+        y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
+        classes : array-like, default=None
+            All labels that will ever come; needed in the first call unless y has
+            them all.
+        sample_weight : array-like of shape (n_sequences,), default=None
+
+        Returns
+        -------
+        self : estimator instance
+        """
+        self._validate_params()
+        whose = type(self).__name__
+        X = check_embedded(X, whose=whose)
+        y = check_target(y, len(X), whose=whose)
+        new = not hasattr(self, "net_")
+        if new:
+            _check_dims(X, self.projection_dim, whose)
+            self._start(X, y, classes)
+        check_layout(X, self._layout, whose=whose)
+        weights = self._weights(X, y, sample_weight)
+        return self._train(X, y, weights, None, 1, new=new)
+
+    def _start(self, X, y, classes=None):
+        if len(X) == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s): {type(self).__name__} needs at least "
+                "one sequence to learn from."
+            )
+        self.__dict__.pop("net_", None)
+        self._layout = block_layout(X)
+        self._target = self._make_target(y, classes)
+        if self._target.classes is not None:
+            self.classes_ = self._target.classes
+        self._random = check_random_state(self.random_state)
+
+    def _weights(self, X, y, sample_weight):
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float32, ensure_non_negative=True
+        )
+        if not weights.sum() > 0:
+            raise ValueError("sample_weight is zero for every sequence.")
+        if self.class_weight is not None and self._target.is_classification:
+            weights = weights * compute_sample_weight(self.class_weight, y)
+        return weights.astype(np.float32)
+
+    def _held_out(self, X, y, X_val, y_val, whose):
+        if X_val is None:
+            return self._split(y) if self.early_stopping and len(y) > 1 else None
+        X_val = check_embedded(X_val, whose=whose)
+        check_layout(X_val, block_layout(X), whose=f"{whose}'s X_val")
+        return X_val, check_target(y_val, len(X_val), whose=f"{whose}'s X_val")
+
+    def _split(self, y):
+        rows = np.arange(len(y))
+        size = max(1, round(self.validation_fraction * len(y)))
+        groups = self._target.stratify(y)
+        if groups is not None:
+            _, counts = np.unique(groups, return_counts=True)
+            n_classes = len(counts)
+            if counts.min() < 2 or size < n_classes or len(y) - size < n_classes:
+                groups = None
+        return train_test_split(
+            rows, test_size=size, stratify=groups, random_state=self._random
+        )
+
+    def _train(self, X, y, weights, held_out, epochs, *, new):
+        from ._fitting import train_estimator
+
+        context = self._init_callback_context(max_subtasks=epochs)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        self.net_ = train_estimator(
+            self, X, y, weights, held_out, epochs, context, new=new
+        )
+        self.history_ = self.net_.history
+        self.n_iter_ = len(self.history_)
+        context.call_on_fit_task_end(
+            estimator=self, X=X, y=y, reconstruction_attributes=dict
+        )
+        return self
+
+    def _check(self, X):
+        check_is_fitted(self, "net_")
+        X = check_embedded(X, whose=type(self).__name__)
+        check_layout(X, self._layout, whose=type(self).__name__)
+        return X
+
+    def _outputs(self, X):
+        """Return the net's outputs, float32 of shape (n_sequences, n_outputs)."""
+        from ._inference import run_sequences
+
+        X = self._check(X)
+        return run_sequences(self.net_, X, self.net_.module_, self._target.n_outputs)
+
+    def attention_weights(self, X):
+        """Return how much each source counts at each token.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a token: ``sequence``, ``position``, ``token``, and one column a
+            source with its weight. Under the softmax gate a row's weights sum to 1,
+            or to 0 where no source knows the token. With ``attention="uniform"``
+            every known source has weight 1.
+        """
+        from ._inference import run_positions
+        from ._weights_frame import weights_frame
+
+        X = self._check(X)
+        values, level = run_positions(self.net_, X, 1, len(self._layout))
+        return weights_frame(X, values, level)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "net_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = True
+        tags.non_deterministic = False
+        return tags
+
+
+def _check_dims(X, projection_dim, whose):
+    dims = {block.name: block.dim for block in X.blocks}
+    if projection_dim is None and len(set(dims.values())) > 1:
+        raise ValueError(
+            f"{whose}: without a projection all sources need one dimension, got "
+            f"{dims}. Set projection_dim, for example to {min(dims.values())}."
+        )

@@ -1,0 +1,226 @@
+"""DynamicMetaEmbedding: DME and CDME as a transformer."""
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..sequences import Block
+from ._base import BaseDynamicMeta
+from ._parameters import describe
+from ._targets import any_target
+
+
+@describe(encoder="mean", hidden_dims="()", lr="1e-3")
+class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
+    r"""Combine embeddings by attention that is trained on y (DME and CDME).
+
+    Each source is projected to one dimension, weighted word by word, and summed. The
+    weights are trained with an encoder and a linear head on the labels; afterwards
+    the step hands on the mixed word vectors, for `Pooling` and any classifier, or the
+    encoder's vectors.
+
+    Use it where several sources are at hand and labels are too: it learns which
+    source to trust for which word. The encoder is a mean by default, because the
+    mixed vectors are then pooled by a mean.
+
+    Parameters
+    ----------
+    %(common)s
+    output : {"tokens", "sequence"}, default="tokens"
+        "tokens" gives EmbeddedSequences with one block of mixed vectors; "sequence"
+        the encoder's vectors, an array.
+
+    Attributes
+    ----------
+    %(attributes)s
+
+    Raises
+    ------
+    TypeError
+        If X is not an EmbeddedSequences.
+    ValueError
+        If y is missing or has gaps, or the blocks are not those of fit.
+
+    See Also
+    --------
+    DynamicMetaClassifier : The same net, end to end.
+    ConcatMetaEmbedding, AverageMetaEmbedding : Combinations without labels.
+
+    Notes
+    -----
+    For source :math:`i` and word :math:`j`, with :math:`w'_{ij} = P_i w_{ij} + b_i`,
+
+    .. math:: m_j = \mathrm{ReLU}\Big(\sum_i \alpha_{ij} w'_{ij}\Big), \qquad
+              \alpha_{ij} = \phi(a \cdot w'_{ij} + b)
+
+    with :math:`\phi` a softmax over the sources that know the word, or a sigmoid.
+    CDME scores :math:`a \cdot h_{ij} + b` instead, :math:`h_{ij}` being the state of a
+    BiLSTM with 2 units a direction over the source's projected sequence; it is shared
+    by the sources. With ``attention="task"``, :math:`\alpha_i` is a softmax over one
+    scalar a source, and the sum is multiplied by :math:`\gamma`. Word-level weights
+    are computed once a distinct word, and the output is then a type-level block.
+
+    References
+    ----------
+    .. [1] D. Kiela, C. Wang, K. Cho. "Dynamic Meta-Embeddings for Improved Sentence
+       Representations". EMNLP 2018.
+    .. [2] M. Peters et al. "Deep contextualized word representations". NAACL 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block, DynamicMetaEmbedding, EmbeddedSequences
+    >>> from sk_metaembed import TokenSequences
+    >>> tokens = TokenSequences.from_lists([["good"], ["bad"]] * 20)
+    >>> X = EmbeddedSequences(
+    ...     tokens,
+    ...     [Block("a", np.eye(2), "type"), Block("b", np.ones((2, 3)), "type")],
+    ... )
+    >>> dme = DynamicMetaEmbedding(projection_dim=4, max_epochs=2, random_state=0)
+    >>> dme.fit(X, [1, 0] * 20).transform(X)
+    EmbeddedSequences(40 sequences, 40 tokens, 2 types; dynamicmetaembedding: type 4d)
+    >>> dme.attention_weights(X[:1]).columns.tolist()
+    ['sequence', 'position', 'token', 'a', 'b']
+    """
+
+    _parameter_constraints: dict = {
+        **BaseDynamicMeta._parameter_constraints,
+        "output": [StrOptions({"tokens", "sequence"})],
+    }
+
+    def __init__(
+        self,
+        attention="word",
+        *,
+        gate="softmax",
+        projection_dim=256,
+        activation="relu",
+        encoder="mean",
+        encoder_dim=512,
+        hidden_dims=(),
+        embedding_dropout=0.2,
+        encoder_dropout=0.0,
+        head_dropout=0.2,
+        lr=1e-3,
+        batch_size=64,
+        max_epochs=100,
+        weight_decay=0.0,
+        gradient_clip=5.0,
+        early_stopping=True,
+        validation_fraction=0.1,
+        patience=3,
+        lr_factor=0.2,
+        lr_patience=0,
+        class_weight=None,
+        device="auto",
+        dtype="float32",
+        compile=False,
+        callbacks=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+        output="tokens",
+    ):
+        super().__init__(
+            attention,
+            gate=gate,
+            projection_dim=projection_dim,
+            activation=activation,
+            encoder=encoder,
+            encoder_dim=encoder_dim,
+            hidden_dims=hidden_dims,
+            embedding_dropout=embedding_dropout,
+            encoder_dropout=encoder_dropout,
+            head_dropout=head_dropout,
+            lr=lr,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            weight_decay=weight_decay,
+            gradient_clip=gradient_clip,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            lr_factor=lr_factor,
+            lr_patience=lr_patience,
+            class_weight=class_weight,
+            device=device,
+            dtype=dtype,
+            compile=compile,
+            callbacks=callbacks,
+            warm_start=warm_start,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.output = output
+
+    def _make_target(self, y, classes):
+        return any_target(y, classes)
+
+    def transform(self, X):
+        """Return the mixed word vectors, or the encoder's vectors.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks that fit saw.
+
+        Returns
+        -------
+        EmbeddedSequences or ndarray of float32, shape (n_sequences, encoder dim)
+            Mixed vectors are at type level where weights depend on the word alone
+            and every source is at type level, else at token level.
+        """
+        from ._inference import run_positions, run_sequences
+
+        X = self._check(X)
+        module = self.net_.module_
+        if self.output == "sequence":
+            return run_sequences(self.net_, X, module.encode, module.encoder.dim)
+        values, level = run_positions(self.net_, X, 0, module.mixer.dim)
+        known = np.logical_or.reduce([b.known for b in _at_level(X, level)])
+        name = type(self).__name__.lower()
+        return X.with_blocks([Block(name, values, level, known)])
+
+    def get_feature_names_out(self, input_features=None):
+        """Return one name a dimension of the output.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of object
+        """
+        check_is_fitted(self, "net_")
+        module = self.net_.module_
+        part = module.encoder if self.output == "sequence" else module.mixer
+        name = type(self).__name__.lower()
+        return np.asarray([f"{name}{i}" for i in range(part.dim)], dtype=object)
+
+    def set_output(self, *, transform=None):
+        """Choose the container of the output; there is a choice for "sequence" only.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+
+        Returns
+        -------
+        self : estimator instance
+        """
+        if self.output == "tokens":
+            return self
+        return super().set_output(transform=transform)
+
+
+# scikit-learn decides by this attribute whether to wrap what transform returns; here
+# that depends on a parameter, so it cannot be one of the class's keyword arguments.
+DynamicMetaEmbedding._sklearn_auto_wrap_output_keys = property(
+    lambda self: {"transform"} if self.output == "sequence" else set()
+)
+
+
+def _at_level(embedded, level):
+    return [embedded.broadcast(block, level) for block in embedded.blocks]

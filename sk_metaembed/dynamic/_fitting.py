@@ -1,0 +1,110 @@
+"""From an estimator and its data to a trained net."""
+
+import numpy as np
+import torch
+
+from ._data import SequenceData, SequenceDataset
+from ._training import FitTasks, make_net, resolve_device, seeded, train
+
+
+def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new):
+    """Train an estimator's net and return it.
+
+    Parameters
+    ----------
+    estimator : one of the Dynamic* estimators
+    X : EmbeddedSequences
+    y : ndarray
+    weights : ndarray of float32, shape (n_sequences,)
+    held_out : None, or rows (train, valid) of X, or other data (X_val, y_val)
+    epochs : int
+    context : sklearn.callback.CallbackContext
+    new : bool
+        Whether to begin with fresh weights.
+
+    Returns
+    -------
+    SequenceNet
+    """
+    device = resolve_device(estimator.device)
+    train_set, valid_set = _datasets(estimator, X, y, weights, held_out, device)
+    seed, devices = seeded(estimator._random, device)
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        if new:
+            net = _new_net(estimator, valid_set is not None, device, seed)
+        else:
+            net = estimator.net_
+            _set_monitor(net, estimator, valid_set is not None)
+        train(net, train_set, valid_set, epochs, FitTasks(estimator, context, X, y))
+    return net
+
+
+def _datasets(estimator, X, y, weights, held_out, device):
+    whose = type(estimator).__name__
+    target = estimator._target
+    data = SequenceData(X, device)
+    values = target.encode(y, whose=whose)
+    everything = np.arange(len(X))
+    if held_out is None:
+        return SequenceDataset(data, everything, values, weights), None
+    first, second = held_out
+    if isinstance(first, np.ndarray):
+        return (
+            SequenceDataset(data, first, values, weights),
+            SequenceDataset(data, second, values, weights),
+        )
+    valid = SequenceDataset(
+        SequenceData(first, device),
+        np.arange(len(first)),
+        target.encode(second, whose=f"{whose}'s y_val"),
+        np.ones(len(first), dtype=np.float32),
+    )
+    return SequenceDataset(data, everything, values, weights), valid
+
+
+def _new_net(estimator, has_valid, device, seed):
+    network = {
+        "dims": [dim for _, dim, _ in estimator._layout],
+        "n_outputs": estimator._target.n_outputs,
+        "projection_dim": estimator.projection_dim,
+        "attention": estimator.attention,
+        "gate": estimator.gate,
+        "activation": estimator.activation,
+        "encoder": estimator.encoder,
+        "encoder_dims": tuple(np.atleast_1d(estimator.encoder_dim).tolist()),
+        "hidden_dims": tuple(estimator.hidden_dims),
+        "embedding_dropout": estimator.embedding_dropout,
+        "encoder_dropout": estimator.encoder_dropout,
+        "head_dropout": estimator.head_dropout,
+    }
+    net = make_net(
+        estimator,
+        network,
+        estimator._target.loss,
+        _monitor(estimator, has_valid),
+        device,
+        np.random.RandomState(seed),
+    )
+    return net.initialize()
+
+
+def _monitor(estimator, has_valid):
+    if not has_valid:
+        return None
+    is_accuracy = estimator._target.loss == "cross-entropy"
+    return "valid_acc" if is_accuracy else "valid_loss"
+
+
+def _set_monitor(net, estimator, has_valid):
+    """Fit the callbacks of a net that trains on to whether a part is held out."""
+    fresh = make_net(
+        estimator,
+        {},
+        estimator._target.loss,
+        _monitor(estimator, has_valid),
+        torch.device(net.device),
+        net.iterator_train__rng,
+    )
+    net.callbacks = fresh.callbacks
+    net.initialize_callbacks()

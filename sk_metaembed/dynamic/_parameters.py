@@ -1,0 +1,91 @@
+"""The parameters' description, once for all Dynamic* estimators."""
+
+_COMMON = """attention : {"word", "context", "task", "uniform"}, default="word"
+    What a source's weight may see. "word": the word (DME). "context": a small
+    BiLSTM over the sequence (CDME). "task": nothing, one weight a source, and a
+    factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
+gate : {"softmax", "sigmoid"}, default="softmax"
+    Weights that sum to 1 over the sources that know the word, or each by itself.
+projection_dim : int or None, default=256
+    Dimension all sources are projected to. None mixes the vectors as they come;
+    their dimensions must then agree.
+activation : {"relu"} or None, default="relu"
+    Applied to the mixed vectors.
+encoder : {"bilstm-max", "gru", "mean", "max", "attention"}, default="%(encoder)s"
+    Turns a sequence's mixed vectors into one vector: a bidirectional LSTM and the
+    maximum over time, a GRU's last state, the mean, the maximum, or a learned
+    weighted mean.
+encoder_dim : int or tuple of int, default=512
+    Size of the recurrent layer (one direction), or of several stacked ones.
+hidden_dims : tuple of int, default=%(hidden_dims)s
+    Sizes of the head's hidden layers; empty for a linear head.
+embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
+    Dropout on mixed vectors, on the input of recurrent layers, and in the head.
+lr : float, default=%(lr)s
+    Adam's learning rate.
+batch_size : int, default=64
+    Sequences in a step. Batches hold sequences of about equal length.
+max_epochs : int, default=100
+weight_decay : float, default=0.0
+gradient_clip : float or None, default=5.0
+    Largest norm of the gradient.
+early_stopping : bool, default=True
+    Hold a part of the data out, follow its accuracy (its loss for numbers and for
+    label sets), and keep the weights of the best epoch.
+validation_fraction : float, default=0.1
+    Size of that part, in proportion to the classes. ``fit`` also takes `X_val`.
+patience : int, default=3
+    Epochs without a gain before training stops.
+lr_factor : float, default=0.2
+    What the learning rate is multiplied by after `lr_patience` epochs without gain.
+lr_patience : int, default=0
+class_weight : dict, "balanced" or None, default=None
+device : str, default="auto"
+    "auto" takes a GPU if torch sees one; else a torch device name.
+dtype : {"float32", "bfloat16"}, default="float32"
+    "bfloat16" computes matrix products in mixed precision; weights stay float32.
+compile : bool, default=False
+    Compile the network with ``torch.compile``. Worth it for long trainings only.
+callbacks : list of skorch callbacks, default=None
+    Further callbacks, or (name, callback) pairs. scikit-learn's own callbacks are
+    set by ``set_callbacks``.
+warm_start : bool, default=False
+    Go on from the weights of the last fit.
+random_state : int, RandomState or None, default=None
+verbose : int, default=0
+    1 prints a row an epoch."""
+
+_ATTRIBUTES = """net_ : skorch.NeuralNet
+    The trained net. ``net_.module_.mixer`` holds projections and attention.
+history_ : skorch History
+    One record an epoch: losses, held-out score, duration.
+n_iter_ : int
+    Epochs trained.
+classes_ : ndarray of shape (n_classes,)
+    Only where y holds labels."""
+
+
+def describe(**defaults):
+    """Return a class decorator that fills the docstring's placeholders.
+
+    Parameters
+    ----------
+    **defaults
+        Defaults that differ between the estimators.
+
+    Returns
+    -------
+    callable
+    """
+
+    def fill(cls):
+        cls.__doc__ = cls.__doc__.replace(
+            "    %(common)s", _indent(_COMMON % defaults)
+        ).replace("    %(attributes)s", _indent(_ATTRIBUTES))
+        return cls
+
+    return fill
+
+
+def _indent(text):
+    return "\n".join("    " + line if line else line for line in text.splitlines())

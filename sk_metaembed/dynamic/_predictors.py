@@ -1,0 +1,157 @@
+"""DynamicMetaClassifier and DynamicMetaRegressor: the net end to end."""
+
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from ._base import BaseDynamicMeta
+from ._parameters import describe
+from ._targets import NumberTarget, classification_target
+
+
+@describe(encoder="bilstm-max", hidden_dims="(512, 512)", lr="4e-4")
+class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
+    """Classify sequences by a net over dynamic meta-embeddings (DME and CDME).
+
+    The published model end to end: sources are projected, weighted and summed word by
+    word, a BiLSTM with a maximum over time reads the sequence, and a multi-layer head
+    decides. Take it where the encoder itself should be the classifier; take
+    `DynamicMetaEmbedding` to put another classifier behind the meta-embedding.
+
+    Parameters
+    ----------
+    %(common)s
+
+    Attributes
+    ----------
+    %(attributes)s
+
+    Raises
+    ------
+    TypeError
+        If X is not an EmbeddedSequences.
+    ValueError
+        If y is missing or has gaps, or the blocks are not those of fit.
+
+    See Also
+    --------
+    DynamicMetaEmbedding : The same mixing as a transformer; its Notes give the formula.
+    DynamicMetaRegressor : The same net for numbers.
+
+    References
+    ----------
+    .. [1] D. Kiela, C. Wang, K. Cho. "Dynamic Meta-Embeddings for Improved Sentence
+       Representations". EMNLP 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block, DynamicMetaClassifier, EmbeddedSequences
+    >>> from sk_metaembed import TokenSequences
+    >>> tokens = TokenSequences.from_lists([["good", "film"], ["bad", "film"]] * 20)
+    >>> X = EmbeddedSequences(tokens, [Block("one-hot", np.eye(3), "type")])
+    >>> y = ["pos", "neg"] * 20
+    >>> clf = DynamicMetaClassifier(
+    ...     projection_dim=8, encoder_dim=8, hidden_dims=(), lr=0.02, random_state=0
+    ... )
+    >>> clf.fit(X, y).predict(X[:2]).tolist()
+    ['pos', 'neg']
+    """
+
+    def _make_target(self, y, classes):
+        return classification_target(y, classes)
+
+    def predict(self, X):
+        """Return the most probable label, or the indicators of likely labels.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,) or (n_sequences, n_labels)
+        """
+        return self._target.decode(self._outputs(X))
+
+    def predict_proba(self, X):
+        """Return probabilities of labels.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_classes)
+            Rows sum to 1 for one label a sequence; for label sets each column is a
+            probability of its own.
+        """
+        return self._target.probabilities(self._outputs(X))
+
+
+@describe(encoder="bilstm-max", hidden_dims="(512, 512)", lr="4e-4")
+class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
+    """Predict numbers from sequences by a net over dynamic meta-embeddings.
+
+    `DynamicMetaClassifier`'s net with the squared error. Targets are standardised for
+    training and predictions given on their own scale.
+
+    Parameters
+    ----------
+    %(common)s
+
+    Attributes
+    ----------
+    %(attributes)s
+
+    Raises
+    ------
+    TypeError
+        If X is not an EmbeddedSequences.
+    ValueError
+        If y is missing, has gaps or is not numeric, or the blocks are not those of
+        fit.
+
+    See Also
+    --------
+    DynamicMetaClassifier : The same net for labels.
+    DynamicMetaEmbedding : The same mixing as a transformer; its Notes give the formula.
+
+    References
+    ----------
+    .. [1] D. Kiela, C. Wang, K. Cho. "Dynamic Meta-Embeddings for Improved Sentence
+       Representations". EMNLP 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block, DynamicMetaRegressor, EmbeddedSequences
+    >>> from sk_metaembed import TokenSequences
+    >>> tokens = TokenSequences.from_lists([["hot"], ["cold"]] * 20)
+    >>> X = EmbeddedSequences(tokens, [Block("one-hot", np.eye(2), "type")])
+    >>> model = DynamicMetaRegressor(
+    ...     projection_dim=8, encoder="mean", hidden_dims=(), lr=0.05, random_state=0
+    ... )
+    >>> model.fit(X, [30.0, -10.0] * 20).predict(X[:2]).round(-1)
+    array([ 30., -10.])
+    """
+
+    def _make_target(self, y, classes):
+        return NumberTarget(y)
+
+    def predict(self, X):
+        """Return the predicted numbers.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,) or (n_sequences, n_outputs)
+        """
+        return self._target.decode(self._outputs(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # a net on a few rows is no good model
+        return tags

@@ -1,0 +1,191 @@
+"""What a net is trained towards: labels, label sets or numbers."""
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+
+def check_target(y, n_rows, *, whose):
+    """Return y as an array without gaps, one row a sequence.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+    n_rows : int
+    whose : str
+        The estimator's name.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        If y is missing, has another length, or some row of it is missing.
+    """
+    if y is None:
+        raise ValueError(
+            f"{whose} requires y to be passed, but the target y is None. "
+            "It learns its weights from labels: call fit(X, y)."
+        )
+    y = np.asarray(y)
+    if y.ndim == 0 or len(y) != n_rows:
+        length = "a single value" if y.ndim == 0 else f"{len(y)} labels"
+        raise ValueError(
+            f"{whose}: Found input variables with inconsistent numbers of samples: X "
+            f"has {n_rows} sequences and y {length}."
+        )
+    gaps = _missing(y)
+    if gaps.any():
+        raise ValueError(
+            f"{whose}: y is missing (None, NaN or infinity) at row "
+            f"{np.flatnonzero(gaps)[0]}, {int(gaps.sum())} rows in all. Drop those "
+            "rows of X and y, or label them. (Input y contains NaN.)"
+        )
+    return y
+
+
+def _missing(y):
+    if y.dtype.kind == "f":
+        gaps = ~np.isfinite(y)
+    elif y.dtype == object:
+        gaps = np.frompyfunc(_is_gap, 1, 1)(y).astype(bool)
+    else:
+        return np.zeros(len(y), dtype=bool)
+    return gaps.reshape(len(y), -1).any(axis=1)
+
+
+def _is_gap(value):
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and not np.isfinite(value)
+
+
+class LabelTarget:
+    """One label a sequence, trained by cross-entropy."""
+
+    loss = "cross-entropy"
+    is_classification = True
+
+    def __init__(self, y, classes=None):
+        y = column_or_1d(y, warn=True)
+        self.classes = np.unique(y if classes is None else np.asarray(classes))
+        self.n_outputs = len(self.classes)
+
+    def encode(self, y, *, whose):
+        """Return labels as row numbers of `classes`, int64."""
+        y = column_or_1d(y, warn=True)
+        strange = np.flatnonzero(~np.isin(y, self.classes))
+        if len(strange):
+            raise ValueError(
+                f"{whose}: label {y[strange[0]]!r} at row {strange[0]} is none of the "
+                f"classes {list(self.classes)}. Pass every class in partial_fit's "
+                "`classes`, or fit again on all the data."
+            )
+        return np.searchsorted(self.classes, y).astype(np.int64)
+
+    def decode(self, outputs):
+        """Return the label with the highest output of each sequence."""
+        return self.classes[outputs.argmax(axis=1)]
+
+    def probabilities(self, outputs):
+        """Return softmax probabilities, (n, n_classes)."""
+        shifted = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+        return shifted / shifted.sum(axis=1, keepdims=True)
+
+    def stratify(self, y):
+        """Return what to keep in proportion when a part is held out."""
+        return y
+
+
+class IndicatorTarget:
+    """Any number of labels a sequence, as an indicator matrix of 0 and 1."""
+
+    loss = "binary-cross-entropy"
+    is_classification = True
+
+    def __init__(self, y, classes=None):
+        self.n_outputs = y.shape[1]
+        self.classes = np.arange(self.n_outputs)
+
+    def encode(self, y, *, whose):
+        """Return the indicators as float32."""
+        if y.ndim != 2 or y.shape[1] != self.n_outputs:
+            raise ValueError(
+                f"{whose}: y must have {self.n_outputs} columns, one a label; got "
+                f"shape {y.shape}."
+            )
+        return y.astype(np.float32)
+
+    def decode(self, outputs):
+        """Return the indicators of labels more probable than not."""
+        return (outputs > 0).astype(np.int64)
+
+    def probabilities(self, outputs):
+        """Return each label's own probability, (n, n_labels)."""
+        return 1 / (1 + np.exp(-outputs.clip(-500, 500)))
+
+    def stratify(self, y):
+        """Return None: label sets are too many to keep in proportion."""
+        return None
+
+
+class NumberTarget:
+    """One or more numbers a sequence, standardised for training."""
+
+    loss = "squared-error"
+    is_classification = False
+    classes = None
+
+    def __init__(self, y, classes=None):
+        y = _numbers(y)
+        self.is_flat = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        self.mean = y.mean(axis=0)
+        scale = y.std(axis=0)
+        self.scale = np.where(scale > 1e-12, scale, 1.0)
+        self.n_outputs = y.shape[1]
+
+    def encode(self, y, *, whose):
+        """Return standardised numbers, float32 of shape (n, n_outputs)."""
+        y = _numbers(y).reshape(len(y), -1)
+        if y.shape[1] != self.n_outputs:
+            raise ValueError(
+                f"{whose}: y must have {self.n_outputs} columns, got {y.shape[1]}."
+            )
+        return ((y - self.mean) / self.scale).astype(np.float32)
+
+    def decode(self, outputs):
+        """Return numbers on y's own scale, in y's own shape."""
+        numbers = outputs * self.scale + self.mean
+        return numbers[:, 0] if self.is_flat else numbers
+
+    def stratify(self, y):
+        """Return None: numbers have no classes."""
+        return None
+
+
+def _numbers(y):
+    try:
+        return y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"A regression needs numbers, but y has dtype {y.dtype}, for example "
+            f"{y.ravel()[0]!r}. Use DynamicMetaClassifier for labels."
+        ) from error
+
+
+def classification_target(y, classes=None):
+    """Return the target for labels or label sets."""
+    check_classification_targets(y)
+    if type_of_target(y).startswith("multilabel"):
+        return IndicatorTarget(y)
+    return LabelTarget(y, classes)
+
+
+def any_target(y, classes=None):
+    """Return the target that suits y: numbers if continuous, else labels."""
+    if type_of_target(y).startswith("continuous"):
+        return NumberTarget(y)
+    return classification_target(y, classes)
