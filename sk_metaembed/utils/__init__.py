@@ -1,1 +1,1 @@
-"""Being built."""
+"""What people who write their own steps need: the check suite."""

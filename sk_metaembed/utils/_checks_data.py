@@ -1,0 +1,204 @@
+"""What the checks feed to an estimator, and how they compare what comes out."""
+
+import unittest
+from importlib import import_module
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils import get_tags
+
+from ..sequences import Block, EmbeddedSequences, TokenSequences
+
+WORDS = (
+    *("good", "fine", "great", "happy", "warm", "bright", "sweet", "café"),
+    *("bad", "poor", "awful", "sad", "cold", "dull", "bitter", "東京"),
+    *("the", "film", "was", "and", "very", "plot", "actor", "scene"),
+)
+UNKNOWN_WORDS = ("zyxwv", "qqqqq", "jjxjj")
+METHODS = (
+    "transform",
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+)
+_N_ROWS = 24
+_DIMS = {"first": 6, "second": 4}
+
+
+def require(condition, message):
+    """Raise an AssertionError; unlike the statement it also speaks under -O."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def import_or_skip(module):
+    """Return a package that is not required, or skip the check that needs it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise unittest.SkipTest(f"{module} is not installed.") from error
+
+
+def token_lists():
+    """Return the rows of the checks: two classes in turn, some of them awkward.
+
+    Row 3 has one token, row 4 none, and row 6 repeats row 2.
+    """
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(_N_ROWS):
+        own = WORDS[:8] if i % 2 else WORDS[8:16]
+        words = [*rng.choice(own, 3), *rng.choice(WORDS[16:], rng.integers(1, 4))]
+        rows.append(rng.permutation(words).tolist())
+    rows[3], rows[4], rows[6] = rows[3][:1], [], rows[2]
+    return rows
+
+
+def targets(estimator, n_rows=_N_ROWS):
+    """Return labels, or numbers for a regressor, that the rows' words tell."""
+    odd = np.arange(n_rows) % 2
+    if is_regressor(estimator):
+        return odd + np.linspace(0, 0.1, n_rows)
+    return np.array(["neg", "pos"])[odd]
+
+
+def input_kind(estimator):
+    """Return "tokens", "embedded" or "array", as the estimator's tags say."""
+    tags = get_tags(estimator).input_tags
+    if tags.two_d_array:
+        return "array"
+    return "tokens" if tags.string else "embedded"
+
+
+def input_forms(estimator):
+    """Return the rows in each form that the estimator must take, by name."""
+    rows = token_lists()
+    if input_kind(estimator) == "tokens":
+        return {"token lists": rows, "texts": [" ".join(row) for row in rows]}
+    return {
+        "type-level blocks": embedded(rows),
+        "blocks of two levels": embedded(rows, levels=("type", "token")),
+        "sequence-level blocks": embedded(rows, levels=("sequence", "sequence")),
+    }
+
+
+def as_input(estimator, rows):
+    """Return token lists in the first form that the estimator takes."""
+    return rows if input_kind(estimator) == "tokens" else embedded(rows)
+
+
+def embedded(rows, levels=("type", "type")):
+    """Return token lists with two blocks of vectors that are fixed by the words.
+
+    Each block lacks some words, and neither knows `UNKNOWN_WORDS`.
+    """
+    tokens = TokenSequences.from_lists(rows)
+    blocks = [
+        _block(tokens, name, level) for name, level in zip(_DIMS, levels, strict=True)
+    ]
+    return EmbeddedSequences(tokens, blocks)
+
+
+def _block(tokens, name, level):
+    if level == "sequence":
+        sums = np.zeros((len(tokens), _DIMS[name]))
+        np.add.at(
+            sums, tokens.segment_ids(), word_vectors(tokens.types, name)[tokens.codes]
+        )
+        return Block(name, sums, level, known=tokens.lengths > 0)
+    values = word_vectors(tokens.types, name)
+    block = Block(name, values, "type", known=values.any(axis=1))
+    return block if level == "type" else block.take(tokens.codes, level="token")
+
+
+def word_vectors(words, name="first"):
+    """Return a fixed vector a word, zeros for words that the block does not know."""
+    rng = np.random.default_rng(len(name))
+    table = rng.normal(size=(len(WORDS), _DIMS[name])).astype(np.float32)
+    table[: len(WORDS) // 2, 0] += 2.0  # so that the classes can be told apart
+    table[17 if name == "first" else 18] = 0.0
+    rows = {word: row for word, row in zip(WORDS, table, strict=True)}
+    nothing = np.zeros(_DIMS[name], dtype=np.float32)
+    return np.array([rows.get(w, nothing) for w in words]).reshape(-1, _DIMS[name])
+
+
+def fitted(estimator, X, y=None):
+    """Return a clone, seeded, fitted to X and y (the targets that suit it if None)."""
+    y = targets(estimator, len(X)) if y is None else y
+    return seeded(estimator).fit(X, y)
+
+
+def seeded(estimator, seed=0):
+    """Return a clone with every random_state set."""
+    estimator = clone(estimator)
+    names = [
+        name
+        for name in estimator.get_params(deep=True)
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    return estimator.set_params(**dict.fromkeys(names, seed))
+
+
+def outputs(estimator, X):
+    """Return what each method of a fitted estimator gives for X, by method."""
+    return {
+        method: getattr(estimator, method)(X)
+        for method in METHODS
+        if hasattr(estimator, method)
+    }
+
+
+def assert_same(actual, expected, what):
+    """Compare two outputs, or two dicts of outputs, row by row."""
+    if isinstance(expected, dict):
+        require(actual.keys() == expected.keys(), f"{what}: methods differ.")
+        for method, value in expected.items():
+            assert_same(actual[method], value, f"{what} ({method})")
+    elif isinstance(expected, EmbeddedSequences):
+        _assert_same_embedded(actual, expected, what)
+    elif isinstance(expected, TokenSequences):
+        require(actual == expected, f"{what}: the tokens differ.")
+    else:
+        _assert_same_array(np.asarray(actual), np.asarray(expected), what)
+
+
+def _assert_same_embedded(actual, expected, what):
+    require(actual.tokens == expected.tokens, f"{what}: the tokens differ.")
+    require(
+        actual.names == expected.names,
+        f"{what}: blocks are named {actual.names} and {expected.names}.",
+    )
+    for one, other in zip(actual.blocks, expected.blocks, strict=True):
+        if not one.level == other.level == "sequence":
+            one = actual.broadcast(one, "token")
+            other = expected.broadcast(other, "token")
+        _assert_same_array(one.values, other.values, f"{what}, block {one.name!r}")
+        _assert_same_array(
+            one.known, other.known, f"{what}, `known` of block {one.name!r}"
+        )
+
+
+def _assert_same_array(actual, expected, what):
+    if expected.dtype.kind != "f":
+        np.testing.assert_array_equal(actual, expected, err_msg=what)
+        return
+    scale = np.abs(expected).max(initial=1.0)
+    np.testing.assert_allclose(
+        actual, expected, rtol=1e-4, atol=1e-5 * scale, err_msg=what
+    )
+
+
+def values_of(output):
+    """Return the numbers of an output, or None where it holds no numbers."""
+    if isinstance(output, EmbeddedSequences):
+        return np.concatenate([block.values.ravel() for block in output.blocks])
+    if isinstance(output, TokenSequences):
+        return None
+    output = np.asarray(output)
+    return output if output.dtype.kind == "f" else None
+
+
+def is_predictor(estimator):
+    """Tell whether the estimator ends a pipeline."""
+    return is_classifier(estimator) or is_regressor(estimator)

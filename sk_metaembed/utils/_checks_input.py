@@ -1,0 +1,229 @@
+"""Checks of what an estimator takes, and of what it says to the rest."""
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
+
+from ..sequences import TokenSequences
+from ._checks_data import (
+    METHODS,
+    as_input,
+    assert_same,
+    fitted,
+    import_or_skip,
+    input_forms,
+    input_kind,
+    outputs,
+    require,
+    seeded,
+    targets,
+    token_lists,
+)
+
+
+def check_containers(estimator):
+    """Every supported collection of texts, and of token lists, gives the same."""
+    for form, X in input_forms(estimator).items():
+        expected = outputs(fitted(estimator, X), X)
+        containers = _plain_containers(X)
+        if form == "token lists":
+            containers["TokenSequences"] = lambda X=X: TokenSequences.from_lists(X)
+        _check_containers(estimator, containers, expected, form)
+
+
+def check_pandas_containers(estimator):
+    """A pandas Series and a one-column DataFrame give what a list gives."""
+    pandas = import_or_skip("pandas")
+    for form, X in input_forms(estimator).items():
+        series = pandas.Series(X, index=range(10, 10 + len(X)), name="text")
+        containers = {
+            "pandas Series": lambda series=series: series,
+            "pandas DataFrame": lambda series=series: series.to_frame(),
+        }
+        _check_containers(estimator, containers, outputs(fitted(estimator, X), X), form)
+
+
+def check_polars_containers(estimator):
+    """A polars Series and a one-column DataFrame give what a list gives."""
+    polars = import_or_skip("polars")
+    for form, X in input_forms(estimator).items():
+        series = polars.Series("text", X)
+        containers = {
+            "polars Series": lambda series=series: series,
+            "polars DataFrame": lambda series=series: series.to_frame(),
+        }
+        _check_containers(estimator, containers, outputs(fitted(estimator, X), X), form)
+
+
+def _plain_containers(X):
+    as_objects = np.empty(len(X), dtype=object)
+    as_objects[:] = X
+    containers = {
+        "tuple": lambda: tuple(X),
+        "object array": lambda: as_objects,
+        "one-column array": lambda: as_objects[:, None],
+        "generator": lambda: (row for row in X),
+    }
+    if isinstance(X[0], str):
+        containers["str array"] = lambda: np.array(X)
+    return containers
+
+
+def _check_containers(estimator, containers, expected, form):
+    y = targets(estimator)
+    for kind, make in containers.items():
+        step = seeded(estimator).fit(make(), y)
+        what = f"{form} as {kind}"
+        for method, value in expected.items():
+            assert_same(getattr(step, method)(make()), value, f"{what} ({method})")
+        if "transform" in expected:
+            # A generator runs dry: to fit must not eat what transform needs.
+            result = seeded(estimator).fit_transform(make(), y)
+            assert_same(result, expected["transform"], f"{what} (fit_transform)")
+
+
+def check_refuses_bad_rows(estimator):
+    """A row that is no text is refused, in fit and after, and named."""
+    for form, X in input_forms(estimator).items():
+        step = fitted(estimator, X)
+        for bad in (None, float("nan"), 3, 2.5, b"bytes", {"a": 1}):
+            _check_refused(step, [X[0], bad, *X[2:]], "row 1", f"{bad!r} among {form}")
+    bad_tokens = [["good"], ["fine", 3], *token_lists()[2:]]
+    _check_refused(step, bad_tokens, "row 1", "a number among the tokens")
+    mixed = [["good"], "good film", *token_lists()[2:]]
+    _check_refused(step, mixed, "row 1", "a text among token lists")
+
+
+def check_refuses_other_collections(estimator):
+    """What is no collection of texts is refused with a remedy, in fit and after."""
+    step = fitted(estimator, token_lists())
+    _check_refused(step, "a single text", "list", "a single str")
+    for bad in (b"bytes", None, 3, float("nan"), {"a": "text"}, {"a", "b"}):
+        _check_refused(step, bad, type(bad).__name__, f"{bad!r} for X")
+    _check_refused(step, np.ones((len(token_lists()), 3)), "column", "numbers in 2-D")
+
+
+def check_refuses_unembedded(estimator):
+    """What has no vectors is refused, in fit and after, saying what is needed."""
+    step = fitted(estimator, as_input(estimator, token_lists()))
+    rows = token_lists()
+    texts = [" ".join(row) for row in rows]
+    others = (rows, texts, TokenSequences.from_lists(rows), np.ones((24, 3)), None, 3)
+    for bad in (*others, "a single text"):
+        what = f"{type(bad).__name__} for X"
+        _check_refused(step, bad, "EmbeddedSequences", what)
+
+
+def _check_refused(step, X, mention, what):
+    name = type(step).__name__
+    y = targets(step)
+    calls = {"fit": lambda: seeded(step).fit(X, y)}
+    for method in METHODS:
+        if hasattr(step, method):
+            calls[method] = lambda method=method: getattr(step, method)(X)
+    for method, call in calls.items():
+        try:
+            call()
+        except (TypeError, ValueError) as error:
+            message = str(error)
+        else:
+            raise AssertionError(f"{name}.{method} let {what} pass.")
+        require(
+            mention in message,
+            f"{name}.{method} refused {what}, but its message does not mention "
+            f"{mention!r}: {message}",
+        )
+
+
+def check_unfitted(estimator):
+    """Before fit each method raises NotFittedError, unless nothing is learned."""
+    X = as_input(estimator, token_lists())
+    step = seeded(estimator)
+    if not get_tags(step).requires_fit:
+        assert_same(outputs(step, X), outputs(fitted(step, X), X), "without fit")
+        return
+    for method in METHODS:
+        if not hasattr(step, method):
+            continue
+        try:
+            getattr(step, method)(X)
+        except NotFittedError:
+            continue
+        raise AssertionError(
+            f"{type(step).__name__}.{method} did not raise NotFittedError before fit."
+        )
+
+
+def check_targets_not_needed(estimator):
+    """Without y the result is the same, where y is not required."""
+    X = as_input(estimator, token_lists())
+    without = seeded(estimator).fit(X)
+    what = "fit with and without y"
+    assert_same(outputs(without, X), outputs(fitted(estimator, X), X), what)
+
+
+def check_targets_required(estimator):
+    """A supervised estimator says so when y is missing."""
+    X = as_input(estimator, token_lists())
+    _check_bad_targets(estimator, X, None, "requires y")
+
+
+def check_bad_targets(estimator):
+    """Missing labels and labels for other rows are refused."""
+    X = as_input(estimator, token_lists())
+    y = targets(estimator)
+    _check_bad_targets(estimator, X, y[:-1], "inconsistent|length|rows|samples")
+    missing = np.array([*np.arange(len(X) - 1) % 2, np.nan])
+    _check_bad_targets(estimator, X, missing, "NaN|missing")
+    if y.dtype.kind != "f":
+        missing = y.astype(object)
+        missing[1] = None
+        _check_bad_targets(estimator, X, missing, "NaN|None|missing|unknown")
+
+
+def _check_bad_targets(estimator, X, y, mentions):
+    try:
+        seeded(estimator).fit(X, y)
+    except (TypeError, ValueError) as error:
+        message = str(error)
+    else:
+        raise AssertionError(f"fit let y={y!r} pass.")
+    require(
+        any(mention.lower() in message.lower() for mention in mentions.split("|")),
+        f"The message about y={y!r} mentions none of {mentions!r}: {message}",
+    )
+
+
+def check_label_kinds(estimator):
+    """Labels come out as they went in: str, int or bool."""
+    X = as_input(estimator, token_lists())
+    odd = np.arange(len(X)) % 2
+    for y in (np.array(["neg", "pos"])[odd], odd + 3, odd.astype(bool)):
+        step = fitted(estimator, X, y)
+        require(
+            np.array_equal(step.classes_, np.unique(y)),
+            f"classes_ should be {np.unique(y)}, got {step.classes_}.",
+        )
+        predicted = step.predict(X)
+        require(
+            predicted.dtype.kind == y.dtype.kind and set(predicted) <= set(y),
+            f"predict should give some of {np.unique(y)}, got {predicted!r}.",
+        )
+
+
+def input_checks(estimator):
+    """Yield the checks of this module that go with the estimator."""
+    if input_kind(estimator) == "tokens":
+        yield check_containers
+        yield from (check_pandas_containers, check_polars_containers)
+        yield from (check_refuses_bad_rows, check_refuses_other_collections)
+    else:
+        yield check_refuses_unembedded
+    yield check_unfitted
+    if get_tags(estimator).target_tags.required:
+        yield from (check_targets_required, check_bad_targets)
+    else:
+        yield check_targets_not_needed
+    if is_classifier(estimator):
+        yield check_label_kinds

@@ -1,0 +1,168 @@
+"""scikit-learn's own checks, which feed numbers, on steps that take words.
+
+``sklearn.utils.estimator_checks`` passes over every estimator whose tags say that
+it takes no 2-D array. The subclass made here takes one: it spells each row of
+numbers as words (or as embedded sequences), calls the estimator's own methods, and
+turns what comes out into a 2-D array again. It is for checks, not for use.
+"""
+
+import types
+import warnings
+from functools import cache, partial, wraps
+
+import numpy as np
+from sklearn.exceptions import SkipTestWarning
+from sklearn.utils import estimator_checks as sklearn_checks
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import validate_data
+
+from ..sequences import Block, EmbeddedSequences, TokenSequences
+from ._checks_data import WORDS, word_vectors
+
+_WORDLESS = (
+    "check_estimator_cloneable",
+    "check_estimator_tags_renamed",
+    "check_valid_tag_types",
+    "check_estimator_repr",
+    "check_no_attributes_set_in_init",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_mixin_order",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_param_validation",
+)
+_WORDLESS_UNFITTED = (
+    "check_transformers_unfitted",
+    "check_get_feature_names_out_error",
+)
+_ADAPTED = (
+    "fit",
+    "partial_fit",
+    "transform",
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+    "score",
+)
+_EXACT_DIM = 6
+
+
+def wordless_checks(estimator):
+    """Yield scikit-learn's checks that need no valid X, for the estimator as it is."""
+    names = list(_WORDLESS)
+    if get_tags(estimator).requires_fit and hasattr(estimator, "transform"):
+        names += _WORDLESS_UNFITTED
+    for name in names:
+        yield partial(getattr(sklearn_checks, name), type(estimator).__name__)
+
+
+def numeric_checks(estimator):
+    """Yield scikit-learn's whole suite, each check made to feed words."""
+    for check in array_checks(on_numbers(estimator)):
+        yield partial(feed_words, check)
+
+
+def array_checks(estimator):
+    """Yield scikit-learn's whole suite for an estimator that takes numbers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SkipTestWarning)  # it would mean no checks
+        pairs = list(sklearn_checks.estimator_checks_generator(estimator))
+    for _, check in pairs:
+        yield check
+
+
+def feed_words(check, estimator):
+    """Run one of scikit-learn's checks on an estimator that takes words."""
+    check(on_numbers(estimator))
+
+
+def on_numbers(estimator):
+    """Return the estimator as one that takes a numeric 2-D array."""
+    numeric = _numeric_class(type(estimator))
+    return numeric(**estimator.get_params(deep=False))
+
+
+@cache
+def _numeric_class(base):
+    """Return the subclass of `base` that takes numbers; it keeps the name."""
+
+    def tags(self):
+        tags = super(numeric, self).__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.input_tags.string = False
+        return tags
+
+    def takes_text(self):
+        return super(numeric, self).__sklearn_tags__().input_tags.string
+
+    def adapted(name):
+        @wraps(getattr(base, name))
+        def method(self, X, *args, **kwargs):
+            own = getattr(super(numeric, self), name)
+            if isinstance(X, _Spelled | TokenSequences | EmbeddedSequences):
+                return own(X, *args, **kwargs)  # the estimator calls itself
+            first = name == "fit" or not hasattr(self, "n_features_in_")
+            X = validate_data(self, X, reset=first and "fit" in name)
+            return _as_array(own(_spell(X, takes_text(self)), *args, **kwargs))
+
+        if name == "fit":
+            return method
+        return available_if(lambda self: hasattr(super(numeric, self), name))(method)
+
+    def fill(namespace):
+        namespace.update(
+            {name: adapted(name) for name in _ADAPTED if hasattr(base, name)},
+            __sklearn_tags__=tags,
+            __reduce__=lambda self: (_blank, (base,), self.__getstate__()),
+            __module__=__name__,
+        )
+
+    # A step whose output is a container must not begin to wrap it in a frame.
+    keeps_container = getattr(base, "_sklearn_auto_wrap_output_keys", None) == set()
+    options = {"auto_wrap_output_keys": None} if keeps_container else {}
+    numeric = types.new_class(base.__name__, (base,), options, fill)
+    return numeric
+
+
+def _blank(base):
+    """Return an instance without state, for pickle to fill."""
+    numeric = _numeric_class(base)
+    return numeric.__new__(numeric)
+
+
+class _Spelled(list):
+    """Token lists that were numbers."""
+
+
+def _spell(X, takes_text):
+    """Return each row of numbers as words, one a number, or as their vectors."""
+    n_columns = X.shape[1]
+    numbers = X.astype(np.float64)
+    steps = np.rint(2 * numbers).astype(np.int64) + 7 * np.arange(n_columns)
+    rows = np.array(WORDS, dtype=object)[steps % len(WORDS)].tolist()
+    if takes_text:
+        return _Spelled(rows)
+    tokens = TokenSequences.from_lists(rows)
+    ways = [np.random.default_rng(j).normal(size=_EXACT_DIM) for j in range(n_columns)]
+    exact = (numbers[:, :, None] * np.array(ways)).reshape(-1, _EXACT_DIM)
+    return EmbeddedSequences(
+        tokens,
+        [
+            Block("exact", exact, "token"),
+            Block("word", word_vectors(tokens.types), "type"),
+        ],
+    )
+
+
+def _as_array(output):
+    if isinstance(output, EmbeddedSequences):
+        if output.level == "sequence":
+            return np.concatenate([block.values for block in output.blocks], axis=1)
+        return output.to_padded()[0].reshape(len(output), -1)
+    if isinstance(output, TokenSequences):
+        counts = [[row.count(word) for word in WORDS] for row in output]
+        return np.array(counts, dtype=np.float32)
+    return output

@@ -1,0 +1,160 @@
+"""Checks that an estimator works where scikit-learn puts it together with others."""
+
+import tempfile
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+from ..sequences import EmbeddedSequences, TokenSequences
+from ._checks_data import (
+    as_input,
+    assert_same,
+    fitted,
+    import_or_skip,
+    input_kind,
+    is_predictor,
+    outputs,
+    require,
+    seeded,
+    targets,
+    token_lists,
+)
+from ._checks_steps import text_pipeline
+
+
+def _texts(estimator):
+    return [" ".join(row) for row in token_lists()], targets(estimator)
+
+
+def check_grid_search(estimator):
+    """GridSearchCV over a pipeline from texts tries the step and a clone of it."""
+    texts, y = _texts(estimator)
+    pipe = text_pipeline(estimator, classify=True)
+    grid = {"step": [seeded(estimator), clone(estimator)]}
+    search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(texts, y)
+    require(len(search.predict(texts)) == len(texts), "predict lost rows.")
+
+
+def check_cross_validation(estimator):
+    """scikit-learn's splitters cut the containers that the estimator takes."""
+    pipe = text_pipeline(estimator, classify=True)
+    if input_kind(estimator) == "embedded":
+        pipe = pipe[1:]
+        X = as_input(estimator, token_lists())
+    else:
+        X = TokenSequences.from_lists(token_lists())
+    scores = cross_val_score(pipe, X, targets(estimator), cv=2, error_score="raise")
+    require(np.isfinite(scores).all(), f"cross_val_score gave {scores}.")
+
+
+def check_memory(estimator):
+    """A pipeline that caches its steps gives what one without a cache gives."""
+    texts, y = _texts(estimator)
+    expected = outputs(text_pipeline(estimator).fit(texts, y), texts)
+    with tempfile.TemporaryDirectory() as folder:
+        for when in ("first", "second"):
+            pipe = text_pipeline(estimator, classify=False, memory=folder)
+            result = outputs(pipe.fit(texts, y), texts)
+            assert_same(result, expected, f"Pipeline(memory=...), the {when} time")
+
+
+def check_column_transformer_pandas(estimator):
+    """A ColumnTransformer takes texts and numbers from one pandas DataFrame."""
+    pandas = import_or_skip("pandas")
+    _check_column_transformer(estimator, pandas.DataFrame, "pandas")
+
+
+def check_column_transformer_polars(estimator):
+    """A ColumnTransformer takes texts and numbers from one polars DataFrame."""
+    polars = import_or_skip("polars")
+    _check_column_transformer(estimator, polars.DataFrame, "polars")
+
+
+def _check_column_transformer(estimator, make_frame, kind):
+    texts, y = _texts(estimator)
+    number = np.arange(len(texts), dtype=float)
+    frame = make_frame({"text": texts, "a": number, "b": -number})
+    parts = [("words", text_pipeline(estimator), "text")]
+    both = ColumnTransformer([*parts, ("numbers", StandardScaler(), ["a", "b"])])
+    expected = text_pipeline(estimator).fit(texts, y).transform(texts)
+    result = both.fit(frame, y).transform(frame)
+    assert_same(result[:, :-2], expected, f"in a ColumnTransformer on {kind}")
+    named = clone(both).set_output(transform=kind).fit_transform(frame, y)
+    _check_frame(named, kind, result, both.get_feature_names_out())
+
+
+def check_set_output_pandas(estimator):
+    """``set_output(transform="pandas")`` on a pipeline gives a named DataFrame."""
+    import_or_skip("pandas")
+    _check_set_output(estimator, "pandas")
+
+
+def check_set_output_polars(estimator):
+    """``set_output(transform="polars")`` on a pipeline gives a named DataFrame."""
+    import_or_skip("polars")
+    _check_set_output(estimator, "polars")
+
+
+def _check_set_output(estimator, kind):
+    texts, y = _texts(estimator)
+    plain = text_pipeline(estimator).fit(texts, y)
+    framed = text_pipeline(estimator).set_output(transform=kind)
+    names = plain.get_feature_names_out()
+    _check_frame(framed.fit_transform(texts, y), kind, plain.transform(texts), names)
+
+    X = as_input(estimator, token_lists())
+    step = seeded(estimator)
+    require(step.set_output(transform=kind) is step, "set_output must return self.")
+    result = step.fit(X, targets(estimator)).transform(X)
+    expected = fitted(estimator, X).transform(X)
+    if isinstance(expected, TokenSequences | EmbeddedSequences):
+        assert_same(result, expected, "a container, after set_output")
+    else:
+        _check_frame(result, kind, expected, step.get_feature_names_out())
+
+
+def _check_frame(frame, kind, values, names):
+    came = type(frame).__module__.partition(".")[0]
+    require(came == kind, f"set_output({kind!r}) gave a {type(frame)}.")
+    require(
+        list(frame.columns) == list(names),
+        f"columns {list(frame.columns)} are not get_feature_names_out() {list(names)}.",
+    )
+    assert_same(frame.to_numpy(), values, f"the values of the {kind} DataFrame")
+
+
+def check_feature_names(estimator):
+    """get_feature_names_out gives one distinct str for each number of a vector."""
+    X = as_input(estimator, token_lists())
+    step = fitted(estimator, X)
+    names = step.get_feature_names_out()
+    require(
+        isinstance(names, np.ndarray) and names.dtype == object and names.ndim == 1,
+        f"get_feature_names_out must give a 1-D object array, got {names!r}.",
+    )
+    require(all(type(n) is str for n in names), f"names must be str, got {names!r}.")
+    require(len(set(names)) == len(names), f"names repeat: {list(names)}.")
+    require(
+        np.array_equal(names, step.get_feature_names_out(None)),
+        "get_feature_names_out(None) must be get_feature_names_out().",
+    )
+    result = step.transform(X)
+    if isinstance(result, TokenSequences):
+        return
+    width = result.dim if isinstance(result, EmbeddedSequences) else result.shape[1]
+    require(len(names) == width, f"{len(names)} names for vectors of {width} numbers.")
+
+
+def pipeline_checks(estimator):
+    """Yield the checks of this module that go with the estimator."""
+    yield from (check_grid_search, check_cross_validation, check_memory)
+    if is_predictor(estimator) or not hasattr(estimator, "transform"):
+        return
+    yield from (check_column_transformer_pandas, check_column_transformer_polars)
+    yield from (check_set_output_pandas, check_set_output_polars)
+    if get_tags(estimator).requires_fit or hasattr(estimator, "get_feature_names_out"):
+        yield check_feature_names

@@ -1,0 +1,174 @@
+"""Checks that a row's result depends on that row alone, and is always a number."""
+
+import numpy as np
+
+from ..sequences import EmbeddedSequences, TokenSequences
+from ._checks_data import (
+    UNKNOWN_WORDS,
+    as_input,
+    assert_same,
+    fitted,
+    input_forms,
+    input_kind,
+    outputs,
+    require,
+    token_lists,
+    values_of,
+)
+
+
+def _fitted_forms(estimator):
+    for form, X in input_forms(estimator).items():
+        yield form, X, fitted(estimator, X)
+
+
+def _take(X, rows):
+    return [X[i] for i in rows] if isinstance(X, list) else X[rows]
+
+
+def check_row_alone(estimator):
+    """A row gives the same alone as among others."""
+    for form, X, step in _fitted_forms(estimator):
+        together = outputs(step, X)
+        for i in range(8):
+            rows = {name: value[[i]] for name, value in together.items()}
+            what = f"row {i} alone and among others, as {form}"
+            assert_same(outputs(step, _take(X, [i])), rows, what)
+
+
+def check_row_order(estimator):
+    """Rows in another order give the same, in that order."""
+    for form, X, step in _fitted_forms(estimator):
+        order = np.random.default_rng(0).permutation(len(X))
+        shuffled = {name: value[order] for name, value in outputs(step, X).items()}
+        what = f"rows in another order, as {form}"
+        assert_same(outputs(step, _take(X, order)), shuffled, what)
+
+
+def check_subset(estimator):
+    """A subset by slice, mask or index, taken before or after, gives the same."""
+    mask = np.arange(len(token_lists())) % 3 == 0
+    keys = [slice(5, 12), mask, np.array([2, 2, 0])]
+    for form, X, step in _fitted_forms(estimator):
+        if isinstance(X, list):
+            if form == "texts":
+                continue
+            X = TokenSequences.from_lists(X)
+        everything = outputs(step, X)
+        for key in keys:
+            subset = {name: value[key] for name, value in everything.items()}
+            what = f"a subset by {key!r} before and after, as {form}"
+            assert_same(outputs(step, X[key]), subset, what)
+
+
+def check_levels(estimator):
+    """The same vectors once a type and once a token give the same."""
+    X = input_forms(estimator)["type-level blocks"]
+    step = fitted(estimator, X)
+    by_token = X.with_blocks([X.broadcast(block, "token") for block in X.blocks])
+    what = "the same vectors at type and at token level"
+    assert_same(outputs(step, by_token), outputs(step, X), what)
+
+
+def check_awkward_rows(estimator):
+    """Empty, unknown and one-token rows give finite numbers of the usual shape."""
+    step = fitted(estimator, as_input(estimator, token_lists()))
+    usual = outputs(step, as_input(estimator, token_lists()))
+    unknown = list(UNKNOWN_WORDS)
+    awkward = {
+        "empty rows": [[], []],
+        "rows of unknown words": [unknown, unknown[:1]],
+        "rows of one token": [["good"], ["the"]],
+        "empty, unknown and known rows": [[], unknown, ["good", "zyxwv"]],
+    }
+    for what, rows in awkward.items():
+        result = outputs(step, as_input(estimator, rows))
+        for method, value in result.items():
+            _check_shape(value, usual[method], len(rows), f"{what} ({method})")
+
+
+def _check_shape(value, usual, n_rows, what):
+    require(len(value) == n_rows, f"{what}: {n_rows} rows gave {len(value)}.")
+    if isinstance(value, EmbeddedSequences):
+        require(
+            [b.dim for b in value.blocks] == [b.dim for b in usual.blocks],
+            f"{what}: the blocks' dims are not those of other rows.",
+        )
+    elif not isinstance(value, TokenSequences):
+        require(
+            np.shape(value)[1:] == np.shape(usual)[1:],
+            f"{what}: shape {np.shape(value)} does not go with {np.shape(usual)}.",
+        )
+    numbers = values_of(value)
+    if numbers is not None:
+        require(np.isfinite(numbers).all(), f"{what}: NaN or infinity came out.")
+
+
+def check_nothing_gives_zeros(estimator):
+    """A transformer gives zeros for what is empty, or unknown to every source."""
+    step = fitted(estimator, as_input(estimator, token_lists()))
+    if not hasattr(step, "transform"):
+        return
+    for rows in ([[]], [list(UNKNOWN_WORDS)], [["good"], [], list(UNKNOWN_WORDS)]):
+        result = step.transform(as_input(estimator, rows))
+        last = result[[-1]]
+        require(
+            not np.any(values_of(last)),
+            f"the row {rows[-1]} has no known word, so its vectors must be zero.",
+        )
+        if isinstance(last, EmbeddedSequences) and last.level != "sequence":
+            known = [last.broadcast(b, "token").known.any() for b in last.blocks]
+            require(not any(known), f"{rows[-1]} came out marked as known.")
+
+
+def check_no_rows(estimator):
+    """No rows give no rows, or a ValueError that says so."""
+    step = fitted(estimator, as_input(estimator, token_lists()))
+    nothing = as_input(estimator, [])
+    for method in outputs(step, as_input(estimator, token_lists())):
+        try:
+            value = getattr(step, method)(nothing)
+        except ValueError:
+            continue
+        require(len(value) == 0, f"{method} of no rows gave {len(value)} rows.")
+
+
+def check_output_kind(estimator):
+    """A transformer hands on finite float32, over the very tokens it was given."""
+    for form, X, step in _fitted_forms(estimator):
+        if not hasattr(step, "transform"):
+            return
+        result = step.transform(X)
+        require(len(result) == len(X), f"{form}: {len(X)} rows gave {len(result)}.")
+        if isinstance(result, TokenSequences):
+            continue
+        _check_finite_float(result, form)
+        if isinstance(result, EmbeddedSequences) and form != "texts":
+            given = token_lists()
+            require(
+                result.tokens.to_list() == given,
+                f"{form}: the tokens that came out are not those that went in.",
+            )
+
+
+def _check_finite_float(result, form):
+    values = values_of(result)
+    require(
+        isinstance(result, EmbeddedSequences | np.ndarray),
+        f"{form}: transform gave {type(result).__name__}; allowed are a "
+        "TokenSequences, an EmbeddedSequences or an array.",
+    )
+    require(
+        values is not None and values.dtype in (np.float32, np.float16),
+        f"{form}: vectors must be float32 (or float16), got {result!r}.",
+    )
+    require(np.isfinite(values).all(), f"{form}: NaN or infinity came out.")
+    require(np.any(values), f"{form}: every vector is zero; know some of WORDS.")
+
+
+def row_checks(estimator):
+    """Yield the checks of this module that go with the estimator."""
+    yield from (check_row_alone, check_row_order, check_subset)
+    yield from (check_awkward_rows, check_no_rows, check_output_kind)
+    if input_kind(estimator) == "embedded":
+        yield from (check_levels, check_nothing_gives_zeros)
