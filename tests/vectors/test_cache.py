@@ -1,0 +1,190 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from sk_metaembed import WordVectors
+from sk_metaembed.vectors import _convert
+from sk_metaembed.vectors._cache import publish
+
+
+@pytest.fixture
+def conversions(monkeypatch):
+    """The stores written during the test."""
+    written = []
+    original = _convert.write_store
+
+    def write_store(source, fmt, options, folder):
+        written.append(folder)
+        original(source, fmt, options, folder)
+
+    monkeypatch.setattr(_convert, "write_store", write_store)
+    return written
+
+
+def touch(path, seconds):
+    when = time.time() - seconds
+    os.utime(path, (when, when))
+
+
+def test_a_file_is_converted_once(write, conversions):
+    path = write("x.txt", "a 1 2\n")
+    wv = WordVectors.open(path)
+    assert WordVectors.open(path) is wv
+    assert WordVectors.open(str(path)) is wv
+    assert len(conversions) == 1
+
+
+def test_options_are_part_of_the_key(write, conversions):
+    path = write("x.txt", "a 1 2\nb 1 2\n")
+    stores = {
+        WordVectors.open(path, **kwargs).path
+        for kwargs in ({}, {"limit": 1}, {"words": ["b"]}, {"dtype": "float16"})
+    }
+    assert len(stores) == len(conversions) == 4
+    WordVectors.open(path, words=("b", "b"), dtype="float32")
+    WordVectors.open(path, dtype=np.float32)
+    assert len(conversions) == 4
+
+
+def test_changed_content_is_noticed(write, conversions):
+    path = write("x.txt", "a 1 2\n")
+    old = WordVectors.open(path)
+    write("x.txt", "a 3 4\n")
+    touch(path, 30)
+    new = WordVectors.open(path)
+    assert new["a"].tolist() == [3, 4] and new != old
+    assert old["a"].tolist() == [1, 2]  # whoever holds it keeps it
+    assert len(conversions) == 2
+
+
+def test_change_within_the_clock_s_tick_is_noticed(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("a 1 2\n")
+    stat = path.stat()
+    WordVectors.open(path)
+    path.write_text("a 3 4\n")
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert WordVectors.open(path)["a"].tolist() == [3, 4]
+
+
+def test_touched_or_copied_file_is_not_converted_again(write, conversions):
+    path = write("x.txt", "a 1 2\n")
+    wv = WordVectors.open(path)
+    touch(path, 30)
+    assert WordVectors.open(path) is wv
+    assert len(conversions) == 1
+
+
+def test_settled_file_is_not_read_again(write, monkeypatch):
+    path = write("x.txt", "a 1 2\n")
+    wv = WordVectors.open(path)
+    monkeypatch.setattr("sk_metaembed.vectors._cache.hashlib.blake2b", _no_updates)
+    assert WordVectors.open(path) == wv
+
+
+def _no_updates(data=b"", **kwargs):
+    import _blake2
+
+    class Digest:
+        def __init__(self):
+            self.inner = _blake2.blake2b(data, **kwargs)
+
+        def update(self, block):
+            raise AssertionError("the file was read again")
+
+        def hexdigest(self):
+            return self.inner.hexdigest()
+
+    return Digest()
+
+
+def test_source_changing_meanwhile_leaves_nothing(write, cache, monkeypatch):
+    path = write("x.txt", "a 1 2\n")
+    read = _convert._read
+
+    def read_and_change(*args):
+        read(*args)
+        path.write_text("a 1 2\nb 1 2\n")
+
+    monkeypatch.setattr(_convert, "_read", read_and_change)
+    with pytest.raises(ValueError, match="changed while it was being converted"):
+        WordVectors.open(path)
+    assert [p.name for p in cache.iterdir()] in ([], ["sources"])
+
+
+def test_cache_dir_is_honoured(write, tmp_path, cache):
+    wv = WordVectors.open(write("x.txt", "a 1 2\n"), cache_dir=tmp_path / "mine")
+    assert wv.path.startswith(str(tmp_path / "mine"))
+    assert not cache.exists()
+
+
+def test_cache_that_cannot_be_made(write, tmp_path):
+    path = write("x.txt", "a 1 2\n")
+    with pytest.raises(OSError, match="SK_METAEMBED_CACHE"):
+        WordVectors.open(path, cache_dir=path / "below a file")
+
+
+def test_names_of_any_kind(write):
+    path = write("vektoren é 日本 " + "x" * 150 + ".txt", "a 1 2\n")
+    assert len(WordVectors.open(path)) == 1
+
+
+def test_failure_leaves_nothing(tmp_path):
+    def fail(folder):
+        (folder / "half").write_text("made")
+        raise RuntimeError("broken off")
+
+    with pytest.raises(RuntimeError):
+        publish(tmp_path / "store", fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from sk_metaembed.vectors._cache import publish
+
+def write(folder):
+    (folder / "half").write_text("made")
+    print("writing", flush=True)
+    time.sleep(60)
+
+publish(Path(sys.argv[1]), write)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
+def test_killed_conversion_is_cleared_away(tmp_path):
+    run = [sys.executable, "-c", KILLED, str(tmp_path / "store")]
+    with subprocess.Popen(run, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+    assert not (tmp_path / "store").exists()
+    assert list(tmp_path.glob(".store.*.part"))
+    wv = WordVectors.from_arrays(["a"], np.ones((1, 2)), path=tmp_path / "store")
+    assert len(wv) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+def test_processes_converting_at_once_share_one_store(write, cache):
+    lines = (f"w{i} {i}.5 -{i}e-3 7\n" for i in range(3000))
+    path = write("x.txt", "".join(lines))
+    code = (
+        "import sys\nfrom sk_metaembed import WordVectors\n"
+        "wv = WordVectors.open(sys.argv[1])\n"
+        "print(wv.path, wv.fingerprint, len(wv), wv.lookup(['w2999'])[0])"
+    )
+    run = [sys.executable, "-c", code, str(path)]
+    workers = [
+        subprocess.Popen(run, stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    out = {worker.communicate()[0] for worker in workers}
+    assert [worker.returncode for worker in workers] == [0, 0, 0]
+    assert len(out) == 1 and out.pop().endswith("3000 2999\n")
+    assert len([p for p in cache.iterdir() if p.name.startswith("x.txt-")]) == 1
+    assert not list(cache.glob(".*"))

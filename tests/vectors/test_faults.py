@@ -1,0 +1,213 @@
+import gzip
+import struct
+
+import numpy as np
+import pytest
+from gensim.test.utils import datapath
+
+from sk_metaembed import WordVectors
+
+
+def binary_rows(n, dim=2):
+    return b"".join(
+        b"w%d " % i + np.full(dim, i, "<f4").tobytes() + b"\n" for i in range(n)
+    )
+
+
+ERRORS = {
+    "no column": ("a 1 2\nb 1\nc 1 2\n", r"line 2: expected a word and 2 numbers"),
+    "extra column": ("a 1 2\nb 1 2 3\nc 1 2\n", r"line 2: .* found 4 columns"),
+    "no number": ("a 1 2\nb x 2\nc 1 2\n", r"line 2: 'x' in column 2 is not a number"),
+    "bad number": ("3 2\na 1 2\nb 1 2x\nc 1 2\n", r"line 3.*'2x' in column 3"),
+    "underscored": ("a 1 2\nb 1_0 2\nc 1 2\n", r"line 2: '1_0' in column 2"),
+    "fewer rows": (
+        "3 2\na 1.25 2.75\nb 3.5 4.125\n",
+        r"announces 3 rows.*after 2.*limit=2",
+    ),
+    "header dim": ("2 3\na 1 2\nb 3 4\n", r"line 2: expected a word and 3 numbers"),
+    "zero words": ("0 300\n", "announces 0 words"),
+    "zero dim": ("3 0\na\nb\nc\n", "0 dimensions"),
+    "huge dim": ("3 99999999999\na 1\n", "99999999999 dimensions"),
+    "huge promise": ("1000000000000 300\na 1 2\n", r"1,000,000,000,000 rows.*at least"),
+    "empty": ("", "empty"),
+    "blank": (" \n\n", "empty"),
+    "prose": ("It was the best of times,\nit was the worst\n", "Read are: word2vec"),
+    "zip": (b"PK\x03\x04" + bytes(60), "unpack it"),
+    "numpy": (b"\x93NUMPY" + bytes(60), "from_arrays"),
+    "noise": (bytes(range(256)), "not a word-vector file"),
+    "all nan": ("a nan 1\nb 1 inf\n", "all 2 vectors hold NaN"),
+    "cut binary": (b"3 2\n" + binary_rows(3)[:-4], "within word 2 .'w2'.*limit=2"),
+    "short binary": (b"4 2\n" + binary_rows(3) + bytes(9), "within word 3|announces 4"),
+    "huge binary": (b"1000000000000 2\n" + binary_rows(3), "1,000,000,000,000 rows"),
+    "cut gz": (
+        gzip.compress(b"a 1 2\nb 2 3\n" * 999)[:-40],
+        "breaks off or is damaged",
+    ),
+    "damaged gz": (b"\x1f\x8b\x08" + bytes(50), "breaks off or is damaged"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_fault_is_named(write, cache, name):
+    content, message = ERRORS[name]
+    path = write("source.txt", content)
+    with pytest.raises(ValueError, match=message) as caught:
+        WordVectors.open(path)
+    assert str(path) in str(caught.value)
+    assert not [p for p in cache.glob("*") if p.is_dir() and p.name != "sources"]
+    assert not list(cache.glob(".*"))
+
+
+def test_line_numbers_hold_across_blocks(write, monkeypatch):
+    monkeypatch.setattr("sk_metaembed.vectors._text._BLOCK", 50)
+    lines = [f"w{i} {i} {i}" for i in range(100)]
+    lines[73] = "bad 1"
+    path = write("x.txt", "100 2\n" + "\n".join(lines))
+    with pytest.raises(ValueError, match="line 75: expected a word and 2"):
+        WordVectors.open(path)
+    assert len(WordVectors.open(path, limit=73)) == 73
+
+
+REPAIRS = {
+    "duplicate": ("a 1 2\nb 3 4\na 5 6\nb 7 8\nc 9 9\n", {"duplicate_words": 2}),
+    "bytes": (b"a 1 2\ncaf\xe9 3 4\nc 9 9\n", {"undecodable_words": 1}),
+    "more rows": ("1 2\na 1 2\nb 3 4\nc 9 9\n", {"rows_beyond_header": 2}),
+    "more binary": (b"1 2\n" + binary_rows(3), {"rows_beyond_header": 2}),
+    "blank lines": ("a 1 2\n\nb 3 4\n \nc 9 9\n", {"blank_lines": 2}),
+}
+
+
+@pytest.mark.parametrize("name", REPAIRS)
+def test_repair_is_counted(write, name):
+    content, repairs = REPAIRS[name]
+    wv = WordVectors.open(write("source.txt", content))
+    assert wv.repairs == repairs
+    assert len(wv) == 3
+
+
+def test_first_of_duplicates_is_kept(write):
+    wv = WordVectors.open(write("x.txt", REPAIRS["duplicate"][0]))
+    assert wv.words.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(wv.vectors, [[1, 2], [3, 4], [9, 9]])
+    np.testing.assert_array_equal(wv.lookup(["c", "b", "a"]), [2, 1, 0])
+
+
+def test_many_duplicates_are_compacted_in_pieces(monkeypatch):
+    monkeypatch.setattr("sk_metaembed.vectors._layout._CHUNK_BYTES", 64)
+    words = [f"w{i % 70}" for i in range(200)]
+    matrix = np.arange(400.0).reshape(200, 2)
+    wv = WordVectors.from_arrays(words, matrix)
+    np.testing.assert_array_equal(wv.vectors, matrix[:70])
+    assert wv.repairs == {"duplicate_words": 130}
+
+
+def test_undecodable_bytes_are_spelled_out(write):
+    wv = WordVectors.open(write("x.txt", REPAIRS["bytes"][0]))
+    assert wv.words.tolist() == ["a", "caf\\xe9", "c"]
+    np.testing.assert_array_equal(wv["caf\\xe9"], [3, 4])
+
+
+def test_words_torn_from_each_other_are_undecodable(write):
+    # the two halves of one character, at the end of one word and the start of the next
+    data = b"2 1\nx\xc3 " + struct.pack("<f", 1) + b"\xa9y " + struct.pack("<f", 2)
+    wv = WordVectors.open(write("x.bin", data))
+    assert wv.repairs == {"undecodable_words": 2}
+    assert wv.words.tolist() == ["x\\xc3", "\\xa9y"]
+
+
+def test_rows_not_finite_are_left_out_with_a_warning(write):
+    path = write("x.txt", "a 1 2\nb nan 1\nc 1e39 0\nd -Infinity 1\ne 3 4\n")
+    with pytest.warns(UserWarning, match="3 words .*'b', 'c', 'd'"):
+        wv = WordVectors.open(path)
+    assert wv.words.tolist() == ["a", "e"]
+    assert wv.repairs == {"not_finite_rows": 3}
+    np.testing.assert_array_equal(wv.vectors_for(["b"])[0], [[0, 0]])
+
+
+def test_too_large_for_float16_is_an_error(write):
+    path = write("x.txt", "a 1 2\nb 70000 1\n")
+    with pytest.raises(ValueError, match="'b' holds 70000, more than float16"):
+        WordVectors.open(path, dtype="float16")
+
+
+def test_cut_fasttext_is_named(write):
+    with open(datapath("lee_fasttext_new.bin"), "rb") as file:
+        data = file.read()
+    for size in (60, 100, 5000, len(data) // 2):
+        path = write(f"cut{size}.bin", data[:size])
+        with pytest.raises(ValueError, match="cut short"):
+            WordVectors.open(path)
+
+
+@pytest.mark.parametrize(("kind", "pruned"), [("pruned", 5), ("quantised", -1)])
+def test_compressed_fasttext_is_refused(write, kind, pruned):
+    args = struct.pack("<2i12id", 793712314, 12, 2, *[1] * 7, 0, 0, 0, 1, 1e-4)
+    dictionary = struct.pack("<3iqq", 1, 1, 0, 1, pruned) + b"a\0" + bytes(9)
+    path = write("x.ftz", args + dictionary + b"\x01" + bytes(40))
+    with pytest.raises(ValueError, match=f"a {kind} fastText model"):
+        WordVectors.open(path)
+
+
+def test_missing_and_foreign_paths(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        WordVectors.open(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="is a directory but not a word-vector store"):
+        WordVectors.open(tmp_path)
+    with pytest.raises(TypeError, match="from_arrays"):
+        WordVectors.open({"a": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "error", "message"),
+    [
+        ({"limit": 0}, ValueError, "at least 1"),
+        ({"limit": 1.5}, TypeError, "limit must be an int"),
+        ({"limit": True}, TypeError, "limit must be an int"),
+        ({"words": "tea"}, TypeError, "collection of str"),
+        ({"words": []}, ValueError, "words= is empty"),
+        ({"words": [1]}, TypeError, "element 0 is 1"),
+        ({"words": ["nowhere"]}, ValueError, "none of the 1 words="),
+        ({"dtype": "int8"}, ValueError, "float32.*float16.*int8"),
+        ({"dtype": "no type"}, ValueError, "float32"),
+    ],
+)
+def test_arguments_are_checked(write, kwargs, error, message):
+    with pytest.raises(error, match=message):
+        WordVectors.open(write("x.txt", "a 1 2\n"), **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("words", "matrix", "error", "message"),
+    [
+        (["a", 2], np.eye(2), TypeError, "element 1 is 2 of type int"),
+        (["a", None], np.eye(2), TypeError, "element 1 is None"),
+        ("ab", np.eye(2), TypeError, "single str"),
+        (["a"], np.eye(2), ValueError, "1 words but 2 rows"),
+        (["a"], np.ones(1), ValueError, "one row a word"),
+        ([], np.ones((0, 3)), ValueError, "no words"),
+        (["a"], np.array([["x"]]), TypeError, "real numbers"),
+        (["a"], np.array([[1j]]), TypeError, "real numbers"),
+    ],
+)
+def test_arrays_are_checked(words, matrix, error, message):
+    with pytest.raises(error, match=message):
+        WordVectors.from_arrays(words, matrix)
+
+
+@pytest.mark.parametrize("damage", ["shorten", "remove", "version", "json"])
+def test_damaged_store_is_told(tmp_path, damage):
+    from sk_metaembed.vectors._layout import read_meta
+
+    path = tmp_path / "store"
+    WordVectors.from_arrays(["a"], np.ones((1, 3)), path=path)
+    matrix, meta = path / "vectors.npy", path / "meta.json"
+    if damage == "shorten":
+        matrix.write_bytes(matrix.read_bytes()[:-1])
+    elif damage == "remove":
+        matrix.unlink()
+    elif damage == "version":
+        meta.write_text(meta.read_text().replace('"version": 1', '"version": 99'))
+    else:
+        meta.write_text("{")
+    with pytest.raises(ValueError, match="Delete the directory"):
+        read_meta(path)

@@ -1,0 +1,230 @@
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+from gensim.models import FastText, KeyedVectors, Word2Vec
+from gensim.test.utils import common_texts, datapath
+
+from sk_metaembed import WordVectors
+from sk_metaembed.vectors._format import detect
+
+PLAIN = "tea 0.5 1 -2\ncoffee 2 -1 3.25\n"
+
+
+def same(wv, kv):
+    assert list(wv.words) == list(kv.index_to_key)
+    np.testing.assert_array_equal(wv.vectors, kv.vectors)
+
+
+@pytest.mark.parametrize(
+    ("name", "kwargs"),
+    [
+        ("euclidean_vectors.bin", {"binary": True}),
+        ("high_precision.kv.bin", {"binary": True}),
+        ("high_precision.kv.txt", {}),
+        ("lee_fasttext.vec", {}),
+        ("pretrained.vec", {}),
+        ("test_glove.txt", {"no_header": True}),
+    ],
+)
+def test_equal_to_gensim(name, kwargs):
+    if name == "pretrained.vec":  # the header announces more rows than it has
+        with pytest.raises(ValueError, match="announces 3 rows.*limit=1"):
+            WordVectors.open(datapath(name))
+        return
+    kv = KeyedVectors.load_word2vec_format(datapath(name), **kwargs)
+    same(WordVectors.open(datapath(name)), kv)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_reads_what_gensim_writes(tmp_path, binary):
+    rng = np.random.default_rng(0)
+    kv = KeyedVectors(7)
+    kv.add_vectors([f"w{i}é" for i in range(50)], rng.normal(size=(50, 7)))
+    path = tmp_path / "saved"
+    kv.save_word2vec_format(str(path), binary=binary)
+    assert detect(path).kind == ("binary" if binary else "text")
+    same(WordVectors.open(path), kv)
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+@pytest.mark.parametrize("header", ["", "2 3\n"])
+def test_compressed_text_is_told_from_content(write, module, header):
+    path = write("misnamed.bin", module.compress((header + PLAIN).encode()))
+    wv = WordVectors.open(path)
+    assert list(wv.words) == ["tea", "coffee"]
+    np.testing.assert_array_equal(wv["coffee"], [2, -1, 3.25])
+
+
+@pytest.mark.parametrize(
+    "name", ["euclidean_vectors.bin", "lee_fasttext.bin", "test_glove.txt"]
+)
+def test_compressed_is_the_same_as_plain(write, name):
+    with open(datapath(name), "rb") as file:
+        path = write("x.gz", gzip.compress(file.read()))
+    assert WordVectors.open(path) == WordVectors.open(datapath(name))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        PLAIN.replace("\n", "\r\n"),
+        PLAIN.replace("\n", " \n"),
+        PLAIN.replace(" ", "\t"),
+        PLAIN.replace(" ", "  "),
+        PLAIN[:-1],
+        "\ufeff" + PLAIN,
+        "\ufeff2 3\n" + PLAIN,
+        "2\t3 \r\n" + PLAIN,
+    ],
+)
+def test_spellings_of_the_same_text(write, content):
+    wv = WordVectors.open(write("x.txt", content))
+    assert wv.words.tolist() == ["tea", "coffee"]
+    np.testing.assert_array_equal(wv.vectors, [[0.5, 1, -2], [2, -1, 3.25]])
+    assert wv.repairs == {}
+
+
+def test_words_with_blanks_are_read_from_the_right(write):
+    words = [". . .", "at name@domain.com", "2012", "a\u00a0b", "\u0085", "</s>"]
+    text = "".join(f"{word} {i} 0.5\n" for i, word in enumerate(words))
+    wv = WordVectors.open(write("glove.txt", text))
+    assert wv.words.tolist() == words
+    np.testing.assert_array_equal(wv.vectors[:, 0], range(6))
+
+
+def test_empty_word_is_a_word(write):
+    wv = WordVectors.open(write("x.txt", "2 2\n 1 2\na 3 4\n"))
+    assert wv.words.tolist() == ["", "a"]
+
+
+def test_blocks_join_where_lines_do_not_end(write, monkeypatch):
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(200, 5)).astype(np.float32)
+    rows = [f"w{i} " + " ".join(map(repr, r.tolist())) for i, r in enumerate(matrix)]
+    path = write("x.txt", "\n".join(rows))
+    monkeypatch.setattr("sk_metaembed.vectors._text._BLOCK", 97)
+    wv = WordVectors.open(path)
+    np.testing.assert_array_equal(wv.vectors, matrix)
+    assert wv.words.tolist() == [f"w{i}" for i in range(200)]
+
+
+def test_binary_blocks_join_within_rows(monkeypatch):
+    monkeypatch.setattr("sk_metaembed.vectors._binary._BLOCK", 31)
+    path = datapath("euclidean_vectors.bin")
+    same(WordVectors.open(path), KeyedVectors.load_word2vec_format(path, binary=True))
+
+
+@pytest.mark.parametrize("model", [False, True])
+@pytest.mark.parametrize("sidecar", [False, True])
+def test_gensim_files_need_trust(tmp_path, model, sidecar):
+    w2v = Word2Vec(common_texts, vector_size=8, min_count=1, workers=1, seed=1)
+    path = tmp_path / "saved"
+    saved = w2v if model else w2v.wv
+    saved.save(str(path), sep_limit=0 if sidecar else 1 << 30)
+    with pytest.raises(ValueError, match="trusted=True"):
+        WordVectors.open(path)
+    same(WordVectors.open(path, trusted=True), w2v.wv)
+
+
+def test_untrusted_pickle_is_not_run(tmp_path):
+    import pickle
+
+    class Bomb:
+        def __reduce__(self):
+            return open, (str(tmp_path / "ran"), "w")
+
+    path = tmp_path / "bomb.kv"
+    path.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ValueError, match="can run any code"):
+        WordVectors.open(path)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_trusted_pickle_of_something_else(tmp_path):
+    import pickle
+
+    path = tmp_path / "list.pkl"
+    path.write_bytes(pickle.dumps([1, 2]))
+    with pytest.raises((TypeError, ValueError), match=r"list\.pkl"):
+        WordVectors.open(path, trusted=True)
+
+
+def test_round_trip_through_keyed_vectors():
+    kv = KeyedVectors.load_word2vec_format(datapath("test_glove.txt"), no_header=True)
+    back = WordVectors.from_keyed_vectors(kv).to_keyed_vectors()
+    assert back.index_to_key == kv.index_to_key
+    np.testing.assert_array_equal(back.vectors, kv.vectors)
+    assert back.most_similar("the") == kv.most_similar("the")
+
+
+def test_round_trip_keeps_ngrams():
+    ft = FastText(
+        common_texts, vector_size=6, min_count=1, bucket=50, workers=1, seed=1
+    ).wv
+    wv = WordVectors.from_keyed_vectors(ft)
+    unseen = ["humane", "zzz", "été"]
+    expected = np.stack([ft[word] for word in unseen])
+    np.testing.assert_array_equal(wv.subword_vectors(unseen), expected)
+    back = wv.to_keyed_vectors()
+    np.testing.assert_array_equal(np.stack([back[w] for w in unseen]), expected)
+    np.testing.assert_array_equal(back["human"], ft["human"])
+
+
+def test_from_keyed_vectors_refuses_other_things():
+    with pytest.raises(TypeError, match="expected gensim KeyedVectors.*dict"):
+        WordVectors.from_keyed_vectors({})
+    kv = KeyedVectors(2)
+    kv.add_vectors([1, 2], np.eye(2))
+    with pytest.raises(TypeError, match="element 0 is 1 of type int"):
+        WordVectors.from_keyed_vectors(kv)
+
+
+def test_float16_halves_the_matrix(write):
+    path = write("x.txt", PLAIN)
+    wv = WordVectors.open(path, dtype="float16")
+    assert wv.vectors.dtype == wv.dtype == np.float16
+    assert wv["tea"].dtype == np.float32
+    assert wv.vectors_for(["tea"])[0].dtype == np.float32
+    assert wv != WordVectors.open(path)
+
+
+def test_limit_and_words(write):
+    path = write("x.txt", "".join(f"w{i} {i} {-i}\n" for i in range(1, 20)))
+    assert WordVectors.open(path, limit=3).words.tolist() == ["w1", "w2", "w3"]
+    some = WordVectors.open(path, words={"w7", "w2", "nowhere"})
+    assert some.words.tolist() == ["w2", "w7"]
+    np.testing.assert_array_equal(some.vectors, [[2, -2], [7, -7]])
+    both = WordVectors.open(path, limit=3, words=["w2", "w7"])
+    assert both.words.tolist() == ["w2"]
+
+
+@pytest.mark.parametrize(
+    "name", ["euclidean_vectors.bin", "lee_fasttext.bin", "test_glove.txt"]
+)
+def test_limit_takes_the_first_rows(name):
+    whole = WordVectors.open(datapath(name))
+    part = WordVectors.open(datapath(name), limit=20)
+    assert part.words.tolist() == whole.words[:20].tolist()
+    np.testing.assert_array_equal(part.vectors, whole.vectors[:20])
+
+
+def test_store_opens_directly_and_in_part(tmp_path):
+    path = datapath("lee_fasttext.bin")
+    wv = WordVectors.convert(path, tmp_path / "lee.store")
+    assert wv == WordVectors.open(path)
+    assert WordVectors.open(tmp_path / "lee.store") is wv
+    part = WordVectors.open(tmp_path / "lee.store", limit=5, dtype="float16")
+    assert part.words.tolist() == wv.words[:5].tolist()
+    assert part.has_subwords and part.dtype == np.float16
+    half = WordVectors.open(part.path)
+    assert half is part and half.dtype == np.float16
+    with pytest.raises(FileExistsError, match="exists already"):
+        WordVectors.convert(path, tmp_path / "lee.store")
+
+
+def test_verbose_shows_progress(write, capsys):
+    WordVectors.open(write("x.txt", PLAIN), verbose=1)
+    assert "Converting x.txt" in capsys.readouterr().err

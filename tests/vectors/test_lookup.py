@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sk_metaembed import WordVectors
+from sk_metaembed.vectors._words import build_index, find, pack
+
+texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(texts, min_size=1, max_size=40), st.lists(texts, max_size=40))
+@example(["a\nb", "a", "b", ""], ["a", "\n", "a\nb"])
+@example(["é", "e\u0301", "日本", "😀"], ["é", "日", "😀😀"])
+def test_lookup_agrees_with_a_dictionary(words, queries):
+    packed = pack(words)
+    assert packed.to_list() == words
+    slots, first = build_index(packed)
+    rows = {word: words.index(word) for word in words}
+    assert first.tolist() == [rows[word] for word in words]
+    asked = [*queries, *words]
+    found = find(pack(asked), packed, slots)
+    assert found.dtype == np.int32
+    assert found.tolist() == [rows.get(word, -1) for word in asked]
+
+
+def test_many_words_in_a_half_full_table():
+    packed = pack([f"{i:x}" for i in range(8192)])
+    slots, _ = build_index(packed)
+    assert np.count_nonzero(slots) == 8192 and len(slots) == 16384
+    np.testing.assert_array_equal(find(packed, packed, slots), np.arange(8192))
+    absent = pack([f"z{i}" for i in range(5000)])
+    assert (find(absent, packed, slots) == -1).all()
+
+
+@pytest.fixture
+def wv():
+    return WordVectors.from_arrays(
+        ["tea", "café", "two words", "line\nbreak", "日本語", "😀"],
+        np.arange(12.0).reshape(6, 2),
+    )
+
+
+def test_words_of_any_characters(wv):
+    asked = ["😀", "caf", "line\nbreak", "line", "日本語", "two words", "", "tea\n"]
+    assert wv.lookup(asked).tolist() == [5, -1, 3, -1, 4, 2, -1, -1]
+    assert wv.words[3] == "line\nbreak" and wv.words.tolist()[4:] == ["日本語", "😀"]
+    assert wv.lookup(["\ud800", "a\udcff"]).tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    "container",
+    [list, tuple, np.array, lambda w: np.array(w, object), iter],
+    ids=["list", "tuple", "str array", "object array", "iterator"],
+)
+def test_containers(wv, container):
+    assert wv.lookup(container(["tea", "milk", "café"])).tolist() == [0, -1, 1]
+
+
+def test_nothing_asked(wv):
+    assert wv.lookup([]).shape == (0,)
+    values, known = wv.vectors_for([])
+    assert values.shape == (0, 2) and known.shape == (0,)
+
+
+def test_vectors_for_masks_the_unknown(wv):
+    values, known = wv.vectors_for(["café", "milk", "café"])
+    np.testing.assert_array_equal(values, [[2, 3], [0, 0], [2, 3]])
+    assert known.tolist() == [True, False, True]
+    assert values.dtype == np.float32
+    values[:] = 7  # the caller's own copy
+    np.testing.assert_array_equal(wv["café"], [2, 3])
+
+
+def test_all_unknown(wv):
+    values, known = wv.vectors_for(["x", "y"])
+    assert not values.any() and not known.any()
+
+
+def test_single_words(wv):
+    assert "tea" in wv and "milk" not in wv and 3 not in wv
+    np.testing.assert_array_equal(wv["tea"], [0, 1])
+    with pytest.raises(KeyError, match="'milk' is not among the 6 words"):
+        wv["milk"]
+    with pytest.raises(TypeError, match="vectors_for"):
+        wv[["tea"]]
+    assert list(wv)[:2] == ["tea", "café"] and len(wv) == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        ("tea", TypeError, "single str 'tea'"),
+        (b"tea", TypeError, "single bytes"),
+        (["a", None], TypeError, "element 1 is None of type NoneType"),
+        (["a", b"b"], TypeError, "element 1 is b'b' of type bytes"),
+        (["a", float("nan")], TypeError, "element 1 is nan of type float"),
+        (np.array([["a"]]), ValueError, r"one-dimensional.*\(1, 1\)"),
+    ],
+)
+def test_what_is_no_word_is_refused(wv, words, error, message):
+    with pytest.raises(error, match=message):
+        wv.lookup(words)
+    with pytest.raises(error, match=message):
+        wv.vectors_for(words)

@@ -1,0 +1,139 @@
+import copy
+import pickle
+import shutil
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+from sk_metaembed import WordVectors
+from sk_metaembed.vectors import _registry
+
+
+@pytest.fixture
+def wv(tmp_path):
+    matrix = np.arange(6.0).reshape(3, 2)
+    return WordVectors.from_arrays(["a", "b", "c"], matrix, path=tmp_path / "abc")
+
+
+class Holder(BaseEstimator):
+    def __init__(self, vectors=None):
+        self.vectors = vectors
+
+
+def forget():
+    """Leave the registry as a process that has opened nothing has it."""
+    _registry._handles.clear()
+    _registry._recent.clear()
+
+
+def test_copies_are_the_handle(wv):
+    assert copy.copy(wv) is wv and copy.deepcopy(wv) is wv
+    assert copy.deepcopy({"x": [wv]})["x"][0] is wv
+    assert clone(Holder(wv)).vectors is wv
+    assert clone(Holder([wv])).vectors[0] is wv
+    assert pickle.loads(pickle.dumps(wv)) is wv
+
+
+def test_pickles_are_short_and_without_vectors():
+    wv = WordVectors.from_arrays([f"w{i}" for i in range(999)], np.ones((999, 50)))
+    assert len(pickle.dumps(wv)) < 500
+
+
+def test_pickle_reopens_in_another_process(wv):
+    code = (
+        "import pickle, sys\n"
+        "one, two = pickle.loads(bytes.fromhex(sys.argv[1]))\n"
+        "assert one is two\n"
+        "print(one.vectors.tolist(), one.fingerprint)\n"
+        "print(sorted({'torch', 'gensim', 'numba'} & set(sys.modules)))"
+    )
+    data = pickle.dumps([wv, pickle.loads(pickle.dumps(wv))]).hex()
+    run = [sys.executable, "-c", code, data]
+    out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert out.splitlines() == [f"{wv.vectors.tolist()} {wv.fingerprint}", "[]"]
+
+
+def test_one_map_a_process(wv):
+    data = pickle.dumps(wv)
+    forget()
+    one, two = pickle.loads(data), pickle.loads(data)
+    assert one is two and one is not wv
+    assert WordVectors.open(wv.path) is one
+    assert one == wv and hash(one) == hash(wv)
+
+
+def test_missing_store_says_what_to_bring(wv):
+    data = pickle.dumps(wv)
+    forget()
+    shutil.rmtree(wv.path)
+    with pytest.raises(FileNotFoundError, match=r"Bring it") as caught:
+        pickle.loads(data)
+    assert wv.path in str(caught.value) and wv.fingerprint in str(caught.value)
+
+
+def test_other_store_in_its_place_is_refused(wv, tmp_path):
+    data = pickle.dumps(wv)
+    forget()
+    shutil.rmtree(wv.path)
+    WordVectors.from_arrays(["a"], np.ones((1, 2)), path=wv.path)
+    with pytest.raises(ValueError, match="had fingerprint") as caught:
+        pickle.loads(data)
+    assert wv.fingerprint in str(caught.value)
+
+
+def test_store_brought_into_the_cache_is_found(wv, cache):
+    data = pickle.dumps(wv)
+    forget()
+    cache.mkdir(parents=True)
+    shutil.move(wv.path, cache / "abc")
+    found = pickle.loads(data)
+    assert found == wv and found.path == str(cache / "abc")
+
+
+def test_equality_and_hash_are_by_content(tmp_path):
+    words, matrix = ["a", "b"], np.eye(2)
+    one = WordVectors.from_arrays(words, matrix, path=tmp_path / "one")
+    two = WordVectors.from_arrays(words, matrix, path=tmp_path / "two")
+    assert one is not two and one == two and hash(one) == hash(two)
+    assert one != WordVectors.from_arrays(words, 2 * matrix)
+    assert one != WordVectors.from_arrays(["a", "c"], matrix)
+    assert one != WordVectors.from_arrays(words, matrix, dtype="float16")
+    assert one != "one"
+
+
+def test_same_arrays_are_one_store(cache):
+    one = WordVectors.from_arrays(["a", "b"], np.eye(2))
+    assert WordVectors.from_arrays(["a", "b"], np.eye(2)) is one
+    assert len([path for path in cache.iterdir() if path.is_dir()]) == 1
+
+
+def test_joblib_hash_reads_no_vectors(wv, monkeypatch):
+    before = joblib.hash(Holder(wv))
+    monkeypatch.setattr(type(wv), "vectors", property(lambda self: 1 / 0))
+    assert joblib.hash(Holder(wv)) == before
+    forget()
+    assert joblib.hash(Holder(WordVectors.open(wv.path))) == before
+
+
+def test_nothing_can_be_changed(wv):
+    with pytest.raises(AttributeError, match="immutable"):
+        wv.dim = 3
+    with pytest.raises(AttributeError, match="immutable"):
+        wv.other = 3
+    with pytest.raises(AttributeError, match="immutable"):
+        del wv.vectors
+    with pytest.raises(ValueError, match="read-only"):
+        wv.vectors[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        wv.words[0] = "x"
+    wv.repairs["x"] = 1
+    assert wv.repairs == {}
+
+
+def test_repr_is_short(wv):
+    assert repr(wv) == f"WordVectors(3 words, dim=2, float32, {wv.path!r})"
+    assert "Holder(vectors=WordVectors(" in repr(Holder(wv))

@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+from gensim.models.fasttext import load_facebook_vectors
+from gensim.test.utils import datapath
+
+from sk_metaembed import WordVectors
+
+UNSEEN = ["zzyzx", "naïveté", "日本語の", "a", "", "e\u0301x", "😀smile", "two words"]
+MODELS = [
+    "lee_fasttext.bin",  # from before files had a version
+    "lee_fasttext_new.bin",
+    "crime-and-punishment.bin",
+    "non_ascii_fasttext.bin",
+    "toy-model.bin",
+]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_equal_to_gensim(name):
+    kv = load_facebook_vectors(datapath(name))
+    wv = WordVectors.open(datapath(name))
+    assert wv.has_subwords and list(wv.words) == kv.index_to_key
+    # gensim gives the end-of-sentence mark n-grams; fastText has not since 2017
+    rows = wv.words != "</s>"
+    np.testing.assert_array_equal(wv.vectors[rows], kv.vectors[rows])
+    asked = [*UNSEEN, *wv.words[rows][:5]]
+    expected = np.stack([kv.get_vector(word) for word in asked])
+    np.testing.assert_array_equal(wv.subword_vectors(asked), expected)
+
+
+@pytest.mark.parametrize("name", ["lee_fasttext", "crime-and-punishment", "toy-model"])
+def test_equal_to_what_fasttext_itself_wrote(name):
+    model = WordVectors.open(datapath(name + ".bin"))
+    written = WordVectors.open(datapath(name + ".vec"))
+    np.testing.assert_allclose(
+        model.vectors, written.vectors_for(model.words)[0], rtol=1e-4, atol=1e-6
+    )
+
+
+def test_words_of_a_classifier_without_ngrams():
+    wv = WordVectors.open(datapath("pang_lee_polarity_fasttext.bin"))
+    with open(datapath("pang_lee_polarity_fasttext.vec"), "rb") as file:
+        promised = int(file.readline().split()[0])
+    written = WordVectors.open(datapath("pang_lee_polarity_fasttext.vec"))
+    assert len(wv) == len(written) == promised
+    np.testing.assert_allclose(
+        wv.vectors, written.vectors_for(wv.words)[0], rtol=1e-4, atol=1e-6
+    )
+    with pytest.raises(ValueError, match="has no n-gram vectors"):
+        wv.subword_vectors(["a"])
+
+
+def test_many_words_in_pieces_are_as_one(monkeypatch):
+    wv = WordVectors.open(datapath("lee_fasttext.bin"))
+    words = [f"unseen{i}" for i in range(50)]
+    whole = wv.subword_vectors(words)
+    monkeypatch.setattr("sk_metaembed.vectors._store._CHUNK_WORDS", 7)
+    np.testing.assert_array_equal(wv.subword_vectors(words), whole)
+    np.testing.assert_array_equal(wv.subword_vectors(words[3:4])[0], whole[3])
+
+
+def test_words_outside_the_selection_are_made_of_ngrams():
+    whole = WordVectors.open(datapath("lee_fasttext.bin"))
+    part = WordVectors.open(datapath("lee_fasttext.bin"), words=["the", "of"])
+    np.testing.assert_array_equal(part["the"], whole["the"])
+    outside = whole.words[-1]
+    assert outside not in part
+    assert part.subword_vectors([outside]).any()
+
+
+def test_float16_buckets():
+    whole = WordVectors.open(datapath("lee_fasttext.bin"))
+    half = WordVectors.open(datapath("lee_fasttext.bin"), dtype="float16")
+    np.testing.assert_allclose(
+        half.subword_vectors(UNSEEN), whole.subword_vectors(UNSEEN), atol=1e-2
+    )
+
+
+def test_nothing_asked():
+    wv = WordVectors.open(datapath("toy-model.bin"))
+    assert wv.subword_vectors([]).shape == (0, wv.dim)
