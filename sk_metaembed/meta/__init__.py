@@ -1,1 +1,7 @@
-"""Being built."""
+"""Unsupervised meta-embedders: the blocks of several sources become one."""
+
+from ._average import AverageMetaEmbedding
+from ._base import BaseMetaEmbedding
+from ._concat import ConcatMetaEmbedding
+
+__all__ = ["AverageMetaEmbedding", "BaseMetaEmbedding", "ConcatMetaEmbedding"]

@@ -1,0 +1,113 @@
+"""AverageMetaEmbedding: the mean of the sources that know a word."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ._base import BaseMetaEmbedding
+from ._weights import prepared, source_weights
+
+
+class AverageMetaEmbedding(BaseMetaEmbedding):
+    """Average the sources' vectors (AVG), short ones padded with zeros.
+
+    Nearly as good as concatenation in the dimension of one source, because vectors of
+    separately trained sources are nearly orthogonal to each other.
+
+    Parameters
+    ----------
+    weights : dict of str to float, sequence of float, or None, default=None
+        Weight of each source, by name or in the order of the blocks. None, and names
+        that a dict leaves out, mean 1.
+    normalize : bool, default=True
+        Scale each source's vectors to length one first.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_sources,)
+        The weights used.
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by its name.
+    dim_ : int
+        The largest of them.
+
+    Raises
+    ------
+    ValueError
+        If no source has a weight above 0.
+
+    Notes
+    -----
+    Over the sources K(w) that know word w::
+
+        m(w) = sum_{i in K(w)} k_i pad(s_i(w)) / sum_{i in K(w)} k_i
+
+    A word that no source knows gets the average of all sources' vectors for unknown
+    words, zeros by default, and is not known. A source of weight 0 knows nothing.
+
+    References
+    ----------
+    Coates and Bollegala (2018). Frustratingly easy meta-embedding: computing
+    meta-embeddings by averaging source word embeddings. NAACL.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import AverageMetaEmbedding, Block
+    >>> from sk_metaembed import EmbeddedSequences, TokenSequences
+    >>> tokens = TokenSequences.from_lists([["a", "b"]])
+    >>> x = Block("x", [[3.0, 4.0], [0.0, 0.0]], "type", known=[True, False])
+    >>> y = Block("y", [[2.0], [-5.0]], "type")
+    >>> average = AverageMetaEmbedding()
+    >>> average.fit_transform(EmbeddedSequences(tokens, [x, y]))[0]
+    array([[ 0.8,  0.4],
+           [-1. ,  0. ]], dtype=float32)
+    """
+
+    _parameter_constraints: dict = {
+        "weights": [Mapping, Sequence, np.ndarray, None],
+        "normalize": ["boolean"],
+    }
+
+    def __init__(self, *, weights=None, normalize=True):
+        self.weights = weights
+        self.normalize = normalize
+
+    def _fit_combination(self, blocks, y):
+        names = [block.name for block in blocks]
+        self.weights_ = source_weights(self.weights, names, type(self).__name__)
+        if not self.weights_.any():
+            raise ValueError(
+                f"AverageMetaEmbedding: every weight is 0 (sources {names}). Give at "
+                "least one source a weight above 0."
+            )
+
+    def _combine(self, blocks):
+        shares = known_shares([block.known for block in blocks], self.weights_)
+        dim = max(block.dim for block in blocks)
+        values = np.zeros((blocks[0].n_rows, dim), dtype=np.float32)
+        for block, share in zip(blocks, shares, strict=True):
+            part = prepared(block, self.normalize)
+            values[:, : block.dim] += part * share[:, None]
+        counts = [b.known for b, w in zip(blocks, self.weights_, strict=True) if w]
+        return values, np.logical_or.reduce(counts)
+
+
+def known_shares(known, weights):
+    """Return the weights of the sources that know each row, summing to one.
+
+    Parameters
+    ----------
+    known : sequence of n_sources bool arrays of shape (n_rows,)
+    weights : ndarray of shape (n_sources,)
+
+    Returns
+    -------
+    ndarray of float32, shape (n_sources, n_rows)
+        The weights of all sources where none knows the row.
+    """
+    shares = np.stack(known) * weights[:, None]
+    total = shares.sum(axis=0)
+    nobody = total == 0
+    shares[:, nobody] = weights[:, None]
+    return (shares / np.where(nobody, weights.sum(), total)).astype(np.float32)

@@ -1,0 +1,178 @@
+"""What every unsupervised meta-embedder shares: blocks in, one block out.
+
+A leaf writes `_combine`, and `_fit_combination` where it learns something; the
+template checks the input, aligns its blocks and wraps the result.
+"""
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils.validation import check_is_fitted
+
+from ..sequences import Block, EmbeddedSequences
+from ..sequences._estimator import EmbeddedInputMixin, SequencesOutputMixin
+
+
+class BaseMetaEmbedding(
+    EmbeddedInputMixin,
+    SequencesOutputMixin,
+    TransformerMixin,
+    BaseEstimator,
+    auto_wrap_output_keys=None,
+):
+    """Base class of meta-embedders; derive from it to write your own.
+
+    A leaf writes one or two methods. Both get a tuple of Blocks with the same rows,
+    at one level: their own if all agree, else "token".
+
+    ``_combine(blocks)``
+        Returns an array of shape (n_rows, dim), or such an array and a bool array of
+        the rows that are known. By default, a row is known if any block knows it.
+    ``_fit_combination(blocks, y)``
+        Learns from the training fold, sets attributes ending in ``_``. Leave it out
+        where nothing is learned.
+
+    Attributes
+    ----------
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by its name. Transform wants the same.
+    dim_ : int
+        Dimension of the meta-embedding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+    >>> from sk_metaembed.meta import BaseMetaEmbedding
+    >>> class MaximumMetaEmbedding(BaseMetaEmbedding):
+    ...     '''The larger entry of any source.'''
+    ...
+    ...     def _combine(self, blocks):
+    ...         return np.maximum.reduce([block.values for block in blocks])
+    >>> tokens = TokenSequences.from_lists([["a", "b"]])
+    >>> x, y = Block("x", np.eye(2), "type"), Block("y", np.full((2, 2), 0.5), "type")
+    >>> MaximumMetaEmbedding().fit_transform(EmbeddedSequences(tokens, [x, y]))[0]
+    array([[1. , 0.5],
+           [0.5, 1. ]], dtype=float32)
+    """
+
+    _parameter_constraints: dict = {}
+
+    @property
+    def block_name(self):
+        """The name of the output's block: the class's name without "MetaEmbedding"."""
+        name = type(self).__name__.lower()
+        return name.removesuffix("metaembedding").strip("_") or name
+
+    def _fit_combination(self, blocks, y):
+        """Learn from the training fold; nothing by default."""
+
+    def _combine(self, blocks):
+        """Return the meta-embedding of the blocks' rows."""
+        raise NotImplementedError(
+            f"{type(self).__name__} must define _combine(blocks)."
+        )
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn the combination from the training fold.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+        y : array-like, default=None
+            Ignored by combinations that need no labels.
+
+        Returns
+        -------
+        self : estimator instance
+        """
+        blocks = self._fit_blocks(X, y)
+        # No row is enough to learn the output's dimension.
+        self.dim_ = self._wrapped([block.take(slice(0)) for block in blocks]).dim
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X, y=None):
+        """Learn the combination and combine the training fold.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+        y : array-like, default=None
+
+        Returns
+        -------
+        EmbeddedSequences
+            With one block.
+        """
+        combined = self._wrapped(self._fit_blocks(X, y))
+        self.dim_ = combined.dim
+        return X.with_blocks([combined])
+
+    def transform(self, X):
+        """Combine the blocks into one.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With blocks of the names and dimensions seen in fit.
+
+        Returns
+        -------
+        EmbeddedSequences
+            With one block, named after the class, at the blocks' common level.
+        """
+        check_is_fitted(self)
+        check_embedded(X, type(self).__name__)
+        check_same_blocks(X, self.dims_in_, type(self).__name__)
+        return X.with_blocks([self._wrapped(X.aligned())])
+
+    def get_feature_names_out(self, input_features=None):
+        """Return a name for each dimension: the block's name and a number.
+
+        Parameters
+        ----------
+        input_features : ignored
+            The dimensions of a meta-embedding are new ones.
+
+        Returns
+        -------
+        ndarray of str objects
+        """
+        check_is_fitted(self)
+        names = [f"{self.block_name}{i}" for i in range(self.dim_)]
+        return np.array(names, dtype=object)
+
+    def _fit_blocks(self, X, y):
+        check_embedded(X, type(self).__name__)
+        self.dims_in_ = {block.name: block.dim for block in X.blocks}
+        blocks = X.aligned()
+        self._fit_combination(blocks, y)
+        return blocks
+
+    def _wrapped(self, blocks):
+        combined = self._combine(blocks)
+        if not isinstance(combined, tuple):
+            known = np.logical_or.reduce([block.known for block in blocks])
+            combined = combined, known
+        return Block(self.block_name, combined[0], blocks[0].level, combined[1])
+
+
+def check_embedded(X, whose):
+    """Raise a TypeError unless X is EmbeddedSequences."""
+    if not isinstance(X, EmbeddedSequences):
+        raise TypeError(
+            f"{whose} combines vectors and takes EmbeddedSequences, got "
+            f"{type(X).__name__}. Put a source before it, such as EmbeddingUnion or "
+            "PretrainedEmbedding, which turns texts or tokens into them."
+        )
+
+
+def check_same_blocks(X, dims, whose):
+    """Raise a ValueError unless X's blocks have the names and dimensions of `dims`."""
+    came = {block.name: block.dim for block in X.blocks}
+    if list(came.items()) != list(dims.items()):
+        raise ValueError(
+            f"{whose} was fitted on blocks {dims} (name: dimension, in this order), "
+            f"got {came}. Transform with the sources that it was fitted with."
+        )

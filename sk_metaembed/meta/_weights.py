@@ -1,0 +1,55 @@
+"""Weights and lengths of sources, before they are combined."""
+
+from collections.abc import Mapping
+from numbers import Real
+
+import numpy as np
+
+from ..sequences._rows import unit_rows
+
+
+def source_weights(weights, names, whose):
+    """Return one weight a source, from a dict, a sequence or None.
+
+    Parameters
+    ----------
+    weights : dict of str to float, sequence of float, or None
+        None, and names that a dict leaves out, mean 1.
+    names : sequence of str
+        Of the blocks, in order.
+    whose : str
+        Begins the error messages.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_sources,)
+    """
+    if weights is None:
+        return np.ones(len(names))
+    if isinstance(weights, Mapping):
+        absent = [name for name in weights if name not in names]
+        if absent:
+            raise ValueError(
+                f"{whose}: weights name {absent}, but the sources are {list(names)}."
+            )
+        weights = [weights.get(name, 1.0) for name in names]
+    weights = list(weights)
+    if len(weights) != len(names):
+        raise ValueError(
+            f"{whose}: weights has {len(weights)} entries for {len(names)} sources "
+            f"{list(names)}. Give one each, or a dict by name."
+        )
+    for name, weight in zip(names, weights, strict=True):
+        if not isinstance(weight, Real) or not np.isfinite(weight) or weight < 0:
+            raise ValueError(
+                f"{whose}: the weight of {name!r} is {weight!r}; weights must be "
+                "finite numbers, at least 0."
+            )
+    return np.array(weights, dtype=np.float64)
+
+
+def prepared(block, normalize):
+    """Return a block's vectors as float32, scaled to length one if asked."""
+    if normalize:
+        return unit_rows(block.values)
+    return block.values.astype(np.float32, copy=False)

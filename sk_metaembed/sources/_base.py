@@ -1,0 +1,242 @@
+"""What every embedding source shares: the template that a new source fills in.
+
+A leaf writes `_embed`, and `_fit_vectors` where it learns something; the template
+reads the input, learns and applies `preprocess`, and counts what is known.
+"""
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
+from ..sequences._estimator import SequencesOutputMixin
+from ._preprocess import PREPROCESSINGS, fit_preprocessing
+
+PREPROCESS_CONSTRAINT = [StrOptions(set(PREPROCESSINGS) - {None}), None]
+
+
+class BaseEmbedding(
+    SequencesOutputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
+    """Base class of embedding sources; derive from it to write your own.
+
+    A leaf writes one or two methods, with a TokenSequences in which every type
+    occurs at least once:
+
+    ``_embed(tokens)``
+        Returns one `Block` or a list of them, at any level. Rows that the source
+        has no vector for are zero and ``known=False``.
+    ``_fit_vectors(tokens, y)``
+        Learns from the training fold, sets attributes ending in ``_``. Leave it out
+        where nothing is learned.
+
+    If the leaf has a parameter `preprocess`, the template learns and applies it. For
+    sources with one vector a word, `BaseWordEmbedding` does more of the work.
+
+    Attributes
+    ----------
+    coverage_ : dict
+        Share of the training data that is known: ``"types"`` of its distinct tokens,
+        ``"tokens"`` of its tokens.
+    dims_ : dict of str to int
+        Dimension of each block, by its name.
+
+    See Also
+    --------
+    BaseWordEmbedding : The base of sources with one vector a word.
+    FunctionEmbedding : A source made from a callable, without a class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block
+    >>> from sk_metaembed.sources import BaseEmbedding
+    >>> class ShapeEmbedding(BaseEmbedding):
+    ...     '''Length of a word, and whether it begins with a capital.'''
+    ...
+    ...     def __init__(self, *, preprocess=None):
+    ...         self.preprocess = preprocess
+    ...
+    ...     def _embed(self, tokens):
+    ...         values = [(len(word), word[:1].isupper()) for word in tokens.types]
+    ...         return Block(self.block_name, np.array(values), "type")
+    >>> source = ShapeEmbedding().fit([["Paris", "in", "spring"]])
+    >>> source.transform([["Rome"], ["in", "Rome"]])[1]
+    array([[2., 0.],
+           [4., 1.]], dtype=float32)
+    >>> source.get_feature_names_out()
+    array(['shape0', 'shape1'], dtype=object)
+    """
+
+    _parameter_constraints: dict = {"preprocess": PREPROCESS_CONSTRAINT}
+
+    @property
+    def block_name(self):
+        """The name of the source's block: the class's name without "Embedding"."""
+        name = type(self).__name__.lower()
+        return name.removesuffix("embedding").strip("_") or name
+
+    def _fit_vectors(self, tokens, y):
+        """Learn from the training fold; nothing by default."""
+
+    def _embed(self, tokens):
+        """Return the Block or Blocks of tokens."""
+        raise NotImplementedError(
+            f"{type(self).__name__} must define _embed(tokens), which returns a Block "
+            "or a list of Blocks."
+        )
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn the source from the training fold.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists
+        y : array-like, default=None
+            Ignored by sources that need no labels.
+
+        Returns
+        -------
+        self : estimator instance
+        """
+        self._fit_blocks(X, y)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X, y=None):
+        """Learn the source and embed the training fold, computing it once.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists
+        y : array-like, default=None
+
+        Returns
+        -------
+        EmbeddedSequences
+        """
+        tokens, blocks = self._fit_blocks(X, y)
+        return EmbeddedSequences(tokens, self._preprocessed(blocks))
+
+    def transform(self, X):
+        """Embed sequences.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists
+
+        Returns
+        -------
+        EmbeddedSequences
+            Over the types that occur in X.
+        """
+        check_is_fitted(self)
+        tokens = self._read(X)
+        blocks = _as_blocks(self._embed(tokens), self)
+        self._check_dims(blocks)
+        return EmbeddedSequences(tokens, self._preprocessed(blocks))
+
+    def get_feature_names_out(self, input_features=None):
+        """Return a name for each dimension: the block's name and a number.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Tokens have no feature names.
+
+        Returns
+        -------
+        ndarray of str objects
+        """
+        check_is_fitted(self)
+        names = [f"{name}{i}" for name, dim in self.dims_.items() for i in range(dim)]
+        return np.array(names, dtype=object)
+
+    def _read(self, X):
+        return used_types(check_tokens(X, whose=type(self).__name__))
+
+    def _fit_blocks(self, X, y):
+        tokens = self._read(X)
+        self._fit_vectors(tokens, y)
+        blocks = _as_blocks(self._embed(tokens), self)
+        kind = getattr(self, "preprocess", None)
+        self._preprocessings = {
+            block.name: fit_preprocessing(kind, block.values[block.known])
+            for block in blocks
+            if kind is not None
+        }
+        self.coverage_ = coverage(tokens, blocks)
+        self.dims_ = {block.name: block.dim for block in blocks}
+        return tokens, blocks
+
+    def _preprocessed(self, blocks):
+        return [self._preprocess_block(block) for block in blocks]
+
+    def _preprocess_block(self, block):
+        preprocessing = self._preprocessings.get(block.name)
+        if preprocessing is None:
+            return block
+        values = preprocessing.apply(block.values)
+        values[~block.known] = block.values[~block.known]
+        return Block(block.name, values, block.level, block.known)
+
+    def _check_dims(self, blocks):
+        dims = {block.name: block.dim for block in blocks}
+        if dims != self.dims_:
+            raise ValueError(
+                f"{type(self).__name__} gave blocks with dimensions {dims} after it "
+                f"had been fitted with {self.dims_}. A source must give the same "
+                "blocks for any input."
+            )
+
+
+def used_types(tokens):
+    """Return the same sequences over the types that occur, in their old order.
+
+    A subset of rows keeps all types; sources look at those that are used.
+    """
+    used = tokens.type_counts() > 0
+    if used.all():
+        return tokens
+    position = np.cumsum(used, dtype=np.int64) - 1
+    codes = position[tokens.codes].astype(np.int32)
+    return TokenSequences._trusted(tokens.types[used], codes, tokens.offsets)
+
+
+def coverage(tokens, blocks):
+    """Return the shares of types and of tokens that any block knows; 1.0 of none."""
+    at_tokens = np.logical_or.reduce([_known_tokens(tokens, b) for b in blocks])
+    types = np.zeros(tokens.n_types, dtype=bool)
+    types[tokens.codes[at_tokens]] = True
+    return {"types": _share(types), "tokens": _share(at_tokens)}
+
+
+def word_coverage(tokens, known):
+    """Return the shares of types and of tokens that are known, by types' flags."""
+    return {"types": _share(known), "tokens": _share(known[tokens.codes])}
+
+
+def _known_tokens(tokens, block):
+    if block.level == "type":
+        return block.known[tokens.codes]
+    if block.level == "sequence":
+        return block.known[tokens.segment_ids()]
+    return block.known
+
+
+def _share(flags):
+    return float(flags.mean()) if len(flags) else 1.0
+
+
+def _as_blocks(blocks, source):
+    blocks = [blocks] if isinstance(blocks, Block) else list(blocks)
+    strange = next((b for b in blocks if not isinstance(b, Block)), None)
+    if strange is not None or not blocks:
+        came = "nothing" if strange is None else type(strange).__name__
+        raise TypeError(
+            f"{type(source).__name__}._embed must return a Block or a list of Blocks, "
+            f"got {came}."
+        )
+    return blocks

@@ -1,0 +1,180 @@
+"""FastTextEmbedding: fastText, trained on the training fold."""
+
+from numbers import Integral
+
+from sklearn.utils._param_validation import Interval
+
+from ._gensim import BaseGensimEmbedding
+from ._ngrams import mean_ngram_vectors
+
+
+class FastTextEmbedding(BaseGensimEmbedding):
+    """Train fastText vectors on the training fold with gensim.
+
+    A word's vector is the mean of its own and of its character n-grams', so that
+    words the training fold lacks, misspelt or inflected, get one from their n-grams.
+
+    Parameters
+    ----------
+    vector_size : int, default=100
+        Dimension of the vectors.
+    window : int, default=5
+        Largest distance between a word and a word it predicts.
+    min_count : int, default=5
+        Words that occur less often in the training fold have no vector of
+        their own.
+    epochs : int, default=5
+    sg : bool, default=False
+        Skip-gram if true, else continuous bag of words.
+    hs : bool, default=False
+        Train with a hierarchical softmax.
+    negative : int, default=5
+        Number of noise words a target, 0 for no negative sampling.
+    ns_exponent : float, default=0.75
+        Exponent of the frequencies that noise words are drawn by.
+    cbow_mean : bool, default=True
+        Average context vectors rather than add them (bag of words only).
+    alpha, min_alpha : float, default=0.025, 0.0001
+        Learning rate at the beginning and at the end.
+    sample : float, default=0.001
+        Frequency above which words are randomly left out, 0 for never.
+    max_vocab_size : int, default=None
+        Prune rare words while counting, so that no more are held in memory.
+    max_final_vocab : int, default=None
+        Raise `min_count` until at most so many words are left.
+    shrink_windows : bool, default=True
+        Draw each window's size uniformly from 1 to `window`.
+    batch_words : int, default=10000
+        Words handed to a worker at a time.
+    min_n, max_n : int, default=3, 6
+        Shortest and longest character n-grams, the marks of a word's begin and end
+        counted. With ``max_n < min_n`` there are none.
+    bucket : int, default=2000000
+        Number of vectors that n-grams are hashed to; each costs `vector_size` floats
+        of memory while training. Fewer save memory, more collide.
+    oov : {"subword", "zero", "mean", "random", "error"}, default="subword"
+        Vector of a word that was not trained: from its n-grams, and then it is
+        known; zeros, the mean of the vocabulary, a random vector by the word's hash,
+        or an error that names it, and then it is not.
+    preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
+        What is done to the vectors, learned from the 100,000 most frequent words.
+    random_state : int, RandomState instance or None, default=None
+    n_jobs : int, default=None
+        Threads to train with. Results are reproducible with one only.
+    verbose : int, default=0
+        Show a progress bar over the epochs.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        Row of each word in `vectors_`, the most frequent word first.
+    vectors_ : ndarray of float32, shape (n_words, vector_size)
+        Composed of words and n-grams as trained, before `preprocess`. The training
+        state (output weights, counts) is not kept.
+    ngram_vectors_ : ndarray of float32, shape (bucket, vector_size)
+    coverage_ : dict
+        Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
+    dims_ : dict of str to int
+        Dimension of the block, by its name.
+
+    Raises
+    ------
+    ValueError
+        If no word occurs `min_count` times.
+
+    See Also
+    --------
+    Word2VecEmbedding : Quicker to train; knows only what it was trained on.
+
+    Notes
+    -----
+    An unseen word's vector is the mean of the vectors of its n-grams, as gensim's
+    ``model.wv[word]``; all of a call's unseen words are one sparse product.
+
+    References
+    ----------
+    Bojanowski, Grave, Joulin and Mikolov (2017). Enriching word vectors with subword
+    information. TACL.
+
+    Examples
+    --------
+    >>> from sk_metaembed import FastTextEmbedding
+    >>> texts = ["walking and talking", "walked and talked"] * 3
+    >>> source = FastTextEmbedding(vector_size=4, bucket=100, min_count=3).fit(texts)
+    >>> source.transform(["talks"]).block("fasttext").known
+    array([ True])
+    """
+
+    _parameter_constraints: dict = {
+        **BaseGensimEmbedding._parameter_constraints,
+        "min_n": [Interval(Integral, 1, None, closed="left")],
+        "max_n": [Interval(Integral, 0, None, closed="left")],
+        "bucket": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        vector_size=100,
+        *,
+        window=5,
+        min_count=5,
+        epochs=5,
+        sg=False,
+        hs=False,
+        negative=5,
+        ns_exponent=0.75,
+        cbow_mean=True,
+        alpha=0.025,
+        min_alpha=0.0001,
+        sample=1e-3,
+        max_vocab_size=None,
+        max_final_vocab=None,
+        shrink_windows=True,
+        batch_words=10_000,
+        min_n=3,
+        max_n=6,
+        bucket=2_000_000,
+        oov="subword",
+        preprocess=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.vector_size = vector_size
+        self.window = window
+        self.min_count = min_count
+        self.epochs = epochs
+        self.sg = sg
+        self.hs = hs
+        self.negative = negative
+        self.ns_exponent = ns_exponent
+        self.cbow_mean = cbow_mean
+        self.alpha = alpha
+        self.min_alpha = min_alpha
+        self.sample = sample
+        self.max_vocab_size = max_vocab_size
+        self.max_final_vocab = max_final_vocab
+        self.shrink_windows = shrink_windows
+        self.batch_words = batch_words
+        self.min_n = min_n
+        self.max_n = max_n
+        self.bucket = bucket
+        self.oov = oov
+        self.preprocess = preprocess
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _make_model(self, **options):
+        from gensim.models import FastText
+
+        return FastText(
+            **options, min_n=self.min_n, max_n=self.max_n, bucket=self.bucket
+        )
+
+    def _keep(self, model):
+        super()._keep(model)
+        self.ngram_vectors_ = model.wv.vectors_ngrams
+
+    def _compose(self, words):
+        return mean_ngram_vectors(words, self.ngram_vectors_, self.min_n, self.max_n)

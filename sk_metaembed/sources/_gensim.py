@@ -1,0 +1,167 @@
+"""How the sources that gensim trains talk to it."""
+
+import logging
+from contextlib import contextmanager
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from ._base import PREPROCESS_CONSTRAINT
+from ._words import BaseWordEmbedding
+
+_LONGEST = 10_000  # gensim cuts longer sentences without a word
+
+
+def _at_least(low, kind=Integral):
+    return Interval(kind, low, None, closed="left")
+
+
+class BaseGensimEmbedding(BaseWordEmbedding):
+    """Train vectors on the training fold with gensim.
+
+    A leaf gives `_make_model(**options)`, and extends `_keep(model)` where it needs
+    more of the trained model than the vectors of its words.
+    """
+
+    _parameter_constraints: dict = {
+        **BaseWordEmbedding._parameter_constraints,
+        "vector_size": [_at_least(1)],
+        "window": [_at_least(1)],
+        "min_count": [_at_least(1)],
+        "epochs": [_at_least(1)],
+        "sg": ["boolean"],
+        "hs": ["boolean"],
+        "negative": [_at_least(0)],
+        "ns_exponent": [Real],
+        "cbow_mean": ["boolean"],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "min_alpha": [_at_least(0, Real)],
+        "sample": [_at_least(0, Real)],
+        "max_vocab_size": [_at_least(1), None],
+        "max_final_vocab": [_at_least(1), None],
+        "shrink_windows": ["boolean"],
+        "batch_words": [_at_least(1)],
+        "preprocess": PREPROCESS_CONSTRAINT,
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def _fit_vectors(self, tokens, y):
+        if not self.hs and not self.negative:
+            raise ValueError(
+                f"{type(self).__name__}: hs=False and negative=0 leave nothing to "
+                "train with. Set negative to 5 or so, or hs=True."
+            )
+        sentences = Sentences(tokens)
+        with quiet_gensim():
+            model = self._make_model(**self._options())
+            self._build_vocabulary(model, sentences, tokens)
+            model.train(
+                sentences,
+                total_examples=model.corpus_count,
+                epochs=self.epochs,
+                callbacks=progress(self),
+            )
+        self._keep(model)
+
+    def _keep(self, model):
+        self.vocabulary_ = dict(model.wv.key_to_index)
+        self.vectors_ = model.wv.vectors
+
+    def _table(self):
+        return self.vectors_
+
+    def _find(self, words):
+        row = self.vocabulary_.get
+        return np.fromiter((row(w, -1) for w in words), np.int64, count=len(words))
+
+    def _options(self):
+        names = set(BaseGensimEmbedding._parameter_constraints)
+        ours = {"oov", "preprocess", "random_state", "n_jobs", "verbose"}
+        options = {name: getattr(self, name) for name in names - ours}
+        for flag in ("sg", "hs", "cbow_mean"):
+            options[flag] = int(options[flag])
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return {
+            **options,
+            "seed": int(seed),
+            "workers": effective_n_jobs(self.n_jobs),
+        }
+
+    def _build_vocabulary(self, model, sentences, tokens):
+        if not tokens.n_tokens:
+            raise ValueError(
+                f"{type(self).__name__} got {len(tokens)} sequences without a single "
+                "token; there is nothing to train on."
+            )
+        highest = int(tokens.type_counts().max())
+        too_high = (
+            f"{type(self).__name__}: no word is left to train on. The {len(tokens)} "
+            f"training sequences have {tokens.n_tokens} tokens, {tokens.n_types} of "
+            f"them distinct; the most frequent occurs {highest} times, but "
+            f"min_count={self.min_count}. Lower min_count, or fit on more data."
+        )
+        if highest < self.min_count:
+            raise ValueError(too_high)
+        model.build_vocab(sentences)
+        if not len(model.wv):  # pruned away by max_vocab_size or max_final_vocab
+            raise ValueError(
+                f"{too_high} The limits max_vocab_size={self.max_vocab_size} and "
+                f"max_final_vocab={self.max_final_vocab} count as well."
+            )
+
+
+class Sentences:
+    """Token lists for gensim, once more for every epoch, a few at a time.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    """
+
+    def __init__(self, tokens):
+        self.tokens = tokens
+
+    def __iter__(self):
+        for start in range(0, len(self.tokens), 4096):
+            for words in self.tokens[start : start + 4096].to_list():
+                for begin in range(0, len(words), _LONGEST):
+                    yield words[begin : begin + _LONGEST]
+
+
+@contextmanager
+def quiet_gensim():
+    """Keep gensim's log messages, which reach the screen unasked, to errors."""
+    logger = logging.getLogger("gensim")
+    level = logger.level
+    logger.setLevel(max(level, logging.ERROR))
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def progress(source):
+    """Return gensim callbacks that show the epochs, if the source is verbose."""
+    if not source.verbose:
+        return ()
+    from gensim.models.callbacks import CallbackAny2Vec
+    from tqdm import tqdm
+
+    class Progress(CallbackAny2Vec):
+        def on_train_begin(self, model):
+            self.bar = tqdm(
+                total=model.epochs, desc=type(source).__name__, unit="epoch"
+            )
+
+        def on_epoch_end(self, model):
+            self.bar.update()
+
+        def on_train_end(self, model):
+            self.bar.close()
+
+    return (Progress(),)

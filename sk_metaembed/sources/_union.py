@@ -1,0 +1,363 @@
+"""EmbeddingUnion: several sources on one grid of tokens."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import TransformerMixin, _fit_context, clone
+from sklearn.utils import Bunch
+from sklearn.utils._repr_html.estimator import _VisualBlock
+from sklearn.utils._user_interface import _print_elapsed_time
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from ..sequences import EmbeddedSequences, check_tokens
+from ..sequences._estimator import SequencesOutputMixin
+from ._base import used_types
+
+
+class EmbeddingUnion(
+    SequencesOutputMixin,
+    TransformerMixin,
+    _BaseComposition,
+    auto_wrap_output_keys=None,
+):
+    """Give the same token sequences the vectors of several sources.
+
+    The input is read into tokens once, every source embeds these, and the blocks of
+    all stand side by side under the union's names. Which sources take part is a
+    parameter, so that a grid search can choose among them.
+
+    Parameters
+    ----------
+    sources : list of (str, source) pairs
+        A source is anything whose fit and transform give EmbeddedSequences of the
+        same tokens, or "drop" to leave it out. Parameters are reached as
+        ``name__parameter``; ``set_params(name=other)`` replaces a source.
+    active : sequence of str, default=None
+        Names of the sources that take part, in the order of `sources`. None means
+        all that are not "drop".
+    n_jobs : int, default=None
+        Number of sources to fit or apply at a time, in threads: sources compute in
+        NumPy, gensim or torch, which leave threads free, and share their vectors.
+    verbose : bool, default=False
+        Print the time that each source takes to fit.
+
+    Attributes
+    ----------
+    sources_ : list of (str, source) pairs
+        The fitted clones of the sources that take part.
+    named_sources_ : Bunch
+        The same by name.
+    coverage_ : dict of str to dict
+        Share of the training fold's ``"types"`` and ``"tokens"`` that each source
+        knows.
+
+    Raises
+    ------
+    ValueError
+        If names repeat, clash with parameters or hold ``__``; if `active` names what
+        there is not; if no source is left.
+
+    See Also
+    --------
+    make_embedding_union : The same without choosing names.
+
+    Notes
+    -----
+    A source's only block takes the source's name; several become ``name__block``.
+
+    Examples
+    --------
+    >>> from sk_metaembed import EmbeddingUnion, FunctionEmbedding
+    >>> def length(words):
+    ...     return [[len(word)] for word in words]
+    >>> def vowels(words):
+    ...     return [[sum(letter in "aeiou" for letter in word)] for word in words]
+    >>> sources = [
+    ...     ("length", FunctionEmbedding(length)),
+    ...     ("vowels", FunctionEmbedding(vowels)),
+    ... ]
+    >>> union = EmbeddingUnion(sources)
+    >>> union.fit_transform(["to be"])
+    EmbeddedSequences(1 sequences, 2 tokens, 2 types; length: type 1d, vowels: type 1d)
+    >>> union.set_params(active=["vowels"]).fit_transform(["to be"]).names
+    ('vowels',)
+    """
+
+    _parameter_constraints: dict = {
+        "sources": [list],
+        "active": [list, tuple, np.ndarray, None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(self, sources, *, active=None, n_jobs=None, verbose=False):
+        self.sources = sources
+        self.active = active
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def get_params(self, deep=True):
+        """Return the parameters of the union and of its sources.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            With those of the sources, as ``name__parameter``.
+
+        Returns
+        -------
+        dict
+        """
+        return self._get_params("sources", deep=deep)
+
+    def set_params(self, **params):
+        """Set parameters of the union, replace a source, or set a source's.
+
+        Parameters
+        ----------
+        **params : dict
+            ``active=("w2v",)``, ``w2v="drop"`` or ``w2v__vector_size=50``.
+
+        Returns
+        -------
+        self : estimator instance
+        """
+        self._set_params("sources", **params)
+        return self
+
+    # Nested estimators validate their own parameters.
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y=None):
+        """Fit every source that takes part.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists
+        y : array-like, default=None
+            Passed on to the sources.
+
+        Returns
+        -------
+        self : estimator instance
+        """
+        sources = self._taking_part()
+        self._remember(sources, self._each(_fit, sources, self._read(X), y))
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X, y=None):
+        """Fit every source that takes part, and embed with it.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists
+        y : array-like, default=None
+
+        Returns
+        -------
+        EmbeddedSequences
+        """
+        sources, tokens = self._taking_part(), self._read(X)
+        results = self._each(_fit_transform, sources, tokens, y)
+        fitted, embedded = zip(*results, strict=True)
+        self._remember(sources, fitted)
+        return self._joined(tokens, embedded)
+
+    def transform(self, X):
+        """Embed with every fitted source.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists
+
+        Returns
+        -------
+        EmbeddedSequences
+            The blocks of all sources.
+        """
+        check_is_fitted(self)
+        tokens = self._read(X)
+        embedded = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(source.transform)(tokens) for _, source in self.sources_
+        )
+        return self._joined(tokens, embedded)
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the sources' feature names behind their names, ``name__feature``.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Tokens have no feature names.
+
+        Returns
+        -------
+        ndarray of str objects
+        """
+        check_is_fitted(self)
+        names = [
+            f"{name}__{feature}"
+            for name, source in self.sources_
+            for feature in source.get_feature_names_out()
+        ]
+        return np.array(names, dtype=object)
+
+    def __getitem__(self, name):
+        """Return the source of that name, fitted if the union is."""
+        return dict(getattr(self, "sources_", self.sources))[name]
+
+    def _read(self, X):
+        return used_types(check_tokens(X, whose=type(self).__name__))
+
+    def _taking_part(self):
+        pairs = self._checked_pairs()
+        names = [name for name, _ in pairs]
+        dropped = [name for name, source in pairs if isinstance(source, str)]
+        active = names if self.active is None else list(self.active)
+        absent = [name for name in active if name not in names]
+        if absent:
+            raise ValueError(
+                f"EmbeddingUnion: active names {absent}, which are not among the "
+                f"sources {names}."
+            )
+        left = [pair for pair in pairs if pair[0] in active and pair[0] not in dropped]
+        if not left:
+            raise ValueError(
+                f"EmbeddingUnion: no source is left. There are {names}; dropped are "
+                f"{dropped}, active is {self.active!r}. Activate at least one that is "
+                "not dropped."
+            )
+        return left
+
+    def _checked_pairs(self):
+        for i, pair in enumerate(self.sources):
+            named = isinstance(pair, tuple | list) and len(pair) == 2
+            if not named or not isinstance(pair[0], str):
+                raise TypeError(
+                    f"EmbeddingUnion: sources must be a list of (name, source) pairs, "
+                    f"but entry {i} is {pair!r}."
+                )
+            _check_source(*pair)
+        self._validate_names([name for name, _ in self.sources])
+        return self.sources
+
+    def _each(self, action, sources, tokens, y):
+        messages = [
+            f"(source {i} of {len(sources)}) Fitting {name}" if self.verbose else None
+            for i, (name, _) in enumerate(sources, 1)
+        ]
+        return Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(action)(clone(source), tokens, y, message)
+            for (_, source), message in zip(sources, messages, strict=True)
+        )
+
+    def _remember(self, sources, fitted):
+        names = [name for name, _ in sources]
+        self.sources_ = list(zip(names, fitted, strict=True))
+        self.named_sources_ = Bunch(**dict(self.sources_))
+        self.coverage_ = {
+            name: source.coverage_
+            for name, source in self.sources_
+            if hasattr(source, "coverage_")
+        }
+
+    def _joined(self, tokens, embedded):
+        blocks = []
+        for (name, _), part in zip(self.sources_, embedded, strict=True):
+            _check_same_tokens(name, part, tokens)
+            several = len(part.blocks) > 1
+            for block in part.blocks:
+                blocks.append(
+                    block.rename(f"{name}__{block.name}" if several else name)
+                )
+        return EmbeddedSequences(tokens, blocks)
+
+    def _sk_visual_block_(self):
+        names, sources = zip(*self.sources, strict=True)
+        return _VisualBlock("parallel", sources, names=names)
+
+
+def make_embedding_union(*sources, active=None, n_jobs=None, verbose=False):
+    """Make an EmbeddingUnion, with names taken from the sources' classes.
+
+    Parameters
+    ----------
+    *sources : source
+    active : sequence of str, default=None
+    n_jobs : int, default=None
+    verbose : bool, default=False
+
+    Returns
+    -------
+    EmbeddingUnion
+        Names are those of the blocks that the sources give by themselves, such as
+        "word2vec"; several of one kind are numbered, "word2vec-1", "word2vec-2".
+
+    Examples
+    --------
+    >>> from sk_metaembed import (
+    ...     FastTextEmbedding, Word2VecEmbedding, make_embedding_union
+    ... )
+    >>> union = make_embedding_union(Word2VecEmbedding(), FastTextEmbedding())
+    >>> [name for name, _ in union.sources]
+    ['word2vec', 'fasttext']
+    """
+    kinds = [
+        getattr(source, "block_name", type(source).__name__.lower())
+        for source in sources
+    ]
+    names = [
+        f"{kind}-{kinds[: i + 1].count(kind)}" if kinds.count(kind) > 1 else kind
+        for i, kind in enumerate(kinds)
+    ]
+    pairs = list(zip(names, sources, strict=True))
+    return EmbeddingUnion(pairs, active=active, n_jobs=n_jobs, verbose=verbose)
+
+
+def _fit(source, tokens, y, message):
+    with _print_elapsed_time("EmbeddingUnion", message):
+        return source.fit(tokens, y)
+
+
+def _fit_transform(source, tokens, y, message):
+    with _print_elapsed_time("EmbeddingUnion", message):
+        embedded = source.fit_transform(tokens, y)
+    return source, embedded
+
+
+def _check_source(name, source):
+    if isinstance(source, str) and source == "drop":
+        return
+    if isinstance(source, type):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r} is the class {source.__name__}, expected "
+            f"an instance, {source.__name__}(...)."
+        )
+    if not (hasattr(source, "fit") and hasattr(source, "transform")):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r} must have fit and transform, or be "
+            f'"drop"; got {source!r}.'
+        )
+
+
+def _check_same_tokens(name, embedded, tokens):
+    if not isinstance(embedded, EmbeddedSequences):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r} must give EmbeddedSequences, got "
+            f"{type(embedded).__name__}. Wrap a function that gives arrays in "
+            "FunctionEmbedding."
+        )
+    theirs = embedded.tokens
+    same = theirs is tokens or (
+        np.array_equal(theirs.codes, tokens.codes)
+        and np.array_equal(theirs.offsets, tokens.offsets)
+        and np.array_equal(theirs.types, tokens.types)
+    )
+    if not same:
+        raise ValueError(
+            f"EmbeddingUnion: source {name!r} gave vectors of other tokens "
+            f"({theirs!r}) than it was given ({tokens!r}). Sources must keep the "
+            "tokens as they are; tokenise before the union."
+        )

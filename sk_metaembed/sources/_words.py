@@ -1,0 +1,190 @@
+"""What sources with one vector a word share: look-up, unknown words, statistics."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..sequences import Block, EmbeddedSequences
+from ._base import BaseEmbedding, word_coverage
+from ._oov import Filler, check_all_known
+from ._preprocess import FREQUENT, fit_preprocessing
+
+OOV_CONSTRAINT = [StrOptions({"zero", "mean", "random", "subword", "error"})]
+
+
+class Found(NamedTuple):
+    """Where each type's vector comes from."""
+
+    rows: np.ndarray  # in the table, -1 where absent
+    known: np.ndarray
+    composed: np.ndarray | None  # vectors of the absent, under oov="subword"
+
+
+class BaseWordEmbedding(BaseEmbedding):
+    """Base class of sources that have a table with one vector a word.
+
+    A leaf writes:
+
+    ``_table()``
+        Returns the vectors, of shape (n_words, dim), the most frequent first.
+    ``_find(words)``
+        Returns the table's row of each word, int of shape (n,), -1 where absent.
+    ``_fit_vectors(tokens, y)``
+        Learns or opens the table.
+    ``_compose(words)``
+        Returns vectors made of the words' parts and a bool array that says which
+        are known, for ``oov="subword"``. Leave it out where there is no such thing.
+
+    The template looks up each distinct word once, applies the parameters `oov` and
+    `preprocess` if the leaf has them, and gathers vectors only where they are asked
+    for: `fit` reads at most the first 100,000 rows.
+
+    Attributes
+    ----------
+    coverage_ : dict
+        Share of the training data that is known: ``"types"`` of its distinct tokens,
+        ``"tokens"`` of its tokens.
+    dims_ : dict of str to int
+        Dimension of the block, by its name.
+
+    See Also
+    --------
+    BaseEmbedding : The base of all sources.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed.sources import BaseWordEmbedding
+    >>> class LetterEmbedding(BaseWordEmbedding):
+    ...     '''Lower-case letters as one-hot vectors.'''
+    ...
+    ...     def _table(self):
+    ...         return np.eye(26, dtype=np.float32)
+    ...
+    ...     def _find(self, words):
+    ...         rows = [ord(w) - 97 if len(w) == 1 else -1 for w in words]
+    ...         return np.array([row if 0 <= row < 26 else -1 for row in rows])
+    >>> source = LetterEmbedding().fit([["a", "b", "no"], ["b"]])
+    >>> source.transform([["c"]])[0].argmax()
+    np.int64(2)
+    >>> source.coverage_["tokens"]
+    0.75
+    """
+
+    _parameter_constraints: dict = {
+        **BaseEmbedding._parameter_constraints,
+        "oov": OOV_CONSTRAINT,
+    }
+
+    def _table(self):
+        """Return the vectors of all words."""
+        raise NotImplementedError(f"{type(self).__name__} must define _table().")
+
+    def _find(self, words):
+        """Return the table's row of each word."""
+        raise NotImplementedError(f"{type(self).__name__} must define _find(words).")
+
+    def _compose(self, words):
+        """Return vectors made of the words' parts, and which are known."""
+        raise ValueError(
+            f'{type(self).__name__}: oov="subword" needs vectors of parts of words, '
+            "which this source does not have. Use vectors in fastText's .bin format, "
+            'FastTextEmbedding, or another policy, for example oov="zero".'
+        )
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn the source from the training fold.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists
+        y : array-like, default=None
+            Ignored by sources that need no labels.
+
+        Returns
+        -------
+        self : estimator instance
+        """
+        self._fit_words(X, y)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X, y=None):
+        """Learn the source and embed the training fold, looking words up once.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists
+        y : array-like, default=None
+
+        Returns
+        -------
+        EmbeddedSequences
+        """
+        tokens, found = self._fit_words(X, y)
+        return self._gathered(tokens, found)
+
+    def transform(self, X):
+        """Embed sequences.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists
+
+        Returns
+        -------
+        EmbeddedSequences
+            One block at level "type", over the types that occur in X. A word counts
+            as known if it stands in the table, or is composed of known parts.
+        """
+        check_is_fitted(self)
+        tokens = self._read(X)
+        return self._gathered(tokens, self._look_up(tokens))
+
+    def _fit_words(self, X, y):
+        tokens = self._read(X)
+        self._fit_vectors(tokens, y)
+        policy = getattr(self, "oov", "zero")
+        if policy == "subword":
+            self._compose(tokens.types[:0])  # refuses where there are no parts
+        found = self._look_up(tokens)
+        frequent = self._table()[:FREQUENT]
+        self._preprocessing = fit_preprocessing(
+            getattr(self, "preprocess", None), frequent
+        )
+        if policy in ("mean", "random"):
+            frequent = self._preprocessing.apply(frequent)
+        self._filler = Filler(policy, frequent)
+        self.coverage_ = word_coverage(tokens, found.known)
+        self.dims_ = {self.block_name: self._table().shape[1]}
+        return tokens, found
+
+    def _look_up(self, tokens):
+        rows = np.asarray(self._find(tokens.types))
+        known, composed = rows >= 0, None
+        policy = getattr(self, "oov", "zero")
+        if policy == "error":
+            check_all_known(tokens, known, type(self).__name__)
+        if policy == "subword" and not known.all():
+            composed, known[rows < 0] = self._compose(tokens.types[rows < 0])
+        return Found(rows, known, composed)
+
+    def _gathered(self, tokens, found):
+        table = self._table()
+        # "clip" reads row 0 for the absent ones and is several times faster
+        # than the default mode on a mapped table.
+        values = np.take(table, found.rows, axis=0, mode="clip")
+        if found.composed is not None:
+            values[found.rows < 0] = found.composed
+        if self._preprocessing.kind is not None:
+            values = self._preprocessing.apply(values, out=values)
+        if not found.known.all():
+            values[~found.known] = 0
+            self._filler.fill(tokens.types, values, found.known)
+        # The table is finite, so the block need not look through the rows again.
+        block = Block._trusted(self.block_name, values, "type", found.known)
+        return EmbeddedSequences(tokens, [block])
