@@ -84,41 +84,62 @@ def find_tokens(buffer, text_ends, classes, steps, emits, min_length):
 
 
 @_compiled
-def _hash(buffer, start, end):
-    """Return a hash; of two spans of one length up to 8 it is never the same.
+def _eight_bytes(buffer, i):
+    word = np.uint64(0)
+    for j in range(8):
+        word |= np.uint64(buffer[i + j]) << np.uint64(8 * j)
+    return word
 
-    Each round is a bijection of 64 bits, and 8 bytes go through a single one.
+
+@_compiled
+def hash_spans(buffer, starts, ends):
+    """Return a hash of each span; spans of one length up to 8 never share one.
+
+    A round is a bijection of 64 bits, and up to 8 bytes go through a single round.
+
+    Parameters
+    ----------
+    buffer : ndarray of uint8
+        With at least 7 bytes behind the last span.
+    starts, ends : ndarray of int64, shape (n_spans,)
+        No span is empty.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n_spans,)
     """
-    hashed = np.uint64(end - start) * np.uint64(0x9E3779B97F4A7C15)
-    i = start
-    while i < end:
-        word = np.uint64(0)
-        shift = np.uint64(0)
-        for j in range(i, min(i + 8, end)):
-            word |= np.uint64(buffer[j]) << shift
-            shift += np.uint64(8)
-        hashed ^= word
-        hashed *= np.uint64(0xFF51AFD7ED558CCD)
-        hashed ^= hashed >> np.uint64(32)
-        i += 8
-    return hashed
+    hashes = np.empty(len(starts), np.uint64)
+    for k in range(len(starts)):
+        i = starts[k]
+        left = ends[k] - i
+        hashed = np.uint64(left) * np.uint64(0x9E3779B97F4A7C15)
+        while left > 0:
+            word = _eight_bytes(buffer, i)
+            if left < 8:
+                word &= np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - 8 * left)
+            hashed = (hashed ^ word) * np.uint64(0xFF51AFD7ED558CCD)
+            hashed ^= hashed >> np.uint64(32)
+            i += 8
+            left -= 8
+        hashes[k] = hashed
+    return hashes
 
 
 @_compiled
-def _same(buffer, a, b, length):
-    j = 0
-    while j < length and buffer[a + j] == buffer[b + j]:
-        j += 1
-    return j == length
+def _same(buffer, other, start, end):
+    shift = np.int64(other) - start
+    while start < end and buffer[start + shift] == buffer[start]:
+        start += 1
+    return start == end
 
 
 @_compiled
-def _grown(hashes, n_types, capacity):
-    """Return a table of `capacity` slots that holds the types so far."""
+def _slots(records, n_types, capacity):
+    """Return an open-addressed table of rows of `records`, -1 where it is free."""
     slots = np.full(capacity, -1, np.int32)
     mask = np.uint64(capacity - 1)
     for row in range(n_types):
-        at = hashes[row] & mask
+        at = records[row, 0] & mask
         while slots[at] >= 0:
             at = (at + np.uint64(1)) & mask
         slots[at] = row
@@ -126,60 +147,68 @@ def _grown(hashes, n_types, capacity):
 
 
 @_compiled
-def code_tokens(buffer, starts, ends):
+def code_spans(buffer, starts, ends, hashes):
     """Code the spans by the distinct ones, numbered in first-seen order.
 
-    Spans are compared byte by byte: equal hashes cost time, never a wrong code.
+    Where a hash does not prove two spans equal their bytes are compared: equal hashes
+    cost time, never a wrong code.
 
     Parameters
     ----------
     buffer : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n_tokens,)
+    starts, ends : ndarray of int64, shape (n_spans,)
+    hashes : ndarray of uint64, shape (n_spans,)
+        As `hash_spans` gives them.
 
     Returns
     -------
-    codes : ndarray of int32, shape (n_tokens,)
+    codes : ndarray of int32, shape (n_spans,)
     firsts : ndarray of int64, shape (n_types,)
-        Token in which each type is first seen.
+        Span in which each type is first seen.
     """
     codes = np.empty(len(starts), np.int32)
     capacity = 1024
     while capacity < len(starts) // 8:
         capacity *= 2
-    firsts = np.empty(capacity // 2, np.int64)
-    hashes = np.empty(capacity // 2, np.uint64)
-    slots = _grown(hashes, 0, capacity)
+    # Hash, length, start and span of each type: one line of the processor's cache.
+    records = np.empty((capacity // 2, 4), np.uint64)
+    slots = _slots(records, 0, capacity)
     mask = np.uint64(capacity - 1)
     n_types = 0
-    for token in range(len(starts)):
-        start = starts[token]
-        length = ends[token] - start
-        hashed = _hash(buffer, start, start + length)
+    for span in range(len(starts)):
+        hashed = hashes[span]
+        length = np.uint64(ends[span] - starts[span])
         at = hashed & mask
         row = slots[at]
         while row >= 0:
-            if hashes[row] == hashed:
-                first = starts[firsts[row]]
-                if ends[firsts[row]] - first == length and (
-                    length <= 8 or _same(buffer, first, start, length)
-                ):
-                    break
+            if (
+                records[row, 0] == hashed
+                and records[row, 1] == length
+                and (
+                    length <= np.uint64(8)
+                    or _same(
+                        buffer, np.int64(records[row, 2]), starts[span], ends[span]
+                    )
+                )
+            ):
+                break
             at = (at + np.uint64(1)) & mask
             row = slots[at]
         if row < 0:
             row = n_types
             slots[at] = row
-            firsts[row] = token
-            hashes[row] = hashed
+            records[row, 0] = hashed
+            records[row, 1] = length
+            records[row, 2] = np.uint64(starts[span])
+            records[row, 3] = np.uint64(span)
             n_types += 1
             if 2 * n_types >= capacity:
-                firsts = np.concatenate((firsts, np.empty_like(firsts)))
-                hashes = np.concatenate((hashes, np.empty_like(hashes)))
                 capacity *= 2
                 mask = np.uint64(capacity - 1)
-                slots = _grown(hashes, n_types, capacity)
-        codes[token] = row
-    return codes, firsts[:n_types].copy()
+                records = np.concatenate((records, np.empty_like(records)))
+                slots = _slots(records, n_types, capacity)
+        codes[span] = row
+    return codes, records[:n_types, 3].astype(np.int64)
 
 
 @_compiled

@@ -15,13 +15,17 @@ SMALL = 1 << 15
 CHUNK = 1 << 22
 
 
+# Behind each buffer, so that eight bytes can be read wherever a token begins.
+_PADDING = bytes(8)
+
+
 class _Chunk(NamedTuple):
     """What one chunk of texts gives: codes into its own types."""
 
     codes: np.ndarray
     counts: np.ndarray
     types: np.ndarray
-    n_types: int
+    hashes: np.ndarray
 
 
 def split_words(texts, rule):
@@ -93,28 +97,28 @@ def _chunk_spans(texts):
 
 
 def _scan_chunk(texts, rule):
-    from ._scan import code_tokens, find_tokens, gather_spans
+    from ._scan import code_spans, find_tokens, gather_spans, hash_spans
 
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     text_ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, count=len(encoded)))
     is_ascii = all(map(str.isascii, texts))
     classes = rule.ascii_classes if is_ascii else character_classes(rule.name)
-    buffer = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    buffer = np.frombuffer(b"".join([*encoded, _PADDING]), dtype=np.uint8)
     del encoded
     starts, ends, counts = find_tokens(
         buffer, text_ends, classes, rule.steps, rule.emits, rule.min_length
     )
-    codes, firsts = code_tokens(buffer, starts, ends)
+    hashes = hash_spans(buffer, starts, ends)
+    codes, firsts = code_spans(buffer, starts, ends, hashes)
     types = gather_spans(buffer, starts[firsts], ends[firsts], rule.separator)
-    return _Chunk(codes, counts, types, len(firsts))
+    return _Chunk(codes, counts, types, hashes[firsts])
 
 
 def _merged(chunks, rule):
     """Return the chunks' sequences over one table of types, first-seen order."""
-    if len(chunks) == 1:
-        types, codes = chunks[0].types, chunks[0].codes
-    else:
-        types, codes = _merged_types(chunks, rule)
+    types, codes = chunks[0].types, chunks[0].codes
+    if len(chunks) > 1:
+        types, codes = _merged_types(chunks, rule.separator)
     names = types.tobytes().decode("utf-8", "surrogatepass").split(chr(rule.separator))
     table = np.empty(len(names) - 1, dtype=object)
     table[:] = names[:-1]
@@ -122,21 +126,18 @@ def _merged(chunks, rule):
     return TokenSequences._trusted(table, codes, np.cumsum(counts, dtype=np.int64))
 
 
-def _merged_types(chunks, rule):
-    from ._scan import code_tokens, gather_spans
+def _merged_types(chunks, separator):
+    """Return the bytes of all types, and the codes of all tokens into them."""
+    from ._scan import code_spans, gather_spans
 
-    # The chunks' types, one chunk behind the other, are coded like a text's tokens.
-    buffer = np.concatenate([np.empty(0, np.uint8), *(chunk.types for chunk in chunks)])
-    ends = np.flatnonzero(buffer == rule.separator)
-    starts = np.concatenate([[0], ends[:-1] + 1])[: len(ends)]
-    rows, firsts = code_tokens(buffer, starts, ends)
-    codes = np.empty(sum(len(chunk.codes) for chunk in chunks), dtype=np.int32)
-    first_type = first_token = 0
-    for chunk in chunks:
-        own = rows[first_type : first_type + chunk.n_types]
-        last_token = first_token + len(chunk.codes)
-        np.take(own, chunk.codes, out=codes[first_token:last_token])
-        first_type += chunk.n_types
-        first_token = last_token
-    types = gather_spans(buffer, starts[firsts], ends[firsts], rule.separator)
-    return types, codes
+    # The chunks' types, one chunk behind the other, are coded as a text's tokens are.
+    buffer = np.concatenate([chunk.types for chunk in chunks])
+    ends = np.flatnonzero(buffer == separator)
+    starts = np.concatenate([[0], ends + 1])[:-1]
+    hashes = np.concatenate([chunk.hashes for chunk in chunks])
+    rows, firsts = code_spans(buffer, starts, ends, hashes)
+    own_rows = np.split(rows, np.cumsum([len(chunk.hashes) for chunk in chunks])[:-1])
+    codes = np.concatenate(
+        [own[chunk.codes] for own, chunk in zip(own_rows, chunks, strict=True)]
+    )
+    return gather_spans(buffer, starts[firsts], ends[firsts], separator), codes
