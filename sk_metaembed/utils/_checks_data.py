@@ -118,7 +118,7 @@ def word_vectors(words, name="first"):
     table = rng.normal(size=(len(WORDS), _DIMS[name])).astype(np.float32)
     table[: len(WORDS) // 2, 0] += 2.0  # so that the classes can be told apart
     table[17 if name == "first" else 18] = 0.0
-    rows = {word: row for word, row in zip(WORDS, table, strict=True)}
+    rows = dict(zip(WORDS, table, strict=True))
     nothing = np.zeros(_DIMS[name], dtype=np.float32)
     return np.array([rows.get(w, nothing) for w in words]).reshape(-1, _DIMS[name])
 

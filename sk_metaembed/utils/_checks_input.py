@@ -23,7 +23,7 @@ from ._checks_data import (
 
 
 def check_containers(estimator):
-    """Every supported collection of texts, and of token lists, gives the same."""
+    """See that every collection of texts, and of token lists, gives the same."""
     for form, X in input_forms(estimator).items():
         expected = outputs(fitted(estimator, X), X)
         containers = _plain_containers(X)
@@ -33,7 +33,7 @@ def check_containers(estimator):
 
 
 def check_pandas_containers(estimator):
-    """A pandas Series and a one-column DataFrame give what a list gives."""
+    """See that a pandas Series and a one-column DataFrame give what a list gives."""
     pandas = import_or_skip("pandas")
     for form, X in input_forms(estimator).items():
         series = pandas.Series(X, index=range(10, 10 + len(X)), name="text")
@@ -45,7 +45,7 @@ def check_pandas_containers(estimator):
 
 
 def check_polars_containers(estimator):
-    """A polars Series and a one-column DataFrame give what a list gives."""
+    """See that a polars Series and a one-column DataFrame give what a list gives."""
     polars = import_or_skip("polars")
     for form, X in input_forms(estimator).items():
         series = polars.Series("text", X)
@@ -84,7 +84,7 @@ def _check_containers(estimator, containers, expected, form):
 
 
 def check_refuses_bad_rows(estimator):
-    """A row that is no text is refused, in fit and after, and named."""
+    """See that a row that is no text is refused, in fit and after, and named."""
     for form, X in input_forms(estimator).items():
         step = fitted(estimator, X)
         for bad in (None, float("nan"), 3, 2.5, b"bytes", {"a": 1}):
@@ -96,7 +96,7 @@ def check_refuses_bad_rows(estimator):
 
 
 def check_refuses_other_collections(estimator):
-    """What is no collection of texts is refused with a remedy, in fit and after."""
+    """See that what is no collection of texts is refused, in fit and after."""
     step = fitted(estimator, token_lists())
     _check_refused(step, "a single text", "list", "a single str")
     for bad in (b"bytes", None, 3, float("nan"), {"a": "text"}, {"a", "b"}):
@@ -105,7 +105,7 @@ def check_refuses_other_collections(estimator):
 
 
 def check_refuses_unembedded(estimator):
-    """What has no vectors is refused, in fit and after, saying what is needed."""
+    """See that what has no vectors is refused, saying what is needed."""
     step = fitted(estimator, as_input(estimator, token_lists()))
     rows = token_lists()
     texts = [" ".join(row) for row in rows]
@@ -137,7 +137,7 @@ def _check_refused(step, X, mention, what):
 
 
 def check_unfitted(estimator):
-    """Before fit each method raises NotFittedError, unless nothing is learned."""
+    """See that methods raise NotFittedError before fit, unless nothing is learned."""
     X = as_input(estimator, token_lists())
     step = seeded(estimator)
     if not get_tags(step).requires_fit:
@@ -156,7 +156,7 @@ def check_unfitted(estimator):
 
 
 def check_targets_not_needed(estimator):
-    """Without y the result is the same, where y is not required."""
+    """See that without y the result is the same, where y is not required."""
     X = as_input(estimator, token_lists())
     without = seeded(estimator).fit(X)
     what = "fit with and without y"
@@ -164,13 +164,13 @@ def check_targets_not_needed(estimator):
 
 
 def check_targets_required(estimator):
-    """A supervised estimator says so when y is missing."""
+    """See that a supervised estimator says so when y is missing."""
     X = as_input(estimator, token_lists())
     _check_bad_targets(estimator, X, None, "requires y")
 
 
 def check_bad_targets(estimator):
-    """Missing labels and labels for other rows are refused."""
+    """See that missing labels and labels for other rows are refused."""
     X = as_input(estimator, token_lists())
     y = targets(estimator)
     _check_bad_targets(estimator, X, y[:-1], "inconsistent|length|rows|samples")
@@ -196,7 +196,7 @@ def _check_bad_targets(estimator, X, y, mentions):
 
 
 def check_label_kinds(estimator):
-    """Labels come out as they went in: str, int or bool."""
+    """See that labels come out as they went in: str, int or bool."""
     X = as_input(estimator, token_lists())
     odd = np.arange(len(X)) % 2
     for y in (np.array(["neg", "pos"])[odd], odd + 3, odd.astype(bool)):

@@ -11,6 +11,7 @@ import warnings
 from functools import cache, partial, wraps
 
 import numpy as np
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils import estimator_checks as sklearn_checks
 from sklearn.utils import get_tags
@@ -40,6 +41,7 @@ _WORDLESS_UNFITTED = (
 _ADAPTED = (
     "fit",
     "partial_fit",
+    "fit_transform",
     "transform",
     "predict",
     "predict_proba",
@@ -104,8 +106,8 @@ def _numeric_class(base):
             own = getattr(super(numeric, self), name)
             if isinstance(X, _Spelled | TokenSequences | EmbeddedSequences):
                 return own(X, *args, **kwargs)  # the estimator calls itself
-            first = name == "fit" or not hasattr(self, "n_features_in_")
-            X = validate_data(self, X, reset=first and "fit" in name)
+            later = name == "partial_fit" and hasattr(self, "n_features_in_")
+            X = validate_data(self, X, reset="fit" in name and not later)
             return _as_array(own(_spell(X, takes_text(self)), *args, **kwargs))
 
         if name == "fit":
@@ -114,7 +116,7 @@ def _numeric_class(base):
 
     def fill(namespace):
         namespace.update(
-            {name: adapted(name) for name in _ADAPTED if hasattr(base, name)},
+            {name: adapted(name) for name in _own_methods(base)},
             __sklearn_tags__=tags,
             __reduce__=lambda self: (_blank, (base,), self.__getstate__()),
             __module__=__name__,
@@ -125,6 +127,13 @@ def _numeric_class(base):
     options = {"auto_wrap_output_keys": None} if keeps_container else {}
     numeric = types.new_class(base.__name__, (base,), options, fill)
     return numeric
+
+
+def _own_methods(base):
+    names = [name for name in _ADAPTED if hasattr(base, name)]
+    if getattr(base, "fit_transform", None) is TransformerMixin.fit_transform:
+        names.remove("fit_transform")  # it calls fit and transform, with the numbers
+    return names
 
 
 def _blank(base):

@@ -31,7 +31,7 @@ def _texts(estimator):
 
 
 def check_grid_search(estimator):
-    """GridSearchCV over a pipeline from texts tries the step and a clone of it."""
+    """See that GridSearchCV tries the step, and a clone of it, in a pipeline."""
     texts, y = _texts(estimator)
     pipe = text_pipeline(estimator, classify=True)
     grid = {"step": [seeded(estimator), clone(estimator)]}
@@ -40,7 +40,7 @@ def check_grid_search(estimator):
 
 
 def check_cross_validation(estimator):
-    """scikit-learn's splitters cut the containers that the estimator takes."""
+    """See that scikit-learn's splitters cut the containers that the estimator takes."""
     pipe = text_pipeline(estimator, classify=True)
     if input_kind(estimator) == "embedded":
         pipe = pipe[1:]
@@ -52,7 +52,7 @@ def check_cross_validation(estimator):
 
 
 def check_memory(estimator):
-    """A pipeline that caches its steps gives what one without a cache gives."""
+    """See that a pipeline that caches its steps gives what it gives without."""
     texts, y = _texts(estimator)
     expected = outputs(text_pipeline(estimator).fit(texts, y), texts)
     with tempfile.TemporaryDirectory() as folder:
@@ -63,13 +63,13 @@ def check_memory(estimator):
 
 
 def check_column_transformer_pandas(estimator):
-    """A ColumnTransformer takes texts and numbers from one pandas DataFrame."""
+    """See that a ColumnTransformer takes texts and numbers from one pandas frame."""
     pandas = import_or_skip("pandas")
     _check_column_transformer(estimator, pandas.DataFrame, "pandas")
 
 
 def check_column_transformer_polars(estimator):
-    """A ColumnTransformer takes texts and numbers from one polars DataFrame."""
+    """See that a ColumnTransformer takes texts and numbers from one polars frame."""
     polars = import_or_skip("polars")
     _check_column_transformer(estimator, polars.DataFrame, "polars")
 
@@ -88,13 +88,13 @@ def _check_column_transformer(estimator, make_frame, kind):
 
 
 def check_set_output_pandas(estimator):
-    """``set_output(transform="pandas")`` on a pipeline gives a named DataFrame."""
+    """See that ``set_output(transform="pandas")`` gives named columns."""
     import_or_skip("pandas")
     _check_set_output(estimator, "pandas")
 
 
 def check_set_output_polars(estimator):
-    """``set_output(transform="polars")`` on a pipeline gives a named DataFrame."""
+    """See that ``set_output(transform="polars")`` gives named columns."""
     import_or_skip("polars")
     _check_set_output(estimator, "polars")
 
@@ -128,7 +128,7 @@ def _check_frame(frame, kind, values, names):
 
 
 def check_feature_names(estimator):
-    """get_feature_names_out gives one distinct str for each number of a vector."""
+    """See that get_feature_names_out gives a distinct str a column."""
     X = as_input(estimator, token_lists())
     step = fitted(estimator, X)
     names = step.get_feature_names_out()

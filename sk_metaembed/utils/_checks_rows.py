@@ -27,7 +27,7 @@ def _take(X, rows):
 
 
 def check_row_alone(estimator):
-    """A row gives the same alone as among others."""
+    """See that a row gives the same alone as among others."""
     for form, X, step in _fitted_forms(estimator):
         together = outputs(step, X)
         for i in range(8):
@@ -37,7 +37,7 @@ def check_row_alone(estimator):
 
 
 def check_row_order(estimator):
-    """Rows in another order give the same, in that order."""
+    """See that rows in another order give the same, in that order."""
     for form, X, step in _fitted_forms(estimator):
         order = np.random.default_rng(0).permutation(len(X))
         shuffled = {name: value[order] for name, value in outputs(step, X).items()}
@@ -46,7 +46,7 @@ def check_row_order(estimator):
 
 
 def check_subset(estimator):
-    """A subset by slice, mask or index, taken before or after, gives the same."""
+    """See that a subset by slice, mask or index gives the same before and after."""
     mask = np.arange(len(token_lists())) % 3 == 0
     keys = [slice(5, 12), mask, np.array([2, 2, 0])]
     for form, X, step in _fitted_forms(estimator):
@@ -62,7 +62,7 @@ def check_subset(estimator):
 
 
 def check_levels(estimator):
-    """The same vectors once a type and once a token give the same."""
+    """See that the same vectors once a type and once a token give the same."""
     X = input_forms(estimator)["type-level blocks"]
     step = fitted(estimator, X)
     by_token = X.with_blocks([X.broadcast(block, "token") for block in X.blocks])
@@ -71,7 +71,7 @@ def check_levels(estimator):
 
 
 def check_awkward_rows(estimator):
-    """Empty, unknown and one-token rows give finite numbers of the usual shape."""
+    """See that empty, unknown and one-token rows give finite, usual shapes."""
     step = fitted(estimator, as_input(estimator, token_lists()))
     usual = outputs(step, as_input(estimator, token_lists()))
     unknown = list(UNKNOWN_WORDS)
@@ -105,24 +105,25 @@ def _check_shape(value, usual, n_rows, what):
 
 
 def check_nothing_gives_zeros(estimator):
-    """A transformer gives zeros for what is empty, or unknown to every source."""
+    """See that what is empty, or unknown to every source, gives zeros."""
     step = fitted(estimator, as_input(estimator, token_lists()))
     if not hasattr(step, "transform"):
         return
     for rows in ([[]], [list(UNKNOWN_WORDS)], [["good"], [], list(UNKNOWN_WORDS)]):
         result = step.transform(as_input(estimator, rows))
-        last = result[[-1]]
         require(
-            not np.any(values_of(last)),
+            not np.any(result[len(rows) - 1]),
             f"the row {rows[-1]} has no known word, so its vectors must be zero.",
         )
-        if isinstance(last, EmbeddedSequences) and last.level != "sequence":
-            known = [last.broadcast(b, "token").known.any() for b in last.blocks]
+        if isinstance(result, EmbeddedSequences) and result.level != "sequence":
+            last = result.tokens.segment_ids() == len(rows) - 1
+            blocks = [result.broadcast(block, "token") for block in result.blocks]
+            known = [block.known[last].any() for block in blocks]
             require(not any(known), f"{rows[-1]} came out marked as known.")
 
 
 def check_no_rows(estimator):
-    """No rows give no rows, or a ValueError that says so."""
+    """See that no rows give no rows, or a ValueError that says so."""
     step = fitted(estimator, as_input(estimator, token_lists()))
     nothing = as_input(estimator, [])
     for method in outputs(step, as_input(estimator, token_lists())):
@@ -134,7 +135,7 @@ def check_no_rows(estimator):
 
 
 def check_output_kind(estimator):
-    """A transformer hands on finite float32, over the very tokens it was given."""
+    """See that a transformer gives finite float32, over the tokens it was given."""
     for form, X, step in _fitted_forms(estimator):
         if not hasattr(step, "transform"):
             return
