@@ -48,11 +48,13 @@ def test_float32_survives_text(values):
     np.testing.assert_array_equal(found, np.array(values, np.float32))
 
 
+@pytest.mark.parametrize("digits", [16, 17, 18, 19, 20, 25])
 @pytest.mark.parametrize("shift", [-1, 0, 1])
-def test_halfway_cases_round_to_even(shift):
-    # decimals next to the middle of two neighbouring float32, 25 digits long
+def test_halfway_cases_round_to_even(shift, digits):
+    # decimals a hair from the middle between two neighbouring float32
     base = np.random.default_rng(0).normal(size=500).astype(np.float32)
     middle = (base.astype(float) + np.nextafter(base, np.float32(9)).astype(float)) / 2
     near = middle + shift * np.spacing(middle)
-    numbers = [f"{value:.25g}" for value in near]
-    np.testing.assert_array_equal(parse(numbers, 5), near.astype(np.float32))
+    numbers = [f"{value:.{digits}g}" for value in near]
+    expected = np.array([np.float32(float(number)) for number in numbers])
+    np.testing.assert_array_equal(parse(numbers, 5), expected)

@@ -1,0 +1,139 @@
+"""Measure the store of word vectors: converting, opening, memory, looking up.
+
+Writes random vectors as word2vec text, converts them, and lets gensim's loader
+read the same file, all in one run: trust the ratios, not the seconds. Every
+figure is taken in a fresh process.
+
+    python benchmarks/store.py                  # 400,000 x 300; minutes, mostly gensim
+    python benchmarks/store.py --words 100000   # a quarter of it
+    python benchmarks/store.py --no-gensim      # without the peer
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+CONVERT = """
+wv = WordVectors.open(source, cache_dir=cache)
+out["path"] = wv.path
+"""
+OPEN = """
+wv = WordVectors.open(source, cache_dir=cache)
+"""
+GENSIM = """
+kv = KeyedVectors.load_word2vec_format(source, binary=False)
+"""
+LOOKUP = """
+wv = WordVectors.open(source, cache_dir=cache)
+rng = np.random.default_rng(0)
+ids = rng.integers(0, 2 * len(wv), 1_000_000)
+words = np.array([f"w{i}" for i in ids.tolist()], object)
+wv.lookup(words[:10])
+begin = time.perf_counter()
+rows = wv.lookup(words)
+assert (rows == np.where(ids < len(wv), ids, -1)).all()
+"""
+GATHER = """
+wv = WordVectors.open(source, cache_dir=cache)
+rng = np.random.default_rng(0)
+words = np.array([f"w{i}" for i in rng.integers(0, len(wv), 100_000).tolist()], object)
+wv.vectors_for(words)
+begin = time.perf_counter()
+wv.vectors_for(words)
+"""
+FRAME = """
+import json, sys, time
+import numpy as np
+import psutil
+{imports}
+source, cache = sys.argv[1:]
+out = {{}}
+process = psutil.Process()
+before = process.memory_full_info().uss
+begin = time.perf_counter()
+{body}
+out["seconds"] = time.perf_counter() - begin
+memory = process.memory_full_info()
+out["uss"], out["added"] = memory.uss / 2**20, (memory.uss - before) / 2**20
+try:
+    import resource
+    out["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+except ImportError:
+    out["peak"] = float("nan")
+print(json.dumps(out))
+"""
+OURS = "from sk_metaembed import WordVectors"
+THEIRS = "from gensim.models import KeyedVectors"
+
+
+def write_text(path, n_words, dim):
+    rng = np.random.default_rng(0)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"{n_words} {dim}\n")
+        for start in range(0, n_words, 10_000):
+            size = min(10_000, n_words - start)
+            rows = rng.normal(scale=0.3, size=(size, dim))
+            pattern = " ".join(["%.6f"] * dim)
+            lines = [pattern % tuple(row) for row in rows.tolist()]
+            file.writelines(f"w{start + i} {row}\n" for i, row in enumerate(lines))
+
+
+def measure(body, source, cache, imports=OURS):
+    code = FRAME.format(imports=imports, body=body)
+    run = [sys.executable, "-c", code, str(source), str(cache)]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--words", type=int, default=400_000)
+    parser.add_argument("--dim", type=int, default=300)
+    parser.add_argument("--no-gensim", action="store_true")
+    parser.add_argument("--folder", help="where to put the files (default: temporary)")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        report(Path(folder), args)
+
+
+def report(folder, args):
+    source, cache = folder / "vectors.txt", folder / "cache"
+    begin = time.perf_counter()
+    write_text(source, args.words, args.dim)
+    size = os.path.getsize(source) / 2**20
+    print(f"{args.words:,} x {args.dim}, text of {size:,.0f} MiB written in", end=" ")
+    print(f"{time.perf_counter() - begin:.0f} s\n")
+    warm_up(folder)
+    rows = [("convert text", measure(CONVERT, source, cache))]
+    if not args.no_gensim:
+        rows.append(("gensim, the same text", measure(GENSIM, source, cache, THEIRS)))
+    opened = [measure(OPEN, source, cache) for _ in range(5)]
+    rows.append(("open again", sorted(opened, key=lambda run: run["seconds"])[2]))
+    rows.append(("look up 1,000,000 words", measure(LOOKUP, source, cache)))
+    rows.append(("gather 100,000 vectors", measure(GATHER, source, cache)))
+    print("| what | seconds | private MiB, added | private MiB, all | peak MiB |")
+    print("|---|---|---|---|---|")
+    for name, run in rows:
+        memory = f"{run['added']:.0f} | {run['uss']:.0f} | {run['peak']:.0f}"
+        print(f"| {name} | {run['seconds']:.3f} | {memory} |")
+    if not args.no_gensim:
+        ratio = rows[1][1]["seconds"] / rows[0][1]["seconds"]
+        print(f"\nConverting is {ratio:.1f} times as fast as gensim's loader.")
+
+
+def warm_up(folder):
+    """Have the compiled code in numba's cache, as from the second use on."""
+    source = folder / "warm.txt"
+    write_text(source, 10, 5)
+    measure(LOOKUP.replace("1_000_000", "10"), source, folder / "warm")
+
+
+if __name__ == "__main__":
+    main()
