@@ -5,7 +5,7 @@ from numbers import Integral
 from sklearn.utils._param_validation import Interval
 
 from ._gensim import BaseGensimEmbedding
-from ._ngrams import mean_ngram_vectors
+from ._ngrams import NgramVectors
 
 
 class FastTextEmbedding(BaseGensimEmbedding):
@@ -71,7 +71,8 @@ class FastTextEmbedding(BaseGensimEmbedding):
     vectors_ : ndarray of float32, shape (n_words, vector_size)
         Composed of words and n-grams as trained, before `preprocess`. The training
         state (output weights, counts) is not kept.
-    ngram_vectors_ : ndarray of float32, shape (bucket, vector_size)
+    ngrams_ : NgramVectors
+        Vectors of the n-grams that words of the training fold have.
     coverage_ : dict
         Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
@@ -89,7 +90,9 @@ class FastTextEmbedding(BaseGensimEmbedding):
     Notes
     -----
     An unseen word's vector is the mean of the vectors of its n-grams, as gensim's
-    ``model.wv[word]``; all of a call's unseen words are one sparse product.
+    ``model.wv[word]``; all of a call's unseen words are composed at once. n-grams
+    that no training word has keep the random vectors they began with, as in gensim;
+    these are drawn again from the seed where they are needed, not stored.
 
     References
     ----------
@@ -174,7 +177,7 @@ class FastTextEmbedding(BaseGensimEmbedding):
 
     def _keep(self, model):
         super()._keep(model)
-        self.ngram_vectors_ = model.wv.vectors_ngrams
+        self.ngrams_ = NgramVectors.of_model(model)
 
     def _compose(self, words):
-        return mean_ngram_vectors(words, self.ngram_vectors_, self.min_n, self.max_n)
+        return self.ngrams_.compose(words)

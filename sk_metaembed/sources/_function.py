@@ -7,6 +7,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..sequences import Block
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
+from ._results import call_in_batches, scatter, stack_results
 
 
 class FunctionEmbedding(BaseEmbedding):
@@ -47,7 +48,7 @@ class FunctionEmbedding(BaseEmbedding):
     Raises
     ------
     ValueError
-        If results are not finite, or their shapes do not fit; the row is named.
+        If results are not finite or their shapes do not fit; the entry is named.
 
     Notes
     -----
@@ -101,85 +102,20 @@ class FunctionEmbedding(BaseEmbedding):
         self._dim = self.dim
 
     def _embed(self, tokens):
+        whose = f"FunctionEmbedding(level={self.level!r})"
         if self.level == "type":
-            results = self._call(tokens.types.tolist())
-            sizes = None
+            entries, filled = tokens.types.tolist(), slice(None)
         else:
             filled = np.flatnonzero(tokens.lengths)
-            results = [None] * len(tokens)
-            called = self._call(self._sequences(tokens[filled]))
-            for row, result in zip(filled, called, strict=True):
-                results[row] = result
-            sizes = tokens.lengths if self.level == "token" else None
-        values, known = self._stacked(results, sizes)
-        self._dim = values.shape[1]
+            entries = self._sequences(tokens[filled])
+        results = call_in_batches(self.func, entries, self.batch_size, whose)
+        sizes = tokens.lengths[filled] if self.level == "token" else None
+        values, known = stack_results(results, entries, sizes, self._dim, whose)
+        self._dim = values.shape[1]  # what fit saw binds transform
+        if self.level == "sequence":
+            values, known = scatter(values, known, filled, len(tokens))
         return Block(self.block_name, values, self.level, known)
 
     def _sequences(self, tokens):
         sequences = tokens.to_list()
         return [" ".join(words) for words in sequences] if self.joined else sequences
-
-    def _call(self, entries):
-        size = self.batch_size or max(len(entries), 1)
-        results = []
-        for start in range(0, len(entries), size):
-            batch = entries[start : start + size]
-            part = self.func(batch)
-            if not hasattr(part, "__len__") or len(part) != len(batch):
-                came = len(part) if hasattr(part, "__len__") else type(part).__name__
-                raise ValueError(
-                    f"FunctionEmbedding: func got {len(batch)} entries and must return "
-                    f"as many results, got {came}."
-                )
-            results.extend(part)
-        return results
-
-    def _stacked(self, results, sizes):
-        """Return one array of all rows, and which are known."""
-        rows = [self._checked(r, i, sizes) for i, r in enumerate(results)]
-        dim = self._known_dim(rows)
-        counts = np.ones(len(rows), dtype=np.int64) if sizes is None else sizes
-        blank = [np.zeros((n, dim), np.float32) for n in (0, 1)]
-        known = np.repeat([row is not None for row in rows], counts).astype(bool)
-        parts = [
-            (blank[1].repeat(n, axis=0) if row is None else row)
-            for row, n in zip(rows, counts, strict=True)
-        ]
-        for i, part in enumerate(parts):
-            if part.shape[1] != dim:
-                raise ValueError(
-                    f"FunctionEmbedding: func's result {i} has {part.shape[1]} "
-                    f"dimensions, others or the training fold have {dim}."
-                )
-        return np.concatenate([blank[0], *parts]), known
-
-    def _checked(self, result, i, sizes):
-        if result is None:
-            return None
-        result = np.asarray(result, dtype=np.float32)
-        if sizes is None:
-            result = result.reshape(1, -1) if result.ndim == 1 else result
-            expected = 1
-        else:
-            expected = sizes[i]
-        if result.ndim != 2 or len(result) != expected:
-            raise ValueError(
-                f"FunctionEmbedding(level={self.level!r}): func's result {i} has shape "
-                f"{result.shape}, expected ({expected}, dim)."
-            )
-        if not np.isfinite(result).all():
-            raise ValueError(
-                f"FunctionEmbedding: func's result {i} holds NaN or infinity. Return "
-                "None for an entry that has no vector."
-            )
-        return result
-
-    def _known_dim(self, rows):
-        found = next((row.shape[1] for row in rows if row is not None), None)
-        dim = self._dim if self._dim is not None else found
-        if dim is None:
-            raise ValueError(
-                "FunctionEmbedding: func gave no vector for any entry of the training "
-                "fold, so the dimension is not known. Set dim."
-            )
-        return dim

@@ -134,11 +134,11 @@ class Sentences:
 
 
 @contextmanager
-def quiet_gensim():
-    """Keep gensim's log messages, which reach the screen unasked, to errors."""
+def quiet_gensim(lowest=logging.ERROR):
+    """Keep gensim's log messages, which reach the screen unasked, to the worst."""
     logger = logging.getLogger("gensim")
     level = logger.level
-    logger.setLevel(max(level, logging.ERROR))
+    logger.setLevel(max(level, lowest))
     try:
         yield
     finally:
