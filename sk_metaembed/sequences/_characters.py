@@ -15,18 +15,43 @@ import numpy as np
 # Set in a step where a token, or a gap, begins at this character.
 BOUNDARY = 0x80
 
-# Characters of the default rule.
-OUTSIDE, WORD, MARK, JOINER, MODIFIER, REGIONAL, SYMBOL = range(7)
-_CLASS_OF_KIND = {"L": WORD, "N": WORD, "M": MARK, "P": SYMBOL, "S": SYMBOL}
-# Unassigned and private characters may well be visible (newer emoji, icon fonts).
-_CLASS_OF_CATEGORY = {"Cn": SYMBOL, "Co": SYMBOL}
-_NON_JOINER, _JOINER = 0x200C, 0x200D
-_REGIONAL = range(0x1F1E6, 0x1F200)
-_SKIN_TONES = range(0x1F3FB, 0x1F400)
-_TAGS = range(0xE0020, 0xE0080)
+# Classes of the default rule.
+OUTSIDE, WORD, MARK, SELECTOR, JOINER, MODIFIER, REGIONAL, SYMBOL = range(8)
+_CLASS_OF_CATEGORY = {
+    **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No"), WORD),
+    **dict.fromkeys(("Mn", "Mc", "Me"), MARK),
+    **dict.fromkeys(("Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po"), SYMBOL),
+    **dict.fromkeys(("Sm", "Sc", "Sk", "So"), SYMBOL),
+    # Private and unassigned ones may well be visible: icon fonts, newer emoji.
+    **dict.fromkeys(("Co", "Cn"), SYMBOL),
+    **dict.fromkeys(("Zs", "Zl", "Zp", "Cc", "Cf", "Cs"), OUTSIDE),
+}
+# Where the category does not say what a character does.
+_SPECIAL = {
+    ord("_"): WORD,
+    0x200C: SELECTOR,  # zero-width non-joiner
+    0x200D: JOINER,
+    **dict.fromkeys((*range(0x180B, 0x180E), 0x180F), SELECTOR),
+    **dict.fromkeys(range(0xFE00, 0xFE10), SELECTOR),
+    **dict.fromkeys(range(0xE0020, 0xE0080), SELECTOR),  # tags, as in Wales' flag
+    **dict.fromkeys(range(0xE0100, 0xE01F0), SELECTOR),
+    **dict.fromkeys(range(0x1F1E6, 0x1F200), REGIONAL),
+    **dict.fromkeys(range(0x1F3FB, 0x1F400), MODIFIER),  # skin tones
+}
 
 # States of the default rule.
 _GAP, _IN_WORD, _IN_SYMBOL, _JOINED, _HALF_FLAG = range(5)
+# The state behind a character with which something new begins, by class.
+_FRESH = [
+    _GAP,
+    _IN_WORD,
+    _IN_SYMBOL,
+    _GAP,
+    _GAP,
+    _IN_SYMBOL,
+    _HALF_FLAG,
+    _IN_SYMBOL,
+]
 
 
 class Rule(NamedTuple):
@@ -59,20 +84,10 @@ class Rule(NamedTuple):
 
 def word_class(character):
     """Return the class of a character in the default rule."""
-    code = ord(character)
-    if code == _JOINER:
-        return JOINER
-    if code == _NON_JOINER:
-        return MARK
-    if code in _REGIONAL:
-        return REGIONAL
-    if code in _SKIN_TONES or code in _TAGS:
-        return MODIFIER
-    if character == "_":
-        return WORD
-    category = unicodedata.category(character)
-    by_kind = _CLASS_OF_KIND.get(category[0], OUTSIDE)
-    return _CLASS_OF_CATEGORY.get(category, by_kind)
+    special = _SPECIAL.get(ord(character))
+    if special is not None:
+        return special
+    return _CLASS_OF_CATEGORY[unicodedata.category(character)]
 
 
 def word_rule(punctuation):
@@ -86,12 +101,11 @@ def word_rule(punctuation):
     -------
     Rule
     """
-    fresh = [_GAP, _IN_WORD, _IN_SYMBOL, _JOINED, _IN_SYMBOL, _HALF_FLAG, _IN_SYMBOL]
-    steps = np.array([[state | BOUNDARY for state in fresh]] * 5, dtype=np.uint8)
-    steps[_GAP, OUTSIDE] = _GAP
-    steps[_IN_WORD, [WORD, MARK, JOINER]] = _IN_WORD
+    steps = np.array([_FRESH] * 5, dtype=np.uint8) | BOUNDARY
+    steps[_GAP, [OUTSIDE, SELECTOR, JOINER]] = _GAP
+    steps[_IN_WORD, [WORD, MARK, SELECTOR, JOINER]] = _IN_WORD
     for state in (_IN_SYMBOL, _JOINED, _HALF_FLAG):
-        steps[state, [MARK, MODIFIER]] = _IN_SYMBOL
+        steps[state, [MARK, SELECTOR, MODIFIER]] = _IN_SYMBOL
         steps[state, JOINER] = _JOINED
     steps[_JOINED, SYMBOL] = _IN_SYMBOL
     steps[_HALF_FLAG, REGIONAL] = _IN_SYMBOL
@@ -170,15 +184,7 @@ def character_classes(name):
 
 
 def _every_word_class(every):
-    categories = list(map(unicodedata.category, every))
-    of_category = {
-        name: _CLASS_OF_CATEGORY.get(name, _CLASS_OF_KIND.get(name[0], OUTSIDE))
-        for name in set(categories)
-    }
-    classes = np.frombuffer(
-        bytes(map(of_category.__getitem__, categories)), dtype=np.uint8
-    ).copy()
-    special = (ord("_"), _NON_JOINER, _JOINER, *_REGIONAL, *_SKIN_TONES, *_TAGS)
-    for code in special:
-        classes[code] = word_class(chr(code))
+    categories = map(unicodedata.category, every)
+    classes = np.array(bytearray(map(_CLASS_OF_CATEGORY.__getitem__, categories)))
+    classes[list(_SPECIAL)] = list(_SPECIAL.values())
     return classes

@@ -66,9 +66,11 @@ def split_compiled(texts, rule, prepare=list):
     Parameters
     ----------
     texts : list of str
+        At least one.
     rule : Rule
     prepare : callable, default=list
         Applied to the list of texts of each chunk, for example to lower their case.
+        Turns no ASCII text into another.
 
     Returns
     -------
@@ -76,8 +78,11 @@ def split_compiled(texts, rule, prepare=list):
     """
     from numba import config
 
+    is_ascii = all(map(str.isascii, texts))
+    classes = rule.ascii_classes if is_ascii else character_classes(rule.name)
+
     def scan(span):
-        return _scan_chunk(prepare(texts[slice(*span)]), rule)
+        return _scan_chunk(prepare(texts[slice(*span)]), rule, classes)
 
     spans = _chunk_spans(texts)
     # joblib sets this number in its workers, so that nested pools do not multiply.
@@ -96,13 +101,11 @@ def _chunk_spans(texts):
     return list(zip(bounds, bounds[1:], strict=False))
 
 
-def _scan_chunk(texts, rule):
+def _scan_chunk(texts, rule, classes):
     from ._scan import code_spans, find_tokens, gather_spans, hash_spans
 
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     text_ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, count=len(encoded)))
-    is_ascii = all(map(str.isascii, texts))
-    classes = rule.ascii_classes if is_ascii else character_classes(rule.name)
     buffer = np.frombuffer(b"".join([*encoded, _PADDING]), dtype=np.uint8)
     del encoded
     starts, ends, counts = find_tokens(

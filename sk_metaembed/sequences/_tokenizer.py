@@ -56,15 +56,17 @@ class Tokenizer(
     Notes
     -----
     A *Unicode word* is a letter, digit or underscore and all letters, digits,
-    underscores, combining marks and zero-width joiners that follow. (The ``\w`` of
-    Python's `re` leaves combining marks out and so cuts Devanagari words, and accents
-    typed as two characters, to pieces.) Scripts without spaces give runs of characters.
+    underscores, combining marks, variation selectors and zero-width joiners or
+    non-joiners that follow. (The ``\w`` of Python's `re` leaves combining marks out
+    and so cuts Devanagari words, and accents typed as two characters, to pieces.)
+    Scripts without spaces give runs of characters.
 
     With ``punctuation=True`` each further visible character is one token, together
-    with the marks, variation selectors, skin tones and tags behind it, with what a
-    zero-width joiner ties to it, and with the second half of a flag: one emoji is one
-    token. Marks that follow nothing visible are a token of their own. White space,
-    control and format characters and lone surrogates only separate.
+    with the marks, variation selectors, joiners, skin tones and tags behind it, with
+    the symbol that a zero-width joiner ties to it, and with the second half of a
+    flag: one emoji is one token. A mark that follows nothing visible is a token of
+    its own. White space, control and format characters, lone surrogates, and
+    selectors or joiners that follow nothing visible only separate.
 
     Long input is split by compiled code in as many threads as numba may use
     (``NUMBA_NUM_THREADS``, which joblib lowers in its workers). That holds for Unicode

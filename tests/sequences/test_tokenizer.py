@@ -1,0 +1,231 @@
+"""Tokenizer: what splits, what passes, what is refused."""
+
+import pickle
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from sk_metaembed import Block, EmbeddedSequences, Tokenizer, TokenSequences
+from sk_metaembed.sequences import _split, _tokenizer
+
+TEXTS = ["To be, or NOT to be:", "", "that is the question", "  \n\t", "naïve CAFÉ"]
+
+
+def test_default_splits_into_lowered_words():
+    assert Tokenizer().transform(TEXTS).to_list() == [
+        ["to", "be", "or", "not", "to", "be"],
+        [],
+        ["that", "is", "the", "question"],
+        [],
+        ["naïve", "café"],
+    ]
+
+
+def test_case_is_kept_on_request():
+    assert Tokenizer(lowercase=False).transform(["To BE"])[0] == ["To", "BE"]
+
+
+def test_types_stand_in_first_seen_order():
+    tokens = Tokenizer().transform(["b a b", "c a"])
+    assert tokens.types.tolist() == ["b", "a", "c"]
+    assert tokens.codes.tolist() == [0, 1, 0, 2, 1]
+    assert tokens.codes.dtype == np.int32
+    assert tokens.offsets.tolist() == [0, 3, 5]
+
+
+@pytest.mark.parametrize("X", [[], (), np.array([], dtype=object), iter(())])
+def test_no_rows(X):
+    tokens = Tokenizer().fit_transform(X)
+    assert (len(tokens), tokens.n_tokens, tokens.n_types) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("normalize", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_one_accent_however_it_is_typed(normalize):
+    tokens = Tokenizer(normalize=normalize).transform(["caf\u00e9", "cafe\u0301"])
+    assert tokens.n_types == 1
+
+
+def test_without_normalisation_spellings_stay_apart():
+    tokens = Tokenizer(normalize=None).transform(["caf\u00e9 cafe\u0301"])
+    assert tokens[0] == ["caf\u00e9", "cafe\u0301"]
+
+
+def test_compatibility_form_folds_ligatures():
+    assert Tokenizer(normalize="NFKC").transform(["ﬁne"])[0] == ["fine"]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"(?u)\b\w\w+\b", r"\S+", r"[a-z]+", r"#(\w+)", r"\w+(?:['-]\w+)*", r"(?i)[a-z]+"],
+)
+def test_pattern_finds_what_scikit_learn_finds(pattern):
+    texts = ["It's a #well-known FACT, a b #x1", "", "日本語 ça va?"]
+    analyse = CountVectorizer(token_pattern=pattern).build_analyzer()
+    tokens = Tokenizer(pattern).transform(texts)
+    assert tokens.to_list() == [analyse(text) for text in texts]
+
+
+def test_callable_gets_the_prepared_text():
+    seen = []
+
+    def halves(text):
+        seen.append(text)
+        return tuple(text.split("|"))
+
+    tokens = Tokenizer(tokenizer=halves).transform(["A|E\u0301", ""])
+    assert seen == ["a|\u00e9", ""]
+    assert tokens.to_list() == [["a", "\u00e9"], [""]]
+
+
+def test_callable_may_give_subclasses_of_str():
+    tokens = Tokenizer(tokenizer=lambda text: [np.str_(text)]).transform(["a"])
+    assert type(tokens.types[0]) is str
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ("ab", r"returned str for row 1\. It must return a list"),
+        (None, "returned NoneType for row 1"),
+        (iter("ab"), "returned str_ascii_iterator for row 1|iterator for row 1"),
+        (["a", 3], r"returned int \(3\) as token 1 of row 1"),
+        ([b"a"], r"returned bytes \(b'a'\) as token 0 of row 1"),
+    ],
+)
+def test_callable_must_return_lists_of_str(returned, message):
+    tokenizer = Tokenizer(tokenizer=lambda text: ["x"] if text == "ok" else returned)
+    with pytest.raises(TypeError, match=message):
+        tokenizer.transform(["ok", "bad"])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"token_pattern": "("}, "is no regular expression"),
+        ({"token_pattern": r"[a-"}, "is no regular expression"),
+        ({"token_pattern": r"(a)(b)"}, "has 2 capturing groups"),
+        ({"token_pattern": r"\w*"}, "matches the empty string"),
+        ({"token_pattern": ""}, "matches the empty string"),
+        ({"token_pattern": r"\w+", "tokenizer": str.split}, "are both given"),
+        ({"token_pattern": r"\w+", "punctuation": True}, "punctuation=True belongs"),
+        ({"tokenizer": str.split, "punctuation": True}, "punctuation=True belongs"),
+        ({"token_pattern": 3}, "'token_pattern' parameter"),
+        ({"tokenizer": "split"}, "'tokenizer' parameter"),
+        ({"lowercase": "yes"}, "'lowercase' parameter"),
+        ({"punctuation": None}, "'punctuation' parameter"),
+        ({"normalize": "nfc"}, "'normalize' parameter"),
+    ],
+)
+@pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
+def test_bad_parameters(params, message, method):
+    with pytest.raises(ValueError, match=message):
+        getattr(Tokenizer(**params), method)(["a"])
+
+
+@pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
+@pytest.mark.parametrize("X", ["a text", None, 3, [1], ["a", None], {"a": 1}, [b"a"]])
+def test_bad_rows(method, X):
+    with pytest.raises(TypeError, match="Tokenizer"):
+        getattr(Tokenizer(), method)(X)
+
+
+def test_token_lists_pass_untouched():
+    rows = [["To", "be,"], [], [" ", ""]]
+    assert Tokenizer(r"\w+").fit_transform(rows).to_list() == rows
+
+
+def test_containers_pass_as_they_are():
+    tokens = TokenSequences.from_lists([["A", "b"], ["A"]])
+    assert Tokenizer().transform(tokens) is tokens
+    embedded = EmbeddedSequences(tokens, [Block("x", np.eye(2), "type")])
+    assert Tokenizer().transform(embedded) is tokens
+
+
+def test_iterators_are_not_used_up_by_fit():
+    rows = iter(["a b"])
+    assert Tokenizer().fit(rows).transform(rows).to_list() == [["a", "b"]]
+    assert Tokenizer().fit_transform(t for t in ["a b"]).to_list() == [["a", "b"]]
+
+
+def test_stateless():
+    tokenizer = Tokenizer()
+    check_is_fitted(tokenizer)
+    assert not tokenizer.__sklearn_tags__().requires_fit
+    assert tokenizer.fit(["a"]) is tokenizer
+    assert vars(tokenizer) == vars(clone(tokenizer))
+    assert vars(tokenizer) == vars(pickle.loads(pickle.dumps(tokenizer)))
+
+
+def test_names_and_output_settings_reach_through():
+    pipe = make_pipeline(Tokenizer(), Tokenizer()).set_output(transform="pandas")
+    assert pipe.fit_transform(["a b"]) == TokenSequences.from_lists([["a", "b"]])
+    assert pipe.get_feature_names_out().tolist() == ["tokens"]
+
+
+def both_ways(tokenizer, texts, monkeypatch):
+    """Transform in plain Python and compiled, in chunks so small that they merge."""
+    monkeypatch.setattr(_tokenizer, "SMALL", 10**9)
+    plain = tokenizer.transform(texts)
+    monkeypatch.setattr(_tokenizer, "SMALL", 0)
+    monkeypatch.setattr(_split, "CHUNK", 8)
+    return plain, tokenizer.transform(texts)
+
+
+def assert_identical(plain, compiled):
+    assert compiled.types.tolist() == plain.types.tolist()
+    assert compiled.codes.tolist() == plain.codes.tolist()
+    assert compiled.offsets.tolist() == plain.offsets.tolist()
+    assert compiled.codes.dtype == np.int32
+    assert compiled.offsets.dtype == np.int64
+    assert all(type(word) is str for word in compiled.types)
+
+
+CORPUS = [
+    *TEXTS,
+    "ΟΔΥΣΣΕΥΣ Σ",
+    "İstanbul",
+    "किताब हिन्दी",
+    "می\u200cخواهم",
+    "日本語、です。",
+    "\ud800 a\udfff",
+    "a\x00b\x00",
+    "👩🏽\u200d⚕\ufe0f🇩🇪🇫🇷x1\ufe0f\u20e3",
+    "internationalisation internationalization internationalisation",
+    "abcdefgh abcdefghi abcdefg abcdefgh",
+    "e\u0301E\u0301 \u0301",
+    "x" * 1000,
+    "",
+]
+
+
+@pytest.mark.parametrize("punctuation", [False, True])
+def test_compiled_and_plain_agree(punctuation, monkeypatch):
+    tokenizer = Tokenizer(punctuation=punctuation)
+    assert_identical(*both_ways(tokenizer, CORPUS, monkeypatch))
+
+
+@pytest.mark.parametrize("texts", [[""], ["", ""], [" "], ["a"], ["a", "a"], ["é"]])
+def test_compiled_on_next_to_nothing(texts, monkeypatch):
+    assert_identical(*both_ways(Tokenizer(punctuation=True), texts, monkeypatch))
+
+
+def test_long_input_goes_through_the_compiled_passes():
+    texts = [f"Word{i % 977} é{i % 13}, ." for i in range(5000)]
+    expected = [re.findall(r"\w+", text.lower()) for text in texts]
+    assert Tokenizer().transform(texts) == TokenSequences.from_lists(expected)
+
+
+def test_small_input_loads_no_numba():
+    code = (
+        "import sys; from sk_metaembed import Tokenizer; "
+        "Tokenizer(punctuation=True).fit_transform(['é a, b']); "
+        "sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
