@@ -115,8 +115,35 @@ def _exponent(buf, at, end):
 
 
 @njit(nogil=True, cache=True)
+def _run(buf, at, end, mantissa):
+    """Append a run of digits to the mantissa; return it and the position."""
+    while at < end:
+        digit = np.uint64(buf[at]) - np.uint64(48)
+        if digit > np.uint64(9):
+            break
+        mantissa = mantissa * np.uint64(10) + digit
+        at += 1
+    return mantissa, at
+
+
+@njit(nogil=True, cache=True)
 def _digits(buf, at, end):
     """Read a decimal; return (mantissa, exponent, cut off, position, ok)."""
+    begin = at
+    mantissa, at = _run(buf, at, end, np.uint64(0))
+    point = at
+    if at < end and buf[at] == 46:
+        mantissa, at = _run(buf, at + 1, end, mantissa)
+        if at - begin <= 20:
+            return mantissa, point + 1 - at, False, at, at - begin > 1
+    elif at - begin <= 19:
+        return mantissa, np.int64(0), False, at, at > begin
+    return _many_digits(buf, begin, end)
+
+
+@njit(nogil=True, cache=True)
+def _many_digits(buf, at, end):
+    """Do as `_digits`, for more digits than a mantissa holds: keep the first 19."""
     mantissa = np.uint64(0)
     exponent = np.int64(0)
     kept = seen = np.int64(0)

@@ -1,18 +1,12 @@
 """The public handle on a store of word vectors."""
 
-import numpy as np
-
 from ._convert import Options, arrays_store, check_arrays, store_at, store_for
-from ._fasttext_bin import mean_ngrams
 from ._gensim import buckets_of, check, to_keyed_vectors
-from ._reference import StoreReference
+from ._query import StoreQueries
 from ._registry import handle_of
-from ._words import find, pack
-
-_CHUNK_WORDS = 1 << 14
 
 
-class WordVectors(StoreReference):
+class WordVectors(StoreQueries):
     r"""Words and their vectors in an immutable store on disk, mapped into memory.
 
     Use it wherever vectors are shared: as a parameter of an estimator, in a grid
@@ -88,7 +82,7 @@ class WordVectors(StoreReference):
     >>> folder.cleanup()
     """
 
-    __slots__ = ("_words",)
+    __slots__ = ()
 
     @classmethod
     def open(
@@ -180,12 +174,21 @@ class WordVectors(StoreReference):
             What `open` takes.
         path : str or path-like
             The directory to make; it must not exist yet.
-        limit, words, dtype, trusted, verbose
-            As for `open`.
+        limit : int, default=None
+            As for `open`, like all that follow.
+        words : collection of str, default=None
+            Keep these words only.
+        dtype : {"float32", "float16"}, default=None
+            Type to store vectors in.
+        trusted : bool, default=False
+            Allow gensim's pickles.
+        verbose : int, default=0
+            Whether to show a progress bar.
 
         Returns
         -------
         WordVectors
+            The process's one handle on the store.
 
         Raises
         ------
@@ -227,6 +230,7 @@ class WordVectors(StoreReference):
         Returns
         -------
         WordVectors
+            The process's one handle on the store.
 
         Raises
         ------
@@ -234,6 +238,18 @@ class WordVectors(StoreReference):
             If a word is not a str.
         ValueError
             If the shapes do not fit or nothing is left to store.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(
+        ...     ["tea", "tea"], [[1.0], [2.0]], cache_dir=folder.name
+        ... )
+        >>> len(wv), wv.repairs
+        (1, {'duplicate_words': 1})
+        >>> folder.cleanup()
         """
         packed, matrix = check_arrays(words, matrix)
         name = Options.of(None, None, dtype).dtype or "float32"
@@ -248,17 +264,35 @@ class WordVectors(StoreReference):
         ----------
         kv : gensim.models.KeyedVectors
             Or anything with ``index_to_key`` and ``vectors``.
-        path, cache_dir, dtype
-            As for `from_arrays`.
+        path : str or path-like, default=None
+            Directory to make. None puts the store into the cache.
+        cache_dir : str or path-like, default=None
+            As for `open`.
+        dtype : {"float32", "float16"}, default="float32"
+            Type to store vectors in.
 
         Returns
         -------
         WordVectors
+            The process's one handle on the store.
 
         Raises
         ------
         TypeError
             If ``kv`` is something else, or has keys that are not str.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from gensim.models import KeyedVectors
+        >>> from sk_metaembed import WordVectors
+        >>> kv = KeyedVectors(2)
+        >>> kv.add_vectors(["tea", "coffee"], [[1.0, 0.0], [0.0, 1.0]])
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_keyed_vectors(kv, cache_dir=folder.name)
+        >>> wv.to_keyed_vectors().index_to_key
+        ['tea', 'coffee']
+        >>> folder.cleanup()
         """
         kv = check(kv)
         packed, matrix = check_arrays(kv.index_to_key, kv.vectors)
@@ -279,114 +313,3 @@ class WordVectors(StoreReference):
             n = self._meta["subwords"]
             buckets = self._buckets, n["min_n"], n["max_n"]
         return to_keyed_vectors(self.words.tolist(), self.vectors, buckets)
-
-    @property
-    def words(self):
-        """All words in row order."""
-        if not hasattr(self, "_words"):
-            words = np.empty(len(self), object)
-            words[:] = self._packed.to_list()
-            words.setflags(write=False)
-            object.__setattr__(self, "_words", words)
-        return self._words
-
-    def lookup(self, words):
-        """Return the row of each word, all at once.
-
-        Parameters
-        ----------
-        words : sequence of str, length n
-
-        Returns
-        -------
-        rows : ndarray of int32, shape (n,)
-            Rows of `vectors`, -1 for a word that is not there.
-        """
-        return find(pack(words), self._packed, self._index)
-
-    def vectors_for(self, words):
-        """Return the vectors of words, zeros for those that are not there.
-
-        Parameters
-        ----------
-        words : sequence of str, length n
-
-        Returns
-        -------
-        values : ndarray of float32, shape (n, dim)
-        known : ndarray of bool, shape (n,)
-        """
-        rows = self.lookup(words)
-        known = rows >= 0
-        values = np.take(np.asarray(self.vectors), np.maximum(rows, 0), axis=0)
-        values = values.astype(np.float32, copy=False)
-        values[~known] = 0
-        return values, known
-
-    def subword_vectors(self, words):
-        r"""Return fastText's vector of any word, also of unseen ones.
-
-        Parameters
-        ----------
-        words : sequence of str, length n
-
-        Returns
-        -------
-        values : ndarray of float32, shape (n, dim)
-            A word of the store has its own vector; zeros for a word too short to
-            have any n-gram.
-
-        Raises
-        ------
-        ValueError
-            If the store has no n-gram vectors.
-
-        Notes
-        -----
-        An unseen word is the mean of its n-grams' vectors,
-        :math:`\frac{1}{|G_w|} \sum_{g \in G_w} z_{h(g)}`, where :math:`G_w` are the
-        n-grams of ``<word>`` on code points and :math:`h` is 32-bit FNV-1a modulo
-        the number of buckets [1]_.
-
-        References
-        ----------
-        .. [1] Bojanowski, Grave, Joulin and Mikolov (2017), "Enriching word vectors
-           with subword information", TACL 5.
-        """
-        if not self.has_subwords:
-            raise ValueError(
-                f"{self!r} has no n-gram vectors, so unseen words have none. Only "
-                f"fastText models (.bin, or gensim's FastText) have them."
-            )
-        packed = pack(words)
-        rows = find(packed, self._packed, self._index)
-        values = np.zeros((packed.n_words, self.dim), np.float32)
-        known = rows >= 0
-        values[known] = self.vectors[rows[known]]
-        unseen = np.flatnonzero(~known)
-        n = self._meta["subwords"]
-        for start in range(0, len(unseen), _CHUNK_WORDS):
-            chunk = unseen[start : start + _CHUNK_WORDS]
-            means = np.zeros((len(chunk), self.dim), np.float32)
-            mean_ngrams(
-                packed.take(chunk), self._buckets, n["min_n"], n["max_n"], means
-            )
-            values[chunk] = means
-        return values
-
-    def __iter__(self):
-        return iter(self.words)
-
-    def __contains__(self, word):
-        return isinstance(word, str) and self.lookup([word])[0] >= 0
-
-    def __getitem__(self, word):
-        if not isinstance(word, str):
-            raise TypeError(
-                f"A single word is a str, got {type(word).__name__}. For many words "
-                f"use vectors_for, for rows the attribute vectors."
-            )
-        row = self.lookup([word])[0]
-        if row < 0:
-            raise KeyError(f"{word!r} is not among the {len(self):,} words")
-        return np.array(self.vectors[row], np.float32)

@@ -1,0 +1,176 @@
+"""Asking a store for words: rows, vectors, and vectors of unseen words."""
+
+import numpy as np
+
+from ._fasttext_bin import mean_ngrams
+from ._reference import StoreReference
+from ._words import find, pack
+
+_CHUNK_WORDS = 1 << 14
+
+
+class StoreQueries(StoreReference):
+    """A mapped store that looks up many words at once."""
+
+    __slots__ = ("_words",)
+
+    @property
+    def words(self):
+        """All words in row order."""
+        if not hasattr(self, "_words"):
+            words = np.empty(len(self), object)
+            words[:] = self._packed.to_list()
+            words.setflags(write=False)
+            object.__setattr__(self, "_words", words)
+        return self._words
+
+    def lookup(self, words):
+        """Return the row of each word, all at once.
+
+        Parameters
+        ----------
+        words : sequence of str, length n
+            Any words, a word any number of times.
+
+        Returns
+        -------
+        rows : ndarray of int32, shape (n,)
+            Rows of `vectors`, -1 for a word that is not there.
+
+        Raises
+        ------
+        TypeError
+            If a word is not a str; the message says which.
+
+        Notes
+        -----
+        The words become one UTF-8 buffer, and compiled code probes the store's hash
+        table and compares bytes, so equal hashes never make words equal.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"], [[1.0, 2.0]], cache_dir=folder.name)
+        >>> wv.lookup(["milk", "tea"])
+        array([-1,  0], dtype=int32)
+        >>> folder.cleanup()
+        """
+        return find(pack(words), self._packed, self._index)
+
+    def vectors_for(self, words):
+        """Return the vectors of words, zeros for those that are not there.
+
+        Parameters
+        ----------
+        words : sequence of str, length n
+            Any words, a word any number of times.
+
+        Returns
+        -------
+        values : ndarray of float32, shape (n, dim)
+            A copy, also of a float16 store.
+        known : ndarray of bool, shape (n,)
+            Whether the store has the word.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"], [[1.0, 2.0]], cache_dir=folder.name)
+        >>> values, known = wv.vectors_for(["tea", "milk"])
+        >>> values.tolist(), known.tolist()
+        ([[1.0, 2.0], [0.0, 0.0]], [True, False])
+        >>> folder.cleanup()
+        """
+        rows = self.lookup(words)
+        known = rows >= 0
+        values = np.take(np.asarray(self.vectors), np.maximum(rows, 0), axis=0)
+        values = values.astype(np.float32, copy=False)
+        values[~known] = 0
+        return values, known
+
+    def subword_vectors(self, words):
+        r"""Return fastText's vector of any word, also of unseen ones.
+
+        Parameters
+        ----------
+        words : sequence of str, length n
+            Any words, a word any number of times.
+
+        Returns
+        -------
+        values : ndarray of float32, shape (n, dim)
+            A word of the store has its own vector; zeros for a word too short to
+            have any n-gram.
+
+        Raises
+        ------
+        ValueError
+            If the store has no n-gram vectors.
+
+        Notes
+        -----
+        An unseen word is the mean of its n-grams' vectors,
+        :math:`\frac{1}{|G_w|} \sum_{g \in G_w} z_{h(g)}`, where :math:`G_w` are the
+        n-grams of ``<word>`` on code points and :math:`h` is 32-bit FNV-1a modulo
+        the number of buckets [1]_.
+
+        References
+        ----------
+        .. [1] Bojanowski, Grave, Joulin and Mikolov (2017), "Enriching word vectors
+           with subword information", TACL 5.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from gensim.test.utils import datapath
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> model = datapath("crime-and-punishment.bin")
+        >>> wv = WordVectors.open(model, cache_dir=folder.name)
+        >>> "landlady" in wv, "landladies" in wv
+        (True, False)
+        >>> wv.subword_vectors(["landladies"]).shape
+        (1, 5)
+        >>> folder.cleanup()
+        """
+        if not self.has_subwords:
+            raise ValueError(
+                f"{self!r} has no n-gram vectors, so unseen words have none. Only "
+                f"fastText models (.bin, or gensim's FastText) have them."
+            )
+        packed = pack(words)
+        rows = find(packed, self._packed, self._index)
+        values = np.zeros((packed.n_words, self.dim), np.float32)
+        known = rows >= 0
+        values[known] = self.vectors[rows[known]]
+        unseen = np.flatnonzero(~known)
+        n = self._meta["subwords"]
+        for start in range(0, len(unseen), _CHUNK_WORDS):
+            chunk = unseen[start : start + _CHUNK_WORDS]
+            means = np.zeros((len(chunk), self.dim), np.float32)
+            mean_ngrams(
+                packed.take(chunk), self._buckets, n["min_n"], n["max_n"], means
+            )
+            values[chunk] = means
+        return values
+
+    def __iter__(self):
+        return iter(self.words)
+
+    def __contains__(self, word):
+        return isinstance(word, str) and self.lookup([word])[0] >= 0
+
+    def __getitem__(self, word):
+        if not isinstance(word, str):
+            raise TypeError(
+                f"A single word is a str, got {type(word).__name__}. For many words "
+                f"use vectors_for, for rows the attribute vectors."
+            )
+        row = self.lookup([word])[0]
+        if row < 0:
+            raise KeyError(f"{word!r} is not among the {len(self):,} words")
+        return np.array(self.vectors[row], np.float32)
