@@ -214,6 +214,11 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             return self
         return super().set_output(transform=transform)
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # no dtype comes in
+        return tags
+
 
 # scikit-learn decides by this attribute whether to wrap what transform returns; here
 # that depends on a parameter, so it cannot be one of the class's keyword arguments.

@@ -70,7 +70,8 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_labels)
         """
-        return self._target.decode(self._outputs(X))
+        outputs = self._outputs(X)
+        return self._target.decode(outputs)
 
     def predict_proba(self, X):
         """Return probabilities of labels.
@@ -85,7 +86,13 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
             Rows sum to 1 for one label a sequence; for label sets each column is a
             probability of its own.
         """
-        return self._target.probabilities(self._outputs(X))
+        outputs = self._outputs(X)
+        return self._target.probabilities(outputs)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 @describe(encoder="bilstm-max", hidden_dims="(512, 512)", lr="4e-4")
@@ -149,9 +156,11 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_outputs)
         """
-        return self._target.decode(self._outputs(X))
+        outputs = self._outputs(X)
+        return self._target.decode(outputs)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = True  # a net on a few rows is no good model
         return tags
