@@ -184,5 +184,7 @@ def mean_ngrams(packed, table, min_n, max_n, out, own=False):
     ngram_buckets(*cut, np.empty(0, np.int64))
     ids = np.empty(indptr[-1], np.int64)
     ngram_buckets(*cut, ids)
-    used, ids = np.unique(ids, return_inverse=True)
-    add_means(ids, indptr, np.asarray(table[used], np.float32), int(own), out)
+    if table.dtype != np.float32:  # numba has no float16: widen the rows in use
+        used, ids = np.unique(ids, return_inverse=True)
+        table = table[used].astype(np.float32)
+    add_means(ids, indptr, np.asarray(table), int(own), out)

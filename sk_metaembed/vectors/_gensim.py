@@ -109,4 +109,9 @@ def to_keyed_vectors(words, vectors, buckets=None):
     kv.key_to_index = {word: row for row, word in enumerate(words)}
     kv.vectors, kv.vectors_ngrams = vectors, np.array(table, np.float32)
     kv.recalc_char_ngram_buckets()
+    # gensim saves the words' own vectors and composes the rest again on loading
+    kv.vectors_vocab = vectors.copy()
+    for row, ids in enumerate(kv.buckets_word):
+        own = vectors[row] * (len(ids) + 1) - kv.vectors_ngrams[ids].sum(axis=0)
+        kv.vectors_vocab[row] = own
     return kv

@@ -15,6 +15,7 @@ import json
 import os
 import warnings
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +87,7 @@ class StoreWriter:
         self.dtype, self.limit = np.dtype(dtype), limit
         self.repairs = Counter()
         self.subwords = None
-        self._matrix = None
+        self._matrix = self._buckets = None
         self._packs = []
         self._not_finite = []
         self._wanted = None
@@ -100,31 +101,29 @@ class StoreWriter:
             path = self.directory / "vectors.npy"
             self._matrix = MatrixFile(path, vectors.shape[1], self.dtype)
         packed = self._decodable(packed)
-        keep = self._finite(packed, vectors)
         if self._wanted is not None:
-            keep &= find(packed, *self._wanted) >= 0
-        if not keep.all():
-            rows = np.flatnonzero(keep)
-            packed, vectors = packed.take(rows), vectors[rows]
+            keep = find(packed, *self._wanted) >= 0
+            packed, vectors = _kept(packed, vectors, keep)
+        packed, vectors = _kept(packed, vectors, self._finite(packed, vectors))
         self._matrix.append(self._cast(vectors, packed.word))
         self._packs.append(packed)
 
     def write_buckets(self, chunks, min_n, max_n):
         """Take the n-gram vectors, as an iterable of float32 chunks of rows."""
-        file = None
         for chunk in chunks:
-            if file is None:
+            if self._buckets is None:
                 path = self.directory / "buckets.npy"
-                file = MatrixFile(path, chunk.shape[1], self.dtype)
-            start = file.n_rows
+                self._buckets = MatrixFile(path, chunk.shape[1], self.dtype)
+            start = self._buckets.n_rows
             if not np.isfinite(chunk.sum(dtype=np.float64)):
                 raise ValueError(
                     f"{self.label}: the n-gram vectors hold NaN or infinite values "
                     f"near bucket {start}; the file is damaged."
                 )
-            file.append(self._cast(chunk, lambda row, start=start: start + row))
-        if file is not None:
-            file.close()
+            row_name = partial(_bucket_name, start)
+            self._buckets.append(self._cast(chunk, row_name))
+        if self._buckets is not None:
+            self._buckets.close()
             self.subwords = {"min_n": int(min_n), "max_n": int(max_n)}
 
     def finish(self, source):
@@ -144,9 +143,10 @@ class StoreWriter:
         self._warn_not_finite()
 
     def close(self):
-        """Let go of the matrix file, also where writing was broken off."""
-        if self._matrix is not None:
-            self._matrix.close()
+        """Let go of the files, also where writing was broken off."""
+        for file in (self._matrix, self._buckets):
+            if file is not None:
+                file.close()
 
     def _write_meta(self, packed, slots, source):
         arrays = {"words": packed.blob, "offsets": packed.offsets, "index": slots}
@@ -229,6 +229,17 @@ class StoreWriter:
                 UserWarning,
                 stacklevel=2,
             )
+
+
+def _kept(packed, vectors, keep):
+    if keep.all():
+        return packed, vectors
+    rows = np.flatnonzero(keep)
+    return packed.take(rows), vectors[rows]
+
+
+def _bucket_name(start, row):
+    return f"n-gram bucket {start + row}"
 
 
 def _concatenate(packs):

@@ -124,6 +124,12 @@ def test_rows_not_finite_are_left_out_with_a_warning(write):
     np.testing.assert_array_equal(wv.vectors_for(["b"])[0], [[0, 0]])
 
 
+def test_rows_not_asked_for_are_no_matter(write):
+    path = write("x.txt", "a 1 2\nb nan 1\ne 3 4\n")
+    wv = WordVectors.open(path, words=["a", "e"])
+    assert len(wv) == 2 and wv.repairs == {}
+
+
 def test_too_large_for_float16_is_an_error(write):
     path = write("x.txt", "a 1 2\nb 70000 1\n")
     with pytest.raises(ValueError, match="'b' holds 70000, more than float16"):

@@ -160,7 +160,7 @@ def test_round_trip_through_keyed_vectors():
     assert back.most_similar("the") == kv.most_similar("the")
 
 
-def test_round_trip_keeps_ngrams():
+def test_round_trip_keeps_ngrams(tmp_path):
     ft = FastText(
         common_texts, vector_size=6, min_count=1, bucket=50, workers=1, seed=1
     ).wv
@@ -171,6 +171,10 @@ def test_round_trip_keeps_ngrams():
     back = wv.to_keyed_vectors()
     np.testing.assert_array_equal(np.stack([back[w] for w in unseen]), expected)
     np.testing.assert_array_equal(back["human"], ft["human"])
+    back.save(str(tmp_path / "saved.kv"))
+    loaded = WordVectors.open(tmp_path / "saved.kv", trusted=True)
+    np.testing.assert_allclose(loaded.vectors, wv.vectors, atol=1e-6)
+    np.testing.assert_array_equal(loaded.subword_vectors(unseen), expected)
 
 
 def test_from_keyed_vectors_refuses_other_things():
