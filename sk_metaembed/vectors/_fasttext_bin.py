@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._format import FASTTEXT_MAGIC
+from ._ngram import mean_ngrams
 from ._words import pack_spans
 
 _CHUNK_BYTES = 1 << 23
@@ -169,22 +170,3 @@ def _rows_of(packed, word):
         for row in np.flatnonzero(sizes == len(word))
         if bytes(blob[starts[row] : starts[row] + len(word)]) == word
     ]
-
-
-def mean_ngrams(packed, table, min_n, max_n, out, own=False):
-    """Turn ``out`` into the mean of the words' n-gram vectors, in place.
-
-    With ``own``, each row of ``out`` is the word's own vector and counts in.
-    """
-    from ._kernel import add_means, ngram_buckets
-
-    starts, ends = packed.offsets[:-1].copy(), packed.offsets[1:] - 1
-    indptr = np.zeros(packed.n_words + 1, np.int64)
-    cut = (packed.blob, starts, ends, min_n, max_n, len(table), indptr)
-    ngram_buckets(*cut, np.empty(0, np.int64))
-    ids = np.empty(indptr[-1], np.int64)
-    ngram_buckets(*cut, ids)
-    if table.dtype != np.float32:  # numba has no float16: widen the rows in use
-        used, ids = np.unique(ids, return_inverse=True)
-        table = table[used].astype(np.float32)
-    add_means(ids, indptr, np.asarray(table), int(own), out)

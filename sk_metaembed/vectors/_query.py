@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._fasttext_bin import mean_ngrams
+from ._ngram import mean_ngrams
 from ._reference import StoreReference
 from ._words import find, pack
 
