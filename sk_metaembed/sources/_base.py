@@ -231,10 +231,10 @@ def _share(flags):
 
 
 def _as_blocks(blocks, source):
-    blocks = [blocks] if isinstance(blocks, Block) else list(blocks)
-    strange = next((b for b in blocks if not isinstance(b, Block)), None)
-    if strange is not None or not blocks:
-        came = "nothing" if strange is None else type(strange).__name__
+    blocks = blocks if isinstance(blocks, list | tuple) else [blocks]
+    strange = [b for b in blocks if not isinstance(b, Block)]
+    if strange or not blocks:
+        came = type(strange[0]).__name__ if strange else "an empty list"
         raise TypeError(
             f"{type(source).__name__}._embed must return a Block or a list of Blocks, "
             f"got {came}."

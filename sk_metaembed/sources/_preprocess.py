@@ -23,7 +23,7 @@ class Preprocessing(NamedTuple):
     kind : {None, "unit", "centre", "unit-centre-unit", "all-but-the-top"}
     mean : ndarray of float32, shape (dim,), or None
         Of the vocabulary, or of its unit vectors for "unit-centre-unit".
-    directions : ndarray of float32, shape (n_removed, dim), or None
+    directions : ndarray of float64, shape (n_removed, dim), or None
         Orthonormal directions that "all-but-the-top" projects out.
     """
 
@@ -57,10 +57,12 @@ class Preprocessing(NamedTuple):
             return unit_rows(rows)
         if self.kind is None:
             return rows
-        rows = rows.astype(np.float32) - self.mean
-        if self.directions is not None:
-            rows -= (rows @ self.directions.T) @ self.directions
-        return rows
+        if self.directions is None:
+            return rows.astype(np.float32) - self.mean
+        # A product rounds by a row's place in it; in float64 that stays below what
+        # float32 shows, so that a row is the same alone and among others.
+        rows = rows.astype(np.float64) - self.mean
+        return rows - (rows @ self.directions.T) @ self.directions
 
 
 def fit_preprocessing(kind, vocabulary):
@@ -98,11 +100,11 @@ def row_mean(values, change=np.asarray):
 
 
 def top_directions(values, mean, n_directions):
-    """Return the first principal directions, float32 of shape (n_directions, dim)."""
+    """Return the first principal directions, float64 of shape (n_directions, dim)."""
     dim = values.shape[1]
     scatter = np.zeros((dim, dim))
     for start in range(0, len(values), _CHUNK):
         rows = values[start : start + _CHUNK].astype(np.float32) - mean
         scatter += rows.T @ rows
     _, vectors = np.linalg.eigh(scatter)
-    return vectors[:, dim - n_directions :].T.astype(np.float32)
+    return vectors[:, dim - n_directions :].T

@@ -1,0 +1,197 @@
+"""What must hold of every unsupervised meta-embedder, and of each by its formula."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.base import clone
+
+from sk_metaembed import (
+    AverageMetaEmbedding,
+    Block,
+    ConcatMetaEmbedding,
+    EmbeddedSequences,
+    TokenSequences,
+)
+from sk_metaembed.meta._average import known_shares
+
+COMBINERS = [
+    ConcatMetaEmbedding(),
+    ConcatMetaEmbedding(weights=[2, 0.5], normalize=False),
+    AverageMetaEmbedding(),
+    AverageMetaEmbedding(weights={"y": 3}, normalize=False),
+]
+LEVELS = [
+    ("type", "type"),
+    ("token", "token"),
+    ("sequence", "sequence"),
+    ("type", "token"),
+    ("sequence", "type"),
+]
+every = pytest.mark.parametrize("combiner", COMBINERS, ids=str)
+levels = pytest.mark.parametrize("level_x, level_y", LEVELS)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("level", ["type", "token", "sequence"])
+@pytest.mark.parametrize("kind", [ConcatMetaEmbedding, AverageMetaEmbedding])
+def test_one_source_alone_is_itself(kind, level, dtype, embed, block):
+    x = block("x", level, dtype=dtype)
+    combined = kind(normalize=False).fit_transform(embed(x)).blocks[0]
+    assert combined.level == level
+    assert combined.values.dtype == np.float32
+    assert np.array_equal(combined.values, x.values)
+    assert np.array_equal(combined.known, x.known)
+
+
+def test_average_of_equal_sources_is_the_source(embed, block):
+    x = block("x")
+    combined = AverageMetaEmbedding(normalize=False).fit_transform(
+        embed(x, x.rename("y"), x.rename("z"))
+    )
+    np.testing.assert_allclose(combined.blocks[0].values, x.values, rtol=1e-6)
+
+
+@every
+@levels
+def test_fit_transform_is_fit_then_transform(combiner, level_x, level_y, embed, block):
+    X = embed(block("x", level_x), block("y", level_y, dim=5))
+    combiner = clone(combiner)
+    combined = combiner.fit_transform(X)
+    assert combined == combiner.transform(X) == clone(combiner).fit(X).transform(X)
+    assert combined.tokens is X.tokens
+    assert combined.level == (level_x if level_x == level_y else "token")
+    assert combined.dim == combiner.dim_ == len(combiner.get_feature_names_out())
+
+
+@every
+@levels
+def test_rows_do_not_see_each_other(combiner, level_x, level_y, embed, block):
+    X = embed(block("x", level_x), block("y", level_y, dim=5, unknown=(0, 1)))
+    combiner = clone(combiner).fit(X)
+    together = combiner.transform(X)
+    for rows in ([2], [3, 1, 0, 2], [0, 0], [], slice(1, 3)):
+        assert combiner.transform(X[rows]) == together[rows]
+
+
+@every
+def test_known_where_any_source_knows(combiner, embed, block):
+    X = embed(block("x", unknown=(0, 1)), block("y", unknown=(1, 2)))
+    combined = clone(combiner).fit_transform(X).blocks[0]
+    assert combined.known.tolist() == [True, False, True, True]
+    assert not combined.values[1].any()
+
+
+@every
+@pytest.mark.parametrize("X", [[["a"]], np.ones((2, 3)), TokenSequences.from_lists([])])
+def test_only_embedded_sequences(combiner, X):
+    with pytest.raises(TypeError, match=r"takes EmbeddedSequences.*Put a source"):
+        clone(combiner).fit(X)
+
+
+@every
+def test_blocks_must_be_those_of_fit(combiner, embed, block):
+    x, y = block("x"), block("y")
+    combiner = clone(combiner).fit(embed(x, y))
+    for other in ([x], [y, x], [x, block("z")], [x, block("y", dim=4)], [x, y, y]):
+        names = {block.name for block in other}
+        if len(names) < len(other):
+            other = [*other[:-1], other[-1].rename("w")]
+        with pytest.raises(ValueError, match="was fitted on blocks {'x': 3, 'y': 3}"):
+            combiner.transform(embed(*other))
+
+
+def test_concat_by_its_formula(embed, block):
+    x, y = block("x"), block("y", dim=2)
+    concat = ConcatMetaEmbedding(weights={"y": 8})
+    values = concat.fit_transform(embed(x, y)).blocks[0].values
+    assert concat.weights_.tolist() == [1, 8]
+    norms = np.linalg.norm(x.values, axis=1)
+    expected = x.values / np.where(norms, norms, 1)[:, None]
+    np.testing.assert_allclose(values[:, :3], expected, rtol=1e-6)
+    lengths = np.linalg.norm(values[:, 3:], axis=1)
+    np.testing.assert_allclose(lengths, [8, 0, 8, 8], rtol=1e-6)
+
+
+def test_concat_keeps_a_sources_own_vector_for_unknown_words(embed):
+    x = Block("x", np.full((4, 1), 7.0), "type", known=[True, False, True, False])
+    values = (
+        ConcatMetaEmbedding(normalize=False).fit_transform(embed(x)).blocks[0].values
+    )
+    assert np.array_equal(values, x.values)
+
+
+def test_concat_names(embed, block):
+    concat = ConcatMetaEmbedding().fit(embed(block("x", dim=1), block("y", dim=2)))
+    assert concat.get_feature_names_out().tolist() == ["x0", "y0", "y1"]
+    assert concat.get_feature_names_out(["p", "q", "r"]).tolist() == ["p", "q", "r"]
+
+
+def test_average_pads_and_averages_over_who_knows(embed):
+    x = Block("x", [[2, 2], [0, 0], [4, 4], [0, 0]], "type", [1, 0, 1, 0])
+    y = Block("y", [[4], [6], [0], [0]], "type", [1, 1, 0, 0])
+    average = AverageMetaEmbedding(normalize=False)
+    combined = average.fit_transform(embed(x, y)).blocks[0]
+    assert combined.values.tolist() == [[3, 1], [6, 0], [4, 4], [0, 0]]
+    assert combined.known.tolist() == [True, True, True, False]
+    weighted = AverageMetaEmbedding(weights=[3, 1], normalize=False)
+    values = weighted.fit_transform(embed(x, y)).blocks[0].values
+    assert values.tolist() == [[2.5, 1.5], [6, 0], [4, 4], [0, 0]]
+
+
+def test_average_ignores_a_source_of_weight_zero(embed, block):
+    x, y = block("x", unknown=()), block("y", unknown=(0, 1))
+    combined = AverageMetaEmbedding(weights={"x": 0}).fit_transform(embed(x, y))
+    alone = AverageMetaEmbedding().fit_transform(embed(y))
+    assert combined == alone
+
+
+def test_average_does_not_depend_on_the_order_or_scale_of_sources(embed, block):
+    x, y = block("x"), block("y", dim=5)
+    combine = AverageMetaEmbedding(weights={"x": 2, "y": 6}).fit_transform
+    scaled = AverageMetaEmbedding(weights={"x": 1, "y": 3}).fit_transform
+    expected = combine(embed(x, y)).blocks[0].values
+    np.testing.assert_allclose(combine(embed(y, x)).blocks[0].values, expected, 1e-5)
+    np.testing.assert_allclose(scaled(embed(x, y)).blocks[0].values, expected, 1e-5)
+
+
+@given(
+    arrays(bool, st.tuples(st.integers(1, 4), st.integers(0, 5))),
+    st.lists(st.floats(0.01, 100), min_size=4, max_size=4),
+)
+def test_shares_sum_to_one_over_who_knows(known, weights):
+    shares = known_shares(list(known), np.array(weights[: len(known)]))
+    np.testing.assert_allclose(shares.sum(axis=0), 1, rtol=1e-5)
+    some = known.any(axis=0)
+    assert not shares[:, some][~known[:, some]].any()
+
+
+@pytest.mark.parametrize("kind", [ConcatMetaEmbedding, AverageMetaEmbedding])
+@pytest.mark.parametrize(
+    "weights, error, message",
+    [
+        ([1], ValueError, "1 entries for 2 sources"),
+        ({"z": 1}, ValueError, r"\['z'\], but the sources are \['x', 'y'\]"),
+        ([1, -1], ValueError, "'y' is -1"),
+        ([1, np.nan], ValueError, "'y' is nan"),
+        ({"x": "2"}, ValueError, "'x' is '2'"),
+        (3, ValueError, "'weights' parameter"),
+    ],
+)
+def test_faulty_weights(kind, weights, error, message, embed, block):
+    with pytest.raises(error, match=message):
+        kind(weights=weights).fit(embed(block("x"), block("y")))
+
+
+def test_average_needs_some_weight(embed, block):
+    with pytest.raises(ValueError, match="every weight is 0"):
+        AverageMetaEmbedding(weights=[0]).fit(embed(block("x")))
+
+
+@every
+def test_no_rows(combiner):
+    tokens = TokenSequences.from_lists([])
+    blocks = [Block(name, np.zeros((0, 2)), "type") for name in "xy"]
+    combined = clone(combiner).fit_transform(EmbeddedSequences(tokens, blocks))
+    assert combined.blocks[0].n_rows == 0

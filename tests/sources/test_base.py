@@ -1,0 +1,126 @@
+"""The templates, as somebody who writes a source of their own meets them."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import Block, Tokenizer, TokenSequences
+from sk_metaembed.sources import BaseEmbedding, BaseWordEmbedding
+
+
+class LayersEmbedding(BaseEmbedding):
+    """Two blocks of different levels; counts how often it computes."""
+
+    def __init__(self, preprocess=None):
+        self.preprocess = preprocess
+        self.n_calls = 0
+
+    def _fit_vectors(self, tokens, y):
+        self.seen_ = (tokens, y)
+
+    def _embed(self, tokens):
+        self.n_calls += 1
+        lengths = [[len(word), 1] for word in tokens.types]
+        places = np.arange(tokens.n_tokens, dtype=float)[:, None]
+        known = places[:, 0] > 0
+        return [
+            Block("static", np.array(lengths), "type"),
+            Block("place", places * known[:, None], "token", known),
+        ]
+
+
+class DigitsEmbedding(BaseWordEmbedding):
+    """Rows of a table; no parameters."""
+
+    def _table(self):
+        return np.eye(10, dtype=np.float32)
+
+    def _find(self, words):
+        return np.array([int(w) if w.isdigit() else -1 for w in words], dtype=int)
+
+
+ROWS = [["a", "bb"], ["a", "ccc"]]
+
+
+def test_blocks_names_and_coverage():
+    source = LayersEmbedding().fit(ROWS)
+    assert source.block_name == "layers"
+    assert source.dims_ == {"static": 2, "place": 1}
+    assert source.get_feature_names_out().tolist() == ["static0", "static1", "place0"]
+    assert source.coverage_ == {"types": 1.0, "tokens": 1.0}
+
+
+def test_y_and_used_types_reach_the_leaf():
+    tokens = TokenSequences.from_lists([["unused"], *ROWS])
+    source = LayersEmbedding().fit(tokens[1:], y=[0, 1])
+    seen, y = source.seen_
+    assert y == [0, 1]
+    assert seen.types.tolist() == ["a", "bb", "ccc"]
+
+
+def test_fit_transform_computes_once():
+    source = LayersEmbedding()
+    embedded = source.fit_transform(ROWS)
+    assert source.n_calls == 1
+    assert embedded == source.transform(ROWS)
+
+
+def test_each_block_is_preprocessed_by_its_own_known_rows():
+    embedded = LayersEmbedding("centre").fit_transform(ROWS)
+    np.testing.assert_allclose(embedded.block("static").values.mean(axis=0), 0)
+    assert embedded.block("place").values.ravel().tolist() == [0, -1, 0, 1]
+
+
+def test_unfitted():
+    with pytest.raises(NotFittedError):
+        DigitsEmbedding().transform([["1"]])
+
+
+def test_texts_are_tokenised_as_by_the_tokenizer():
+    texts = ["1 2, x", ""]
+    piped = make_pipeline(Tokenizer(), DigitsEmbedding()).fit_transform(texts)
+    assert DigitsEmbedding().fit_transform(texts) == piped
+    assert piped.blocks[0].known.tolist() == [True, True, False]
+
+
+def test_no_sequences_and_no_tokens():
+    for rows in ([], [[]], [[], []]):
+        source = DigitsEmbedding()
+        embedded = source.fit_transform(rows)
+        assert embedded.shape == (len(rows),)
+        assert embedded.dim == 10
+        assert source.coverage_ == {"types": 1.0, "tokens": 1.0}
+
+
+def test_blocks_must_stay_the_same():
+    source = LayersEmbedding().fit(ROWS)
+    source._embed = lambda tokens: Block("other", np.ones((tokens.n_types, 1)), "type")
+    with pytest.raises(ValueError, match="blocks with dimensions {'other': 1}"):
+        source.transform(ROWS)
+
+
+@pytest.mark.parametrize("result", [[], [np.ones((3, 2))], None, 5])
+def test_embed_must_return_blocks(result):
+    source = LayersEmbedding()
+    source._embed = lambda tokens: result
+    with pytest.raises(TypeError, match="must return a Block"):
+        source.fit(ROWS)
+
+
+def test_missing_hooks_are_named():
+    class Empty(BaseEmbedding):
+        pass
+
+    class EmptyWords(BaseWordEmbedding):
+        pass
+
+    with pytest.raises(NotImplementedError, match=r"Empty must define _embed"):
+        Empty().fit(ROWS)
+    with pytest.raises(NotImplementedError, match=r"EmptyWords must define _find"):
+        EmptyWords().fit(ROWS)
+
+
+def test_set_output_returns_self():
+    source = DigitsEmbedding()
+    assert source.set_output(transform="pandas") is source

@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sk_metaembed import FunctionEmbedding
+
+TEXTS = [["to", "be"], [], ["or", "not", "to", "be"]]
+
+
+def word_shape(words):
+    return np.array([[len(word), word.count("o")] for word in words])
+
+
+def positions(sequences):
+    return [[[j, len(word)] for j, word in enumerate(words)] for words in sequences]
+
+
+def lengths(sequences):
+    return [[len(words), 1.0] for words in sequences]
+
+
+def some_words(words):
+    return [None if word == "not" else [len(word), 0] for word in words]
+
+
+def test_types_are_embedded_once_each():
+    calls = []
+
+    def spy(words):
+        calls.extend(words)
+        return word_shape(words)
+
+    embedded = FunctionEmbedding(spy).fit_transform(TEXTS)
+    assert calls == ["to", "be", "or", "not"]
+    assert embedded.block("function").level == "type"
+    assert embedded[2].tolist() == [[2, 1], [3, 1], [2, 1], [2, 0]]
+
+
+def test_tokens():
+    block = FunctionEmbedding(positions, "token").fit_transform(TEXTS).blocks[0]
+    assert block.level == "token"
+    assert block.values.tolist() == [[0, 2], [1, 2], [0, 2], [1, 3], [2, 2], [3, 2]]
+
+
+def test_sequences_and_empty_ones():
+    block = FunctionEmbedding(lengths, "sequence").fit_transform(TEXTS).blocks[0]
+    assert block.level == "sequence"
+    assert block.values.tolist() == [[2, 1], [0, 0], [4, 1]]
+    assert block.known.tolist() == [True, False, True]
+
+
+def test_joined_sequences():
+    source = FunctionEmbedding(lengths, "sequence", joined=True)
+    assert source.fit_transform(TEXTS).blocks[0].values[:, 0].tolist() == [5, 0, 12]
+
+
+@pytest.mark.parametrize("level", ["type", "token", "sequence"])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_batches_change_nothing(level, size):
+    func = {"type": word_shape, "token": positions, "sequence": lengths}[level]
+    whole = FunctionEmbedding(func, level).fit_transform(TEXTS)
+    assert FunctionEmbedding(func, level, batch_size=size).fit_transform(TEXTS) == whole
+
+
+def test_none_is_unknown():
+    source = FunctionEmbedding(some_words, preprocess="centre").fit(TEXTS)
+    assert source.coverage_ == {"types": 0.75, "tokens": 5 / 6}
+    block = source.transform([["not", "be"]]).blocks[0]
+    assert block.known.tolist() == [False, True]
+    assert block.values.tolist() == [[0, 0], [0, 0]]
+
+
+def test_unknown_sequences_count_for_their_words():
+    def no_long(sequences):
+        return [None if len(words) > 2 else [1.0] for words in sequences]
+
+    source = FunctionEmbedding(no_long, "sequence").fit(TEXTS)
+    assert source.coverage_ == {"types": 0.5, "tokens": 2 / 6}
+
+
+def test_all_unknown_in_transform_keeps_the_dimension():
+    source = FunctionEmbedding(some_words).fit(TEXTS)
+    assert source.transform([["not"]])[0].tolist() == [[0, 0]]
+    assert source.transform([[]]).dim == 2
+
+
+def test_nothing_known_in_fit():
+    source = FunctionEmbedding(some_words)
+    with pytest.raises(ValueError, match="Set dim"):
+        source.fit([["not"]])
+    assert source.set_params(dim=2).fit_transform([["not"]]).dim == 2
+
+
+@pytest.mark.parametrize(
+    "func, error, message",
+    [
+        (lambda ws: [[1.0]] * (len(ws) + 1), ValueError, "got 4 entries .* got 5"),
+        (lambda ws: 3, ValueError, "got int"),
+        (lambda ws: [1.0] * len(ws), ValueError, "a vector an entry"),
+        (lambda ws: [[1.0] * len(w) for w in ws], ValueError, r"'not'.*\(3,\).*\(2,\)"),
+        (
+            lambda ws: [[np.nan if w == "or" else 1] for w in ws],
+            ValueError,
+            "2, for 'or'",
+        ),
+        (
+            lambda ws: [[1e300 if w == "be" else 1] for w in ws],
+            ValueError,
+            "1, for 'be'",
+        ),
+        (lambda ws: [["x"]] * len(ws), TypeError, "0, for 'to', is no array"),
+    ],
+)
+def test_faulty_results_are_named(func, error, message):
+    with pytest.raises(error, match=f"(?s){message}"):
+        FunctionEmbedding(func).fit(TEXTS)
+
+
+def test_token_level_needs_a_vector_a_token():
+    with pytest.raises(ValueError, match=r"shape \(1, 2\), expected \(2, 2\)"):
+        FunctionEmbedding(lambda rows: [[[1, 2]]] * len(rows), "token").fit(TEXTS)
+
+
+def test_dimension_is_bound_by_fit():
+    widths = iter([2, 3])
+    source = FunctionEmbedding(lambda words: np.ones((len(words), next(widths))))
+    with pytest.raises(ValueError, match=r"\(3,\), expected \(2,\)"):
+        source.fit(TEXTS).transform(TEXTS)
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), max_size=4), max_size=5))
+def test_levels_agree(rows):
+    def by_token(sequences):
+        return [word_shape(words) for words in sequences]
+
+    by_type = FunctionEmbedding(word_shape, dim=2).fit_transform(rows)
+    by_token = FunctionEmbedding(by_token, "token", dim=2).fit_transform(rows)
+    for one, other in zip(by_type.to_list(), by_token.to_list(), strict=True):
+        assert np.array_equal(one, other)

@@ -1,0 +1,117 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sk_metaembed import PretrainedEmbedding, Word2VecEmbedding
+from sk_metaembed.sources._oov import random_vectors
+
+UNKNOWN = [["the", "zork"], ["blorb", "zork"]]
+
+
+def source(store, **options):
+    return PretrainedEmbedding(store, **options).fit([["the"]])
+
+
+def test_zero_is_the_default(store):
+    block = source(store).transform(UNKNOWN).blocks[0]
+    assert block.known.tolist() == [True, False, False]
+    assert not block.values[1:].any()
+
+
+def test_mean_of_the_vocabulary(store):
+    block = source(store, oov="mean").transform(UNKNOWN).blocks[0]
+    assert block.known.tolist() == [True, False, False]
+    np.testing.assert_allclose(
+        block.values[1:], store.vectors.mean(axis=0)[None].repeat(2, 0), rtol=1e-5
+    )
+
+
+def test_random_vectors_differ_by_word_and_have_the_vocabulary_scale(store):
+    fitted = source(store, oov="random")
+    words = [f"zork{i}" for i in range(500)]
+    block = fitted.transform([words]).blocks[0]
+    assert not block.known.any()
+    assert len(np.unique(block.values[:, 0])) > 490
+    scale = np.sqrt(np.mean(store.vectors**2))
+    assert np.sqrt(np.mean(block.values**2)) == pytest.approx(scale, rel=0.05)
+    assert abs(block.values.mean()) < 0.1 * scale
+    assert np.array_equal(fitted.transform([["zork7"]])[0][0], block.values[7])
+
+
+def test_random_vectors_are_the_same_in_another_process():
+    code = (
+        "from sk_metaembed.sources._oov import random_vectors;"
+        "print(random_vectors(['zork', 'é'], 3, 2.0).tolist())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONHASHSEED": "5"},
+    )
+    assert run.stdout.strip() == str(random_vectors(["zork", "é"], 3, 2.0).tolist())
+
+
+def test_random_vectors_of_no_words():
+    assert random_vectors([], 3, 1.0).shape == (0, 3)
+
+
+def test_random_vectors_are_uniform():
+    values = random_vectors([str(i) for i in range(4000)], 8, 1.0) / np.sqrt(3)
+    counts, _ = np.histogram(values, bins=10, range=(-1, 1))
+    assert counts.sum() == values.size
+    assert counts.max() / counts.min() < 1.15
+    correlation = np.corrcoef(values.T)[np.triu_indices(8, 1)]
+    assert np.abs(correlation).max() < 0.08
+
+
+def test_error_names_words_and_places(store):
+    fitted = source(store, oov="error")
+    assert fitted.transform([["the", "Cat"]]).blocks[0].known.all()
+    message = (
+        r"2 of 3 distinct tokens: 'zork' \(row 0, token 1\), 'blorb' \(row 1, token 0\)"
+    )
+    with pytest.raises(ValueError, match=message):
+        fitted.transform(UNKNOWN)
+
+
+def test_error_shows_five_at_most(store):
+    with pytest.raises(ValueError, match=r"'z4' \(row 0, token 4\), \.\.\."):
+        source(store, oov="error").transform([[f"z{i}" for i in range(9)]])
+
+
+def test_error_in_fit_concerns_the_training_fold(store):
+    with pytest.raises(ValueError, match="zork"):
+        PretrainedEmbedding(store, oov="error").fit(UNKNOWN)
+
+
+def test_subword_needs_subwords(store, texts):
+    for refusing in (
+        PretrainedEmbedding(store, oov="subword"),
+        Word2VecEmbedding(min_count=1, oov="subword"),
+    ):
+        with pytest.raises(ValueError, match="vectors of parts of words"):
+            refusing.fit(texts)
+
+
+def test_unknown_policy_is_refused(store):
+    with pytest.raises(ValueError, match="'oov' parameter"):
+        PretrainedEmbedding(store, oov="guess").fit([["the"]])
+
+
+@pytest.mark.parametrize("policy", ["zero", "mean", "random"])
+@pytest.mark.parametrize("preprocess", [None, "unit", "centre", "all-but-the-top"])
+def test_policies_fill_after_preprocessing(store, policy, preprocess):
+    fitted = source(store, oov=policy, preprocess=preprocess)
+    every = fitted.transform([store.words.tolist()]).blocks[0].values
+    unknown = fitted.transform([["zork"]]).blocks[0].values
+    if policy == "zero":
+        assert not unknown.any()
+    elif policy == "mean":
+        np.testing.assert_allclose(unknown[0], every.mean(axis=0), atol=1e-6)
+    else:
+        limit = np.sqrt(3 * np.mean(every**2))
+        assert 0 < np.abs(unknown).max() <= limit * 1.001

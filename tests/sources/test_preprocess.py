@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from sk_metaembed.sequences._rows import row_norms, unit_rows
+from sk_metaembed.sources._preprocess import (
+    PREPROCESSINGS,
+    fit_preprocessing,
+    row_mean,
+    top_directions,
+)
+
+RNG = np.random.default_rng(0)
+VALUES = (RNG.normal(size=(300, 8)) * np.arange(1, 9) + 3).astype(np.float32)
+
+
+def test_none_changes_nothing():
+    assert np.array_equal(fit_preprocessing(None, VALUES).apply(VALUES), VALUES)
+
+
+def test_unit_rows_have_length_one():
+    changed = fit_preprocessing("unit", VALUES).apply(VALUES)
+    np.testing.assert_allclose(row_norms(changed), 1, rtol=1e-6)
+
+
+def test_centre_gives_the_vocabulary_mean_zero():
+    changed = fit_preprocessing("centre", VALUES).apply(VALUES)
+    np.testing.assert_allclose(changed.mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(
+        changed[1] - changed[0], VALUES[1] - VALUES[0], atol=1e-5
+    )
+
+
+def test_unit_centre_unit_by_its_definition():
+    unit = VALUES / np.linalg.norm(VALUES, axis=1, keepdims=True)
+    centred = unit - unit.mean(axis=0)
+    expected = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    changed = fit_preprocessing("unit-centre-unit", VALUES).apply(VALUES)
+    np.testing.assert_allclose(changed, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("dim, removed", [(8, 1), (199, 1), (200, 2), (300, 3)])
+def test_all_but_the_top_agrees_with_pca(dim, removed):
+    from sklearn.decomposition import PCA
+
+    values = RNG.normal(size=(500, dim)) * np.geomspace(9, 1, dim) + 2
+    pca = PCA(removed, svd_solver="full").fit(values)
+    expected = values - pca.mean_
+    expected = expected - expected @ pca.components_.T @ pca.components_
+    values = values.astype(np.float32)
+    preprocessing = fit_preprocessing("all-but-the-top", values)
+    assert preprocessing.directions.shape == (removed, dim)
+    np.testing.assert_allclose(preprocessing.apply(values), expected, atol=1e-3)
+
+
+def test_all_but_the_top_leaves_nothing_in_the_top_directions():
+    preprocessing = fit_preprocessing("all-but-the-top", VALUES)
+    changed = preprocessing.apply(VALUES)
+    np.testing.assert_allclose(changed @ preprocessing.directions.T, 0, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", PREPROCESSINGS)
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.zeros((4, 3), np.float32),
+        np.ones((4, 3), np.float32),
+        np.zeros((0, 3), np.float32),
+        np.ones((5, 1), np.float32),
+        np.full((3, 2), 1e38, np.float32),
+        np.full((3, 2), 1e-38, np.float32),
+        np.ones((4, 3), np.float16),
+    ],
+    ids=["zeros", "constant", "no rows", "one column", "huge", "tiny", "float16"],
+)
+def test_degenerate_vectors_stay_finite(kind, values):
+    changed = fit_preprocessing(kind, values).apply(values)
+    assert changed.shape == values.shape
+    assert changed.dtype == values.dtype
+    assert np.isfinite(changed).all()
+
+
+@pytest.mark.parametrize("kind", PREPROCESSINGS)
+def test_chunks_and_in_place_change_nothing(kind, monkeypatch):
+    expected = fit_preprocessing(kind, VALUES).apply(VALUES)
+    monkeypatch.setattr("sk_metaembed.sources._preprocess._CHUNK", 7)
+    monkeypatch.setattr("sk_metaembed.sequences._rows._CHUNK", 5)
+    values = VALUES.copy()
+    preprocessing = fit_preprocessing(kind, VALUES)
+    assert preprocessing.apply(values, out=values) is values
+    np.testing.assert_allclose(values, expected, atol=1e-5)
+
+
+def test_statistics_come_from_frequent_words_only(monkeypatch):
+    monkeypatch.setattr("sk_metaembed.sources._preprocess.FREQUENT", 10)
+    mean = fit_preprocessing("centre", VALUES).mean
+    np.testing.assert_allclose(mean, VALUES[:10].mean(axis=0), rtol=1e-5)
+
+
+def test_top_directions_of_a_line():
+    line = np.outer(np.arange(5.0), [3, 4]).astype(np.float32)
+    (direction,) = top_directions(line, row_mean(line), 1)
+    np.testing.assert_allclose(np.abs(direction), [0.6, 0.8], rtol=1e-6)
+
+
+@given(arrays(np.float32, (3, 4), elements=st.floats(-(2.0**100), 2.0**100, width=32)))
+def test_unit_rows_of_anything_finite(values):
+    norms = row_norms(unit_rows(values))
+    np.testing.assert_allclose(norms, values.any(axis=1), rtol=1e-5)

@@ -1,0 +1,184 @@
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sk_metaembed import PretrainedEmbedding, TokenSequences, WordVectors
+
+TEXT = "the 1 2 3\ncat 4 5 6\nParis 7 8 9\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def keyed_vectors():
+    from gensim.models import KeyedVectors
+
+    kv = KeyedVectors(3)
+    kv.add_vectors(["the", "cat", "Paris"], np.arange(1, 10).reshape(3, 3))
+    return kv
+
+
+def test_every_kind_of_vectors_gives_the_same(file, keyed_vectors, tmp_path):
+    store = WordVectors.open(file, cache_dir=tmp_path)
+    rows = [["the", "paris", "cat"], ["Paris"]]
+    results = [
+        PretrainedEmbedding(vectors, cache_dir=tmp_path).fit_transform(rows)
+        for vectors in (str(file), file, store, store.path, keyed_vectors)
+    ]
+    assert results[0].names == ("pretrained",)
+    assert results[0][0].tolist() == [[1, 2, 3], [0, 0, 0], [4, 5, 6]]
+    assert all(result == results[0] for result in results)
+
+
+def test_case_falls_back_to_lower_only(store):
+    rows = [["The", "CAT", "paris", "Paris"]]
+    known = PretrainedEmbedding(store).fit_transform(rows).blocks[0].known
+    assert known.tolist() == [True, True, False, True]
+    exact = PretrainedEmbedding(store, case_fallback=False).fit_transform(rows)
+    assert exact.blocks[0].known.tolist() == [False, False, False, True]
+
+
+def test_exact_case_comes_first(tmp_path):
+    store = WordVectors.from_arrays(["us", "US"], np.eye(2), cache_dir=tmp_path)
+    assert PretrainedEmbedding(store).fit_transform([["US"]])[0].tolist() == [[0, 1]]
+
+
+def test_coverage(store, texts):
+    fitted = PretrainedEmbedding(store).fit(texts)
+    # Known: the cat sleeps Dog runs Paris café 東京; not: fast nowhere.
+    assert fitted.coverage_ == {"types": 0.8, "tokens": 10 / 12}
+
+
+def test_values_are_the_store_rows(store, texts):
+    embedded = PretrainedEmbedding(store).fit_transform(texts)
+    block = embedded.block("pretrained")
+    values, known = store.vectors_for(
+        [t.replace("D", "d") for t in block_types(embedded)]
+    )
+    assert np.array_equal(block.values, values)
+    assert np.array_equal(block.known, known)
+
+
+def block_types(embedded):
+    return embedded.tokens.types.tolist()
+
+
+def test_transform_is_over_used_types_only(store, texts):
+    tokens = TokenSequences.from_lists(texts)
+    embedded = PretrainedEmbedding(store).fit(tokens).transform(tokens[:1])
+    assert embedded.tokens.types.tolist() == ["the", "cat", "sleeps"]
+    assert embedded.tokens == tokens[:1]
+
+
+def test_subset_and_transform_commute(store, texts):
+    tokens = TokenSequences.from_lists(texts)
+    source = PretrainedEmbedding(store, oov="random", preprocess="centre").fit(tokens)
+    rows = [7, 3, 2, 3]
+    assert source.transform(tokens[rows]) == source.transform(tokens)[rows]
+
+
+def test_fit_transform_is_fit_then_transform(store, texts):
+    for preprocess in (None, "unit-centre-unit", "all-but-the-top"):
+        source = PretrainedEmbedding(store, preprocess=preprocess, oov="mean")
+        assert source.fit_transform(texts) == source.fit(texts).transform(texts)
+
+
+def test_float16_store_stays_float16(store, texts):
+    source = PretrainedEmbedding(store, dtype="float16", preprocess="centre")
+    block = source.fit_transform(texts).blocks[0]
+    assert block.values.dtype == np.float16
+    full = PretrainedEmbedding(store, preprocess="centre").fit_transform(texts)
+    np.testing.assert_allclose(block.values, full.blocks[0].values, atol=5e-3)
+
+
+@pytest.mark.parametrize("kind", ["file", "store", "keyed"])
+def test_limit(kind, file, keyed_vectors, tmp_path):
+    store = WordVectors.open(file, cache_dir=tmp_path)
+    vectors = {"file": file, "store": store, "keyed": keyed_vectors}[kind]
+    source = PretrainedEmbedding(vectors, limit=2, cache_dir=tmp_path)
+    assert len(source.fit([["the"]]).vectors_) == 2
+
+
+def test_store_is_opened_in_fit_only(tmp_path):
+    source = clone(PretrainedEmbedding(tmp_path / "nothing.txt"))
+    with pytest.raises(FileNotFoundError, match="no file"):
+        source.fit([["the"]])
+
+
+def test_clone_and_pickle_go_by_reference(store, texts):
+    source = PretrainedEmbedding(store, oov="random").fit(texts)
+    assert clone(source).vectors is store
+    data = pickle.dumps(source)
+    assert len(data) < 2000
+    assert pickle.loads(data).transform(texts) == source.transform(texts)
+
+
+def test_subwords_of_a_fasttext_model(tmp_path):
+    from gensim.models import FastText
+
+    model = FastText(
+        [["walking", "talking"]] * 9, vector_size=4, min_count=1, bucket=50
+    )
+    source = PretrainedEmbedding(model.wv, oov="subword", cache_dir=tmp_path)
+    embedded = source.fit_transform([["walking", "walked", ""]])
+    expected = [model.wv["walking"], model.wv["walked"], np.zeros(4)]
+    np.testing.assert_allclose(embedded[0], expected, rtol=1e-5)
+    assert embedded.blocks[0].known.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("vectors", [None, 3, {"the": [1]}, np.eye(2)])
+def test_what_are_no_vectors(vectors):
+    with pytest.raises(TypeError, match="WordVectors.from_arrays"):
+        PretrainedEmbedding(vectors).fit([["the"]])
+
+
+def test_name_is_taken_from_the_downloader_directory(tmp_path, monkeypatch):
+    import gzip
+
+    from gensim import downloader
+
+    monkeypatch.setattr(downloader, "BASE_DIR", str(tmp_path))
+    folder = tmp_path / "glove-tiny"
+    folder.mkdir()
+    with gzip.open(folder / "glove-tiny.gz", "wt") as file:
+        file.write(TEXT)
+    source = PretrainedEmbedding("glove-tiny", cache_dir=tmp_path / "cache")
+    assert source.fit_transform([["cat"]])[0].tolist() == [[4, 5, 6]]
+
+
+def test_name_is_downloaded(tmp_path, monkeypatch, file):
+    from gensim import downloader
+
+    monkeypatch.setattr(downloader, "BASE_DIR", str(tmp_path))
+    monkeypatch.setattr(downloader, "info", lambda: {"models": {"glove-tiny": {}}})
+    monkeypatch.setattr(downloader, "load", lambda name, return_path: str(file))
+    source = PretrainedEmbedding("glove-tiny", cache_dir=tmp_path)
+    assert source.fit_transform([["cat"]])[0].tolist() == [[4, 5, 6]]
+    with pytest.raises(FileNotFoundError, match=r"which has \['glove-tiny'\]"):
+        PretrainedEmbedding("glove-typo").fit([["cat"]])
+
+
+def test_without_network_the_error_says_what_to_bring(tmp_path, monkeypatch):
+    from gensim import downloader
+
+    def offline(*args, **kwargs):
+        raise OSError("Name or service not known")
+
+    monkeypatch.setattr(downloader, "BASE_DIR", str(tmp_path))
+    monkeypatch.setattr(downloader, "urlopen", offline)
+    message = r"(?s)failed.*network.*glove-wiki-gigaword-50\.gz.*pass its path"
+    with pytest.raises(FileNotFoundError, match=message):
+        PretrainedEmbedding("glove-wiki-gigaword-50").fit([["cat"]])
+
+
+def test_a_path_is_never_taken_for_a_name():
+    for path in ("no/such/file", "missing.bin"):
+        with pytest.raises(FileNotFoundError, match="There is no file"):
+            PretrainedEmbedding(path).fit([["cat"]])

@@ -1,0 +1,218 @@
+"""Word2VecEmbedding and FastTextEmbedding against gensim, and what they keep."""
+
+import hashlib
+import logging
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from gensim.models import FastText, Word2Vec
+from sklearn.utils import check_random_state
+
+from sk_metaembed import FastTextEmbedding, TokenSequences, Word2VecEmbedding
+from sk_metaembed.sources._gensim import Sentences
+from sk_metaembed.sources._ngrams import initial_rows
+
+CORPUS = [
+    ["the", "cat", "walks", "and", "talks"],
+    ["the", "dog", "walked", "and", "barked", "once"],
+    [],
+    ["walking", "and", "talking", "in", "the", "café"],
+] * 5
+OPTIONS = {"vector_size": 7, "min_count": 5, "window": 3, "epochs": 3}
+UNSEEN = ["walker", "talkative", "cafés", "東京", "", "x", "barking" * 9]
+KINDS = {
+    "word2vec": Word2VecEmbedding(**OPTIONS, random_state=3),
+    "fasttext": FastTextEmbedding(**OPTIONS, bucket=300, random_state=3),
+}
+both = pytest.mark.parametrize("source", KINDS.values(), ids=KINDS)
+
+
+def seed(random_state):
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+@pytest.mark.parametrize(
+    "ours, theirs",
+    [
+        ({}, {}),
+        ({"sg": True}, {"sg": 1}),
+        ({"hs": True, "negative": 0}, {"hs": 1, "negative": 0}),
+        ({"cbow_mean": False}, {"cbow_mean": 0}),
+        ({"sample": 0, "shrink_windows": False}, {"sample": 0, "shrink_windows": 0}),
+        ({"max_final_vocab": 4}, {"max_final_vocab": 4}),
+        ({"alpha": 0.1, "min_alpha": 0.01}, {"alpha": 0.1, "min_alpha": 0.01}),
+        ({"ns_exponent": -0.5}, {"ns_exponent": -0.5}),
+    ],
+)
+def test_word2vec_is_gensims(ours, theirs):
+    source = Word2VecEmbedding(**OPTIONS, **ours, random_state=3).fit(CORPUS)
+    model = Word2Vec(CORPUS, **OPTIONS, **theirs, workers=1, seed=seed(3))
+    assert list(source.vocabulary_) == model.wv.index_to_key
+    assert np.array_equal(source.vectors_, model.wv.vectors)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"sg": True},
+        {"min_n": 1, "max_n": 4},
+        {"bucket": 301, "vector_size": 5},
+        {"bucket": 20_000},
+    ],
+)
+def test_fasttext_is_gensims_for_seen_and_unseen_words(options):
+    options = {**OPTIONS, "bucket": 300, **options}
+    source = FastTextEmbedding(**options, random_state=3).fit(CORPUS)
+    options["sg"] = int(options.get("sg", 0))
+    model = FastText(CORPUS, **options, workers=1, seed=seed(3))
+    words = [*model.wv.index_to_key, *UNSEEN]
+    block = source.transform([words]).blocks[0]
+    expected = np.stack([model.wv[word] for word in words])
+    np.testing.assert_allclose(block.values, expected, rtol=1e-5, atol=1e-8)
+    no_ngrams = {"", "x"} if options.get("min_n", 3) > 1 else set()
+    lacking = [word in no_ngrams - {"x"} for word in words]
+    assert (block.known | lacking).all()
+
+
+def test_fasttext_without_ngrams_knows_what_it_saw():
+    source = FastTextEmbedding(**OPTIONS, max_n=0).fit(CORPUS)
+    block = source.transform([["the", "unseen"]]).blocks[0]
+    assert block.known.tolist() == [True, False]
+    assert not block.values[1].any()
+
+
+@pytest.mark.parametrize("policy", ["zero", "mean", "random", "error"])
+def test_fasttext_may_ignore_subwords(policy):
+    source = FastTextEmbedding(**OPTIONS, bucket=300, oov=policy)
+    if policy == "error":
+        with pytest.raises(ValueError, match=r"1 of 14 .*'unseen' \(row 20, token 0\)"):
+            source.fit([*CORPUS, ["unseen"]])
+        return
+    block = source.fit(CORPUS).transform([["the", "unseen"]]).blocks[0]
+    assert block.known.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("shape", [(9, 4), (9, 5), (1, 1), (6, 3)])
+def test_initial_rows_are_gensims(shape):
+    from gensim.models.keyedvectors import prep_vectors
+
+    every = prep_vectors(shape, seed=17)
+    rows = np.array([shape[0] - 1, 0, shape[0] // 2])
+    assert np.array_equal(initial_rows(17, rows, shape[1]), every[rows])
+
+
+def test_words_below_min_count_are_unknown():
+    source = Word2VecEmbedding(**OPTIONS).fit([*CORPUS, ["rare", "the"]])
+    block = source.transform([["rare", "the"]]).blocks[0]
+    assert block.known.tolist() == [False, True]
+    assert not block.values[0].any()
+    assert source.coverage_["types"] == 13 / 14
+
+
+@both
+def test_fit_transform_is_fit_then_transform(source):
+    assert source.fit_transform(CORPUS) == source.fit(CORPUS).transform(CORPUS)
+
+
+@both
+def test_random_state(source):
+    first, second = (source.fit(CORPUS).vectors_ for _ in range(2))
+    assert np.array_equal(first, second)
+    params = {**source.get_params(), "random_state": 4}
+    assert not np.array_equal(first, type(source)(**params).fit(CORPUS).vectors_)
+
+
+@both
+def test_the_same_in_another_process(source):
+    code = (
+        "import sys, pickle, hashlib;"
+        "source, corpus = pickle.loads(bytes.fromhex(sys.stdin.read()));"
+        "print(hashlib.sha1(source.fit(corpus).vectors_.tobytes()).hexdigest())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        input=pickle.dumps((source, CORPUS)).hex(),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONHASHSEED": "7"},
+    )
+    here = hashlib.sha1(source.fit(CORPUS).vectors_.tobytes()).hexdigest()
+    assert run.stdout.strip() == here
+
+
+@both
+def test_a_fold_trains_as_its_lists_would(source):
+    tokens = TokenSequences.from_lists([["not", "in", "the", "fold"], *CORPUS])
+    fold = source.fit(tokens[1:]).vectors_
+    assert np.array_equal(fold, source.fit(CORPUS).vectors_)
+
+
+@both
+def test_pickle_keeps_no_training_state(source):
+    source = source.fit(CORPUS)
+    data = pickle.dumps(source)
+    assert len(data) < 25_000
+    assert b"gensim" not in data
+    assert pickle.loads(data).transform([UNSEEN]) == source.transform([UNSEEN])
+
+
+@both
+def test_nothing_to_train_on(source):
+    with pytest.raises(ValueError, match="without a single token"):
+        source.fit([[], []])
+    with pytest.raises(
+        ValueError, match="most frequent occurs 2 times, but min_count=5"
+    ):
+        source.fit([["a", "b", "a"]])
+    params = {**source.get_params(), "hs": False, "negative": 0}
+    with pytest.raises(ValueError, match="nothing to train with"):
+        type(source)(**params).fit(CORPUS)
+
+
+@both
+def test_limits_that_leave_nothing(source):
+    params = {**source.get_params(), "max_final_vocab": 1, "min_count": 1}
+    with pytest.raises(ValueError, match="no word is left.*max_final_vocab=1"):
+        type(source)(**params).fit([["a", "b"]] * 9)
+
+
+def test_long_sequences_are_not_cut():
+    long = [f"w{i % 30}" for i in range(25_000)]
+    sentences = list(Sentences(TokenSequences.from_lists([long, [], ["a"]])))
+    assert [word for words in sentences for word in words] == [*long, "a"]
+    assert max(map(len, sentences)) == 10_000
+
+
+@both
+def test_gensim_stays_silent(source, capfd):
+    level = logging.getLogger("gensim").level
+    source.fit(CORPUS)
+    assert capfd.readouterr() == ("", "")
+    assert logging.getLogger("gensim").level == level
+
+
+def test_verbose_shows_epochs(capfd):
+    Word2VecEmbedding(**OPTIONS, verbose=1).fit(CORPUS)
+    assert "Word2VecEmbedding: 100%" in capfd.readouterr().err
+
+
+def test_several_workers_train_too():
+    source = Word2VecEmbedding(**OPTIONS, n_jobs=2).fit(CORPUS)
+    assert np.isfinite(source.vectors_).all()
+
+
+def test_neighbours_in_text_come_close():
+    rng = np.random.default_rng(0)
+    topics = [["cat", "dog", "cow"], ["car", "bus", "van"]]
+    texts = [rng.choice(topics[i % 2], 6).tolist() for i in range(400)]
+    source = Word2VecEmbedding(
+        8, window=5, epochs=20, sample=0, preprocess="unit", random_state=0
+    )
+    words = source.fit(texts).transform([topics[0] + topics[1]]).blocks[0].values
+    similar = words @ words.T
+    assert similar[:3, :3].min() > similar[:3, 3:].max()

@@ -1,0 +1,206 @@
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import (
+    ConcatMetaEmbedding,
+    EmbeddingUnion,
+    FastTextEmbedding,
+    FunctionEmbedding,
+    PretrainedEmbedding,
+    TokenSequences,
+    Word2VecEmbedding,
+    make_embedding_union,
+)
+from sk_metaembed.sources import BaseEmbedding
+
+
+def lengths(words):
+    return [[len(word)] for word in words]
+
+
+def sequence_lengths(sequences):
+    return [[len(words), 1] for words in sequences]
+
+
+def w2v():
+    return Word2VecEmbedding(3, min_count=1, epochs=1, random_state=0)
+
+
+@pytest.fixture
+def union(store):
+    return EmbeddingUnion(
+        [
+            ("glove", PretrainedEmbedding(store)),
+            ("w2v", w2v()),
+            ("n", FunctionEmbedding(sequence_lengths, "sequence")),
+        ]
+    )
+
+
+def test_blocks_are_those_of_the_sources(union, texts):
+    embedded = union.fit_transform(texts)
+    assert embedded.names == ("glove", "w2v", "n")
+    assert [b.level for b in embedded.blocks] == ["type", "type", "sequence"]
+    for name, source in union.sources:
+        alone = clone(source).fit_transform(texts).blocks[0]
+        assert embedded.block(name) == alone.rename(name)
+    assert union.transform(texts) == embedded
+    assert union.fit(texts).transform(texts) == embedded
+
+
+def test_tokens_are_read_once(union, texts):
+    tokens = TokenSequences.from_lists(texts)
+    assert union.fit_transform(tokens).tokens is tokens
+    assert union.transform(row for row in texts) == union.transform(tokens)
+
+
+def test_attributes(union, texts, store):
+    union.fit(texts)
+    assert [name for name, _ in union.sources_] == ["glove", "w2v", "n"]
+    assert union.named_sources_.glove.vectors_ is store
+    assert union["w2v"] is union.sources_[1][1]
+    assert union.coverage_["glove"] == union["glove"].coverage_
+    assert not hasattr(union.sources[1][1], "vectors_")
+
+
+def test_feature_names(union, texts):
+    names = union.fit(texts).get_feature_names_out().tolist()
+    assert names[:2] == ["glove__pretrained0", "glove__pretrained1"]
+    assert names[-3:] == ["w2v__word2vec2", "n__function0", "n__function1"]
+    assert len(names) == union.transform(texts).dim
+
+
+@pytest.mark.parametrize("active", [["w2v"], ("n", "glove"), np.array(["w2v"])])
+def test_active(union, texts, active):
+    names = union.set_params(active=active).fit_transform(texts).names
+    assert names == tuple(n for n in ("glove", "w2v", "n") if n in active)
+    assert tuple(name for name, _ in union.sources_) == names
+
+
+def test_drop_and_nested_parameters(union, texts):
+    union.set_params(glove="drop", w2v__vector_size=2)
+    assert union.fit_transform(texts).names == ("w2v", "n")
+    assert union["w2v"].vectors_.shape[1] == 2
+    union.set_params(glove=FunctionEmbedding(lengths))
+    assert union.fit_transform(texts).block("glove").dim == 1
+
+
+def test_refit_with_other_sources_is_seen_only_after_fit(union, texts):
+    union.fit(texts).set_params(active=["n"])
+    assert union.transform(texts).names == ("glove", "w2v", "n")
+
+
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        ({"active": ["w2v", "elmo"]}, r"\['elmo'\].*\['glove', 'w2v', 'n'\]"),
+        ({"active": []}, "no source is left"),
+        ({"active": ["w2v"], "w2v": "drop"}, "no source is left.*dropped are.*'w2v'"),
+        ({"glove": "drop", "w2v": "drop", "n": "drop"}, "no source is left"),
+        ({"sources": []}, "no source is left"),
+        ({"sources": [("a", w2v()), ("a", w2v())]}, "not unique"),
+        ({"sources": [("active", w2v())]}, "conflict with constructor"),
+        ({"sources": [("a__b", w2v())]}, "must not contain __"),
+        ({"active": "w2v"}, "'active' parameter"),
+    ],
+)
+def test_faulty_choices(union, texts, params, message):
+    with pytest.raises(ValueError, match=message):
+        union.set_params(**params).fit(texts)
+
+
+@pytest.mark.parametrize(
+    "sources, message",
+    [
+        ([w2v()], "entry 0 is Word2VecEmbedding"),
+        ([("a", w2v(), 1)], "entry 0"),
+        ([(1, w2v())], "entry 0"),
+        ([("a", Word2VecEmbedding)], r"an instance, Word2VecEmbedding\(\.\.\.\)"),
+        ([("a", "w2v")], "must have fit and transform"),
+        ([("a", None)], "must have fit and transform"),
+    ],
+)
+def test_faulty_sources(sources, message, texts):
+    with pytest.raises(TypeError, match=message):
+        EmbeddingUnion(sources).fit(texts)
+
+
+def test_a_source_must_give_vectors_of_the_same_tokens(texts):
+    class Other(BaseEmbedding):
+        def transform(self, X):
+            return FunctionEmbedding(lengths).fit_transform(X[::-1])
+
+        fit_transform = fit = lambda self, X, y=None: self.transform(X)
+
+    class Arrays(Other):
+        def fit_transform(self, X, y=None):
+            return np.ones((len(X), 2))
+
+    with pytest.raises(ValueError, match="'a' gave vectors of other tokens"):
+        EmbeddingUnion([("a", Other())]).fit_transform(texts)
+    with pytest.raises(TypeError, match="'a' must give EmbeddedSequences, got ndarray"):
+        EmbeddingUnion([("a", Arrays())]).fit_transform(texts)
+
+
+def test_several_blocks_and_pipelines_as_sources(texts):
+    inner = EmbeddingUnion([("x", FunctionEmbedding(lengths)), ("y", w2v())])
+    outer = EmbeddingUnion(
+        [("both", inner), ("joined", make_pipeline(inner, ConcatMetaEmbedding()))]
+    )
+    embedded = outer.fit_transform(texts)
+    assert embedded.names == ("both__x", "both__y", "joined")
+    assert outer.get_feature_names_out()[0] == "both__x__function0"
+    assert len(outer.get_feature_names_out()) == embedded.dim
+
+
+def test_y_reaches_the_sources(texts):
+    class Labels(FunctionEmbedding):
+        def _fit_vectors(self, tokens, y):
+            super()._fit_vectors(tokens, y)
+            self.y_ = y
+
+    union = EmbeddingUnion([("a", Labels(lengths))])
+    assert union.fit(texts, [1] * 15)["a"].y_ == [1] * 15
+    union.fit_transform(texts, [2] * 15)
+    assert union["a"].y_ == [2] * 15
+
+
+def test_n_jobs_changes_nothing(union, texts):
+    alone = union.fit_transform(texts)
+    assert union.set_params(n_jobs=2).fit_transform(texts) == alone
+    assert union.transform(texts[:4]) == alone[:4]
+
+
+def test_clone_pickle_and_unfitted(union, texts):
+    with pytest.raises(NotFittedError):
+        union.transform(texts)
+    fitted = union.fit(texts)
+    copy = pickle.loads(pickle.dumps(fitted))
+    assert copy.transform(texts) == fitted.transform(texts)
+    with pytest.raises(NotFittedError):
+        clone(fitted).transform(texts)
+
+
+def test_verbose_tells_each_source(union, texts, capsys):
+    union.set_params(verbose=True).fit(texts)
+    assert "(source 2 of 3) Fitting w2v" in capsys.readouterr().out
+
+
+def test_html_shows_the_sources(union):
+    html = union._repr_html_()
+    assert "glove" in html
+    assert "Word2VecEmbedding" in html
+
+
+def test_make_embedding_union_names_by_kind():
+    union = make_embedding_union(w2v(), FastTextEmbedding(), w2v(), n_jobs=2)
+    names = [name for name, _ in union.sources]
+    assert names == ["word2vec-1", "fasttext", "word2vec-2"]
+    assert union.n_jobs == 2
+    chosen = make_embedding_union(w2v(), FastTextEmbedding(), active=["fasttext"])
+    assert chosen.active == ["fasttext"]
