@@ -23,8 +23,9 @@ _DROPOUT = Interval(Real, 0, 1, closed="left")
 class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
     """Trains mixer, encoder and head on y; leaves say what comes out.
 
-    A leaf gives ``_make_target(y, classes)``, and an ``__init__`` of its own where it
-    has more parameters or other defaults. The parameters are described in the leaves.
+    A leaf gives ``_make_target(y, classes, weights)``, and an ``__init__`` of its own
+    where it has more parameters or other defaults. The parameters are described in
+    the leaves.
     """
 
     _parameter_constraints: dict = {
@@ -148,7 +149,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
             check_layout(X, self._layout, whose=whose)
         else:
             _check_dims(X, self.projection_dim, whose)
-            self._start(X, y)
+            self._start(X, y, sample_weight)
         weights = self._weights(X, y, sample_weight)
         held_out = self._held_out(X, y, X_val, y_val, whose)
         return self._train(X, y, weights, held_out, self.max_epochs, new=not goes_on)
@@ -177,12 +178,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         new = not hasattr(self, "net_")
         if new:
             _check_dims(X, self.projection_dim, whose)
-            self._start(X, y, classes)
+            self._start(X, y, sample_weight, classes)
         check_layout(X, self._layout, whose=whose)
         weights = self._weights(X, y, sample_weight)
         return self._train(X, y, weights, None, 1, new=new)
 
-    def _start(self, X, y, classes=None):
+    def _start(self, X, y, sample_weight, classes=None):
         if len(X) == 0:
             raise ValueError(
                 f"Found array with 0 sample(s): {type(self).__name__} needs at least "
@@ -190,17 +191,14 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
             )
         self.__dict__.pop("net_", None)
         self._layout = block_layout(X)
-        self._target = self._make_target(y, classes)
+        weights = _checked_weights(sample_weight, X)
+        self._target = self._make_target(y, classes, weights)
         if self._target.classes is not None:
             self.classes_ = self._target.classes
         self._random = check_random_state(self.random_state)
 
     def _weights(self, X, y, sample_weight):
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float32, ensure_non_negative=True
-        )
-        if not weights.sum() > 0:
-            raise ValueError("sample_weight is zero for every sequence.")
+        weights = _checked_weights(sample_weight, X)
         if self.class_weight is not None and self._target.is_classification:
             weights = weights * compute_sample_weight(self.class_weight, y)
         return weights.astype(np.float32)
@@ -282,6 +280,15 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _checked_weights(sample_weight, X):
+    weights = _check_sample_weight(
+        sample_weight, X, dtype=np.float32, ensure_non_negative=True
+    )
+    if not weights.sum() > 0:
+        raise ValueError("sample_weight is zero for every sequence.")
+    return weights
 
 
 def _check_dims(X, projection_dim, whose):

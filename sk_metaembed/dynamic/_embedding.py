@@ -154,8 +154,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         )
         self.output = output
 
-    def _make_target(self, y, classes):
-        return any_target(y, classes)
+    def _make_target(self, y, classes, weights):
+        return any_target(y, classes, weights)
 
     def transform(self, X):
         """Return the mixed word vectors, or the encoder's vectors.

@@ -56,7 +56,7 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     ['pos', 'neg']
     """
 
-    def _make_target(self, y, classes):
+    def _make_target(self, y, classes, weights):
         return classification_target(y, classes)
 
     def predict(self, X):
@@ -142,8 +142,8 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
     array([ 30., -10.])
     """
 
-    def _make_target(self, y, classes):
-        return NumberTarget(y)
+    def _make_target(self, y, classes, weights):
+        return NumberTarget(y, weights)
 
     def predict(self, X):
         """Return the predicted numbers.

@@ -138,12 +138,12 @@ class NumberTarget:
     is_classification = False
     classes = None
 
-    def __init__(self, y, classes=None):
+    def __init__(self, y, weights=None):
         y = _numbers(y)
         self.is_flat = y.ndim == 1
         y = y.reshape(len(y), -1)
-        self.mean = y.mean(axis=0)
-        scale = y.std(axis=0)
+        self.mean = np.average(y, axis=0, weights=weights)
+        scale = np.sqrt(np.average((y - self.mean) ** 2, axis=0, weights=weights))
         self.scale = np.where(scale > 1e-12, scale, 1.0)
         self.n_outputs = y.shape[1]
 
@@ -184,8 +184,8 @@ def classification_target(y, classes=None):
     return LabelTarget(y, classes)
 
 
-def any_target(y, classes=None):
+def any_target(y, classes=None, weights=None):
     """Return the target that suits y: numbers if continuous, else labels."""
     if type_of_target(y).startswith("continuous"):
-        return NumberTarget(y)
+        return NumberTarget(y, weights)
     return classification_target(y, classes)
