@@ -4,7 +4,7 @@ Nothing here is padded: a batch is its tokens one behind the other and the lengt
 A table of types or sequences lies on the device once; a batch carries row numbers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -15,14 +15,6 @@ from ..sequences._indexing import span_index
 
 # Enough tokens to fill a matrix product, few enough to stay in a laptop's memory.
 _TOKENS_PER_BATCH = 16_384
-
-
-@dataclass(frozen=True)
-class Target:
-    """What a batch should give, and how much each of its sequences counts."""
-
-    values: torch.Tensor
-    weights: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -39,6 +31,8 @@ class Batch:
     lengths : int64 tensor of shape (n_sequences,)
     rows : ndarray of int64, shape (n_sequences,)
         Which sequences of the data these are.
+    weights : tensor of float32, shape (n_sequences,), or None
+        How much each sequence counts in the loss.
     """
 
     values: list
@@ -46,6 +40,7 @@ class Batch:
     index: list
     lengths: torch.Tensor
     rows: np.ndarray
+    weights: torch.Tensor | None = None
 
     def __len__(self):
         return len(self.rows)
@@ -182,12 +177,12 @@ class SequenceDataset(Dataset):
         return len(self.rows)
 
     def batch(self, rows):
-        """Return the `Batch` of some sequences and their `Target` (or None)."""
+        """Return the `Batch` of some sequences and their targets (or None)."""
+        batch = self.data.batch(rows)
         if self.target is None:
-            return self.data.batch(rows), None
+            return batch, None
         to = self.data._tensor
-        target = Target(to(self.target[rows]), to(self.weights[rows]))
-        return self.data.batch(rows), target
+        return replace(batch, weights=to(self.weights[rows])), to(self.target[rows])
 
 
 class BucketLoader:

@@ -176,7 +176,9 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         X = self._check(X)
         module = self.net_.module_
         if self.output == "sequence":
-            return run_sequences(self.net_, X, module.encode, module.encoder.dim)
+            vectors = run_sequences(self.net_, X, module.encode, module.encoder.dim)
+            # A recurrent encoder makes something even of nothing.
+            return np.where(_is_known(X)[:, None], vectors, np.float32(0))
         values, level = run_positions(self.net_, X, 0, module.mixer.dim)
         known = np.logical_or.reduce([b.known for b in _at_level(X, level)])
         name = type(self).__name__.lower()
@@ -225,6 +227,16 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 DynamicMetaEmbedding._sklearn_auto_wrap_output_keys = property(
     lambda self: {"transform"} if self.output == "sequence" else set()
 )
+
+
+def _is_known(embedded):
+    """Tell which sequences have anything that some source knows."""
+    level = "sequence" if embedded.level == "sequence" else "token"
+    known = np.logical_or.reduce([b.known for b in _at_level(embedded, level)])
+    if level == "sequence":
+        return known
+    rows = embedded.tokens.segment_ids()[known]
+    return np.bincount(rows, minlength=len(embedded)) > 0
 
 
 def _at_level(embedded, level):

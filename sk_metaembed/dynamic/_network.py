@@ -75,10 +75,10 @@ class WeightedLoss(nn.Module):
         super().__init__()
         self._loss = _LOSSES[kind]
 
-    def forward(self, outputs, target):
+    def forward(self, outputs, target, weights):
         """Return the scalar loss."""
-        losses = self._loss(outputs, target.values)
-        return (losses * target.weights).sum() / target.weights.sum().clamp(min=1e-12)
+        losses = self._loss(outputs, target)
+        return (losses * weights).sum() / weights.sum().clamp(min=1e-12)
 
 
 def _cross_entropy(outputs, labels):

@@ -78,9 +78,10 @@ class LabelTarget:
         y = column_or_1d(y, warn=True)
         strange = np.flatnonzero(~np.isin(y, self.classes))
         if len(strange):
+            row = int(strange[0])
             raise ValueError(
-                f"{whose}: label {y[strange[0]]!r} at row {strange[0]} is none of the "
-                f"classes {list(self.classes)}. Pass every class in partial_fit's "
+                f"{whose}: label {y.tolist()[row]!r} at row {row} is none of the "
+                f"classes {self.classes.tolist()}. Pass every class in partial_fit's "
                 "`classes`, or fit again on all the data."
             )
         return np.searchsorted(self.classes, y).astype(np.int64)

@@ -45,8 +45,8 @@ class SequenceNet(NeuralNet):
         )
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
-        """Return the loss; a `Target` lies on the device already."""
-        return self.criterion_(y_pred, y_true)
+        """Return the loss; everything lies on the device already."""
+        return self.criterion_(y_pred, y_true, X.weights)
 
     def map_batches(self, function, batches):
         """Yield ``(rows, function(batch) as an array)``, without gradients."""
@@ -70,10 +70,10 @@ class ValidAccuracy(Callback):
         """Count a batch of the held-out part."""
         if training:
             return
-        target = batch[1]
-        hits = (y_pred.argmax(dim=1) == target.values).float()
-        self.right_ += float((hits * target.weights).sum())
-        self.total_ += float(target.weights.sum())
+        sequences, labels = batch
+        hits = (y_pred.argmax(dim=1) == labels).float()
+        self.right_ += float((hits * sequences.weights).sum())
+        self.total_ += float(sequences.weights.sum())
 
     def on_epoch_end(self, net, **kwargs):
         """Write the share into the history."""
@@ -118,14 +118,28 @@ class FitTasks(Callback):
         self.epoch_.call_on_fit_task_begin(estimator=self.estimator)
 
     def on_epoch_end(self, net, **kwargs):
-        """Close it; stop if a callback asks for it."""
-        stop = self.epoch_.call_on_fit_task_end(
+        """Close it, and note whether a callback asks to stop."""
+        self.stop_ = self.epoch_.call_on_fit_task_end(
             estimator=self.estimator,
             X=self.X,
             y=self.y,
             reconstruction_attributes=lambda: {"net_": net},
         )
-        if stop:  # skorch's own way to end training early
+
+
+class StopWhenAsked(Callback):
+    """Ends training where a scikit-learn callback asked for it.
+
+    A callback of its own, because it must come after those that keep the best
+    weights, and `FitTasks` before early stopping cuts an epoch short.
+    """
+
+    def __init__(self, tasks):
+        self.tasks = tasks
+
+    def on_epoch_end(self, net, **kwargs):
+        """Raise what skorch takes as the end of training."""
+        if self.tasks.stop_:
             raise KeyboardInterrupt
 
 
@@ -232,7 +246,11 @@ def train(net, train_set, valid_set, epochs, tasks):
     kept = net.callbacks_
     net.train_split = predefined_split(valid_set) if valid_set is not None else None
     # The bridge holds the data and the estimator, so it must not outlive the fit.
-    net.callbacks_ = [*kept, ("fit_tasks", tasks)]
+    net.callbacks_ = [
+        ("fit_tasks", tasks),
+        *kept,
+        ("stop_when_asked", StopWhenAsked(tasks)),
+    ]
     net.max_epochs, asked = epochs, net.max_epochs
     try:
         net.partial_fit(train_set)

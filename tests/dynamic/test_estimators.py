@@ -1,0 +1,307 @@
+"""The Dynamic* estimators: training, outputs, options and bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.callback import ScoringMonitor
+from sklearn.exceptions import NotFittedError
+
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+    EmbeddedSequences,
+)
+
+from .conftest import make_embedded
+
+SMALL = {
+    "projection_dim": 8,
+    "encoder_dim": 6,
+    "hidden_dims": (),
+    "lr": 0.02,
+    "batch_size": 16,
+    "max_epochs": 8,
+    "random_state": 0,
+}
+
+
+@pytest.mark.parametrize("attention", ["task", "word", "context", "uniform"])
+@pytest.mark.parametrize("encoder", ["mean", "bilstm-max", "gru", "attention", "max"])
+def test_every_combination_learns(embedded, labels, attention, encoder):
+    options = SMALL | {"encoder": encoder, "max_epochs": 25, "early_stopping": False}
+    model = DynamicMetaClassifier(attention, **options).fit(embedded, labels)
+    assert model.score(embedded, labels) > 0.75
+    proba = model.predict_proba(embedded)
+    np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-6)
+    assert list(model.classes_) == ["high", "low"]
+    assert model.n_iter_ == len(model.history_) == 25
+
+
+def test_same_seed_same_net_and_no_trace_in_the_global_generators(embedded, labels):
+    before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    first, second = (
+        DynamicMetaClassifier(encoder="mean", **SMALL).fit(embedded, labels)
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(
+        first.predict_proba(embedded), second.predict_proba(embedded)
+    )
+    assert torch.equal(before[0], torch.random.get_rng_state())
+    np.testing.assert_array_equal(before[1], np.random.get_state()[1])  # noqa: NPY002
+    other = clone(first).set_params(random_state=1).fit(embedded, labels)
+    assert not np.array_equal(
+        first.predict_proba(embedded), other.predict_proba(embedded)
+    )
+
+
+def test_word_weights_give_a_type_level_block_and_context_a_token_level_one(
+    embedded, labels
+):
+    levels = {}
+    for attention in ("task", "word", "uniform", "context"):
+        out = DynamicMetaEmbedding(attention, **SMALL).fit_transform(embedded, labels)
+        assert isinstance(out, EmbeddedSequences)
+        (block,) = out.blocks
+        levels[attention] = block.level
+        assert block.dim == 8
+        assert np.isfinite(block.values).all()
+        anywhere = np.logical_or(embedded.blocks[0].known, embedded.blocks[1].known)
+        if block.level == "type":
+            np.testing.assert_array_equal(block.known, anywhere)
+            assert not block.values[~block.known].any()
+    assert levels == dict.fromkeys(["task", "word", "uniform"], "type") | {
+        "context": "token"
+    }
+
+
+@pytest.mark.parametrize("attention", ["word", "context"])
+def test_a_subset_transforms_as_it_does_among_the_others(embedded, labels, attention):
+    model = DynamicMetaEmbedding(attention, **SMALL).fit(embedded, labels)
+    whole = model.transform(embedded)
+    for rows in ([5], [7, 3, 7], slice(10, 20), []):
+        part, expected = model.transform(embedded[rows]), whole[rows]
+        assert part.tokens == expected.tokens
+        for mine, theirs in zip(part.to_list(), expected.to_list(), strict=True):
+            np.testing.assert_allclose(mine, theirs, atol=1e-6)
+
+
+def test_sequence_output_is_the_encoders_vector(embedded, labels):
+    model = DynamicMetaEmbedding(output="sequence", encoder="bilstm-max", **SMALL)
+    vectors = model.fit_transform(embedded, labels)
+    assert vectors.shape == (60, 12)
+    assert vectors.dtype == np.float32
+    frame = model.set_output(transform="pandas").transform(embedded)
+    assert list(frame.columns) == list(model.get_feature_names_out())
+    np.testing.assert_array_equal(frame.to_numpy(), vectors)
+
+
+@pytest.mark.parametrize("attention", ["word", "context"])
+def test_attention_weights_are_a_row_a_token_and_sum_to_one(
+    embedded, labels, attention
+):
+    model = DynamicMetaClassifier(attention, encoder="mean", **SMALL)
+    frame = model.fit(embedded, labels).attention_weights(embedded)
+    tokens = embedded.tokens
+    assert frame["token"].tolist() == [t for row in tokens for t in row]
+    assert frame["sequence"].tolist() == tokens.segment_ids().tolist()
+    total = frame[["s0", "s1"]].sum(axis=1)
+    known = np.logical_or(*(b.known for b in embedded.blocks))[tokens.codes]
+    np.testing.assert_allclose(total, known, atol=1e-6)
+
+
+def test_sequence_level_sources_are_mixed_too(labels):
+    embedded = make_embedded(levels=("sequence", "sequence"))
+    model = DynamicMetaEmbedding(**SMALL).fit(embedded, labels)
+    (block,) = model.transform(embedded).blocks
+    assert block.level == "sequence"
+    weights = model.attention_weights(embedded)
+    assert list(weights.columns) == ["sequence", "s0", "s1"]
+    assert len(weights) == 60
+
+
+def test_label_sets_and_numbers(embedded):
+    means = np.array([row.sum(axis=0)[:2] for row in embedded.to_list()])
+    indicators = (means > 0).astype(int)
+    options = SMALL | {"encoder": "mean", "max_epochs": 30, "early_stopping": False}
+    sets = DynamicMetaClassifier(**options).fit(embedded, indicators)
+    assert sets.predict(embedded).shape == (60, 2)
+    assert (sets.predict(embedded) == indicators).mean() > 0.75
+    assert sets.predict_proba(embedded).shape == (60, 2)
+    numbers = DynamicMetaRegressor(**options).fit(embedded, 100 + 50 * means[:, 0])
+    assert numbers.predict(embedded).shape == (60,)
+    assert numbers.score(embedded, 100 + 50 * means[:, 0]) > 0.3
+    both = DynamicMetaRegressor(**options).fit(embedded, means)
+    assert both.predict(embedded).shape == (60, 2)
+
+
+def test_weights_of_samples_and_classes_move_the_decision(embedded, labels):
+    options = SMALL | {"encoder": "mean", "early_stopping": False, "max_epochs": 10}
+    rng = np.random.default_rng(0)
+    noise = rng.permutation(labels)
+    share = {}
+    for name, weight in (("high", 20.0), ("low", 0.05)):
+        model = DynamicMetaClassifier(class_weight={"high": weight}, **options)
+        share[name] = (model.fit(embedded, noise).predict(embedded) == "high").mean()
+    assert share["high"] > 0.8 > 0.2 > share["low"]
+    only = (labels == "high").astype(float)
+    model = DynamicMetaClassifier(**options).fit(embedded, labels, sample_weight=only)
+    assert set(model.predict(embedded)) == {"high"}
+
+
+def test_best_weights_are_kept(embedded, labels):
+    model = DynamicMetaClassifier(
+        encoder="mean", **SMALL | {"max_epochs": 40, "lr": 0.3, "patience": 5}
+    )
+    model.fit(embedded[:40], labels[:40], X_val=embedded[40:], y_val=labels[40:])
+    best = max(model.history_[:, "valid_acc"])
+    assert model.score(embedded[40:], labels[40:]) == pytest.approx(best)
+
+
+def test_warm_start_and_partial_fit_go_on(embedded, labels):
+    options = SMALL | {"encoder": "mean", "max_epochs": 2, "early_stopping": False}
+    model = DynamicMetaClassifier(warm_start=True, **options).fit(embedded, labels)
+    net = model.net_
+    model.fit(embedded, labels)
+    assert model.net_ is net
+    assert model.n_iter_ == 4
+    again = DynamicMetaClassifier(**options)
+    for rows in (slice(0, 30), slice(30, 60)):
+        again.partial_fit(embedded[rows], labels[rows], classes=["high", "low", "mid"])
+    assert again.n_iter_ == 2
+    assert again.predict_proba(embedded).shape == (60, 3)
+    with pytest.raises(ValueError, match="label 'new' at row 0 is none of the classes"):
+        again.partial_fit(embedded[:1], ["new"])
+
+
+def test_pickle_is_small_and_predicts_the_same(embedded, labels):
+    model = DynamicMetaClassifier(encoder="mean", **SMALL).fit(embedded, labels)
+    data = pickle.dumps(model)
+    np.testing.assert_array_equal(
+        pickle.loads(data).predict_proba(embedded), model.predict_proba(embedded)
+    )
+    assert len(data) < 60_000
+
+
+def test_scikit_learn_callbacks_follow_the_epochs(embedded, labels):
+    monitor = ScoringMonitor(scoring="accuracy")
+    model = DynamicMetaClassifier(encoder="mean", **SMALL).set_callbacks(monitor)
+    model.fit(embedded, labels)
+    log = [row for row in monitor.get_logs().data if row["task_name"] == "epoch"]
+    assert len(log) == model.n_iter_
+    assert all(0 <= row["accuracy"] <= 1 for row in log)
+
+
+def test_skorch_callbacks_run_and_stay_as_given(embedded, labels):
+    from skorch.callbacks import EpochScoring
+
+    own = EpochScoring(lambda net, X, y: 0.5, name="own", lower_is_better=False)
+    params = set(vars(own))
+    model = DynamicMetaClassifier(encoder="mean", callbacks=[own], **SMALL)
+    model.fit(embedded, labels)
+    assert set(model.history_[:, "own"]) == {0.5}
+    assert set(vars(own)) == params
+
+
+def test_bfloat16_computes_nearly_the_same(embedded, labels):
+    options = SMALL | {"encoder": "bilstm-max", "early_stopping": False}
+    model = DynamicMetaClassifier(dtype="bfloat16", **options).fit(embedded, labels)
+    assert model.net_.module_.head[0].weight.dtype == torch.float32
+    half = model.predict_proba(embedded)
+    model.net_.autocast = None
+    full = model.predict_proba(embedded)
+    assert not np.array_equal(half, full)
+    np.testing.assert_allclose(half, full, atol=0.02)
+
+
+def test_a_callback_may_end_training(embedded, labels):
+    class StopAfterTwo:
+        def setup(self, estimator, context):
+            self.seen = 0
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.seen += context.task_name == "epoch"
+            return self.seen >= 2
+
+    model = DynamicMetaClassifier(encoder="mean", **SMALL)
+    model.set_callbacks(StopAfterTwo()).fit(embedded, labels)
+    assert model.n_iter_ == 2
+    assert model.predict(embedded).shape == (60,)
+
+
+def test_a_single_projected_source_without_weights_is_the_source():
+    embedded = make_embedded(levels=("type",))
+    options = SMALL | {"projection_dim": None, "activation": None}
+    model = DynamicMetaEmbedding("uniform", **options)
+    out = model.fit(embedded, np.arange(60) % 2).transform(embedded)
+    known = embedded.blocks[0].known
+    used = np.unique(embedded.tokens.codes)
+    np.testing.assert_array_equal(
+        out.blocks[0].values[used],
+        (embedded.blocks[0].values * known[:, None])[used],
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda X, y: (["a text"], y), TypeError, "Put a source before it"),
+        (lambda X, y: (X, None), ValueError, "requires y to be passed"),
+        (lambda X, y: (X, y[:-1]), ValueError, "60 sequences and y 59 labels"),
+        (
+            lambda X, y: (X, [None, *y[1:]]),
+            ValueError,
+            r"y is missing \(None, NaN or infinity\) at row 0",
+        ),
+        (
+            lambda X, y: (X, np.r_[np.zeros(59), np.nan]),
+            ValueError,
+            "at row 59",
+        ),
+        (lambda X, y: (X[:0], y[:0]), ValueError, "at least one sequence"),
+        (lambda X, y: (X, np.linspace(0, 1, 60)), ValueError, "Unknown label type"),
+    ],
+)
+def test_bad_input_gets_a_sentence(embedded, labels, change, error, message):
+    model = DynamicMetaClassifier(encoder="mean", **SMALL)
+    with pytest.raises(error, match=message):
+        model.fit(*change(embedded, labels))
+    with pytest.raises(NotFittedError):
+        model.predict(embedded)
+
+
+def test_other_blocks_than_in_fit_are_refused(embedded, labels):
+    model = DynamicMetaClassifier(encoder="mean", **SMALL).fit(embedded, labels)
+    with pytest.raises(ValueError, match="was fitted on blocks"):
+        model.predict(embedded.select(["s1", "s0"]))
+    with pytest.raises(ValueError, match="Set projection_dim, for example to 4"):
+        model.set_params(projection_dim=None).fit(embedded, labels)
+
+
+def test_a_failed_fit_leaves_the_estimator_unfitted(embedded, labels):
+    model = DynamicMetaClassifier(encoder="mean", **SMALL).fit(embedded, labels)
+    huge = [
+        type(b)(b.name, b.values * (3e38 / np.abs(b.values).max()), b.level)
+        for b in embedded.blocks
+    ]
+    with pytest.raises(FloatingPointError, match="Use a smaller lr"):
+        model.fit(embedded.with_blocks(huge), labels)
+    with pytest.raises(NotFittedError):
+        model.predict(embedded)
+
+
+def test_a_missing_gpu_is_said(embedded, labels):
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    model = DynamicMetaClassifier(device="cuda", encoder="mean", **SMALL)
+    with pytest.raises(ValueError, match="torch sees no GPU"):
+        model.fit(embedded, labels)
