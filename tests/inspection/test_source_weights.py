@@ -1,0 +1,195 @@
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from sk_metaembed import (
+    Block,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    EmbeddedSequences,
+    EmbeddingUnion,
+    FunctionEmbedding,
+    TokenSequences,
+)
+from sk_metaembed.inspection import SourceWeightsDisplay
+from sk_metaembed.inspection._source_weights import mean_by_group
+
+matplotlib.use("Agg")
+GROUPS = np.array(["tech", "sports"] * 10)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def embedded():
+    rng = np.random.default_rng(0)
+    words = [["chip", "the", "new"], ["goal", "the"]] * 10
+    blocks = [
+        Block("small", rng.normal(size=(4, 2)), "type", [True, True, False, True]),
+        Block("large", rng.normal(size=(4, 3)), "type", [True, False, False, True]),
+    ]
+    return EmbeddedSequences(TokenSequences.from_lists(words), blocks)
+
+
+@pytest.fixture(scope="module")
+def dme(embedded):
+    dme = DynamicMetaEmbedding(projection_dim=4, max_epochs=2, random_state=0)
+    return dme.fit(embedded, GROUPS)
+
+
+def test_means_are_those_of_the_tokens_that_some_source_knows(dme, embedded):
+    display = SourceWeightsDisplay.from_estimator(dme, embedded, groups=GROUPS)
+    weights = dme.attention_weights(embedded)
+    weights["group"] = GROUPS[weights["sequence"]]
+    known = weights[weights["token"] != "new"]
+    expected = known.groupby("group")[["small", "large"]].mean()
+    np.testing.assert_allclose(display.weights, expected, rtol=1e-5)
+    assert display.groups.tolist() == ["sports", "tech"]
+    assert display.counts.tolist() == [20, 20]
+    assert display.n_unknown == 10
+    np.testing.assert_allclose(display.weights.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_bars_show_the_weights_and_say_so_in_words(dme, embedded):
+    display = SourceWeightsDisplay.from_estimator(dme, embedded, groups=GROUPS)
+    widths = [[bar.get_width() for bar in bars] for bars in display.bars_]
+    np.testing.assert_allclose(np.transpose(widths), display.weights)
+    ax = display.ax_
+    assert ax.figure is display.figure_
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["sports", "tech"]
+    assert ax.get_xlabel()
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert sorted(names) == ["even share", "large", "small"]
+    shown = {text.get_text() for text in ax.texts}
+    assert shown == {f"{weight:.2f}" for weight in display.weights.ravel()}
+
+
+def test_bars_differ_without_colour_and_do_not_overlap(dme, embedded):
+    display = SourceWeightsDisplay.from_estimator(dme, embedded, groups=GROUPS)
+    patches = [bars[0] for bars in display.bars_]
+    assert len({patch.get_hatch() for patch in patches}) == 2
+    spans = sorted(
+        (bar.get_y(), bar.get_y() + bar.get_height())
+        for bars in display.bars_
+        for bar in bars
+    )
+    assert all(a[1] <= b[0] + 1e-9 for a, b in zip(spans, spans[1:], strict=False))
+
+
+def test_labels_do_not_overlap_in_the_figure_made(dme, embedded):
+    display = SourceWeightsDisplay(
+        np.full((5, 4), 0.25),
+        sources=["word2vec", "fasttext", "glove", "elmo"],
+        groups=np.array(["business", "entertainment", "politics", "sports", "tech"]),
+        counts=np.ones(5, int),
+    ).plot()
+    display.figure_.canvas.draw()
+    boxes = [text.get_window_extent() for text in display.ax_.texts]
+    legend = display.ax_.get_legend().get_window_extent()
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+        assert not box.overlaps(legend)
+
+
+def test_a_pipeline_is_walked_to_the_step_that_attends(embedded):
+    from sklearn.pipeline import make_pipeline
+
+    texts = ["aa b", "ccc", "aa ccc b", "b"] * 3
+    y = [0, 1, 1, 0] * 3
+    sources = [
+        ("length", FunctionEmbedding(_lengths)),
+        ("other", FunctionEmbedding(_ones)),
+    ]
+    net = DynamicMetaClassifier(
+        projection_dim=4, encoder="mean", hidden_dims=(), max_epochs=1, random_state=0
+    )
+    pipe = make_pipeline(EmbeddingUnion(sources), net).fit(texts, y)
+    whole = SourceWeightsDisplay.from_estimator(pipe, texts, groups=y)
+    part = SourceWeightsDisplay.from_estimator(net, pipe[:-1].transform(texts))
+    assert whole.sources == ["length", "other"]
+    assert part.groups.tolist() == ["all"]
+    np.testing.assert_allclose(
+        whole.counts @ whole.weights / whole.counts.sum(), part.weights[0], rtol=1e-5
+    )
+
+
+def _lengths(words):
+    return [[len(word)] for word in words]
+
+
+def _ones(words):
+    return [[1.0] for word in words]
+
+
+def test_an_axes_is_drawn_on_and_bar_kw_passed_on(dme, embedded):
+    figure, ax = matplotlib.pyplot.subplots()
+    display = SourceWeightsDisplay.from_estimator(
+        dme, embedded, ax=ax, bar_kw={"color": "#123456", "hatch": "o"}
+    )
+    assert display.ax_ is ax
+    assert display.figure_ is figure
+    assert to_hex(display.bars_[1][0].get_facecolor()) == "#123456"
+    assert display.bars_[1][0].get_hatch() == "o"
+
+
+def test_gates_that_do_not_sum_to_one_have_no_even_share():
+    display = SourceWeightsDisplay(
+        np.array([[0.9, 0.8]]), sources=["a", "b"], groups=["all"], counts=[3]
+    ).plot()
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names == ["a", "b"]
+
+
+def test_frame_has_one_row_a_group():
+    display = SourceWeightsDisplay(
+        np.array([[0.9, 0.1], [0.5, 0.5]]),
+        sources=["a", "b"],
+        groups=np.array([2, 3]),
+        counts=np.array([7, 8]),
+    )
+    frame = display.frame()
+    assert frame.columns.tolist() == ["group", "a", "b", "n_tokens"]
+    assert frame["a"].tolist() == [0.9, 0.5]
+    assert frame["group"].tolist() == [2, 3]
+
+
+def test_means_of_a_group_without_rows_are_zero():
+    means, counts = mean_by_group(np.array([[1.0], [3.0]]), np.array([0, 0]), 2)
+    assert means.tolist() == [[2.0], [0.0]]
+    assert counts.tolist() == [2, 0]
+
+
+def test_errors_say_what_is_wrong(dme, embedded):
+    make = SourceWeightsDisplay.from_estimator
+    with pytest.raises(TypeError, match="an estimator with attention_weights"):
+        make(EmbeddingUnion([]), embedded)
+    with pytest.raises(ValueError, match=r"each of the 20 sequences.*shape \(3,\)"):
+        make(dme, embedded, groups=["a"] * 3)
+    with pytest.raises(ValueError, match="1 missing entries, the first at row 4"):
+        make(dme, embedded, groups=["a"] * 4 + [None] + ["b"] * 15)
+
+
+def test_matplotlib_is_loaded_late_and_asked_for_by_name():
+    code = """
+import sys
+from sk_metaembed.inspection import SourceWeightsDisplay
+assert "matplotlib" not in sys.modules
+sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None
+import numpy as np
+display = SourceWeightsDisplay(np.ones((1, 1)), sources="a", groups="b", counts=[1])
+try:
+    display.plot()
+except ImportError as error:
+    assert "pip install 'sk_metaembed[plot]'" in str(error)
+else:
+    raise SystemExit("no error")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
