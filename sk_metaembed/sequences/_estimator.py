@@ -32,8 +32,13 @@ class SequencesOutputMixin(SequencesInputMixin):
     """A step whose output is a container: there is no array to wrap in a frame.
 
     Without `set_output`, ``Pipeline.set_output`` would refuse the whole pipeline
-    because of one step in its middle.
+    because of one step in its middle. It stands to the left of TransformerMixin.
     """
+
+    def __init_subclass__(cls, **kwargs):
+        # Else each subclass would have to say again that nothing is to be wrapped.
+        kwargs.setdefault("auto_wrap_output_keys", None)
+        super().__init_subclass__(**kwargs)
 
     def set_output(self, *, transform=None):
         """Return self: the output is a container whatever is asked for.
