@@ -112,6 +112,15 @@ def check_fit_transform(estimator):
     assert_same(seeded(estimator).fit_transform(X, y), expected, "fit_transform")
 
 
+def check_reprs(estimator):
+    """See that the estimator shows itself, as text and HTML, before and after fit."""
+    step = seeded(estimator)
+    for when, shown in (("before", step), ("after", fitted(step, _data(step)[0]))):
+        name = type(estimator).__name__
+        require(name in repr(shown), f"repr {when} fit lacks the class's name.")
+        require(name in shown._repr_html_(), f"HTML {when} fit lacks the class's name.")
+
+
 def check_params_left_alone(estimator):
     """See that no method changes a parameter or puts another object in its place."""
     X, y = _data(estimator)
@@ -188,7 +197,7 @@ def state_checks(estimator):
     """Yield the checks of this module that go with the estimator."""
     yield from (check_copies_of_unfitted, check_copies_of_fitted, check_clone_forgets)
     yield from (check_determinism, check_refit, check_fit_returns_self)
-    yield from (check_params_left_alone, check_state_left_alone)
+    yield from (check_params_left_alone, check_state_left_alone, check_reprs)
     yield from (check_input_left_alone, check_global_random_state)
     if hasattr(estimator, "transform"):
         yield check_fit_transform

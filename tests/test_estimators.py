@@ -1,0 +1,165 @@
+"""The check suite on every public estimator, and on its kinds that differ in code."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+import sk_metaembed
+from sk_metaembed import (
+    AverageMetaEmbedding,
+    Block,
+    CommonComponentRemoval,
+    ConcatMetaEmbedding,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+    EmbeddedSequences,
+    EmbeddingUnion,
+    FastTextEmbedding,
+    FunctionEmbedding,
+    Pooling,
+    PretrainedEmbedding,
+    RandomEncoderPooling,
+    Tokenizer,
+    TokenSequences,
+    Word2VecEmbedding,
+    WordVectors,
+)
+from sk_metaembed.utils.estimator_checks import WORDS, parametrize_with_checks
+
+
+def spelling(words):
+    """Return the share of each of five letters in a word, as a small embedding."""
+    return np.array([[w.count(c) / len(w) for c in "aeiod"] for w in words])
+
+
+def sentence(texts):
+    return np.array([[len(text), text.count("o")] for text in texts])
+
+
+def in_context(sequences):
+    """Return what depends on the neighbours, one array a sequence."""
+    return [
+        [(len(word), len(row), place) for place, word in enumerate(row)]
+        for row in sequences
+    ]
+
+
+def vectors():
+    rng = np.random.default_rng(0)
+    known = [word for word in WORDS if word != "plot"]
+    return WordVectors.from_arrays(known, rng.normal(size=(len(known), 5)))
+
+
+GENSIM = {"vector_size": 6, "min_count": 1, "epochs": 2}
+FASTTEXT = {**GENSIM, "bucket": 100}
+NET = {"projection_dim": 4, "encoder_dim": 4, "hidden_dims": (4,), "max_epochs": 2}
+# scikit-learn asks a classifier to learn its blobs.
+LEARNING_NET = {
+    "projection_dim": 8,
+    "encoder": "mean",
+    "hidden_dims": (),
+    "embedding_dropout": 0.0,
+    "head_dropout": 0.0,
+    "lr": 0.05,
+    "max_epochs": 15,
+}
+SOURCES = [
+    ("spelling", FunctionEmbedding(spelling)),
+    ("file", PretrainedEmbedding(vectors())),
+]
+
+ESTIMATORS = [
+    Tokenizer(),
+    Tokenizer(token_pattern=r"\S+", lowercase=False),
+    Tokenizer(tokenizer=str.split),
+    PretrainedEmbedding(vectors()),
+    PretrainedEmbedding(vectors(), oov="mean", preprocess="unit-centre-unit"),
+    PretrainedEmbedding(vectors(), oov="random", preprocess="all-but-the-top"),
+    Word2VecEmbedding(**GENSIM),
+    Word2VecEmbedding(**GENSIM, sg=True, preprocess="unit", n_jobs=1),
+    FastTextEmbedding(**FASTTEXT),
+    FunctionEmbedding(spelling),
+    FunctionEmbedding(in_context, level="token", preprocess="centre"),
+    FunctionEmbedding(sentence, level="sequence", joined=True),
+    EmbeddingUnion(SOURCES),
+    EmbeddingUnion(
+        [*SOURCES, ("context", FunctionEmbedding(in_context, level="token"))],
+        active=("context", "file"),
+    ),
+    ConcatMetaEmbedding(),
+    ConcatMetaEmbedding(weights=[1.0, 8.0], normalize=False),
+    AverageMetaEmbedding(),
+    AverageMetaEmbedding(weights=[1.0, 2.0], normalize=False),
+    DynamicMetaEmbedding(**NET),
+    DynamicMetaEmbedding(**NET, attention="context", encoder="bilstm-max"),
+    DynamicMetaEmbedding(**NET, attention="task", encoder="gru", output="sequence"),
+    DynamicMetaClassifier(**LEARNING_NET),
+    DynamicMetaRegressor(**LEARNING_NET),
+    Pooling(),
+    RandomEncoderPooling(8),
+    CommonComponentRemoval(),
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Nets this small only wait for each other's threads."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def expected_failed_checks(estimator):
+    """Return the checks that fail for a reason, by name."""
+    if not hasattr(estimator, "validation_fraction"):
+        return {}
+    drawn = "The held-out part and the batches are drawn by row: a weight is no copy."
+    return {"check_sample_weight_equivalence_on_dense_data": drawn}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)
+def test_estimator(estimator, check):
+    check(estimator)
+
+
+def test_every_public_estimator_is_checked():
+    public = [getattr(sk_metaembed, name) for name in sk_metaembed.__all__]
+    estimators = {
+        thing
+        for thing in public
+        if isinstance(thing, type) and issubclass(thing, BaseEstimator)
+    }
+    assert {type(estimator) for estimator in ESTIMATORS} == estimators
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_scikit_learns_suite_is_among_the_checks(estimator):
+    params = parametrize_with_checks([estimator]).args[1]
+    names = [param.id for param in params]
+    takes_numbers = estimator.__sklearn_tags__().input_tags.two_d_array
+    from_sklearn = names if takes_numbers else [n for n in names if "feed_words" in n]
+    assert len(from_sklearn) > 30
+
+
+@pytest.mark.parametrize(
+    "kind", [DynamicMetaClassifier, DynamicMetaEmbedding, DynamicMetaRegressor]
+)
+def test_a_weight_is_a_copy_where_nothing_is_drawn(kind):
+    rng = np.random.default_rng(0)
+    tokens = TokenSequences.from_lists([[w, "the"] for w in WORDS])
+    values = rng.normal(size=(tokens.n_types, 3))
+    X = EmbeddedSequences(tokens, [Block("one", values, "type")])
+    y = np.arange(len(X)) % 2
+    weights = np.arange(len(X)) % 3
+    copies = np.repeat(np.arange(len(X)), weights)
+    step = kind(**LEARNING_NET, batch_size=100, early_stopping=False, random_state=0)
+    method = "predict" if hasattr(step, "predict") else "transform"
+    weighted = getattr(step.fit(X, y, sample_weight=weights), method)(X)
+    copied = getattr(step.fit(X[copies], y[copies]), method)(X)
+    if method == "transform":
+        weighted, copied = (X.blocks[0].values for X in (weighted, copied))
+    np.testing.assert_allclose(weighted, copied, rtol=1e-4, atol=1e-5)
