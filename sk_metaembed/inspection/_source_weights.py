@@ -135,17 +135,17 @@ class SourceWeightsDisplay:
             places = rows + (number - (n_sources - 1) / 2) * height
             style = {"height": height, "label": name, **bar_style(number)}
             bars = ax.barh(places, self.weights[:, number], **style | (bar_kw or {}))
-            ax.bar_label(bars, fmt="%.2f", padding=3, fontsize="small")
+            ax.bar_label(bars, fmt="%.2f", padding=3, **_LABEL)
             self.bars_.append(bars)
         self._annotate(ax, rows)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _annotate(self, ax, rows):
-        largest = self.weights.max(initial=0.0)
+        largest, shown = self.weights.max(initial=0.0), list(self.bars_)
         if np.allclose(self.weights.sum(axis=1), 1, atol=1e-3):
             even = 1 / len(self.sources)
-            ax.axvline(even, color="black", linestyle="--", label="even share")
+            shown += [ax.axvline(even, label="even share", **_EVEN)]
             largest = max(largest, even)
         ax.set_xlim(0, 1.12 * largest if largest > 0 else 1)
         ax.set_yticks(rows, [str(name) for name in self.groups])
@@ -153,9 +153,8 @@ class SourceWeightsDisplay:
         ax.set_xlabel("mean attention weight of the words")
         ax.spines[["top", "right"]].set_visible(False)
         # Beside the axes, where neither bars nor a title can be.
-        ax.legend(
-            loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, handleheight=1.2
-        )
+        beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
+        ax.legend(handles=shown, frameon=False, handleheight=1.2, **beside)
 
     def frame(self):
         """Return the means as a table.
@@ -170,6 +169,13 @@ class SourceWeightsDisplay:
         columns = dict(zip(self.sources, self.weights.T, strict=True))
         return pd.DataFrame({"group": self.groups, **columns, "n_tokens": self.counts})
 
+
+# The line runs behind the bars, and the numbers cover it.
+_EVEN = {"color": "black", "linestyle": "--", "linewidth": 1, "zorder": 0.5}
+_LABEL = {
+    "fontsize": "small",
+    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
+}
 
 # Columns of the attention weights' table that are not sources.
 _PLACES = ("sequence", "position", "token")
@@ -205,8 +211,9 @@ def _attending(estimator, X):
         if hasattr(step, "transform"):
             X = step.transform(X)
     raise TypeError(
-        f"SourceWeightsDisplay needs an estimator with attention_weights, such as "
-        f"DynamicMetaEmbedding, or a Pipeline with such a step; got {type(estimator).__name__}."
+        "SourceWeightsDisplay needs an estimator with attention_weights, such as "
+        "DynamicMetaEmbedding, or a Pipeline with such a step; got "
+        f"{type(estimator).__name__}."
     )
 
 
