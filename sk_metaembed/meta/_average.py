@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..sequences._rows import chunks
 from ._base import BaseMetaEmbedding
-from ._weights import prepared, source_weights
+from ._weights import row_scales, source_weights
 
 
 class AverageMetaEmbedding(BaseMetaEmbedding):
@@ -35,6 +36,10 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
     ------
     ValueError
         If no source has a weight above 0.
+
+    See Also
+    --------
+    ConcatMetaEmbedding : Keeps every source's vector whole.
 
     Notes
     -----
@@ -87,8 +92,9 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
         dim = max(block.dim for block in blocks)
         values = np.zeros((blocks[0].n_rows, dim), dtype=np.float32)
         for block, share in zip(blocks, shares, strict=True):
-            part = prepared(block, self.normalize)
-            values[:, : block.dim] += part * share[:, None]
+            scales = row_scales(block, share, self.normalize)
+            for rows in chunks(block.n_rows):
+                values[rows, : block.dim] += block.values[rows] * scales[rows]
         counts = [b.known for b, w in zip(blocks, self.weights_, strict=True) if w]
         return values, np.logical_or.reduce(counts)
 

@@ -38,6 +38,10 @@ class BaseMetaEmbedding(
     dim_ : int
         Dimension of the meta-embedding.
 
+    See Also
+    --------
+    ConcatMetaEmbedding : A leaf that learns nothing.
+
     Examples
     --------
     >>> import numpy as np
@@ -79,12 +83,14 @@ class BaseMetaEmbedding(
         Parameters
         ----------
         X : EmbeddedSequences
+            Of the training fold, from a source or a union of sources.
         y : array-like, default=None
             Ignored by combinations that need no labels.
 
         Returns
         -------
         self : estimator instance
+            The fitted meta-embedder.
         """
         blocks = self._fit_blocks(X, y)
         # No row is enough to learn the output's dimension.
@@ -98,7 +104,9 @@ class BaseMetaEmbedding(
         Parameters
         ----------
         X : EmbeddedSequences
+            As for `fit`.
         y : array-like, default=None
+            As for `fit`.
 
         Returns
         -------
@@ -138,6 +146,7 @@ class BaseMetaEmbedding(
         Returns
         -------
         ndarray of str objects
+            One name a dimension.
         """
         check_is_fitted(self)
         names = [f"{self.block_name}{i}" for i in range(self.dim_)]

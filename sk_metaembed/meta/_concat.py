@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..sequences._rows import chunks
 from ._base import BaseMetaEmbedding
-from ._weights import prepared, source_weights
+from ._weights import row_scales, source_weights
 
 
 class ConcatMetaEmbedding(BaseMetaEmbedding):
@@ -32,6 +33,10 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
         Dimension of each block in fit, by its name.
     dim_ : int
         Their sum.
+
+    See Also
+    --------
+    AverageMetaEmbedding : The mean instead, in the dimension of one source.
 
     Notes
     -----
@@ -74,11 +79,10 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
         ends = np.cumsum([block.dim for block in blocks])
         values = np.empty((blocks[0].n_rows, ends[-1]), dtype=np.float32)
         for block, weight, end in zip(blocks, self.weights_, ends, strict=True):
-            np.multiply(
-                prepared(block, self.normalize),
-                np.float32(weight),
-                out=values[:, end - block.dim : end],
-            )
+            scales = row_scales(block, weight, self.normalize)
+            part = values[:, end - block.dim : end]
+            for rows in chunks(block.n_rows):
+                part[rows] = block.values[rows] * scales[rows]
         return values
 
     def get_feature_names_out(self, input_features=None):
@@ -92,6 +96,7 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
         Returns
         -------
         ndarray of str objects
+            One name a dimension.
         """
         check_is_fitted(self)
         if input_features is not None and len(input_features) == self.dim_:

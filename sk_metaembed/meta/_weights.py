@@ -5,7 +5,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..sequences._rows import unit_rows
+from ..sequences._rows import unit_scales
 
 
 def source_weights(weights, names, whose):
@@ -48,8 +48,20 @@ def source_weights(weights, names, whose):
     return np.array(weights, dtype=np.float64)
 
 
-def prepared(block, normalize):
-    """Return a block's vectors as float32, scaled to length one if asked."""
+def row_scales(block, weights, normalize):
+    """Return the factor of each row: its weight, over its length if asked.
+
+    Parameters
+    ----------
+    block : Block
+    weights : float or ndarray of shape (n_rows,)
+    normalize : bool
+
+    Returns
+    -------
+    ndarray of shape (n_rows, 1)
+        float64 with `normalize`: a tiny row's factor leaves the range of float32.
+    """
     if normalize:
-        return unit_rows(block.values)
-    return block.values.astype(np.float32, copy=False)
+        return (unit_scales(block.values) * weights)[:, None]
+    return np.broadcast_to(np.asarray(weights, np.float32), block.n_rows)[:, None]

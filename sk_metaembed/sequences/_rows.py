@@ -1,20 +1,40 @@
-"""Arithmetic on rows of vectors that sources, combiners and pooling share."""
+"""Arithmetic on rows of vectors that sources, combiners and pooling share.
+
+Every row's result is the same alone and among others: sums run along the row only.
+"""
 
 import numpy as np
 
-_CHUNK = 16_384
+_CHUNK = 2048  # rows that stay in a processor's cache between two passes
+
+
+def chunks(n_rows):
+    """Yield slices that cover rows a bounded number at a time."""
+    for start in range(0, n_rows, _CHUNK):
+        yield slice(start, start + _CHUNK)
 
 
 def row_norms(values):
     """Return the Euclidean norm of every row, as float64 of shape (n_rows,).
 
-    Squares are summed in float64, so that no finite float32 overflows or vanishes.
+    Squares of huge and tiny float32 leave its range; those rows are summed in float64.
     """
     norms = np.empty(len(values))
-    for start in range(0, len(values), _CHUNK):
-        chunk = values[start : start + _CHUNK].astype(np.float64)
-        norms[start : start + _CHUNK] = np.sqrt(np.einsum("ij,ij->i", chunk, chunk))
+    for rows in chunks(len(values)):
+        part = values[rows].astype(np.float32, copy=False)
+        with np.errstate(over="ignore", under="ignore"):
+            squares = np.einsum("ij,ij->i", part, part).astype(np.float64)
+        strange = ~((squares > 1e-30) & (squares < 1e30))
+        wide = part[strange].astype(np.float64)
+        squares[strange] = np.einsum("ij,ij->i", wide, wide)
+        norms[rows] = np.sqrt(squares)
     return norms
+
+
+def unit_scales(values):
+    """Return the factor that makes each row's length one, 0 for rows of zeros."""
+    norms = row_norms(values)
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 def unit_rows(values):
@@ -28,10 +48,10 @@ def unit_rows(values):
     -------
     ndarray of float32, shape (n_rows, dim)
     """
-    norms = row_norms(values)
-    norms[norms == 0] = 1.0
     unit = np.empty(values.shape, dtype=np.float32)
-    for start in range(0, len(values), _CHUNK):
-        rows = slice(start, start + _CHUNK)
-        np.divide(values[rows], norms[rows, None], out=unit[rows], casting="same_kind")
+    scales = unit_scales(values)
+    for rows in chunks(len(values)):
+        np.multiply(
+            values[rows], scales[rows, None], out=unit[rows], casting="same_kind"
+        )
     return unit

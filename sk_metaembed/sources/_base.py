@@ -94,12 +94,14 @@ class BaseEmbedding(
         Parameters
         ----------
         X : TokenSequences, texts or token lists
+            Texts are split as `Tokenizer` does by default.
         y : array-like, default=None
             Ignored by sources that need no labels.
 
         Returns
         -------
         self : estimator instance
+            The fitted source.
         """
         self._fit_blocks(X, y)
         return self
@@ -111,11 +113,14 @@ class BaseEmbedding(
         Parameters
         ----------
         X : TokenSequences, texts or token lists
+            Texts are split as `Tokenizer` does by default.
         y : array-like, default=None
+            As for `fit`.
 
         Returns
         -------
         EmbeddedSequences
+            As `transform` of the same data gives.
         """
         tokens, blocks = self._fit_blocks(X, y)
         return EmbeddedSequences(tokens, self._preprocessed(blocks))
@@ -126,6 +131,7 @@ class BaseEmbedding(
         Parameters
         ----------
         X : TokenSequences, texts or token lists
+            Texts are split as `Tokenizer` does by default.
 
         Returns
         -------
@@ -149,6 +155,7 @@ class BaseEmbedding(
         Returns
         -------
         ndarray of str objects
+            One name a dimension, over all blocks.
         """
         check_is_fitted(self)
         names = [f"{name}{i}" for name, dim in self.dims_.items() for i in range(dim)]

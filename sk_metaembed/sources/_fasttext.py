@@ -24,6 +24,7 @@ class FastTextEmbedding(BaseGensimEmbedding):
         Words that occur less often in the training fold have no vector of
         their own.
     epochs : int, default=5
+        Passes over the training fold.
     sg : bool, default=False
         Skip-gram if true, else continuous bag of words.
     hs : bool, default=False
@@ -59,6 +60,7 @@ class FastTextEmbedding(BaseGensimEmbedding):
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the 100,000 most frequent words.
     random_state : int, RandomState instance or None, default=None
+        Seed of the first vectors, of sampling and of noise words.
     n_jobs : int, default=None
         Threads to train with. Results are reproducible with one only.
     verbose : int, default=0

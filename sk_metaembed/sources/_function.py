@@ -13,6 +13,9 @@ from ._results import call_in_batches, scatter, stack_results
 class FunctionEmbedding(BaseEmbedding):
     """Make a source of any callable: a sentence encoder, a lexicon, hand-made features.
 
+    The quickest way to bring vectors from elsewhere into a union; for a source with
+    parameters of its own, derive from `BaseEmbedding`.
+
     Parameters
     ----------
     func : callable
@@ -49,6 +52,10 @@ class FunctionEmbedding(BaseEmbedding):
     ------
     ValueError
         If results are not finite or their shapes do not fit; the entry is named.
+
+    See Also
+    --------
+    BaseEmbedding : The base of sources that are classes.
 
     Notes
     -----

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..sequences._rows import unit_rows
+from ..sequences._rows import chunks, unit_rows
 
 PREPROCESSINGS = (None, "unit", "centre", "unit-centre-unit", "all-but-the-top")
 FREQUENT = 100_000  # rows, in order of frequency, that statistics are learned from
-_CHUNK = 16_384
 
 
 class Preprocessing(NamedTuple):
@@ -23,7 +22,7 @@ class Preprocessing(NamedTuple):
     kind : {None, "unit", "centre", "unit-centre-unit", "all-but-the-top"}
     mean : ndarray of float32, shape (dim,), or None
         Of the vocabulary, or of its unit vectors for "unit-centre-unit".
-    directions : ndarray of float64, shape (n_removed, dim), or None
+    directions : ndarray of float32, shape (n_removed, dim), or None
         Orthonormal directions that "all-but-the-top" projects out.
     """
 
@@ -45,8 +44,7 @@ class Preprocessing(NamedTuple):
         ndarray of shape (n_rows, dim)
         """
         changed = np.empty(values.shape, values.dtype) if out is None else out
-        for start in range(0, len(values), _CHUNK):
-            rows = slice(start, start + _CHUNK)
+        for rows in chunks(len(values)):
             changed[rows] = self._change(values[rows])
         return changed
 
@@ -57,12 +55,11 @@ class Preprocessing(NamedTuple):
             return unit_rows(rows)
         if self.kind is None:
             return rows
-        if self.directions is None:
-            return rows.astype(np.float32) - self.mean
-        # A product rounds by a row's place in it; in float64 that stays below what
-        # float32 shows, so that a row is the same alone and among others.
-        rows = rows.astype(np.float64) - self.mean
-        return rows - (rows @ self.directions.T) @ self.directions
+        rows = rows.astype(np.float32, copy=False) - self.mean
+        for direction in () if self.directions is None else self.directions:
+            # A matrix product would round by a row's place among the others.
+            rows -= np.einsum("ij,j->i", rows, direction)[:, None] * direction
+        return rows
 
 
 def fit_preprocessing(kind, vocabulary):
@@ -94,17 +91,17 @@ def fit_preprocessing(kind, vocabulary):
 def row_mean(values, change=np.asarray):
     """Return the mean of the changed rows, float32; zeros where there is no row."""
     total = np.zeros(values.shape[1])
-    for start in range(0, len(values), _CHUNK):
-        total += change(values[start : start + _CHUNK]).sum(axis=0, dtype=np.float64)
+    for rows in chunks(len(values)):
+        total += change(values[rows]).sum(axis=0, dtype=np.float64)
     return (total / max(len(values), 1)).astype(np.float32)
 
 
 def top_directions(values, mean, n_directions):
-    """Return the first principal directions, float64 of shape (n_directions, dim)."""
+    """Return the first principal directions, float32 of shape (n_directions, dim)."""
     dim = values.shape[1]
     scatter = np.zeros((dim, dim))
-    for start in range(0, len(values), _CHUNK):
-        rows = values[start : start + _CHUNK].astype(np.float32) - mean
-        scatter += rows.T @ rows
+    for rows in chunks(len(values)):
+        centred = values[rows].astype(np.float32, copy=False) - mean
+        scatter += centred.T @ centred
     _, vectors = np.linalg.eigh(scatter)
-    return vectors[:, dim - n_directions :].T
+    return vectors[:, dim - n_directions :].T.astype(np.float32)

@@ -71,6 +71,11 @@ class PretrainedEmbedding(BaseWordEmbedding):
     TypeError
         If `vectors` is something else.
 
+    See Also
+    --------
+    WordVectors : The store behind it.
+    Word2VecEmbedding : Trains vectors on the training fold.
+
     Notes
     -----
     All-but-the-top subtracts the mean and the projections on the first

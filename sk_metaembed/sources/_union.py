@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._estimator import SequencesOutputMixin
 from ._base import used_types
+from ._union_checks import check_pairs, check_same_tokens
 
 
 class EmbeddingUnion(
@@ -109,6 +110,7 @@ class EmbeddingUnion(
         Returns
         -------
         dict
+            Values by name.
         """
         return self._get_params("sources", deep=deep)
 
@@ -123,6 +125,7 @@ class EmbeddingUnion(
         Returns
         -------
         self : estimator instance
+            The union.
         """
         self._set_params("sources", **params)
         return self
@@ -135,12 +138,14 @@ class EmbeddingUnion(
         Parameters
         ----------
         X : TokenSequences, texts or token lists
+            Texts are split as `Tokenizer` does by default.
         y : array-like, default=None
             Passed on to the sources.
 
         Returns
         -------
         self : estimator instance
+            The fitted union.
         """
         sources = self._taking_part()
         self._remember(sources, self._each(_fit, sources, self._read(X), y))
@@ -153,11 +158,14 @@ class EmbeddingUnion(
         Parameters
         ----------
         X : TokenSequences, texts or token lists
+            Texts are split as `Tokenizer` does by default.
         y : array-like, default=None
+            As for `fit`.
 
         Returns
         -------
         EmbeddedSequences
+            As `transform` of the same data gives.
         """
         sources, tokens = self._taking_part(), self._read(X)
         results = self._each(_fit_transform, sources, tokens, y)
@@ -171,6 +179,7 @@ class EmbeddingUnion(
         Parameters
         ----------
         X : TokenSequences, texts or token lists
+            Texts are split as `Tokenizer` does by default.
 
         Returns
         -------
@@ -195,6 +204,7 @@ class EmbeddingUnion(
         Returns
         -------
         ndarray of str objects
+            One name a dimension, over all blocks.
         """
         check_is_fitted(self)
         names = [
@@ -212,9 +222,10 @@ class EmbeddingUnion(
         return used_types(check_tokens(X, whose=type(self).__name__))
 
     def _taking_part(self):
-        pairs = self._checked_pairs()
-        names = [name for name, _ in pairs]
-        dropped = [name for name, source in pairs if isinstance(source, str)]
+        check_pairs(self.sources)
+        names = [name for name, _ in self.sources]
+        self._validate_names(names)
+        dropped = [name for name, source in self.sources if isinstance(source, str)]
         active = names if self.active is None else list(self.active)
         absent = [name for name in active if name not in names]
         if absent:
@@ -222,7 +233,8 @@ class EmbeddingUnion(
                 f"EmbeddingUnion: active names {absent}, which are not among the "
                 f"sources {names}."
             )
-        left = [pair for pair in pairs if pair[0] in active and pair[0] not in dropped]
+        taken = set(active) - set(dropped)
+        left = [pair for pair in self.sources if pair[0] in taken]
         if not left:
             raise ValueError(
                 f"EmbeddingUnion: no source is left. There are {names}; dropped are "
@@ -230,18 +242,6 @@ class EmbeddingUnion(
                 "not dropped."
             )
         return left
-
-    def _checked_pairs(self):
-        for i, pair in enumerate(self.sources):
-            named = isinstance(pair, tuple | list) and len(pair) == 2
-            if not named or not isinstance(pair[0], str):
-                raise TypeError(
-                    f"EmbeddingUnion: sources must be a list of (name, source) pairs, "
-                    f"but entry {i} is {pair!r}."
-                )
-            _check_source(*pair)
-        self._validate_names([name for name, _ in self.sources])
-        return self.sources
 
     def _each(self, action, sources, tokens, y):
         messages = [
@@ -266,7 +266,7 @@ class EmbeddingUnion(
     def _joined(self, tokens, embedded):
         blocks = []
         for (name, _), part in zip(self.sources_, embedded, strict=True):
-            _check_same_tokens(name, part, tokens)
+            check_same_tokens(name, part, tokens)
             several = len(part.blocks) > 1
             for block in part.blocks:
                 blocks.append(
@@ -282,18 +282,28 @@ class EmbeddingUnion(
 def make_embedding_union(*sources, active=None, n_jobs=None, verbose=False):
     """Make an EmbeddingUnion, with names taken from the sources' classes.
 
+    Names are those of the blocks that the sources give by themselves, such as
+    "word2vec"; several of one kind are numbered, "word2vec-1", "word2vec-2".
+
     Parameters
     ----------
     *sources : source
+        What `EmbeddingUnion` takes in pairs with names.
     active : sequence of str, default=None
+        Names of the sources that take part, None for all.
     n_jobs : int, default=None
+        Number of sources to fit or apply at a time.
     verbose : bool, default=False
+        Print the time that each source takes to fit.
 
     Returns
     -------
     EmbeddingUnion
-        Names are those of the blocks that the sources give by themselves, such as
-        "word2vec"; several of one kind are numbered, "word2vec-1", "word2vec-2".
+        Not fitted.
+
+    See Also
+    --------
+    EmbeddingUnion : With names of your own.
 
     Examples
     --------
@@ -325,39 +335,3 @@ def _fit_transform(source, tokens, y, message):
     with _print_elapsed_time("EmbeddingUnion", message):
         embedded = source.fit_transform(tokens, y)
     return source, embedded
-
-
-def _check_source(name, source):
-    if isinstance(source, str) and source == "drop":
-        return
-    if isinstance(source, type):
-        raise TypeError(
-            f"EmbeddingUnion: source {name!r} is the class {source.__name__}, expected "
-            f"an instance, {source.__name__}(...)."
-        )
-    if not (hasattr(source, "fit") and hasattr(source, "transform")):
-        raise TypeError(
-            f"EmbeddingUnion: source {name!r} must have fit and transform, or be "
-            f'"drop"; got {source!r}.'
-        )
-
-
-def _check_same_tokens(name, embedded, tokens):
-    if not isinstance(embedded, EmbeddedSequences):
-        raise TypeError(
-            f"EmbeddingUnion: source {name!r} must give EmbeddedSequences, got "
-            f"{type(embedded).__name__}. Wrap a function that gives arrays in "
-            "FunctionEmbedding."
-        )
-    theirs = embedded.tokens
-    same = theirs is tokens or (
-        np.array_equal(theirs.codes, tokens.codes)
-        and np.array_equal(theirs.offsets, tokens.offsets)
-        and np.array_equal(theirs.types, tokens.types)
-    )
-    if not same:
-        raise ValueError(
-            f"EmbeddingUnion: source {name!r} gave vectors of other tokens "
-            f"({theirs!r}) than it was given ({tokens!r}). Sources must keep the "
-            "tokens as they are; tokenise before the union."
-        )

@@ -23,7 +23,7 @@ class Found(NamedTuple):
     composed: np.ndarray | None  # vectors of the absent, under oov="subword"
 
 
-class BaseWordEmbedding(BaseEmbedding):
+class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
     """Base class of sources that have a table with one vector a word.
 
     A leaf writes:
@@ -102,12 +102,14 @@ class BaseWordEmbedding(BaseEmbedding):
         Parameters
         ----------
         X : TokenSequences, texts or token lists
+            Texts are split as `Tokenizer` does by default.
         y : array-like, default=None
             Ignored by sources that need no labels.
 
         Returns
         -------
         self : estimator instance
+            The fitted source.
         """
         self._fit_words(X, y)
         return self
@@ -119,11 +121,14 @@ class BaseWordEmbedding(BaseEmbedding):
         Parameters
         ----------
         X : TokenSequences, texts or token lists
+            Texts are split as `Tokenizer` does by default.
         y : array-like, default=None
+            As for `fit`.
 
         Returns
         -------
         EmbeddedSequences
+            As `transform` of the same data gives.
         """
         tokens, found = self._fit_words(X, y)
         return self._gathered(tokens, found)
@@ -134,6 +139,7 @@ class BaseWordEmbedding(BaseEmbedding):
         Parameters
         ----------
         X : TokenSequences, texts or token lists
+            Texts are split as `Tokenizer` does by default.
 
         Returns
         -------

@@ -85,7 +85,6 @@ def test_degenerate_vectors_stay_finite(kind, values):
 @pytest.mark.parametrize("kind", PREPROCESSINGS)
 def test_chunks_and_in_place_change_nothing(kind, monkeypatch):
     expected = fit_preprocessing(kind, VALUES).apply(VALUES)
-    monkeypatch.setattr("sk_metaembed.sources._preprocess._CHUNK", 7)
     monkeypatch.setattr("sk_metaembed.sequences._rows._CHUNK", 5)
     values = VALUES.copy()
     preprocessing = fit_preprocessing(kind, VALUES)

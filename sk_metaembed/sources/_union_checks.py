@@ -1,0 +1,54 @@
+"""What EmbeddingUnion asks of its sources, before and after they embed."""
+
+import numpy as np
+
+from ..sequences import EmbeddedSequences
+
+
+def check_pairs(sources):
+    """Raise a TypeError unless sources are pairs of a name and a source or "drop"."""
+    for i, pair in enumerate(sources):
+        named = isinstance(pair, tuple | list) and len(pair) == 2
+        if not named or not isinstance(pair[0], str):
+            raise TypeError(
+                f"EmbeddingUnion: sources must be a list of (name, source) pairs, but "
+                f"entry {i} is {pair!r}."
+            )
+        _check_source(*pair)
+
+
+def _check_source(name, source):
+    if isinstance(source, str) and source == "drop":
+        return
+    if isinstance(source, type):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r} is the class {source.__name__}, expected "
+            f"an instance, {source.__name__}(...)."
+        )
+    if not (hasattr(source, "fit") and hasattr(source, "transform")):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r} must have fit and transform, or be "
+            f'"drop"; got {source!r}.'
+        )
+
+
+def check_same_tokens(name, embedded, tokens):
+    """Raise an error unless a source gave vectors of the tokens it was given."""
+    if not isinstance(embedded, EmbeddedSequences):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r} must give EmbeddedSequences, got "
+            f"{type(embedded).__name__}. Wrap a function that gives arrays in "
+            "FunctionEmbedding."
+        )
+    theirs = embedded.tokens
+    same = theirs is tokens or (
+        np.array_equal(theirs.codes, tokens.codes)
+        and np.array_equal(theirs.offsets, tokens.offsets)
+        and np.array_equal(theirs.types, tokens.types)
+    )
+    if not same:
+        raise ValueError(
+            f"EmbeddingUnion: source {name!r} gave vectors of other tokens "
+            f"({theirs!r}) than it was given ({tokens!r}). Sources must keep the "
+            "tokens as they are; tokenise before the union."
+        )
