@@ -48,7 +48,8 @@ class Block:
     def __init__(self, name, values, level, known=None):
         values = np.asarray(values)
         if values.dtype not in (np.float32, np.float16):
-            values = values.astype(np.float32)
+            with np.errstate(over="ignore"):  # told below, as infinity
+                values = values.astype(np.float32)
         known = (
             np.ones(len(values), dtype=bool)
             if known is None
@@ -377,9 +378,9 @@ class EmbeddedSequences:
 def _check_blocks(embedded, blocks):
     if not blocks:
         raise ValueError("EmbeddedSequences needs at least one block, got none.")
-    strange = next((b for b in blocks if not isinstance(b, Block)), None)
-    if strange is not None:
-        raise TypeError(f"blocks must hold Block, got {type(strange).__name__}.")
+    strange = [b for b in blocks if not isinstance(b, Block)]
+    if strange:
+        raise TypeError(f"blocks must hold Block, got {type(strange[0]).__name__}.")
     names = embedded.names
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:

@@ -1,6 +1,7 @@
 """How the containers read an index: int, slice, mask or index array."""
 
 import numbers
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def _single(row, n_rows):
 
 
 def _many(key, n_rows):
-    if key.ndim == 0 and key.dtype == object:
+    if key.ndim == 0 and isinstance(key.item(), Iterable) and key.dtype == object:
         key = np.asarray(list(key.item()))
     if key.ndim != 1:
         raise IndexError(

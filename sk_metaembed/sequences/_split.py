@@ -12,7 +12,7 @@ from ._tokens import TokenSequences
 SMALL = 1 << 15
 # Texts go through the compiled passes in chunks of about this many characters, which
 # bounds the memory of their encoded copies and gives several threads work.
-CHUNK = 1 << 22
+CHUNK = 1 << 20
 
 
 # Behind each buffer, so that eight bytes can be read wherever a token begins.

@@ -9,6 +9,8 @@ from ._indexing import row_index, span_index
 
 
 def _read_only(array):
+    if not array.flags.writeable:  # the very same array: subsets share it
+        return array
     view = array.view()
     view.flags.writeable = False
     return view
@@ -40,6 +42,8 @@ class TokenSequences:
 
     Raises
     ------
+    TypeError
+        If types are not str, or codes or offsets no integers.
     ValueError
         If codes point outside `types`, or offsets do not ascend from 0 to n_tokens.
 
@@ -61,10 +65,12 @@ class TokenSequences:
 
     def __init__(self, types, codes, offsets):
         types = np.asarray(types, dtype=object)
-        codes = np.asarray(codes, dtype=np.int32)
-        offsets = np.asarray(offsets, dtype=np.int64)
+        codes = _integers(codes, "codes")
+        offsets = _integers(offsets, "offsets")
         _check_layout(types, codes, offsets)
-        self._set(types, codes, offsets)
+        # Checked before: a code beyond 32 bits would come back as another one.
+        codes = codes.astype(np.int32, copy=False)
+        self._set(types, codes, offsets.astype(np.int64, copy=False))
 
     def _set(self, types, codes, offsets):
         object.__setattr__(self, "types", _read_only(types))
@@ -222,16 +228,25 @@ def padding_mask(lengths):
     return np.arange(width) < np.asarray(lengths)[:, None]
 
 
+def _integers(values, name):
+    values = np.asarray(values)
+    if values.size == 0:
+        return values.astype(np.int64)
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, got dtype {values.dtype}.")
+    return values if values.dtype == np.int32 else values.astype(np.int64)
+
+
 def _check_layout(types, codes, offsets):
     if types.ndim != 1 or codes.ndim != 1 or offsets.ndim != 1:
         raise ValueError(
             "types, codes and offsets must be one-dimensional, got shapes "
             f"{types.shape}, {codes.shape} and {offsets.shape}."
         )
-    strange = next((t for t in types if not isinstance(t, str)), None)
-    if strange is not None:
+    strange = [t for t in types if not isinstance(t, str)]
+    if strange:
         raise TypeError(
-            f"Types must be str, got {type(strange).__name__}: {strange!r}."
+            f"Types must be str, got {type(strange[0]).__name__}: {strange[0]!r}."
         )
     if len(set(types)) != len(types):
         raise ValueError("Types must be distinct: some token stands in `types` twice.")

@@ -38,10 +38,12 @@ def read_rows(X, *, whose="X"):
         )
     if X is None or isinstance(X, numbers.Number | Mapping | Set):
         raise TypeError(f"{whose} got {type(X).__name__}: {_shown(X)}. {_ALLOWED}.")
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError(f"{whose} got a LazyFrame; call its collect() first.")
+    if getattr(X, "ndim", 1) == 2 or hasattr(X, "columns"):
+        X = _only_column(X, whose)
     if hasattr(X, "to_pylist"):  # Arrow arrays iterate as scalars, not as str
         return X.to_pylist()
-    if hasattr(X, "columns") or getattr(X, "ndim", 1) == 2:
-        X = _only_column(X, whose)
     if getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable):
         shape = getattr(X, "shape", None)
         came = f"{type(X).__name__}" + (f" of shape {shape}" if shape else "")
@@ -52,6 +54,10 @@ def read_rows(X, *, whose="X"):
 
 
 def _only_column(X, whose):
+    if hasattr(X, "tocsr"):
+        raise TypeError(
+            f"{whose} got {type(X).__name__}, a sparse matrix of numbers. {_ALLOWED}."
+        )
     n_columns = X.shape[1]
     if n_columns != 1:
         raise ValueError(
@@ -64,6 +70,8 @@ def _only_column(X, whose):
         return X.iloc[:, 0]
     if hasattr(X, "to_series"):
         return X.to_series(0)
+    if hasattr(X, "column"):
+        return X.column(0)
     return np.asarray(X)[:, 0]
 
 
@@ -191,7 +199,9 @@ def check_tokens(X, *, whose="X", split=None):
     if isinstance(X, TokenSequences):
         return X
     rows = read_rows(X, whose=whose)
-    if rows and isinstance(rows[0], str):
+    # A missing row says nothing about what the others are meant to be.
+    first = next((row for row in rows if _kind(row) != "missing"), "")
+    if rows and isinstance(first, str):
         return (split or _default_split)(check_texts(rows, whose=whose))
     return check_token_lists(rows, whose=whose)
 
@@ -222,14 +232,15 @@ def _kind(value):
 
 def _remedy(came, wanted):
     if came == "missing":
-        return 'drop the row or replace it, for example by "" (an empty text).'
+        empty = '"" (an empty text)' if wanted == "a str" else "[] (no tokens)"
+        return f"drop the row or replace it, for example by {empty}."
     if came == "of type bytes":
         return "decode bytes first, for example with row.decode('utf-8')."
     if came == "of type str":
         return "rows of str and rows of token lists cannot be mixed."
     if wanted == "a str":
         return "convert it, or pass every row as a list of tokens."
-    return "convert it, for example with str(row)."
+    return "convert it, for example with list(row), or pass every row as a text."
 
 
 def _shown(value):

@@ -1,0 +1,423 @@
+"""TokenSequences, Block and EmbeddedSequences: identities, indexing, immutability."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import KFold, train_test_split
+from sklearn.utils import _safe_indexing, indexable, shuffle
+from sklearn.utils.validation import _num_samples
+
+from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+
+ROWS = [["to", "be", "or"], [], ["be", "to"], ["x"], ["or", "or"]]
+
+
+def embed(rows, levels=("type", "token", "sequence"), dtype=np.float32):
+    tokens = TokenSequences.from_lists(rows)
+    sizes = {"type": tokens.n_types, "token": tokens.n_tokens, "sequence": len(rows)}
+    blocks = []
+    for dim, level in enumerate(levels, start=1):
+        values = np.arange(sizes[level] * dim, dtype=dtype).reshape(-1, dim) + dim
+        known = np.arange(sizes[level]) % 3 > 0
+        blocks.append(Block(f"{level}{dim}", values, level, known))
+    return EmbeddedSequences(tokens, blocks)
+
+
+def make_tokens(rows):
+    return TokenSequences.from_lists(rows)
+
+
+both = pytest.mark.parametrize("make", [make_tokens, embed])
+rows_of_tokens = st.lists(st.lists(st.sampled_from(["a", "b", "", "é", "😀"])))
+
+
+@settings(deadline=None)
+@given(rows=rows_of_tokens)
+def test_lists_come_back(rows):
+    tokens = TokenSequences.from_lists(rows)
+    assert tokens.to_list() == rows
+    assert list(tokens) == rows
+    assert TokenSequences(tokens.types, tokens.codes, tokens.offsets) == tokens
+    assert tokens.lengths.tolist() == [len(row) for row in rows]
+    flat = [word for row in rows for word in row]
+    assert tokens.types.tolist() == list(dict.fromkeys(flat))
+    assert tokens.type_counts().tolist() == [flat.count(w) for w in tokens.types]
+    assert tokens.segment_ids().tolist() == [i for i, r in enumerate(rows) for _ in r]
+
+
+@settings(deadline=None)
+@given(rows=rows_of_tokens, data=st.data())
+def test_a_subset_is_what_its_rows_make(rows, data):
+    embedded = embed(rows)
+    picked = data.draw(
+        st.lists(st.integers(-len(rows), len(rows) - 1)) if rows else st.just([])
+    )
+    subset = embedded[picked]
+    assert subset.tokens.to_list() == [rows[i] for i in picked]
+    whole, parts = embedded.to_list(), subset.to_list()
+    assert len(parts) == len(picked)
+    for i, part in zip(picked, parts, strict=True):
+        np.testing.assert_array_equal(part, whole[i])
+    compact = subset.tokens.compact()
+    assert compact == subset.tokens
+    assert compact == TokenSequences.from_lists(subset.tokens.to_list())
+    assert (compact.type_counts() > 0).all()
+
+
+@settings(deadline=None)
+@given(rows=rows_of_tokens)
+def test_padded_and_ragged_hold_the_same(rows):
+    embedded = embed(rows)
+    array, mask = embedded.to_padded()
+    codes, same_mask = embedded.tokens.to_padded()
+    width = max(map(len, rows), default=0)
+    assert array.shape == (len(rows), width, embedded.dim)
+    assert codes.shape == mask.shape == (len(rows), width)
+    assert codes.dtype == np.int32
+    np.testing.assert_array_equal(mask, same_mask)
+    assert not array[~mask].any()
+    np.testing.assert_array_equal(codes[mask], embedded.tokens.codes)
+    for padded, real, ragged in zip(array, mask, embedded.to_list(), strict=True):
+        np.testing.assert_array_equal(padded[real], ragged)
+
+
+@settings(deadline=None)
+@given(rows=rows_of_tokens)
+def test_broadcast_gathers_and_repeats(rows):
+    embedded = embed(rows)
+    tokens = embedded.tokens
+    of_type, of_token, of_sequence = embedded.aligned()
+    assert {b.level for b in embedded.aligned()} == {"token"}
+    at = {"type": tokens.codes, "sequence": tokens.segment_ids()}
+    for block, wide in zip(embedded.blocks, embedded.aligned(), strict=True):
+        index = at.get(block.level, slice(None))
+        np.testing.assert_array_equal(wide.values, block.values[index])
+        np.testing.assert_array_equal(wide.known, block.known[index])
+    assert of_token is embedded.blocks[1]
+    assert (of_type.dim, of_sequence.dim) == (1, 3)
+
+
+KEYS = [
+    slice(None),
+    slice(1, 4),
+    slice(None, None, -1),
+    slice(-1, -6, -2),
+    slice(9, 20),
+    [0, 3],
+    (4, -5),
+    np.array([2, 2, -1]),
+    np.array([], dtype=int),
+    [],
+    np.array([True, False, True, False, True]),
+    [False] * 5,
+    range(3),
+    pd.Series([1, 2]),
+    pd.Index([4]),
+    np.array([1], dtype=np.uint8),
+    {3: "c", 1: "a"}.keys(),
+]
+
+
+@both
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_index_like_an_array(make, key):
+    whole = make(ROWS)
+    expected = np.arange(5)[
+        list(key) if not isinstance(key, slice | np.ndarray) else key
+    ]
+    if isinstance(key, list) and not key:
+        expected = np.arange(0)
+    if isinstance(key, tuple):
+        key = list(key)
+    subset = whole[key]
+    assert type(subset) is type(whole)
+    assert subset == make([ROWS[i] for i in expected]) or make is embed
+    tokens = subset if make is make_tokens else subset.tokens
+    assert tokens.to_list() == [ROWS[i] for i in expected]
+    assert subset.shape == (len(expected),) == (len(subset),)
+    assert subset == whole[key, ...] == whole[key, :]
+
+
+@both
+@pytest.mark.parametrize("i", [0, 1, -1, np.int64(2), np.uint8(2)])
+def test_one_row(make, i):
+    whole = make(ROWS)
+    one, listed = whole[i], whole.to_list()[int(i)]
+    np.testing.assert_array_equal(one, listed)
+    np.testing.assert_array_equal(whole[i, ...], listed)
+    assert len(one) == len(ROWS[int(i)])
+
+
+@both
+@pytest.mark.parametrize(
+    "key",
+    [
+        5,
+        -6,
+        [5],
+        [-6],
+        [0.5],
+        ["a"],
+        "a",
+        1.5,
+        None,
+        True,
+        [[0]],
+        np.ones(4, dtype=bool),
+        (0, 0),
+        (),
+        (slice(None), None),
+    ],
+    ids=repr,
+)
+def test_bad_index(make, key):
+    with pytest.raises(IndexError):
+        make(ROWS)[key]
+
+
+def test_subsets_share_the_table():
+    embedded = embed(ROWS)
+    for key in ([0], slice(2), np.ones(5, dtype=bool)):
+        assert embedded.tokens[key].types is embedded.tokens.types
+        assert embedded[key].blocks[0] is embedded.blocks[0]
+    assert embedded[1:][1:].tokens.types is embedded.tokens.types
+
+
+@both
+def test_scikit_learn_splits_it(make):
+    whole = make(ROWS)
+    y = np.arange(5)
+    assert _num_samples(whole) == 5
+    assert indexable(whole, y)[0] is whole
+    assert _safe_indexing(whole, [1, 2]) == whole[1:3]
+    assert _safe_indexing(whole, np.array([True, False, False, False, True]))
+    for train, test in KFold(2).split(whole):
+        assert len(whole[train]) + len(whole[test]) == 5
+    left, right, y_left, y_right = train_test_split(whole, y, random_state=0)
+    assert (left, right) == (whole[y_left], whole[y_right])
+    mixed, order = shuffle(whole, y, random_state=0)
+    assert mixed == whole[order]
+
+
+@both
+def test_copies_are_equal_and_apart(make):
+    whole = make(ROWS)
+    for again in (
+        pickle.loads(pickle.dumps(whole)),
+        copy.deepcopy(whole),
+        copy.copy(whole),
+    ):
+        assert again == whole
+        assert again is not whole
+    subset = whole[[3, 0]]
+    assert pickle.loads(pickle.dumps(subset)) == subset == make(ROWS)[[3, 0]]
+
+
+@both
+def test_equal_by_content_and_never_hashed(make):
+    assert make(ROWS) == make(ROWS)
+    assert make(ROWS) != make(ROWS[::-1])
+    assert make(ROWS) != make(ROWS[:4])
+    assert make(ROWS) != ROWS
+    assert make([]) == make([])
+    assert make([[]]) != make([])
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(make(ROWS))
+
+
+def test_order_and_surplus_of_types_do_not_matter():
+    a = TokenSequences(["x", "y", "z"], [1, 0], [0, 2])
+    b = TokenSequences(["y", "x"], [0, 1], [0, 2])
+    assert a == b
+    values = np.array([[1.0], [2.0], [3.0]])
+    left = EmbeddedSequences(a, [Block("s", values, "type")])
+    right = EmbeddedSequences(b, [Block("s", values[[1, 0]], "type")])
+    assert left == right
+    assert left != EmbeddedSequences(b, [Block("s", values[:2], "type")])
+    assert left != EmbeddedSequences(b, [Block("t", values[[1, 0]], "type")])
+
+
+def test_words_that_only_look_split_alike_differ():
+    assert TokenSequences.from_lists([["a b"]]) != TokenSequences.from_lists(
+        [["a", "b"]]
+    )
+
+
+IMMUTABLE = [make_tokens(ROWS), embed(ROWS), embed(ROWS).blocks[0]]
+
+
+@pytest.mark.parametrize("value", IMMUTABLE, ids=lambda value: type(value).__name__)
+def test_immutable(value):
+    for name in type(value).__slots__:
+        with pytest.raises(AttributeError, match="immutable"):
+            setattr(value, name, None)
+        with pytest.raises(AttributeError, match="immutable"):
+            delattr(value, name)
+        part = getattr(value, name)
+        if isinstance(part, np.ndarray):
+            with pytest.raises(ValueError, match="read-only"):
+                part[:1] = part[:1]
+    with pytest.raises((AttributeError, TypeError)):
+        value.anything = 1
+
+
+@both
+@pytest.mark.parametrize("rows", [[], [[]], [[], []]])
+def test_next_to_nothing(make, rows):
+    whole = make(rows)
+    assert len(whole) == len(list(whole)) == len(whole.to_list()) == len(rows)
+    assert len(whole[:0]) == 0
+    assert whole[[]] == whole[:0]
+    assert [len(part) for part in whole.to_list()] == [0] * len(rows)
+    array, mask = whole.to_padded()
+    assert array.shape[:2] == mask.shape == (len(rows), 0)
+    assert str(len(rows)) in repr(whole)
+    assert "<table>" in whole._repr_html_()
+    assert pickle.loads(pickle.dumps(whole)) == whole
+
+
+def test_repr_and_html():
+    embedded = embed([["<b>", "&"], ["x"] * 30])
+    assert repr(embedded.tokens) == "TokenSequences(2 sequences, 32 tokens, 3 types)"
+    assert repr(embedded) == (
+        "EmbeddedSequences(2 sequences, 32 tokens, 3 types; "
+        "type1: type 1d, token2: token 2d, sequence3: sequence 3d)"
+    )
+    assert repr(embedded.blocks[0]) == (
+        "Block('type1', level='type', shape=(3, 1), known=66.7%)"
+    )
+    for page in (embedded.tokens._repr_html_(), embedded._repr_html_()):
+        assert "&lt;b&gt; | &amp;" in page
+        assert "<b>&" not in page
+        assert "…" in page
+
+
+@pytest.mark.parametrize(
+    ("types", "codes", "offsets", "error", "message"),
+    [
+        (["a"], [1], [0, 1], ValueError, r"Codes must lie in \[0, 1\).*from 1 to 1"),
+        (["a"], [-1], [0, 1], ValueError, "from -1"),
+        (["a"], [2**32], [0, 1], ValueError, "Codes must lie in"),
+        (["a"], np.array([2**32]), [0, 1], ValueError, "Codes must lie in"),
+        (["a"], [0.5], [0, 1], TypeError, "codes must be integers, got dtype float64"),
+        (["a"], [0], [0, 1.0], TypeError, "offsets must be integers"),
+        (["a"], [0], [0, 2], ValueError, "Offsets must ascend"),
+        (["a"], [0], [1, 1], ValueError, "Offsets must ascend"),
+        (["a"], [0], [0, 2, 1], ValueError, "Offsets must ascend"),
+        (["a"], [0], [], ValueError, "Offsets must ascend"),
+        (["a", "a"], [0], [0, 1], ValueError, "distinct"),
+        (["a", 1], [0], [0, 1], TypeError, "Types must be str, got int"),
+        (["a", None], [0], [0, 1], TypeError, "Types must be str, got NoneType"),
+        ([["a"]], [0], [0, 1], ValueError, "one-dimensional"),
+        ("a", [0], [0, 1], ValueError, "one-dimensional"),
+        (["a"], [[0]], [0, 1], ValueError, "one-dimensional"),
+    ],
+)
+def test_layouts_that_do_not_fit(types, codes, offsets, error, message):
+    with pytest.raises(error, match=message):
+        TokenSequences(types, codes, offsets)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((1, [[1.0]], "type"), TypeError, "name must be a str, got int"),
+        (("s", [[1.0]], "word"), ValueError, "level must be one of"),
+        (("s", [1.0], "type"), ValueError, r"must have shape \(n_rows, dim\)"),
+        (("s", [[np.nan]], "type"), ValueError, "first is row 0"),
+        (("s", [[1.0], [np.inf]], "type"), ValueError, "first is row 1"),
+        (("s", [[1e300]], "type"), ValueError, "must be finite"),
+        (("s", [[1.0]], "type", [True, False]), ValueError, "one entry a row"),
+    ],
+)
+def test_blocks_that_do_not_fit(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Block(*arguments)
+
+
+def test_block_keeps_float16_and_lowers_float64():
+    half = np.ones((2, 1), dtype=np.float16)
+    assert Block("s", half, "type").values.dtype == np.float16
+    assert Block("s", np.ones((2, 1)), "type").values.dtype == np.float32
+    assert Block("s", [[1], [2]], "type").values.dtype == np.float32
+    # Finite, though its sum is not within float16.
+    assert Block("s", np.full((9, 9), 6e4, np.float16), "type").n_rows == 9
+
+
+def test_block_take_and_rename():
+    block = Block("s", [[1.0], [2.0]], "type", [True, False])
+    taken = block.take([1, 1, 0], level="token")
+    assert taken == Block("s", [[2.0], [2.0], [1.0]], "token", [False, False, True])
+    assert block.rename("t") == Block("t", [[1.0], [2.0]], "type", [True, False])
+    assert block != block.rename("t")
+    assert (block.known_share, Block("s", np.empty((0, 3)), "type").known_share) == (
+        0.5,
+        1,
+    )
+    assert pickle.loads(pickle.dumps(block)) == block
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(block)
+
+
+def test_blocks_of_an_embedding():
+    embedded = embed(ROWS)
+    assert embedded.names == ("type1", "token2", "sequence3")
+    assert (embedded.dim, embedded.level) == (6, "token")
+    assert embedded.block("token2") is embedded.blocks[1]
+    assert embedded.select(["sequence3", "type1"]).names == ("sequence3", "type1")
+    assert embed(ROWS, ["sequence", "type"]).level == "type"
+    assert [embedded.rows_of(level) for level in ("type", "token", "sequence")] == [
+        4,
+        8,
+        5,
+    ]
+    with pytest.raises(KeyError, match="No block is named 'x'; there are"):
+        embedded.block("x")
+
+
+def test_blocks_of_one_level_stay_there():
+    for level in ("type", "token", "sequence"):
+        embedded = embed(ROWS, [level] * 2)
+        assert embedded.aligned() == embedded.blocks
+        assert embedded.level == level
+    with pytest.raises(ValueError, match="only 'token' is finer than both"):
+        embedded.broadcast(embedded.blocks[0], "type")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "error", "message"),
+    [
+        ([], ValueError, "at least one block"),
+        (["x"], TypeError, "blocks must hold Block, got str"),
+        ([None], TypeError, "blocks must hold Block, got NoneType"),
+        ([Block("s", np.ones((2, 1)), "type")] * 2, ValueError, r"\['s'\] stand more"),
+        (
+            [Block("s", np.ones((3, 1)), "type")],
+            ValueError,
+            "must have 2 rows, one a type",
+        ),
+        ([Block("s", np.ones((2, 1)), "token")], ValueError, "must have 3 rows"),
+        ([Block("s", np.ones((2, 1)), "sequence")], ValueError, "must have 1 rows"),
+    ],
+)
+def test_blocks_that_do_not_fit_the_tokens(blocks, error, message):
+    tokens = TokenSequences.from_lists([["a", "b", "a"]])
+    with pytest.raises(error, match=message):
+        EmbeddedSequences(tokens, blocks)
+
+
+def test_tokens_must_be_tokens():
+    with pytest.raises(TypeError, match="must be a TokenSequences, got list"):
+        EmbeddedSequences([["a"]], [Block("s", np.ones((1, 1)), "type")])
+
+
+def test_polars_index():
+    tokens = make_tokens(ROWS)
+    assert tokens[pl.Series([4, 0])] == tokens[[4, 0]]
+    assert tokens[pl.Series([True] + [False] * 4)] == tokens[:1]

@@ -1,0 +1,192 @@
+"""check_texts and check_tokens: what they read, and what they refuse and how."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+
+from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+from sk_metaembed.sequences import check_texts, check_tokens
+
+TEXTS = ["to be", "", "or"]
+LISTS = [["to", "be"], [], ["or"]]
+
+CONTAINERS = {
+    "list": list,
+    "tuple": tuple,
+    "generator": iter,
+    "dict values": lambda rows: dict(enumerate(rows)).values(),
+    "Series": pd.Series,
+    "Series, own index": lambda rows: pd.Series(rows, index=[7, 5, 3]),
+    "Series of object": lambda rows: pd.Series(rows, dtype=object),
+    "DataFrame": lambda rows: pd.DataFrame({"text": rows}),
+    "polars Series": pl.Series,
+    "polars DataFrame": lambda rows: pl.DataFrame({"text": rows}),
+    "arrow array": pa.array,
+    "arrow chunked array": lambda rows: pa.chunked_array([rows[:1], rows[1:]]),
+    "arrow table": lambda rows: pa.table({"text": rows}),
+    "object array": lambda rows: pd.Series(rows, dtype=object).to_numpy(),
+}
+TEXT_CONTAINERS = CONTAINERS | {
+    "array of U": np.array,
+    "array of StringDType": lambda rows: np.array(rows, dtype=np.dtypes.StringDType()),
+    "column of U": lambda rows: np.array(rows)[:, None],
+    "str_ items": lambda rows: [np.str_(row) for row in rows],
+    "Index": pd.Index,
+    "string Series": lambda rows: pd.Series(rows, dtype="string"),
+    "arrow Series": lambda rows: pd.Series(rows, dtype="string[pyarrow]"),
+    "categorical": lambda rows: pd.Series(rows, dtype="category"),
+}
+
+
+@pytest.mark.parametrize("make", TEXT_CONTAINERS.values(), ids=TEXT_CONTAINERS)
+def test_texts(make):
+    read = check_texts(make(TEXTS))
+    assert read == TEXTS
+    assert all(type(text) is str for text in read)
+    assert check_tokens(make(TEXTS)).to_list() == LISTS
+
+
+@pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)
+def test_token_lists(make):
+    assert check_tokens(make(LISTS)).to_list() == LISTS
+
+
+@pytest.mark.parametrize(
+    "make_row",
+    [tuple, np.array, lambda row: np.array(row, dtype=object), pd.Series, pl.Series],
+)
+def test_rows_of_tokens(make_row):
+    rows = [["a", "b"], ["c", "d"]]
+    tokens = check_tokens([make_row(row) for row in rows])
+    assert tokens.to_list() == rows
+    assert all(type(word) is str for word in tokens.types)
+
+
+@pytest.mark.parametrize("X", [[], (), np.array([]), pd.Series([], dtype=object)])
+def test_no_rows(X):
+    assert len(check_tokens(X)) == 0
+    assert check_texts(X) == []
+
+
+def test_containers_pass_as_they_are():
+    tokens = TokenSequences.from_lists(LISTS)
+    assert check_tokens(tokens) is tokens
+    embedded = EmbeddedSequences(tokens, [Block("x", np.eye(3), "type")])
+    assert check_tokens(embedded) is tokens
+
+
+MISSING = [
+    ["a", None],
+    ["a", float("nan")],
+    pd.Series(["a", None]),
+    pd.Series(["a", None], dtype="string"),
+    pd.Series(["a", np.nan], dtype=object),
+    pd.DataFrame({"text": ["a", pd.NA]}),
+    pd.Series(["a", pd.NaT], dtype=object),
+    pl.Series(["a", None]),
+    pl.DataFrame({"text": ["a", None]}),
+    pa.array(["a", None]),
+    np.ma.array(["a", "b"], mask=[False, True]),
+]
+
+
+@pytest.mark.parametrize("X", MISSING, ids=lambda X: type(X).__name__)
+@pytest.mark.parametrize("check", [check_texts, check_tokens])
+def test_missing_texts_are_refused_by_row(check, X):
+    with pytest.raises(TypeError, match=r"Step: row 1 is missing.*an empty text"):
+        check(X, whose="Step")
+
+
+def test_a_first_row_that_is_missing_does_not_mislead():
+    with pytest.raises(
+        TypeError, match=r"row 0 is missing.*must be a str;.*empty text"
+    ):
+        check_tokens([None, "a"])
+    with pytest.raises(TypeError, match=r"row 0 is missing.*list of str;.*no tokens"):
+        check_tokens([None, ["a"]])
+
+
+REFUSED = [
+    ("a text", "a single str: 'a text'. Put it in a list"),
+    (np.str_("a"), "a single str_"),
+    (b"ab", "a single bytes"),
+    (None, "X got NoneType"),
+    (3, "X got int: 3"),
+    (float("nan"), "X got float: nan"),
+    ({"a": 1}, "X got dict"),
+    ({"a": 1}.keys(), "X got dict_keys"),
+    ({"a"}, "X got set"),
+    (frozenset("a"), "X got frozenset"),
+    (object(), "X got object"),
+    (list, "X got type"),
+    (np.array("a"), "X got ndarray"),
+    (np.zeros((1, 1, 1)), r"X got ndarray of shape \(1, 1, 1\)"),
+    (pl.LazyFrame({"text": ["a"]}), r"call its collect\(\)"),
+    (csr_matrix(np.ones((2, 1))), "sparse matrix of numbers"),
+    (csr_array(np.ones((2, 2))), "sparse matrix of numbers"),
+    ([1], "row 0 is of type int: 1"),
+    (["a", 1.5], "row 1 is of type float"),
+    ([b"a"], "row 0 is of type bytes.*"),
+    (["a", ["b"]], "row 1 is of type list"),
+    (["a", {"b"}], "row 1 is of type set"),
+    (np.ones(2), "row 0 is of type float"),
+    (np.ones((2, 1)), "row 0 is of type float"),
+]
+
+
+@pytest.mark.parametrize(("X", "message"), REFUSED, ids=[m for _, m in REFUSED])
+@pytest.mark.parametrize("check", [check_texts, check_tokens])
+def test_refused(check, X, message):
+    with pytest.raises(TypeError, match=message):
+        check(X)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pd.DataFrame({"a": ["x"], "b": ["y"]}),
+        pd.DataFrame(index=[0, 1]),
+        pl.DataFrame({"a": ["x"], "b": ["y"]}),
+        pa.table({"a": ["x"], "b": ["y"]}),
+        np.array([["x", "y"]]),
+        np.array([["x", "y"]], dtype=object),
+    ],
+    ids=lambda X: type(X).__module__,
+)
+@pytest.mark.parametrize("check", [check_texts, check_tokens])
+def test_one_column_is_wanted(check, X):
+    with pytest.raises(
+        ValueError, match=r"takes one column of texts, got [02] columns"
+    ):
+        check(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([["a"], "b"], "row 1 is of type str: 'b'.*cannot be mixed"),
+        ([["a"], None], r"row 1 is missing.*\[\] \(no tokens\)"),
+        ([["a"], {"b"}], "row 1 is of type set"),
+        ([["a"], {"b": 1}], "row 1 is of type dict"),
+        ([["a"], b"b"], "row 1 is of type bytes.*decode"),
+        ([["a"], ["b", 3]], r"row 1, token 1 is of type int \(3\)"),
+        ([["a"], ["b", None]], "row 1, token 1 is missing"),
+        ([["a"], [float("nan")]], "row 1, token 0 is missing"),
+        ([["a"], [["b"]]], "row 1, token 0 is of type list"),
+        ([["a"], [b"b"]], "row 1, token 0 is of type bytes"),
+        ([np.ones(2)], "row 0, token 0 is of type float"),
+        ([np.array([["a"]])], "row 0, token 0 is of type list"),
+    ],
+)
+def test_token_lists_that_are_refused(X, message):
+    with pytest.raises(TypeError, match=message):
+        check_tokens(X)
+
+
+def test_long_values_are_cut_in_messages():
+    with pytest.raises(TypeError) as caught:
+        check_texts([list(range(1000))])
+    assert len(str(caught.value)) < 300
