@@ -1,0 +1,132 @@
+"""Which rows of a block each sequence pools, and running a kernel over them."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+_CHUNK = 16_384
+# Entries to read before a second thread is worth its start.
+_WORK = 1 << 20
+
+
+class Bags(NamedTuple):
+    """Sequence i pools ``values[rows[k]]``, k in ``offsets[i]:offsets[i + 1]``.
+
+    `weights` (one a token, None for 1) and `divisors` (one a sequence, never 0) are
+    what a weighted mean multiplies and divides by.
+    """
+
+    values: np.ndarray
+    rows: np.ndarray
+    offsets: np.ndarray
+    weights: np.ndarray | None
+    divisors: np.ndarray
+
+    @property
+    def lengths(self):
+        """Number of pooled tokens of each sequence."""
+        return np.diff(self.offsets)
+
+
+def block_bags(tokens, block):
+    """Return the rows of a block that each sequence pools: those with a vector.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    block : Block
+        At level "type" or "token".
+
+    Returns
+    -------
+    Bags
+        Without weights.
+    """
+    rows, offsets, has = tokens.codes, tokens.offsets, has_vector(block)
+    if block.level == "token":
+        kind = np.int32 if tokens.n_tokens < 2**31 else np.int64
+        rows = np.arange(tokens.n_tokens, dtype=kind)
+    if not has.all():
+        kept = has[rows]
+        rows = rows[kept]
+        offsets = np.concatenate([[0], np.cumsum(kept)])[offsets]
+    divisors = np.maximum(np.diff(offsets), 1).astype(np.float64)
+    return Bags(block.values, rows, offsets, None, divisors)
+
+
+def has_vector(block):
+    """Return which rows are known, or were given a vector other than zero.
+
+    Parameters
+    ----------
+    block : Block
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
+    """
+    if block.known.all():
+        return block.known
+    has = block.known.copy()
+    unknown = np.flatnonzero(~has)
+    for start in range(0, len(unknown), _CHUNK):
+        rows = unknown[start : start + _CHUNK]
+        has[rows] = block.values[rows].any(axis=1)
+    return has
+
+
+def run_kernel(kernel, bags, arguments, out, at):
+    """Run a compiled kernel over all sequences, in threads where there is work.
+
+    The number of threads is numba's (``NUMBA_NUM_THREADS``), which joblib lowers in
+    its worker processes.
+
+    Parameters
+    ----------
+    kernel : compiled function
+        See `_kernels`.
+    bags : Bags
+    arguments : tuple
+        The kernel's own, between `offsets` and `first`.
+    out : ndarray of float32, shape (n_sequences, n_columns)
+        Written to from column `at` on.
+    at : int
+    """
+    # numba compiles anew for each dtype, order and writability.
+    values, rows, offsets = (
+        _frozen(bags.values),
+        _frozen(bags.rows),
+        _frozen(bags.offsets),
+    )
+
+    def run(span):
+        kernel(values, rows, offsets, *arguments, *span, out, at)
+
+    spans, n_threads = _spans(bags)
+    if n_threads < 2:
+        for span in spans:
+            run(span)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(run, spans))
+
+
+def _frozen(array):
+    view = array.view(np.uint16) if array.dtype == np.float16 else array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _spans(bags):
+    """Cut the sequences into spans of about as many tokens, several a thread."""
+    from numba import config
+
+    n_sequences = len(bags.offsets) - 1
+    work = len(bags.rows) * bags.values.shape[1] // _WORK
+    n_threads = max(1, min(config.NUMBA_NUM_THREADS, work, n_sequences))
+    n_spans = 4 * n_threads if n_threads > 1 else 1
+    marks = np.linspace(0, len(bags.rows), n_spans + 1)[1:-1]
+    cuts = np.searchsorted(bags.offsets[:-1], marks)
+    cuts = np.unique([0, *cuts, n_sequences]).tolist()
+    return list(zip(cuts[:-1], cuts[1:], strict=True)), n_threads

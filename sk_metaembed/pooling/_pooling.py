@@ -1,0 +1,221 @@
+"""Pooling: the vectors of a sequence to one."""
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ._bags import block_bags
+from ._base import BasePooling
+from ._modes import MODES, WEIGHTED, mode_parts
+from ._power_means import LARGEST_POWER
+from ._weights import learn_weights
+
+
+class Pooling(BasePooling):
+    """Turn the vectors of each sequence's tokens into one row of an array.
+
+    The last step before an ordinary estimator. The mean is hard to beat; several
+    modes side by side keep more of a sequence, at the price of more columns.
+
+    Each block is pooled on its own and the results stand side by side. Blocks at
+    level "sequence" are passed through. A type-level block is pooled from its table:
+    no array of tokens times dimensions is built.
+
+    Parameters
+    ----------
+    mode : str, or list or tuple of str, default="mean"
+        One of the following, or several, which are concatenated in their order:
+
+        - "mean", "max", "min", "sum": over the tokens, for each dimension.
+        - "first", "last": the vector of the first or last token.
+        - "power-means": the means that `powers` lists.
+        - "dct": the first `n_coefficients` of the cosine transform along the
+          sequence, which keep the order of words roughly; the first is the mean.
+        - "hierarchical": the maximum over the means of all windows of
+          `window_size` tokens, which keeps the order of words locally.
+    weights : {None, "idf", "sif", "usif"}, default=None
+        What a word's vectors are multiplied by in "mean", "sum" and "power-means";
+        other modes take no notice. Learned in fit.
+    powers : list or tuple, default=(1, inf, -inf)
+        Integers from 1 to 7; inf is the maximum, -inf the minimum. Only for
+        "power-means".
+    n_coefficients : int, default=2
+        Only for "dct".
+    window_size : int, default=5
+        Only for "hierarchical".
+    sif_a : float, default=1e-3
+        The a of ``weights="sif"``.
+
+    Attributes
+    ----------
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by its name. Transform wants the same.
+    word_weights_ : dict of str to float, or None
+        The weight of each word of the training fold; None with ``weights=None``.
+    unseen_weight_ : float or None
+        The weight of any other word.
+
+    Raises
+    ------
+    TypeError
+        If the input is not an EmbeddedSequences.
+    ValueError
+        If modes or powers are strange or repeat, if no mode uses the weights, or if
+        the blocks are not those of fit.
+
+    See Also
+    --------
+    RandomEncoderPooling : Pools after a random projection.
+    CommonComponentRemoval : Completes SIF and uSIF after this step.
+
+    Notes
+    -----
+    A token is pooled if it has a vector: its row is known, or what the source's
+    ``oov`` policy gave it is not zero. Any other token is left out, as though the
+    sequence did not hold it: it counts in no length, place or window. A sequence
+    without any vector gives zeros.
+
+    With w the weights and s the sequence's tokens that have a vector, the mean is
+
+    - ``sum_s v / |s|`` without weights;
+    - ``sum_s w v / |s|`` for "sif", w = a / (a + p), and "usif", w = a / (a / 2 + p),
+      where p is the word's share of all training tokens;
+    - ``sum_s w v / sum_s w`` for "idf", w = ln((1 + n) / (1 + df)) + 1, where df of the
+      n training sequences hold the word.
+
+    An unseen word has p = 0 and df = 0: weight 1, 2, and ln(1 + n) + 1. For "usif",
+    with V training words and n tokens in the average sequence that is not empty, let
+    alpha be the share of words with ``p > 1 - (1 - 1 / V)**n``; then
+    ``a = (1 - alpha) / (alpha * V / 2)``. SIF and uSIF go on to remove common
+    components: `CommonComponentRemoval`.
+
+    A power mean is ``sign(m) |m|**(1 / p)``, m the mean as above of ``v**p``.
+
+    Cosine coefficient k of N vectors is
+    ``c / N * sum_n v_n cos(pi k (2n + 1) / (2 max(N, K)))`` with K = `n_coefficients`,
+    c = 1 for k = 0 and the root of 2 otherwise: the orthonormal DCT-II of the
+    sequence, padded to K vectors if it is shorter, with the length divided out.
+
+    References
+    ----------
+    Arora, Liang, Ma (2017), "A simple but tough-to-beat baseline for sentence
+    embeddings" (SIF). Ethayarajh (2018), "Unsupervised random walk sentence
+    embeddings" (uSIF). Rueckle et al. (2018), "Concatenated power mean word
+    embeddings as universal cross-lingual sentence representations". Almarwani,
+    Aldarmaki, Diab (2019), "Efficient sentence embedding using discrete cosine
+    transform". Shen et al. (2018), "Baseline needs more love" (hierarchical pooling).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block, EmbeddedSequences, Pooling, TokenSequences
+    >>> tokens = TokenSequences.from_lists([["a", "b", "b"], ["b"], []])
+    >>> table = Block("glove", [[3.0, 0.0], [0.0, 6.0]], "type")
+    >>> embedded = EmbeddedSequences(tokens, [table])
+    >>> Pooling().fit_transform(embedded)
+    array([[1., 4.],
+           [0., 6.],
+           [0., 0.]], dtype=float32)
+    >>> pooling = Pooling(mode=("mean", "max")).fit(embedded)
+    >>> pooling.get_feature_names_out().tolist()
+    ['glove__mean__0', 'glove__mean__1', 'glove__max__0', 'glove__max__1']
+    """
+
+    _parameter_constraints: dict = {
+        "mode": [StrOptions(set(MODES)), list, tuple],
+        "weights": [StrOptions({"idf", "sif", "usif"}), None],
+        "powers": [list, tuple],
+        "n_coefficients": [Interval(Integral, 1, None, closed="left")],
+        "window_size": [Interval(Integral, 1, None, closed="left")],
+        "sif_a": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        mode="mean",
+        *,
+        weights=None,
+        powers=(1, math.inf, -math.inf),
+        n_coefficients=2,
+        window_size=5,
+        sif_a=1e-3,
+    ):
+        self.mode = mode
+        self.weights = weights
+        self.powers = powers
+        self.n_coefficients = n_coefficients
+        self.window_size = window_size
+        self.sif_a = sif_a
+
+    def _fit_pool(self, X):
+        modes = _modes(self.mode)
+        if "power-means" in modes:
+            _check_powers(self.powers)
+        if self.weights is not None and not set(modes) & set(WEIGHTED):
+            raise ValueError(
+                f"weights={self.weights!r} would do nothing with mode={self.mode!r}: "
+                f"only {', '.join(WEIGHTED)} use weights. Add one of these, or set "
+                "weights=None."
+            )
+        self._kind = self.weights
+        self._fitted_parts = [
+            part
+            for mode in modes
+            for part in mode_parts(
+                mode,
+                powers=self.powers,
+                n_coefficients=self.n_coefficients,
+                window_size=self.window_size,
+            )
+        ]
+        self.word_weights_ = self.unseen_weight_ = None
+        if self.weights is not None:
+            self.word_weights_, self.unseen_weight_ = learn_weights(
+                self.weights, X.tokens, self.sif_a
+            )
+
+    def _parts(self, name):
+        return [(part.label, self.dims_in_[name]) for part in self._fitted_parts]
+
+    def _pool(self, tokens, block, out, at):
+        bags = block_bags(tokens, block)
+        if self.word_weights_ is not None:
+            bags = self._weighted(tokens, block, bags)
+        for part in self._fitted_parts:
+            part.write(bags, out, at)
+            at += block.dim
+
+    def _weighted(self, tokens, block, bags):
+        get, unseen = self.word_weights_.get, self.unseen_weight_
+        of_types = np.array([get(word, unseen) for word in tokens.types], dtype=float)
+        codes = bags.rows if block.level == "type" else tokens.codes[bags.rows]
+        weights = of_types[codes]
+        if self._kind != "idf":
+            return bags._replace(weights=weights)
+        segments = np.repeat(np.arange(len(tokens)), bags.lengths)
+        sums = np.bincount(segments, weights, minlength=len(tokens))
+        sums[bags.lengths == 0] = 1.0
+        return bags._replace(weights=weights, divisors=sums)
+
+
+def _modes(mode):
+    modes = [mode] if isinstance(mode, str) else list(mode)
+    strange = [m for m in modes if not isinstance(m, str) or m not in MODES]
+    if strange or not modes or len(set(modes)) < len(modes):
+        raise ValueError(
+            f"mode must be one of {', '.join(MODES)}, or a list or tuple of distinct "
+            f"ones, at least one; got {mode!r}."
+        )
+    return modes
+
+
+def _check_powers(powers):
+    allowed = {*range(1, LARGEST_POWER + 1), math.inf, -math.inf}
+    strange = [p for p in powers if not isinstance(p, Real) or p not in allowed]
+    if strange or not powers or len(set(powers)) < len(powers):
+        raise ValueError(
+            f"powers must hold distinct integers from 1 to {LARGEST_POWER}, inf or "
+            f"-inf, at least one; got {powers!r}."
+        )

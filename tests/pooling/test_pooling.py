@@ -1,0 +1,303 @@
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import Block, EmbeddedSequences, Pooling, TokenSequences
+
+from .oracles import LABELS, OPTIONS, pool_all
+
+MODES = list(LABELS)
+LENGTHS = (0, 1, 2, 3, 4, 5, 8, 0, 9, 30, 1)
+
+
+def make(lengths=LENGTHS, levels=("type",), dtype=np.float32, unknown=0.2, seed=0):
+    """Return sequences of random words, with one block of random vectors a level."""
+    rng = np.random.default_rng(seed)
+    words = [f"w{i}" for i in range(20)]
+    tokens = TokenSequences.from_lists([rng.choice(words, n) for n in lengths])
+    n_rows = {
+        "type": tokens.n_types,
+        "token": tokens.n_tokens,
+        "sequence": len(tokens),
+    }
+    blocks = []
+    for place, level in enumerate(levels):
+        values = rng.normal(size=(n_rows[level], 3 + place)).astype(dtype)
+        known = rng.random(n_rows[level]) >= unknown
+        values[~known] = 0
+        blocks.append(Block(f"{level}{place}", values, level, known))
+    return EmbeddedSequences(tokens, blocks)
+
+
+def by_token(embedded):
+    return embedded.with_blocks(
+        [embedded.broadcast(block, "token") for block in embedded.blocks]
+    )
+
+
+def assert_pooled(embedded, modes, **options):
+    pooled = Pooling(modes, **{**OPTIONS, **options}).fit_transform(embedded)
+    assert pooled.dtype == np.float32
+    expected = pool_all(embedded, [modes] if isinstance(modes, str) else modes)
+    np.testing.assert_allclose(pooled, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("unknown", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(
+    "levels",
+    [("type",), ("token",), ("type", "token", "sequence")],
+    ids=lambda levels: "-".join(levels),
+)
+def test_modes_are_their_formulas(mode, dtype, unknown, levels):
+    assert_pooled(make(levels=levels, dtype=dtype, unknown=unknown), mode)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    lengths=st.lists(st.integers(0, 12), min_size=1, max_size=8),
+    modes=st.lists(st.sampled_from(MODES), min_size=1, max_size=3, unique=True),
+    unknown=st.sampled_from([0.0, 0.5]),
+    seed=st.integers(0, 1000),
+)
+def test_ragged_sequences(lengths, modes, unknown, seed):
+    levels = ("type", "token", "sequence")
+    assert_pooled(make(lengths, levels, unknown=unknown, seed=seed), modes)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("weights", [None, "idf", "sif", "usif"])
+def test_the_same_bits_alone_in_any_order_and_level(mode, weights):
+    embedded = make(levels=("type", "token"))
+    modes = (mode,) if mode == "mean" else (mode, "mean")
+    pooling = Pooling(modes, weights=weights, **OPTIONS).fit(embedded)
+    together = pooling.transform(embedded)
+    for i in range(len(embedded)):
+        np.testing.assert_array_equal(pooling.transform(embedded[[i]]), together[[i]])
+    order = np.random.default_rng(1).permutation(len(embedded))
+    np.testing.assert_array_equal(pooling.transform(embedded[order]), together[order])
+    np.testing.assert_array_equal(pooling.transform(by_token(embedded)), together)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_threads_give_the_same_bits(mode, monkeypatch):
+    from sk_metaembed.pooling import _bags
+
+    embedded = make(levels=("type", "token"))
+    pooling = Pooling(mode, **OPTIONS).fit(embedded)
+    one = pooling.transform(embedded)
+    monkeypatch.setattr(_bags, "_WORK", 1)
+    bags = _bags.block_bags(embedded.tokens, embedded.blocks[0])
+    spans, n_threads = _bags._spans(bags)
+    assert len(spans) > 1 or n_threads == 1
+    assert spans[0][0] == 0 and spans[-1][1] == len(embedded)
+    np.testing.assert_array_equal(pooling.transform(embedded), one)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_to_pool_gives_zeros(mode):
+    embedded = make(lengths=(0, 4, 3), unknown=1.0)
+    pooled = Pooling(mode, **OPTIONS).fit_transform(embedded)
+    np.testing.assert_array_equal(pooled, np.zeros_like(pooled))
+    assert Pooling(mode).fit(embedded).transform(embedded[:0]).shape[0] == 0
+
+
+@pytest.mark.parametrize("level", ["type", "token"])
+@pytest.mark.parametrize("mode", MODES)
+def test_tokens_without_vector_are_as_if_absent(mode, level):
+    tokens = TokenSequences.from_lists([["a", "?", "b", "?"]])
+    values = np.array([[1.0, -2], [0, 0], [3, 4]])
+    full = Block("x", values, "type", known=[True, False, True])
+    without = TokenSequences.from_lists([["a", "b"]])
+    lean = EmbeddedSequences(without, [Block("x", values[[0, 2]], "type")])
+    embedded = EmbeddedSequences(tokens, [full])
+    if level == "token":
+        embedded = by_token(embedded)
+    np.testing.assert_array_equal(
+        Pooling(mode, **OPTIONS).fit_transform(embedded),
+        Pooling(mode, **OPTIONS).fit_transform(lean),
+    )
+
+
+def test_a_policys_vectors_are_pooled():
+    tokens = TokenSequences.from_lists([["a", "?"]])
+    block = Block("x", [[1.0], [5.0]], "type", known=[True, False])
+    pooled = Pooling().fit_transform(EmbeddedSequences(tokens, [block]))
+    assert pooled.tolist() == [[3.0]]
+
+
+def test_a_known_zero_vector_counts():
+    tokens = TokenSequences.from_lists([["a", "zero"]])
+    block = Block("x", [[1.0], [0.0]], "type")
+    pooled = Pooling().fit_transform(EmbeddedSequences(tokens, [block]))
+    assert pooled.tolist() == [[0.5]]
+
+
+def test_every_float16_is_decoded():
+    finite = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    finite = finite[np.isfinite(finite)][:, None]
+    words = [[str(i)] for i in range(len(finite))]
+    tokens = TokenSequences.from_lists(words)
+    embedded = EmbeddedSequences(tokens, [Block("x", finite, "type")])
+    for mode in ("mean", "max", "min"):
+        np.testing.assert_array_equal(
+            Pooling(mode).fit_transform(embedded), finite.astype(np.float32)
+        )
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.asfortranarray(np.arange(12, dtype=np.float32).reshape(4, 3)),
+        np.arange(24, dtype=np.float32).reshape(4, 6)[:, ::2],
+        np.arange(24, dtype=np.float16).reshape(4, 6)[:, ::2],
+    ],
+    ids=["fortran", "strided", "strided-half"],
+)
+def test_any_memory_order(values):
+    tokens = TokenSequences.from_lists([["a", "b", "c", "d", "a"]])
+    embedded = EmbeddedSequences(tokens, [Block("x", values, "type")])
+    assert_pooled(embedded, ["mean", "max"])
+
+
+def test_long_sums_keep_their_precision():
+    tokens = TokenSequences(["a"], np.zeros(1_000_000, dtype=np.int32), [0, 1_000_000])
+    value = np.float32(0.1)
+    embedded = EmbeddedSequences(tokens, [Block("x", [[value]], "type")])
+    modes = ("mean", "sum", "dct")
+    pooled = Pooling(modes).fit_transform(embedded)[0]
+    np.testing.assert_allclose(
+        pooled, [value, value * 1e6, value, 0.0], rtol=1e-7, atol=1e-9
+    )
+
+
+def test_powers_of_extreme_values_stay_finite():
+    extreme = np.finfo(np.float32).max
+    tokens = TokenSequences.from_lists([["a", "b", "b"]])
+    embedded = EmbeddedSequences(
+        tokens, [Block("x", [[extreme, 1e-38], [-extreme, 1e-38]], "type")]
+    )
+    pooled = Pooling("power-means", powers=(7,)).fit_transform(embedded)
+    expected = [[-extreme * (1 / 3) ** (1 / 7), 1e-38]]
+    np.testing.assert_allclose(pooled, expected, rtol=1e-6)
+
+
+def test_overflow_is_an_error_that_names_the_row():
+    tokens = TokenSequences.from_lists([["b"], ["a", "a"]])
+    embedded = EmbeddedSequences(tokens, [Block("x", [[1.0], [3e38]], "type")])
+    with pytest.raises(ValueError, match=r"row 1 exceeds float32"):
+        Pooling("sum").fit_transform(embedded)
+    assert np.isfinite(Pooling("mean").fit_transform(embedded)).all()
+
+
+def test_means_are_consistent_across_modes():
+    embedded = make()
+    mean = Pooling("mean").fit_transform(embedded)
+    cosine = Pooling("dct", n_coefficients=4).fit_transform(embedded)
+    power = Pooling("power-means", powers=(1,)).fit_transform(embedded)
+    whole = Pooling("hierarchical", window_size=1000).fit_transform(embedded)
+    single = Pooling("hierarchical", window_size=1).fit_transform(embedded)
+    np.testing.assert_allclose(cosine[:, :3], mean, rtol=1e-6)
+    np.testing.assert_array_equal(power, mean)
+    np.testing.assert_allclose(whole, mean, rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(single, Pooling("max").fit_transform(embedded))
+
+
+def test_names_follow_columns():
+    embedded = make(levels=("type", "sequence"))
+    pooling = Pooling(["mean", "power-means", "dct"], powers=(1, 3, math.inf))
+    names = pooling.fit(embedded).get_feature_names_out()
+    assert len(names) == len(set(names)) == pooling.transform(embedded).shape[1]
+    assert names[0] == "type0__mean__0"
+    assert names[3] == "type0__power1__0"
+    assert "type0__powerinf__2" in names
+    assert "type0__dct1__0" in names
+    assert names[-4:].tolist() == [f"sequence1__{i}" for i in range(4)]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frames(kind):
+    pytest.importorskip(kind)
+    embedded = make(levels=("type", "token"))
+    pooling = Pooling(("mean", "max")).set_output(transform=kind)
+    frame = pooling.fit_transform(embedded)
+    assert list(frame.columns) == list(pooling.get_feature_names_out())
+
+
+def test_in_scikit_learn():
+    embedded = make(lengths=[4] * 30)
+    y = np.arange(30) % 2
+    pipe = make_pipeline(Pooling(("mean", "max"), weights="sif"), LogisticRegression())
+    assert np.isfinite(cross_val_score(pipe, embedded, y, cv=3)).all()
+    fitted = pipe[0].fit(embedded)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.transform(embedded), fitted.transform(embedded))
+    assert not hasattr(clone(fitted), "dims_in_")
+    assert not hasattr(fitted, "n_features_in_")
+
+
+def test_parameters_changed_after_fit_wait_for_the_next_fit():
+    embedded = make()
+    pooling = Pooling("mean", weights="idf").fit(embedded)
+    before = pooling.transform(embedded)
+    pooling.set_params(mode="max", weights=None)
+    np.testing.assert_array_equal(pooling.transform(embedded), before)
+
+
+def test_no_warning_and_input_left_alone():
+    embedded = make(levels=("type", "token"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Pooling(MODES).fit_transform(embedded)
+    assert embedded == make(levels=("type", "token"))
+    assert not embedded.blocks[0].values.flags.writeable
+
+
+@pytest.mark.parametrize("X", [["a text"], [["a", "b"]], np.eye(3), None])
+def test_wrong_input_says_what_to_put_before(X):
+    with pytest.raises(TypeError, match="Pooling expects an EmbeddedSequences.*source"):
+        Pooling().fit(X)
+
+
+def test_other_blocks_are_refused():
+    embedded = make(levels=("type", "token"))
+    pooling = Pooling().fit(embedded)
+    with pytest.raises(ValueError, match="was fitted on blocks"):
+        pooling.transform(embedded.select(["token1", "type0"]))
+    sentences = make(levels=("sequence",))
+    renamed = sentences.with_blocks([sentences.blocks[0].rename("type0")])
+    with pytest.raises(ValueError, match="at level 'sequence'"):
+        Pooling().fit(embedded.select(["type0"])).transform(renamed)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"mode": ()}, "at least one"),
+        ({"mode": ("mean", "mean")}, "distinct"),
+        ({"mode": ("mean", "median")}, "mode must be one of mean, max"),
+        ({"mode": ("mean", ["max"])}, "mode must be one of mean, max"),
+        ({"mode": "median"}, "'mode' parameter of Pooling"),
+        ({"mode": "power-means", "powers": (0,)}, "from 1 to 7"),
+        ({"mode": "power-means", "powers": (2.5,)}, "from 1 to 7"),
+        ({"mode": "power-means", "powers": ([3],)}, "from 1 to 7"),
+        ({"mode": "power-means", "powers": ()}, "at least one"),
+        ({"mode": "max", "weights": "sif"}, "would do nothing"),
+        ({"weights": "tfidf"}, "'weights' parameter"),
+        ({"window_size": 0}, "'window_size' parameter"),
+        ({"n_coefficients": 0}, "'n_coefficients' parameter"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        Pooling(**parameters).fit(make())
