@@ -1,0 +1,208 @@
+"""Imports between the package's rooms go down only, and modules form no circle."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import sk_metaembed
+
+PACKAGE = "sk_metaembed"
+ROOT = Path(sk_metaembed.__file__).parent
+
+# What a room may import from. A room that is not here has no place yet: give it one.
+BELOW = {
+    "_version": set(),
+    "sequences": set(),
+    "vectors": {"sequences"},
+    "sources": {"sequences", "vectors"},
+    "meta": {"sequences"},
+    "dynamic": {"sequences"},
+    "pooling": {"sequences"},
+    "elmo": {"sequences"},
+    "inspection": {"sequences"},
+    "metrics": {"sequences"},
+    "datasets": {"sequences", "vectors"},  # some hand out a WordVectors
+    "utils": {"sequences"},
+    "": {"_version"},  # the top: its other imports are lazy, by name
+}
+
+
+def modules():
+    """Return the source of each module, by its dotted name below the package."""
+    sources = {}
+    for path in ROOT.rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        sources[name, path.name == "__init__.py"] = path.read_text(encoding="utf-8")
+    return sources
+
+
+def imports(source, name, is_package, *, late=True):
+    """Yield the dotted names below the package that a module imports.
+
+    With ``late=False``, without those inside functions.
+    """
+    package = name.split(".") if is_package else name.split(".")[:-1]
+    package = [part for part in package if part]
+    for node in _nodes(ast.parse(source), late):
+        if isinstance(node, ast.ImportFrom):
+            yield from _from_import(node, package)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _below(alias.name)
+        elif isinstance(node, ast.Call) and _called(node) in (
+            "import_module",
+            "__import__",
+        ):
+            target = node.args[0]
+            if isinstance(target, ast.Constant):
+                yield from _below(target.value)
+
+
+def _nodes(tree, late):
+    for node in ast.iter_child_nodes(tree):
+        yield node
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if late or not is_function:
+            yield from _nodes(node, late)
+
+
+def _called(node):
+    return getattr(node.func, "id", getattr(node.func, "attr", ""))
+
+
+def _below(dotted):
+    first, _, rest = dotted.partition(".")
+    if first == PACKAGE:
+        yield rest
+
+
+def _from_import(node, package):
+    if node.level:
+        base = package[: len(package) - node.level + 1]
+        base = [*base, *(node.module or "").split(".")]
+    elif (node.module or "").split(".")[0] == PACKAGE:
+        base = node.module.split(".")[1:]
+    else:
+        return
+    base = [part for part in base if part]
+    if base:
+        yield ".".join(base)
+    for alias in node.names:
+        home = sk_metaembed._HOME.get(alias.name, alias.name)
+        yield ".".join([*base, alias.name] if base else [home])
+
+
+def violations(sources):
+    """Return a sentence for each import that does not go down."""
+    found = []
+    for (name, is_package), source in sources.items():
+        room = name.partition(".")[0]
+        if room not in BELOW:
+            found.append(f"{name or PACKAGE} is in no known room")
+            continue
+        for target in imports(source, name, is_package):
+            other = target.partition(".")[0]
+            if other not in BELOW and room == "" and is_package:
+                continue
+            if other not in {room, *BELOW[room]}:
+                found.append(f"{name or PACKAGE} imports {target}")
+    return sorted(set(found))
+
+
+def circles(sources):
+    """Return the modules that import each other in a circle when they are loaded."""
+    names = dict(sources.keys())
+    graph = {}
+    for (name, is_package), source in sources.items():
+        targets = set(imports(source, name, is_package, late=False))
+        # A package's __init__ loads its modules: only they can form circles.
+        graph[name] = {t for t in targets if t in names and not names[t]}
+    while True:
+        free = {name for name, targets in graph.items() if not targets & set(graph)}
+        if not free:
+            return sorted(graph)
+        graph = {name: targets for name, targets in graph.items() if name not in free}
+        if not graph:
+            return []
+
+
+def test_imports_go_down_only():
+    assert violations(modules()) == []
+
+
+def test_no_modules_import_each_other():
+    assert circles(modules()) == []
+
+
+def test_sequences_know_scikit_learn_only_in_the_tokenizer():
+    found = {
+        name
+        for (name, _), source in modules().items()
+        if name.startswith("sequences") and "sklearn" in _third_parties(source)
+    }
+    assert found <= {"sequences._tokenizer"}
+
+
+def test_vectors_know_no_estimators():
+    found = [
+        name
+        for (name, _), source in modules().items()
+        if name.startswith("vectors") and "sklearn" in _third_parties(source)
+    ]
+    assert found == []
+
+
+def _third_parties(source):
+    found = set()
+    for node in _nodes(ast.parse(source), late=True):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("room", "planted"),
+    [
+        ("sequences", "from ..sources import Word2VecEmbedding"),
+        ("sequences", "from sk_metaembed.vectors import WordVectors"),
+        ("sequences", "from .. import vectors"),
+        ("vectors", "from ..sources._base import BaseEmbedding"),
+        ("meta", "from ..vectors import WordVectors"),
+        ("meta", "def late():\n    from ..dynamic import DynamicMetaEmbedding"),
+        ("pooling", "import sk_metaembed.meta"),
+        ("pooling", "from sk_metaembed import ConcatMetaEmbedding"),
+        ("utils", "class A:\n    def b(self):\n        from .. import Pooling"),
+        ("dynamic", "from importlib import import_module as i\nimport_module"),
+        ("dynamic", "importlib.import_module('sk_metaembed.pooling')"),
+        ("", "from .sources import EmbeddingUnion"),
+        ("attic", "import numpy"),
+    ],
+)
+def test_planted_violation_is_caught(room, planted):
+    name = f"{room}._planted" if room else ""
+    sources = {(name, not room): planted}
+    harmless = planted.endswith("\nimport_module")
+    assert bool(violations(sources)) is not harmless
+
+
+@pytest.mark.parametrize(
+    "allowed",
+    ["from ..sequences import Block", "from ._oov import fill", "import numpy"],
+)
+def test_downward_imports_are_allowed(allowed):
+    assert violations({("sources._planted", False): allowed}) == []
+
+
+def test_planted_circle_is_caught():
+    sources = {
+        ("meta._a", False): "from ._b import f",
+        ("meta._b", False): "from . import _c",
+        ("meta._c", False): "from ._a import f",
+        ("meta._d", False): "def late():\n    from ._e import f",
+        ("meta._e", False): "from ._d import f",
+    }
+    assert circles(sources) == ["meta._a", "meta._b", "meta._c"]
