@@ -1,0 +1,215 @@
+"""Training speed of DME beside a plain loop over the same network.
+
+Three random sources of 300 dimensions, projection 256, BiLSTM-max 512, batches of 64,
+the sentence lengths of SST-2 (from ``SK_METAEMBED_DATA``, else drawn to match them).
+The plain loop shuffles, pads to the longest of the batch, packs, and looks every
+token up in every source: what a straightforward implementation does.
+
+Run: python benchmarks/dme_training.py [--epochs 1] [--device auto] [--dtype float32]
+"""
+
+import argparse
+import os
+import time
+
+import numpy as np
+import torch
+from torch import nn
+
+from sk_metaembed import (
+    Block,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    EmbeddedSequences,
+    TokenSequences,
+)
+
+N_SOURCES, DIM, PROJECTION, ENCODER, BATCH = 3, 300, 256, 512, 64
+
+
+def sst2_tokens():
+    """Return SST-2's training sentences, or sentences drawn with their lengths."""
+    if os.environ.get("SK_METAEMBED_DATA"):
+        from sk_metaembed.datasets import load_sst2
+
+        return load_sst2("train").tokens
+    rng = np.random.default_rng(0)
+    lengths = np.clip(rng.gamma(4.3, 4.5, 6920).astype(int), 2, 52)
+    share = 1 / np.arange(1, 15_001)
+    codes = rng.choice(15_000, size=lengths.sum(), p=share / share.sum())
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return TokenSequences([f"w{i}" for i in range(15_000)], codes, offsets)
+
+
+def make_data():
+    """Return the sentences over three random sources, and labels."""
+    rng = np.random.default_rng(0)
+    tokens = sst2_tokens()
+    blocks = [
+        Block(f"s{i}", rng.normal(size=(tokens.n_types, DIM)), "type")
+        for i in range(N_SOURCES)
+    ]
+    return EmbeddedSequences(tokens, blocks), rng.integers(0, 2, len(tokens))
+
+
+class PlainNet(nn.Module):
+    """The same network over padded tokens."""
+
+    def __init__(self, tables):
+        super().__init__()
+        self.tables = nn.ModuleList(
+            nn.Embedding.from_pretrained(torch.from_numpy(t)) for t in tables
+        )
+        self.projections = nn.ModuleList(nn.Linear(DIM, PROJECTION) for _ in tables)
+        self.score = nn.Linear(PROJECTION, 1)
+        self.lstm = nn.LSTM(PROJECTION, ENCODER, bidirectional=True, batch_first=True)
+        self.head = nn.Sequential(
+            nn.Linear(2 * ENCODER, 512),
+            nn.ReLU(),
+            nn.Dropout(0.2),
+            nn.Linear(512, 512),
+            nn.ReLU(),
+            nn.Dropout(0.2),
+            nn.Linear(512, 2),
+        )
+
+    def embed(self, codes):
+        """Return mixed vectors of padded codes, (batch, time, PROJECTION)."""
+        projected = torch.stack(
+            [p(t(codes)) for p, t in zip(self.projections, self.tables, strict=True)],
+            dim=2,
+        )
+        weights = torch.softmax(self.score(projected), dim=2)
+        return torch.relu((projected * weights).sum(dim=2))
+
+    def forward(self, codes, lengths):
+        """Return logits."""
+        tokens = nn.functional.dropout(self.embed(codes), 0.2, self.training)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            tokens, lengths, batch_first=True, enforce_sorted=False
+        )
+        states, _ = nn.utils.rnn.pad_packed_sequence(
+            self.lstm(packed)[0], batch_first=True, padding_value=-1e4
+        )
+        return self.head(states.max(dim=1).values)
+
+
+def time_plain(X, y, epochs, device):
+    """Return the plain loop's tokens per second."""
+    torch.manual_seed(0)
+    net = PlainNet([np.array(block.values) for block in X.blocks]).to(device)
+    optimizer = torch.optim.Adam(
+        [p for p in net.parameters() if p.requires_grad], lr=4e-4
+    )
+    codes, mask = X.tokens.to_padded()
+    codes, lengths = torch.from_numpy(codes).long(), torch.from_numpy(mask.sum(1))
+    labels = torch.from_numpy(y)
+    synchronise(device)
+    start = time.perf_counter()
+    for _ in range(epochs):
+        for rows in torch.randperm(len(y)).split(BATCH):
+            longest = int(lengths[rows].max())
+            logits = net(codes[rows, :longest].to(device), lengths[rows])
+            loss = nn.functional.cross_entropy(logits, labels[rows].to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 5.0)
+            optimizer.step()
+            loss.item()
+    synchronise(device)
+    return epochs * X.tokens.n_tokens / (time.perf_counter() - start)
+
+
+def model(attention="word", epochs=1, device="auto", dtype="float32"):
+    """Return the estimator whose network is the one timed."""
+    return DynamicMetaClassifier(
+        attention,
+        projection_dim=PROJECTION,
+        encoder_dim=ENCODER,
+        batch_size=BATCH,
+        max_epochs=epochs,
+        early_stopping=False,
+        device=device,
+        dtype=dtype,
+        random_state=0,
+    )
+
+
+def time_ours(X, y, epochs, attention, device, dtype):
+    """Return the estimator's tokens per second, set-up included."""
+    estimator = model(attention, epochs, device, dtype)
+    start = time.perf_counter()
+    estimator.fit(X, y)
+    return epochs * X.tokens.n_tokens / (time.perf_counter() - start)
+
+
+def time_transform(X):
+    """Return seconds of word-level attention per type and per token."""
+    dme = DynamicMetaEmbedding("word", projection_dim=PROJECTION, max_epochs=1)
+    dme.fit(X[:64], np.arange(64) % 2)
+    best = min(_seconds(lambda: dme.transform(X)) for _ in range(3))
+    mixer = dme.net_.module_.mixer.eval().cpu()
+    tables = [torch.from_numpy(np.array(block.values)) for block in X.blocks]
+
+    def per_token():
+        codes = torch.from_numpy(X.tokens.codes.astype(np.int64))
+        with torch.inference_mode():
+            for part in codes.split(4096):
+                projected = torch.stack(
+                    [
+                        p(t[part])
+                        for p, t in zip(mixer.projections, tables, strict=True)
+                    ],
+                    dim=1,
+                )
+                known = torch.ones(projected.shape[:2], dtype=torch.bool)
+                mixer.mix_rows(projected, known)[0].numpy()
+
+    return best, min(_seconds(per_token) for _ in range(3))
+
+
+def _seconds(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def synchronise(device):
+    """Wait for the GPU, if there is one."""
+    if torch.device(device).type == "cuda":
+        torch.cuda.synchronize()
+
+
+def main():
+    """Time everything in turn and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--sentences", type=int, default=2000)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--dtype", default="float32")
+    options = parser.parse_args()
+    device = options.device
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    everything, y = make_data()
+    X, y = everything[: options.sentences], y[: options.sentences]
+    time_ours(X[:128], y[:128], 1, "word", device, options.dtype)
+    plain = time_plain(X, y, options.epochs, device)
+    print(
+        f"{len(X)} sentences, {X.tokens.n_tokens} tokens, {device}, {options.dtype}\n"
+    )
+    print("| training | tokens/s | ratio |\n|---|---|---|")
+    print(f"| plain loop, shuffled, padded and packed | {plain:,.0f} | 1.0 |")
+    for attention, name in (("word", "DME"), ("context", "CDME")):
+        ours = time_ours(X, y, options.epochs, attention, device, options.dtype)
+        print(f"| {name} | {ours:,.0f} | {ours / plain:.2f} |", flush=True)
+    per_type, per_token = time_transform(everything)
+    tokens = everything.tokens
+    print(f"\nTransform of {tokens.n_tokens} tokens of {tokens.n_types} types\n")
+    print("| word attention | ms | ratio |\n|---|---|---|")
+    print(f"| per token | {per_token * 1e3:.1f} | 1.0 |")
+    print(f"| per type | {per_type * 1e3:.1f} | {per_token / per_type:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
