@@ -1,13 +1,18 @@
 """What flows between steps: token sequences, their vectors, and tokenising."""
 
-from ._embedded import Block, EmbeddedSequences
+from ._block import Block
+from ._embedded import EmbeddedSequences
+from ._estimator import EmbeddedInputMixin, SequencesInputMixin, SequencesOutputMixin
 from ._tokenizer import Tokenizer
 from ._tokens import TokenSequences
 from ._validation import check_texts, check_tokens
 
 __all__ = [
     "Block",
+    "EmbeddedInputMixin",
     "EmbeddedSequences",
+    "SequencesInputMixin",
+    "SequencesOutputMixin",
     "TokenSequences",
     "Tokenizer",
     "check_texts",

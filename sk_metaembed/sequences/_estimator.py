@@ -1,10 +1,31 @@
-"""What every step that hands on a container, not an array, shares."""
+"""What tells steps on texts and tokens from steps on numbers: their tags, their output.
+
+Mixins for steps that are written from scratch; the bases of sources and of
+meta-embedders have them already.
+"""
 
 
 class SequencesInputMixin:
     """Tags of a step whose rows are texts or token sequences, not numbers.
 
-    scikit-learn's own array validation does not apply to such a step.
+    scikit-learn's own array validation does not apply to such a step, and its checks
+    pass over it; those of `sk_metaembed.utils.estimator_checks` feed it words.
+
+    See Also
+    --------
+    EmbeddedInputMixin : For steps that take EmbeddedSequences only.
+    SequencesOutputMixin : For steps that also hand on a container.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from sklearn.utils import get_tags
+    >>> from sk_metaembed.sequences import SequencesInputMixin
+    >>> class WordCount(SequencesInputMixin, BaseEstimator):
+    ...     pass
+    >>> tags = get_tags(WordCount()).input_tags
+    >>> tags.string, tags.two_d_array
+    (True, False)
     """
 
     def __sklearn_tags__(self):
@@ -20,6 +41,21 @@ class EmbeddedInputMixin(SequencesInputMixin):
     """Tags of a step that takes EmbeddedSequences and cannot read raw texts.
 
     Of two mixins it stands on the left: ``EmbeddedInputMixin, SequencesOutputMixin``.
+
+    See Also
+    --------
+    SequencesInputMixin : For steps that read texts or tokens.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from sklearn.utils import get_tags
+    >>> from sk_metaembed.sequences import EmbeddedInputMixin
+    >>> class VectorCount(EmbeddedInputMixin, BaseEstimator):
+    ...     pass
+    >>> tags = get_tags(VectorCount()).input_tags
+    >>> tags.string, tags.two_d_array
+    (False, False)
     """
 
     def __sklearn_tags__(self):
@@ -33,6 +69,25 @@ class SequencesOutputMixin(SequencesInputMixin):
 
     Without `set_output`, ``Pipeline.set_output`` would refuse the whole pipeline
     because of one step in its middle. It stands to the left of TransformerMixin.
+
+    See Also
+    --------
+    SequencesInputMixin : For steps whose output is an array.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator, TransformerMixin
+    >>> from sk_metaembed import TokenSequences
+    >>> from sk_metaembed.sequences import SequencesOutputMixin, check_tokens
+    >>> class Beginning(SequencesOutputMixin, TransformerMixin, BaseEstimator):
+    ...     def fit(self, X, y=None):
+    ...         return self
+    ...
+    ...     def transform(self, X):
+    ...         return TokenSequences.from_lists(row[:3] for row in check_tokens(X))
+    >>> step = Beginning().set_output(transform="pandas")
+    >>> step.transform(["once upon a time", "the end"])
+    TokenSequences(2 sequences, 5 tokens, 5 types)
     """
 
     def __init_subclass__(cls, **kwargs):
@@ -51,5 +106,6 @@ class SequencesOutputMixin(SequencesInputMixin):
         Returns
         -------
         self : estimator instance
+            As it was.
         """
         return self
