@@ -1,11 +1,13 @@
 """Which rows of a block each sequence pools, and running a kernel over them."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-_CHUNK = 16_384
+from ..sequences._rows import chunks
+
 # Entries to read before a second thread is worth its start.
 _WORK = 1 << 20
 
@@ -70,9 +72,8 @@ def has_vector(block):
         return block.known
     has = block.known.copy()
     unknown = np.flatnonzero(~has)
-    for start in range(0, len(unknown), _CHUNK):
-        rows = unknown[start : start + _CHUNK]
-        has[rows] = block.values[rows].any(axis=1)
+    for part in chunks(len(unknown)):
+        has[unknown[part]] = block.values[unknown[part]].any(axis=1)
     return has
 
 
@@ -129,4 +130,4 @@ def _spans(bags):
     marks = np.linspace(0, len(bags.rows), n_spans + 1)[1:-1]
     cuts = np.searchsorted(bags.offsets[:-1], marks)
     cuts = np.unique([0, *cuts, n_sequences]).tolist()
-    return list(zip(cuts[:-1], cuts[1:], strict=True)), n_threads
+    return list(pairwise(cuts)), n_threads

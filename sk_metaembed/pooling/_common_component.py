@@ -1,0 +1,154 @@
+"""CommonComponentRemoval: take out what all sentence vectors share."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..sequences._rows import chunks
+from ._components import remove_components, top_components
+
+
+class CommonComponentRemoval(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Remove the directions that most sentence vectors share.
+
+    Averages of word vectors all lean towards the directions of frequent words, which
+    say little of a sentence. Without them, cosines compare what is particular: good
+    for similarity. For classification it seldom helps, as a linear classifier weighs
+    directions by itself.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of directions: 1 for SIF, 5 for uSIF, about a hundredth of the
+        dimension for all-but-the-top. Fewer are removed if there are fewer rows or
+        columns.
+    weighted : bool, default=False
+        Whether each direction is removed in proportion to its share of the squared
+        singular values, as in uSIF, rather than altogether.
+    centre : bool, default=False
+        Whether to subtract the mean first, as in all-but-the-top. It moves the zero
+        vectors of empty sequences away from zero.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Orthonormal directions, learned in fit.
+    singular_values_ : ndarray of shape (n_components_,)
+        Of the matrix in fit, descending.
+    component_weights_ : ndarray of shape (n_components_,)
+        How much of each direction is removed; all 1 unless `weighted`.
+    mean_ : ndarray of shape (n_features_in_,)
+        Zeros unless `centre`.
+    n_components_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only where X had string column names in fit.
+
+    See Also
+    --------
+    Pooling : Gives the sentence vectors; ``weights="sif"`` or ``"usif"`` goes before.
+
+    Notes
+    -----
+    With v_i the first right singular vectors of the matrix of sentence vectors, which
+    is not centred unless asked for, a row x becomes ``x - sum_i c_i (x . v_i) v_i``;
+    c_i is 1, or ``s_i**2 / sum_j s_j**2`` over the chosen directions if `weighted`.
+    The directions are those of the training fold, so that a row's result does not
+    depend on which rows it comes with.
+
+    References
+    ----------
+    Arora, Liang, Ma (2017), "A simple but tough-to-beat baseline for sentence
+    embeddings" (SIF). Ethayarajh (2018), "Unsupervised random walk sentence
+    embeddings" (uSIF). Mu, Viswanath (2018), "All-but-the-top".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import CommonComponentRemoval
+    >>> X = np.array([[9.0, 1.0], [9.0, -1.0]])
+    >>> CommonComponentRemoval().fit_transform(X).round(6) + 0.0
+    array([[ 0.,  1.],
+           [ 0., -1.]])
+
+    SIF and uSIF in a pipeline:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sk_metaembed import Pooling
+    >>> sif = make_pipeline(Pooling(weights="sif"), CommonComponentRemoval())
+    >>> usif = make_pipeline(
+    ...     Pooling(weights="usif"), CommonComponentRemoval(5, weighted=True)
+    ... )
+    """
+
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "weighted": ["boolean"],
+        "centre": ["boolean"],
+    }
+
+    def __init__(self, n_components=1, *, weighted=False, centre=False):
+        self.n_components = n_components
+        self.weighted = weighted
+        self.centre = centre
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn the common directions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self : estimator instance
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        self.n_components_ = min(self.n_components, *X.shape)
+        mean = X.mean(axis=0, dtype=np.float64) if self.centre else None
+        components, values = top_components(X, self.n_components_, mean)
+        weights = np.ones(self.n_components_)
+        if self.weighted:
+            squares = values**2
+            weights = squares / max(squares.sum(), np.finfo(float).tiny)
+        self.mean_ = np.zeros(X.shape[1]) if mean is None else mean
+        self.components_ = components
+        self.singular_values_ = values
+        self.component_weights_ = weights
+        return self
+
+    def transform(self, X):
+        """Remove the directions learned in fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            float32 if X is, otherwise float64.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        removed = np.empty_like(X, order="C")
+        for rows in chunks(len(X)):
+            removed[rows] = remove_components(
+                X[rows] - self.mean_, self.components_, self.component_weights_
+            )
+        return removed
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sk_metaembed import CommonComponentRemoval
+from sk_metaembed.pooling._components import top_components
+
+
+@parametrize_with_checks(
+    [
+        CommonComponentRemoval(),
+        CommonComponentRemoval(5, weighted=True),
+        CommonComponentRemoval(2, centre=True),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def X():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(40, 7)) * np.arange(7, 0, -1) + rng.normal(size=7)
+
+
+@pytest.mark.parametrize("shape", [(40, 7), (7, 7), (4, 7), (1, 7), (7, 1)])
+@pytest.mark.parametrize("centred", [False, True])
+def test_components_are_those_of_an_svd(X, shape, centred):
+    X = np.resize(X, shape)
+    mean = X.mean(axis=0) if centred else None
+    k = min(3, *shape)
+    components, values = top_components(X, k, mean)
+    _, expected_values, expected = np.linalg.svd(
+        X - X.mean(axis=0) if centred else X, full_matrices=False
+    )
+    np.testing.assert_allclose(values, expected_values[:k], rtol=1e-6, atol=1e-6)
+    for one, other, value in zip(components, expected, values, strict=False):
+        if value > 1e-6:
+            assert abs(one @ other) == pytest.approx(1)
+        else:
+            assert not one.any()
+
+
+def test_removal_is_orthogonal_to_the_components(X):
+    removal = CommonComponentRemoval(2).fit(X)
+    removed = removal.transform(X)
+    np.testing.assert_allclose(removed @ removal.components_.T, 0, atol=1e-12)
+    np.testing.assert_allclose(removal.transform(removed), removed, atol=1e-12)
+
+
+def test_sif_by_hand():
+    X = np.array([[2.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
+    removal = CommonComponentRemoval().fit(X)
+    np.testing.assert_allclose(removal.components_, [[1, 0]])
+    np.testing.assert_allclose(removal.singular_values_, [np.sqrt(8)])
+    np.testing.assert_allclose(removal.transform([[5.0, 3.0]]), [[0, 3]])
+
+
+def test_usif_by_hand():
+    X = np.array([[2.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
+    removal = CommonComponentRemoval(5, weighted=True).fit(X)
+    assert removal.n_components_ == 2
+    np.testing.assert_allclose(removal.component_weights_, [8 / 9, 1 / 9])
+    np.testing.assert_allclose(removal.transform([[9.0, 9.0]]), [[1, 8]])
+
+
+def test_all_but_the_top_by_hand():
+    X = np.array([[1.0, 5.0], [3.0, 5.0]])
+    removal = CommonComponentRemoval(centre=True).fit(X)
+    np.testing.assert_allclose(removal.mean_, [2, 5])
+    np.testing.assert_allclose(removal.transform([[4.0, 6.0]]), [[0, 1]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("options", [{}, {"weighted": True}, {"centre": True}])
+def test_row_alone_has_the_same_bits(X, dtype, options):
+    X = X.astype(dtype)
+    removal = CommonComponentRemoval(3, **options).fit(X)
+    together = removal.transform(X)
+    assert together.dtype == dtype
+    for i in range(len(X)):
+        np.testing.assert_array_equal(removal.transform(X[[i]]), together[[i]])
+
+
+def test_zeros_stay_zeros(X):
+    removal = CommonComponentRemoval(2, weighted=True).fit(X)
+    np.testing.assert_array_equal(removal.transform(np.zeros((1, 7))), np.zeros((1, 7)))
+    nothing = CommonComponentRemoval(weighted=True).fit_transform(np.zeros((3, 2)))
+    np.testing.assert_array_equal(nothing, np.zeros((3, 2)))
