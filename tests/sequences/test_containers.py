@@ -365,6 +365,27 @@ def test_block_take_and_rename():
         hash(block)
 
 
+def test_a_block_on_a_table_gathers_when_it_is_asked():
+    table = np.arange(12, dtype=np.float32).reshape(6, 2)
+    table.flags.writeable = False
+    rows = np.array([5, -1, 0, 5], dtype=np.int32)
+    expected = Block("s", [[10, 11], [0, 0], [0, 1], [10, 11]], "type", rows >= 0)
+    block = Block._of_table("s", table, rows, "type")
+    taken, renamed = block.take(np.array([3, 1]), level="token"), block.rename("t")
+    assert (block.dim, block.n_rows, block.known_share) == (2, 4, 0.75)
+    assert repr(block) == repr(expected)
+    for lazy in (block, taken, renamed):
+        assert lazy.indexed()[0] is table
+        assert lazy.indexed()[1] is not None
+    assert pickle.loads(pickle.dumps(block.rename("s"))) == expected
+    assert taken == expected.take([3, 1], level="token")
+    assert renamed == expected.rename("t")
+    assert block == expected
+    assert block.values is block.values is block.indexed()[0]
+    assert block.indexed()[1] is None
+    assert not block.values.flags.writeable
+
+
 def test_blocks_of_an_embedding():
     embedded = embed(ROWS)
     assert embedded.names == ("type1", "token2", "sequence3")

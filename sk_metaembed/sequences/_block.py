@@ -1,0 +1,198 @@
+"""Block: the vectors that one source gives to types, tokens or sequences."""
+
+import numpy as np
+
+from ._tokens import _read_only
+
+LEVELS = ("sequence", "type", "token")
+
+
+class Block:
+    """The vectors that one source gives, at one level.
+
+    Parameters
+    ----------
+    name : str
+        The source, or the layer of a source.
+    values : array-like of shape (n_rows, dim)
+        Finite float32 or float16; float64 is converted to float32.
+    level : {"type", "token", "sequence"}
+        What a row stands for: a distinct token, one occurrence, or a whole sequence.
+    known : array-like of bool, shape (n_rows,), default=None
+        Where the source really has a vector. None means everywhere. Rows that are
+        not known hold what the source's policy for unknown words gives.
+
+    Attributes
+    ----------
+    name, level : str
+    values : ndarray of shape (n_rows, dim)
+    known : ndarray of bool, shape (n_rows,)
+    dim, n_rows : int
+    known_share : float
+        Share of rows that are known, 1.0 for no rows.
+
+    Raises
+    ------
+    ValueError
+        For a wrong level, shapes that disagree, or values that are not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block
+    >>> Block("glove", np.ones((3, 2)), "type", known=[True, True, False])
+    Block('glove', level='type', shape=(3, 2), known=66.7%)
+    """
+
+    __slots__ = ("_source", "known", "level", "name")
+
+    def __init__(self, name, values, level, known=None):
+        values = np.asarray(values)
+        if values.dtype not in (np.float32, np.float16):
+            with np.errstate(over="ignore"):  # told below, as infinity
+                values = values.astype(np.float32)
+        known = (
+            np.ones(len(values), dtype=bool)
+            if known is None
+            else np.asarray(known, dtype=bool)
+        )
+        _check_block(name, values, level, known)
+        self._set(name, values, level, known)
+
+    def _set(self, name, values, level, known, rows=None):
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "_source", (_read_only(values), rows))
+        object.__setattr__(self, "level", level)
+        object.__setattr__(self, "known", _read_only(known))
+
+    @classmethod
+    def _trusted(cls, name, values, level, known):
+        """Build without looking through the values again."""
+        self = cls.__new__(cls)
+        self._set(name, values, level, known)
+        return self
+
+    @classmethod
+    def _of_table(cls, name, table, rows, level):
+        """Build on rows of a table, gathered only if `values` is asked for.
+
+        The table is read-only and finite, float32 or float16. A row -1 stands for
+        what is not known: zeros.
+        """
+        self = cls.__new__(cls)
+        self._set(name, table, level, rows >= 0, _read_only(rows))
+        return self
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"Block is immutable: cannot set {name!r}.")
+
+    def __delattr__(self, name):
+        raise AttributeError(f"Block is immutable: cannot delete {name!r}.")
+
+    def __reduce__(self):
+        # ``np.array`` rather than the view, so that no writable base travels along.
+        return type(self)._trusted, (
+            self.name,
+            np.array(self.values),
+            self.level,
+            np.array(self.known),
+        )
+
+    @property
+    def values(self):
+        """The vectors, of shape (n_rows, dim)."""
+        values, rows = self._source
+        if rows is not None:
+            # "clip" is several times faster than the default on a mapped table.
+            values = np.take(values, rows, axis=0, mode="clip")
+            values[rows < 0] = 0
+            values = _read_only(values)
+            # One assignment, so that another thread sees both or neither.
+            object.__setattr__(self, "_source", (values, None))
+        return values
+
+    def indexed(self):
+        """Return a table and rows of it that make `values`, without gathering them.
+
+        Returns
+        -------
+        table : ndarray of shape (n_table_rows, dim)
+        rows : ndarray of int, shape (n_rows,), or None
+            -1 stands for zeros. None if the table is `values` as it is.
+        """
+        return self._source
+
+    @property
+    def dim(self):
+        """Length of one vector."""
+        return self._source[0].shape[1]
+
+    @property
+    def n_rows(self):
+        """Number of vectors."""
+        return len(self.known)
+
+    @property
+    def known_share(self):
+        """Share of rows that are known, between 0 and 1."""
+        return float(self.known.mean()) if len(self.known) else 1.0
+
+    def take(self, rows, level=None):
+        """Return the block of the given rows, perhaps at another level."""
+        level = level or self.level
+        table, own_rows = self._source
+        if own_rows is not None:
+            return self._of_table(self.name, table, own_rows[rows], level)
+        return self._trusted(self.name, table[rows], level, self.known[rows])
+
+    def rename(self, name):
+        """Return the same vectors under another name."""
+        renamed = type(self).__new__(type(self))
+        table, rows = self._source
+        renamed._set(name, table, self.level, self.known, rows)
+        return renamed
+
+    def __eq__(self, other):
+        if not isinstance(other, Block):
+            return NotImplemented
+        return (
+            (self.name, self.level) == (other.name, other.level)
+            and np.array_equal(self.values, other.values)
+            and np.array_equal(self.known, other.known)
+        )
+
+    __hash__ = None
+
+    def __repr__(self):
+        shape = self.n_rows, self.dim
+        return (
+            f"Block({self.name!r}, level={self.level!r}, shape={shape}, "
+            f"known={self.known_share:.1%})"
+        )
+
+
+def _check_block(name, values, level, known):
+    if not isinstance(name, str):
+        raise TypeError(f"A block's name must be a str, got {type(name).__name__}.")
+    if level not in LEVELS:
+        raise ValueError(
+            f"Block {name!r}: level must be one of {LEVELS}, got {level!r}."
+        )
+    if values.ndim != 2:
+        raise ValueError(
+            f"Block {name!r}: values must have shape (n_rows, dim), got {values.shape}."
+        )
+    if known.shape != (len(values),):
+        raise ValueError(
+            f"Block {name!r}: known must have one entry a row ({len(values)}), "
+            f"got shape {known.shape}."
+        )
+    # A sum is finite unless some entry is not (or it overflows, then look again).
+    if not np.isfinite(values.sum(dtype=np.float64)):
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+        if len(bad):
+            raise ValueError(
+                f"Block {name!r}: values must be finite, but {len(bad)} rows hold NaN "
+                f"or infinity, the first is row {bad[0]}. Replace them, or mark the "
+                "rows as unknown (known=False) with zeros in their place."
+            )
