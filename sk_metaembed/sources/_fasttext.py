@@ -74,7 +74,7 @@ class FastTextEmbedding(BaseGensimEmbedding):
         Composed of words and n-grams as trained, before `preprocess`. The training
         state (output weights, counts) is not kept.
     ngrams_ : NgramVectors
-        Vectors of the n-grams that words of the training fold have.
+        Vectors of n-grams; in a pickle only those that the training fold has.
     coverage_ : dict
         Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
@@ -93,8 +93,8 @@ class FastTextEmbedding(BaseGensimEmbedding):
     -----
     An unseen word's vector is the mean of the vectors of its n-grams, as gensim's
     ``model.wv[word]``; all of a call's unseen words are composed at once. n-grams
-    that no training word has keep the random vectors they began with, as in gensim;
-    these are drawn again from the seed where they are needed, not stored.
+    that no training word has keep the random vectors they began with, as in gensim.
+    A pickle leaves these out, and a copy draws them again from the seed.
 
     References
     ----------

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from sk_metaembed import FastTextEmbedding, TokenSequences, Word2VecEmbedding
 from sk_metaembed.sources._gensim import Sentences
-from sk_metaembed.sources._ngrams import initial_rows
+from sk_metaembed.sources._ngrams import initial_table
 
 CORPUS = [
     ["the", "cat", "walks", "and", "talks"],
@@ -96,13 +96,17 @@ def test_fasttext_may_ignore_subwords(policy):
     assert block.known.tolist() == [True, False]
 
 
-@pytest.mark.parametrize("shape", [(9, 4), (9, 5), (1, 1), (6, 3)])
-def test_initial_rows_are_gensims(shape):
+def test_initial_table_is_gensims():
     from gensim.models.keyedvectors import prep_vectors
 
-    every = prep_vectors(shape, seed=17)
-    rows = np.array([shape[0] - 1, 0, shape[0] // 2])
-    assert np.array_equal(initial_rows(17, rows, shape[1]), every[rows])
+    assert np.array_equal(initial_table((9, 5), 17), prep_vectors((9, 5), seed=17))
+
+
+def test_copies_draw_untrained_ngrams_again():
+    source = FastTextEmbedding(**OPTIONS, bucket=5_000).fit(CORPUS)
+    copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(source))))
+    assert len(copy.ngrams_.trained) < 500
+    assert np.array_equal(copy.ngrams_.table, source.ngrams_.table)
 
 
 def test_words_below_min_count_are_unknown():
