@@ -1,6 +1,5 @@
 """Files behind the names that gensim.downloader knows."""
 
-import logging
 import os
 
 from ._gensim import quiet_gensim
@@ -48,7 +47,7 @@ def _downloaded(name):
     from gensim import downloader
 
     try:
-        with quiet_gensim(logging.CRITICAL):
+        with quiet_gensim:
             models = downloader.info()["models"]
     except Exception as error:  # gensim and urllib raise many kinds
         raise _out_of_reach(name, error) from error
@@ -58,7 +57,7 @@ def _downloaded(name):
             f"gensim-downloader, which has {sorted(models)}."
         )
     try:
-        with quiet_gensim(logging.CRITICAL):
+        with quiet_gensim:
             return downloader.load(name, return_path=True)
     except Exception as error:
         raise _out_of_reach(name, error) from error

@@ -1,8 +1,8 @@
 """How the sources that gensim trains talk to it."""
 
 import logging
-from contextlib import contextmanager
 from numbers import Integral, Real
+from threading import Lock
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -57,7 +57,7 @@ class BaseGensimEmbedding(BaseWordEmbedding):
                 "train with. Set negative to 5 or so, or hs=True."
             )
         sentences = Sentences(tokens)
-        with quiet_gensim():
+        with quiet_gensim:
             model = self._make_model(**self._options())
             self._build_vocabulary(model, sentences, tokens)
             model.train(
@@ -133,16 +133,32 @@ class Sentences:
                     yield words[begin : begin + _LONGEST]
 
 
-@contextmanager
-def quiet_gensim(lowest=logging.ERROR):
-    """Keep gensim's log messages, which reach the screen unasked, to the worst."""
-    logger = logging.getLogger("gensim")
-    level = logger.level
-    logger.setLevel(max(level, lowest))
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+class _QuietGensim:
+    """Keep gensim's log messages, which reach the screen unasked, to critical ones.
+
+    Several threads may be inside; the last to leave restores the level.
+    """
+
+    def __init__(self):
+        self.lock = Lock()
+        self.n_inside = 0
+
+    def __enter__(self):
+        logger = logging.getLogger("gensim")
+        with self.lock:
+            if not self.n_inside:
+                self.level = logger.level
+                logger.setLevel(max(self.level, logging.CRITICAL))
+            self.n_inside += 1
+
+    def __exit__(self, *error):
+        with self.lock:
+            self.n_inside -= 1
+            if not self.n_inside:
+                logging.getLogger("gensim").setLevel(self.level)
+
+
+quiet_gensim = _QuietGensim()
 
 
 def progress(source):

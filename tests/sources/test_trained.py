@@ -12,7 +12,7 @@ from gensim.models import FastText, Word2Vec
 from sklearn.utils import check_random_state
 
 from sk_metaembed import FastTextEmbedding, TokenSequences, Word2VecEmbedding
-from sk_metaembed.sources._gensim import Sentences
+from sk_metaembed.sources._gensim import Sentences, quiet_gensim
 from sk_metaembed.sources._ngrams import initial_table
 
 CORPUS = [
@@ -198,6 +198,16 @@ def test_gensim_stays_silent(source, capfd):
     source.fit(CORPUS)
     assert capfd.readouterr() == ("", "")
     assert logging.getLogger("gensim").level == level
+
+
+def test_quiet_threads_restore_the_level_together():
+    logger = logging.getLogger("gensim")
+    level = logger.level
+    with quiet_gensim:
+        with quiet_gensim:
+            assert logger.level == logging.CRITICAL
+        assert logger.level == logging.CRITICAL
+    assert logger.level == level
 
 
 def test_verbose_shows_epochs(capfd):
