@@ -16,7 +16,7 @@ class Bags(NamedTuple):
     """Sequence i pools ``values[rows[k]]``, k in ``offsets[i]:offsets[i + 1]``.
 
     `weights` (one a token, None for 1) and `divisors` (one a sequence, never 0) are
-    what a weighted mean multiplies and divides by.
+    what a weighted mean multiplies and divides by. `codes` are the tokens' types.
     """
 
     values: np.ndarray
@@ -24,6 +24,7 @@ class Bags(NamedTuple):
     offsets: np.ndarray
     weights: np.ndarray | None
     divisors: np.ndarray
+    codes: np.ndarray | None = None
 
     @property
     def lengths(self):
@@ -45,16 +46,20 @@ def block_bags(tokens, block):
     Bags
         Without weights.
     """
-    rows, offsets, has = tokens.codes, tokens.offsets, has_vector(block)
+    codes, offsets, has = tokens.codes, tokens.offsets, has_vector(block)
+    rows = codes
     if block.level == "token":
         kind = np.int32 if tokens.n_tokens < 2**31 else np.int64
         rows = np.arange(tokens.n_tokens, dtype=kind)
     if not has.all():
         kept = has[rows]
-        rows = rows[kept]
+        rows, codes = rows[kept], codes[kept]
         offsets = np.concatenate([[0], np.cumsum(kept)])[offsets]
     divisors = np.maximum(np.diff(offsets), 1).astype(np.float64)
-    return Bags(block.values, rows, offsets, None, divisors)
+    table, index = block.indexed()
+    if index is not None:
+        rows = index[rows]
+    return Bags(table, rows, offsets, None, divisors, codes)
 
 
 def has_vector(block):
@@ -68,7 +73,8 @@ def has_vector(block):
     -------
     ndarray of bool, shape (n_rows,)
     """
-    if block.known.all():
+    # Rows of a table are known, or zeros.
+    if block.known.all() or block.indexed()[1] is not None:
         return block.known
     has = block.known.copy()
     unknown = np.flatnonzero(~has)

@@ -33,9 +33,7 @@ def dct_weights(offsets, coefficient, n_coefficients):
     angle -= np.repeat(offsets[:-1], lengths)
     angle *= np.repeat(step, lengths)
     np.cos(angle, out=angle)
-    if coefficient:
-        angle *= np.sqrt(2.0)
-    return angle
+    return angle if coefficient == 0 else np.multiply(angle, np.sqrt(2.0), out=angle)
 
 
 def write_coefficient(bags, out, at, *, coefficient, n_coefficients):
@@ -53,6 +51,8 @@ def write_coefficient(bags, out, at, *, coefficient, n_coefficients):
     """
     from ._kernels import sum_rows
 
-    weights = dct_weights(bags.offsets, coefficient, n_coefficients)
+    weights = None  # all are 1 for the mean
+    if coefficient:
+        weights = dct_weights(bags.offsets, coefficient, n_coefficients)
     lengths = np.maximum(bags.lengths, 1).astype(np.float64)
     run_kernel(sum_rows, bags, (weights, lengths), out, at)

@@ -172,3 +172,16 @@ def window_max_rows(values, rows, offsets, size, first, last, out, at):
                 best[j] = max(best[j], total[j])
         for j in range(dim):
             out[i, at + j] = best[j] / width
+
+
+@_compiled
+def count_holders(codes, offsets, n_types):
+    """Return the number of sequences that each type stands in."""
+    holders = np.zeros(n_types, np.int64)
+    latest = np.full(n_types, -1)
+    for i in range(len(offsets) - 1):
+        for k in range(offsets[i], offsets[i + 1]):
+            if latest[codes[k]] != i:
+                latest[codes[k]] = i
+                holders[codes[k]] += 1
+    return holders

@@ -182,16 +182,15 @@ class Pooling(BasePooling):
     def _pool(self, tokens, block, out, at):
         bags = block_bags(tokens, block)
         if self.word_weights_ is not None:
-            bags = self._weighted(tokens, block, bags)
+            bags = self._weighted(tokens, bags)
         for part in self._fitted_parts:
             part.write(bags, out, at)
             at += block.dim
 
-    def _weighted(self, tokens, block, bags):
+    def _weighted(self, tokens, bags):
         get, unseen = self.word_weights_.get, self.unseen_weight_
         of_types = np.array([get(word, unseen) for word in tokens.types], dtype=float)
-        codes = bags.rows if block.level == "type" else tokens.codes[bags.rows]
-        weights = of_types[codes]
+        weights = of_types[bags.codes]
         if self._kind != "idf":
             return bags._replace(weights=weights)
         segments = np.repeat(np.arange(len(tokens)), bags.lengths)

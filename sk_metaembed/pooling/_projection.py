@@ -79,8 +79,11 @@ def projected_tiles(bags, level, projection, activation):
         width = max(1, _ENTRIES // max(len(used), 1))
         for column in range(0, n_components, width):
             columns = np.ascontiguousarray(projection[:, column : column + width])
-            values = project_rows(bags.values, used, columns, activation)
-            yield part._replace(values=values), sequences, column
+            tile = part._replace(
+                values=project_rows(bags.values, used, columns, activation)
+            )
+            yield tile, sequences, column
+            del tile  # before the next one is made
 
 
 def _sequence_spans(bags, level, n_components):

@@ -119,3 +119,4 @@ class RandomEncoderPooling(BasePooling):
         tiles = projected_tiles(bags, block.level, projection, activation)
         for part, sequences, column in tiles:
             write(part, out[sequences], at + column)
+            del part  # before the next one is made

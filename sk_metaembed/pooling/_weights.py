@@ -73,8 +73,9 @@ def inverse_document_frequencies(tokens):
     words : ndarray of object, shape (n_words,)
     idf : ndarray of float64, shape (n_words,)
     """
-    pairs = np.unique(tokens.segment_ids() * tokens.n_types + tokens.codes)
-    holders = np.bincount(pairs % max(tokens.n_types, 1), minlength=tokens.n_types)
+    from ._kernels import count_holders
+
+    holders = count_holders(tokens.codes, tokens.offsets, tokens.n_types)
     used = holders > 0
     idf = np.log((1 + len(tokens)) / (1 + holders[used])) + 1
     return tokens.types[used], idf

@@ -1,0 +1,59 @@
+"""Pooling reads a mapped table where it lies."""
+
+import numpy as np
+import pytest
+
+from sk_metaembed import (
+    Block,
+    EmbeddedSequences,
+    Pooling,
+    PretrainedEmbedding,
+    WordVectors,
+)
+
+ROWS = [["b", "zzz", "a", "b"], [], ["zzz"], ["d", "a"], ["c"]]
+
+
+@pytest.fixture
+def embedded(tmp_path):
+    matrix = np.random.default_rng(0).standard_normal((5, 4), dtype=np.float32)
+    store = WordVectors.from_arrays(list("abcde"), matrix, path=tmp_path / "store")
+    return PretrainedEmbedding(store).fit_transform(ROWS)
+
+
+def gathered(embedded):
+    """Return the same with values of its own."""
+    block = embedded.blocks[0]
+    values = np.array(block.take(np.arange(block.n_rows)).values)
+    return embedded.with_blocks([Block(block.name, values, "type", block.known)])
+
+
+@pytest.mark.parametrize("weights", [None, "idf", "sif", "usif"])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "mean",
+        "sum",
+        "max",
+        "min",
+        "first",
+        "last",
+        "power-means",
+        "dct",
+        "hierarchical",
+    ],
+)
+def test_a_table_and_a_copy_of_its_rows_pool_alike(embedded, mode, weights):
+    pooling = Pooling(mode, weights=weights if mode in ("mean", "sum") else None)
+    from_table = pooling.fit_transform(embedded)
+    assert embedded.blocks[0].indexed()[1] is not None  # nothing was gathered
+    np.testing.assert_array_equal(from_table, pooling.transform(gathered(embedded)))
+
+
+def test_a_subset_pools_its_rows(embedded):
+    pooling = Pooling("mean").fit(embedded)
+    whole = pooling.transform(embedded)
+    subset = embedded[[3, 0]]
+    np.testing.assert_array_equal(pooling.transform(subset), whole[[3, 0]])
+    assert subset.blocks[0].indexed()[1] is not None
+    assert isinstance(subset, EmbeddedSequences)
