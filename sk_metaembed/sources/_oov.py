@@ -61,6 +61,11 @@ class Filler:
             squares = row_mean(vocabulary[:FREQUENT], lambda v: v.astype("f8") ** 2)
             self.scale = float(np.sqrt(squares.mean())) if len(squares) else 0.0
 
+    @property
+    def writes(self):
+        """Whether unknown rows get anything else than zeros."""
+        return self.policy in ("mean", "random")
+
     def fill(self, words, values, known):
         """Write into the rows of `values` that are not known, in place."""
         missing = ~known

@@ -181,6 +181,9 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
 
     def _gathered(self, tokens, found):
         table = self._table()
+        if self._as_they_are(table, found):
+            block = Block._of_table(self.block_name, table, found.rows, "type")
+            return EmbeddedSequences(tokens, [block])
         # "clip" reads row 0 for the absent ones and is several times faster
         # than the default mode on a mapped table.
         values = np.take(table, found.rows, axis=0, mode="clip")
@@ -194,3 +197,12 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
         # The table is finite, so the block need not look through the rows again.
         block = Block._trusted(self.block_name, values, "type", found.known)
         return EmbeddedSequences(tokens, [block])
+
+    def _as_they_are(self, table, found):
+        """Return whether the vectors are rows of a table that stays as it is."""
+        return (
+            not table.flags.writeable
+            and found.composed is None
+            and self._preprocessing.kind is None
+            and (found.known.all() or not self._filler.writes)
+        )
