@@ -80,7 +80,7 @@ class Mixer(nn.Module):
             mixed, weights = self.mix_rows(*self.stack(batch))
             return mixed[index], weights[index]
         projected, known = self.stack(batch, per_token=True)
-        return self.mix_rows(projected, known, batch.lengths)
+        return self.mix_rows(projected, known, batch.grid)
 
     def stack(self, batch, per_token=False):
         """Return projections (n_rows, n_sources, dim) and where they are known."""
@@ -91,32 +91,28 @@ class Mixer(nn.Module):
             known = [k[i] for k, i in zip(known, batch.index, strict=True)]
         return torch.stack(projected, dim=1), torch.stack(known, dim=1)
 
-    def mix_rows(self, projected, known, lengths=None):
+    def mix_rows(self, projected, known, grid=None):
         """Return the weighted sum over sources, and the weights."""
         if self.attention == "uniform":
             weights = known.to(projected.dtype)
         else:
-            scores = self.scores(projected, lengths)
+            scores = self.scores(projected, grid)
             weights = gate_weights(scores, known, self.gate).to(projected.dtype)
         mixed = torch.einsum("rsd,rs->rd", projected, weights)
         if self.attention == "task":
             mixed = self.gamma * mixed
         return (torch.relu(mixed) if self.activation == "relu" else mixed), weights
 
-    def scores(self, projected, lengths):
+    def scores(self, projected, grid):
         """Return one score a row and source, (n_rows, n_sources)."""
-        n_rows, n_sources, dim = projected.shape
+        n_rows, n_sources, _ = projected.shape
         if self.attention == "task":
             return self.source_scores.expand(n_rows, n_sources)
         if self.attention == "word":
             return self.score(projected).squeeze(2)
-        # Sources are put side by side along the *sequence* axis, source by source,
-        # so that the recurrence runs over time and never from one source to another.
-        states = self.recurrence(
-            projected.transpose(0, 1).reshape(n_sources * n_rows, dim),
-            lengths.repeat(n_sources),
-        )
-        return self.score(states).reshape(n_sources, n_rows).transpose(0, 1)
+        # Each source of each sequence is a stream of its own: the recurrence runs
+        # over time and never from one source to another.
+        return self.score(self.recurrence(projected, grid)).squeeze(2)
 
 
 # The published size: large enough to pick a source, too small to carry content.

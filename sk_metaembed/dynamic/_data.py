@@ -12,6 +12,7 @@ from torch.utils.data import Dataset
 
 from ..sequences._borrow import borrow
 from ..sequences._indexing import span_index
+from ._grid import Grid
 
 # Enough tokens to fill a matrix product, few enough to stay in a laptop's memory.
 _TOKENS_PER_BATCH = 16_384
@@ -28,7 +29,8 @@ class Batch:
     known : list of bool tensor of shape (n_rows_i,)
     index : list of int64 tensor of shape (n_tokens,)
         The row of each token, one a source.
-    lengths : int64 tensor of shape (n_sequences,)
+    grid : Grid or None
+        Where the tokens stand; None where none is needed.
     rows : ndarray of int64, shape (n_sequences,)
         Which sequences of the data these are.
     weights : tensor of float32, shape (n_sequences,), or None
@@ -38,7 +40,7 @@ class Batch:
     values: list
     known: list
     index: list
-    lengths: torch.Tensor
+    grid: Grid | None
     rows: np.ndarray
     weights: torch.Tensor | None = None
 
@@ -105,15 +107,15 @@ class SequenceData:
             for block, table in zip(self.blocks, self.tables, strict=True)
         ]
         values, known, index = (list(part) for part in zip(*parts, strict=True))
-        return Batch(values, known, index, self._tensor(lengths), rows)
+        return Batch(values, known, index, Grid.of(lengths, self._tensor), rows)
 
     def type_batch(self, types):
-        """Return a `Batch` of types, each standing as a sequence of its own."""
+        """Return a `Batch` of types, for what does not depend on a sequence."""
         rows = self._tensor(types)
         index = torch.arange(len(types), device=self.device)
         parts = [(values[rows].float(), known[rows]) for values, known in self.tables]
         values, known = (list(part) for part in zip(*parts, strict=True))
-        return Batch(values, known, [index] * len(parts), torch.ones_like(index), types)
+        return Batch(values, known, [index] * len(parts), None, types)
 
     def _tensor(self, array):
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

@@ -6,22 +6,16 @@ from torch import nn
 from ._recurrent import MaskedLSTM, StackedGRU
 
 
-def segment_ids(lengths):
-    """Return the sequence of each token, int64 of shape (n_tokens,)."""
-    rows = torch.arange(len(lengths), device=lengths.device)
-    return torch.repeat_interleave(rows, lengths)
-
-
-def segment_sum(tokens, lengths):
+def segment_sum(tokens, grid):
     """Return the sum of each sequence's tokens, (n_sequences, dim)."""
-    total = tokens.new_zeros(len(lengths), tokens.shape[1])
-    return total.index_add(0, segment_ids(lengths), tokens)
+    total = tokens.new_zeros(len(grid.lengths), tokens.shape[1])
+    return total.index_add(0, grid.segments, tokens)
 
 
-def segment_max(tokens, lengths):
+def segment_max(tokens, grid):
     """Return each sequence's largest values, (n_sequences, dim); 0 for an empty one."""
-    largest = tokens.new_zeros(len(lengths), tokens.shape[1])
-    index = segment_ids(lengths)[:, None].expand_as(tokens)
+    largest = tokens.new_zeros(len(grid.lengths), tokens.shape[1])
+    index = grid.segments[:, None].expand_as(tokens)
     return largest.scatter_reduce(0, index, tokens, "amax", include_self=False)
 
 
@@ -32,9 +26,9 @@ class MeanEncoder(nn.Module):
         super().__init__()
         self.dim = dim_in
 
-    def forward(self, tokens, lengths):
+    def forward(self, tokens, grid):
         """Return (n_sequences, dim)."""
-        return segment_sum(tokens, lengths) / lengths.clamp(min=1)[:, None]
+        return segment_sum(tokens, grid) / grid.lengths.clamp(min=1)[:, None]
 
 
 class MaxEncoder(nn.Module):
@@ -44,9 +38,9 @@ class MaxEncoder(nn.Module):
         super().__init__()
         self.dim = dim_in
 
-    def forward(self, tokens, lengths):
+    def forward(self, tokens, grid):
         """Return (n_sequences, dim)."""
-        return segment_max(tokens, lengths)
+        return segment_max(tokens, grid)
 
 
 class AttentionEncoder(nn.Module):
@@ -57,14 +51,14 @@ class AttentionEncoder(nn.Module):
         self.dim = dim_in
         self.score = nn.Linear(dim_in, 1)
 
-    def forward(self, tokens, lengths):
+    def forward(self, tokens, grid):
         """Return (n_sequences, dim)."""
         scores = self.score(tokens).float()
-        rows = segment_ids(lengths)
+        rows = grid.segments
         # Shifting by each sequence's largest score keeps the exponentials in range.
-        weights = torch.exp(scores - segment_max(scores, lengths).detach()[rows])
-        total = segment_sum(weights, lengths).clamp(min=torch.finfo(weights.dtype).tiny)
-        return segment_sum(tokens * (weights / total[rows]).to(tokens.dtype), lengths)
+        weights = torch.exp(scores - segment_max(scores, grid).detach()[rows])
+        total = segment_sum(weights, grid).clamp(min=torch.finfo(weights.dtype).tiny)
+        return segment_sum(tokens * (weights / total[rows]).to(tokens.dtype), grid)
 
 
 class BiLSTMMaxEncoder(nn.Module):
@@ -79,11 +73,11 @@ class BiLSTMMaxEncoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.dim = sizes[-1]
 
-    def forward(self, tokens, lengths):
+    def forward(self, tokens, grid):
         """Return (n_sequences, 2 * dims[-1])."""
         for layer in self.layers:
-            tokens = layer(self.dropout(tokens), lengths)
-        return segment_max(tokens, lengths)
+            tokens = layer(self.dropout(tokens), grid)
+        return segment_max(tokens, grid)
 
 
 class GRUEncoder(nn.Module):
@@ -94,9 +88,9 @@ class GRUEncoder(nn.Module):
         self.layers = StackedGRU(dim_in, dims, dropout)
         self.dim = dims[-1]
 
-    def forward(self, tokens, lengths):
+    def forward(self, tokens, grid):
         """Return (n_sequences, dims[-1])."""
-        return self.layers(tokens, lengths)
+        return self.layers(tokens, grid)
 
 
 _POOLS = {"mean": MeanEncoder, "max": MaxEncoder, "attention": AttentionEncoder}

@@ -47,7 +47,7 @@ class DynamicMetaNet(nn.Module):
 
     def encode(self, batch):
         """Return the sequences' vectors, (n_sequences, encoder.dim)."""
-        return self.encoder(self.dropout(self.mixer(batch)), batch.lengths)
+        return self.encoder(self.dropout(self.mixer(batch)), batch.grid)
 
     def forward(self, batch):
         """Return the outputs, (n_sequences, n_outputs), in float32."""

@@ -2,43 +2,25 @@
 
 A bidirectional layer over padded input would read padding backwards before the
 first word. Here each direction is a layer of its own, and the backward one reads
-every sequence reversed in its place: both see real tokens first, so what follows
-them can be ignored, and the batch stays dense, which CPU kernels are fast on.
+every sequence from its own end: both see real tokens first, so what follows them
+can be ignored, and the batch stays dense, which CPU kernels are fast on.
 """
 
 import torch
 from torch import nn
 
 
-class Grid:
-    """Places of a batch's tokens in a (max_length, n_sequences) grid.
+def _columns(tokens, places):
+    """Return tokens in a grid, extra axes as further columns: (steps, columns, dim)."""
+    return tokens[places].reshape(places.shape[0], -1, tokens.shape[-1])
 
-    Parameters
-    ----------
-    lengths : int64 tensor of shape (n_sequences,)
 
-    Attributes
-    ----------
-    mask : bool tensor of shape (max_length, n_sequences)
-    forward, backward : int64 tensor of shape (max_length, n_sequences)
-        The token at each place, reading onwards or each sequence from its end. At
-        places without a token, some valid position.
-    """
-
-    def __init__(self, lengths):
-        self.lengths = lengths
-        longest = int(lengths.max()) if len(lengths) else 0
-        starts = torch.cumsum(lengths, 0) - lengths
-        steps = torch.arange(longest, device=lengths.device)[:, None]
-        self.mask = steps < lengths
-        last = (int(lengths.sum()) - 1) if longest else 0
-        self.forward = (starts + steps).clamp(max=last)
-        self.backward = (starts + (lengths - 1 - steps).clamp(min=0)).clamp(max=last)
-
-    def flatten(self, states, places):
-        """Return grid states (max_length, n_sequences, dim) as (n_tokens, dim)."""
-        flat = states.new_empty(int(self.lengths.sum()), states.shape[2])
-        return flat.index_put((places[self.mask],), states[self.mask])
+def _at(states, places, shape):
+    """Return the states of a flattened grid's places, (*shape, dim)."""
+    n_columns = states.shape[0] * states.shape[1]
+    extra = shape[1:].numel()
+    flat = states.reshape(n_columns // extra, *shape[1:], states.shape[-1])
+    return flat[places]
 
 
 class MaskedLSTM(nn.Module):
@@ -56,19 +38,30 @@ class MaskedLSTM(nn.Module):
         self.onwards = nn.LSTM(dim_in, dim)
         self.backwards = nn.LSTM(dim_in, dim)
 
-    def forward(self, tokens, lengths):
-        """Return the states of both directions, (n_tokens, 2 * dim)."""
+    def forward(self, tokens, grid):
+        """Return the states of both directions.
+
+        Parameters
+        ----------
+        tokens : tensor of shape (n_tokens, dim_in) or (n_tokens, n_streams, dim_in)
+            Streams are read side by side: no state passes between them.
+        grid : Grid
+
+        Returns
+        -------
+        tensor of shape (n_tokens, 2 * dim) or (n_tokens, n_streams, 2 * dim)
+        """
+        shape = tokens.shape[:-1]
         if len(tokens) == 0:
-            return tokens.new_zeros(0, 2 * self.onwards.hidden_size)
-        grid = Grid(lengths)
-        onwards, _ = self.onwards(tokens[grid.forward])
-        backwards, _ = self.backwards(tokens[grid.backward])
+            return tokens.new_zeros(*shape, 2 * self.onwards.hidden_size)
+        onwards, _ = self.onwards(_columns(tokens, grid.onwards))
+        backwards, _ = self.backwards(_columns(tokens, grid.backwards))
         return torch.cat(
             [
-                grid.flatten(onwards, grid.forward),
-                grid.flatten(backwards, grid.backward),
+                _at(onwards, grid.at_onwards, shape),
+                _at(backwards, grid.at_backwards, shape),
             ],
-            dim=1,
+            dim=-1,
         )
 
 
@@ -91,15 +84,13 @@ class StackedGRU(nn.Module):
         )
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, tokens, lengths):
+    def forward(self, tokens, grid):
         """Return each sequence's last state, (n_sequences, dims[-1])."""
         dim = self.layers[-1].hidden_size
         if len(tokens) == 0:
-            return tokens.new_zeros(len(lengths), dim)
-        grid = Grid(lengths)
-        states = tokens[grid.forward]
+            return tokens.new_zeros(len(grid.lengths), dim)
+        states = tokens[grid.onwards]
         for layer in self.layers:
             states, _ = layer(self.dropout(states))
-        last = (lengths - 1).clamp(min=0)
-        ends = states[last, torch.arange(len(lengths), device=lengths.device)]
-        return ends * (lengths > 0)[:, None]
+        ends = states.reshape(-1, dim)[grid.last]
+        return ends * (grid.lengths > 0)[:, None]

@@ -7,6 +7,7 @@ import torch
 from sk_metaembed.dynamic._attention import Mixer, gate_weights
 from sk_metaembed.dynamic._data import BucketLoader, SequenceData, SequenceDataset
 from sk_metaembed.dynamic._encoders import ENCODERS, make_encoder, segment_max
+from sk_metaembed.dynamic._grid import Grid
 from sk_metaembed.dynamic._network import DynamicMetaNet, WeightedLoss
 from sk_metaembed.dynamic._recurrent import MaskedLSTM
 
@@ -25,6 +26,10 @@ LEVELS = [
 def batch_of(embedded, rows=None):
     data = SequenceData(embedded, torch.device("cpu"))
     return data.batch(np.arange(len(embedded)) if rows is None else np.asarray(rows))
+
+
+def grid_of(lengths):
+    return Grid.of(lengths.numpy(), torch.from_numpy)
 
 
 def mixer_for(embedded, attention, **options):
@@ -83,7 +88,7 @@ def test_context_attention_runs_over_time_and_not_over_sources():
         getattr(reference, f"{name}_reverse").data.copy_(parameter.data)
     batch = batch_of(embedded)
     projected, _ = mixer.stack(batch, per_token=True)
-    scores = mixer.scores(projected, batch.lengths)
+    scores = mixer.scores(projected, batch.grid)
     offsets = embedded.tokens.offsets
     for start, end in zip(offsets[:-1], offsets[1:], strict=True):
         if start == end:
@@ -186,7 +191,7 @@ def test_masked_lstm_equals_torchs_packed_bidirectional_lstm():
     )
     padded, _ = torch.nn.utils.rnn.pad_packed_sequence(reference(packed)[0])
     expected = torch.cat([padded[:n, i] for i, n in enumerate(lengths)])
-    got = ours(tokens, lengths)
+    got = ours(tokens, grid_of(lengths))
     torch.testing.assert_close(got, expected)
     mine = torch.autograd.grad(got.square().sum(), tokens)[0]
     theirs = torch.autograd.grad(expected.square().sum(), tokens)[0]
@@ -198,7 +203,7 @@ def test_gru_gives_the_state_at_each_sequences_own_end():
     encoder = make_encoder("gru", 3, (4,), 0.0)
     lengths = torch.tensor([2, 0, 5])
     tokens = torch.randn(7, 3)
-    got = encoder(tokens, lengths)
+    got = encoder(tokens, grid_of(lengths))
     gru = encoder.layers.layers[0]
     torch.testing.assert_close(got[0], gru(tokens[:2])[0][-1])
     torch.testing.assert_close(got[2], gru(tokens[2:])[0][-1])
@@ -208,7 +213,7 @@ def test_gru_gives_the_state_at_each_sequences_own_end():
 def test_max_looks_at_real_tokens_only():
     tokens = torch.tensor([[-3.0], [-1.0], [-2.0]])
     lengths = torch.tensor([2, 0, 1])
-    assert segment_max(tokens, lengths).tolist() == [[-1.0], [0.0], [-2.0]]
+    assert segment_max(tokens, grid_of(lengths)).tolist() == [[-1.0], [0.0], [-2.0]]
 
 
 def test_batches_cover_the_data_once_and_hold_equal_lengths():
@@ -221,7 +226,7 @@ def test_batches_cover_the_data_once_and_hold_equal_lengths():
         rows = np.concatenate([b.rows for b in batches])
         assert sorted(rows) == list(range(400))
         if options["shuffle"]:
-            spread = [int(b.lengths.max() - b.lengths.min()) for b in batches]
+            spread = [int(b.grid.lengths.max() - b.grid.lengths.min()) for b in batches]
             assert np.mean(spread) < 4
             again = [b.rows.tolist() for b, _ in BucketLoader(dataset, 32, **options)]
             assert again != [b.rows.tolist() for b in batches]
