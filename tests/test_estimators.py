@@ -97,20 +97,14 @@ ESTIMATORS = [
     DynamicMetaClassifier(**LEARNING_NET),
     DynamicMetaRegressor(**LEARNING_NET),
     Pooling(),
+    Pooling(("mean", "max", "min"), weights="idf"),
+    Pooling(("sum", "first", "last"), weights="sif"),
+    Pooling(("power-means", "dct", "hierarchical"), weights="usif"),
     RandomEncoderPooling(8),
+    RandomEncoderPooling(8, mode="mean", activation="relu"),
     CommonComponentRemoval(),
+    CommonComponentRemoval(2, weighted=True, centre=True),
 ]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Nets this small only wait for each other's threads."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def expected_failed_checks(estimator):

@@ -232,4 +232,6 @@ def check_id(check):
 
 def _shown(estimator):
     with config_context(print_changed_only=True):
-        return re.sub(r"\s", "", repr(estimator))
+        shown = re.sub(r"\s", "", repr(estimator))
+    # Folders may differ from run to run, which ids must not.
+    return re.sub(r"'[^']*/([^'/]*)'", r"'\1'", shown)
