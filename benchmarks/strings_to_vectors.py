@@ -105,7 +105,6 @@ def stages(steps, texts, repeats):
     tokens = tokenizer.transform(texts)
     embedded = embedding.transform(tokens)
     store = embedding.vectors_
-    rows = store.lookup(tokens.types)
     calls = {
         "  one thread: lower, encode, join": joined,
         "  one thread: find tokens": lambda: _scan.find_tokens(buffer, ends, *tables),
@@ -115,9 +114,6 @@ def stages(steps, texts, repeats):
         ),
         "Tokenizer, all of it": lambda: tokenizer.transform(texts),
         "  look up the types": lambda: store.lookup(tokens.types),
-        "  gather their vectors": lambda: np.take(
-            store.vectors, rows, axis=0, mode="clip"
-        ),
         "PretrainedEmbedding, all of it": lambda: embedding.transform(tokens),
         "Pooling, all of it": lambda: pooling.transform(embedded),
     }
