@@ -28,6 +28,7 @@ def load_vectors(name, *, cache_dir=None):
     Returns
     -------
     WordVectors
+        Opened from the cache.
 
     Raises
     ------

@@ -65,10 +65,12 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         Parameters
         ----------
         X : EmbeddedSequences
+            With the blocks that fit saw.
 
         Returns
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_labels)
+            Of the kind that y was.
         """
         outputs = self._outputs(X)
         return self._target.decode(outputs)
@@ -79,6 +81,7 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         Parameters
         ----------
         X : EmbeddedSequences
+            With the blocks that fit saw.
 
         Returns
         -------
@@ -151,10 +154,12 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
         Parameters
         ----------
         X : EmbeddedSequences
+            With the blocks that fit saw.
 
         Returns
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_outputs)
+            On the scale of y.
         """
         outputs = self._outputs(X)
         return self._target.decode(outputs)

@@ -107,11 +107,14 @@ class CommonComponentRemoval(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Vectors of sequences, as `Pooling` gives them.
         y : ignored
+            There for pipelines.
 
         Returns
         -------
         self : estimator instance
+            The fitted step.
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         self.n_components_ = min(self.n_components, *X.shape)
@@ -133,11 +136,12 @@ class CommonComponentRemoval(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Vectors of sequences.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            float32 if X is, otherwise float64.
+            Of float32 if X is, otherwise of float64.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)

@@ -117,6 +117,7 @@ class Block:
         Returns
         -------
         table : ndarray of shape (n_table_rows, dim)
+            Distinct vectors, or simply `values`.
         rows : ndarray of int, shape (n_rows,), or None
             -1 stands for zeros. None if the table is `values` as it is.
         """
@@ -138,7 +139,20 @@ class Block:
         return float(self.known.mean()) if len(self.known) else 1.0
 
     def take(self, rows, level=None):
-        """Return the block of the given rows, perhaps at another level."""
+        """Return the block of the given rows, perhaps at another level.
+
+        Parameters
+        ----------
+        rows : slice, mask or index array
+            Rows of `values`.
+        level : {"type", "token", "sequence"}, default=None
+            What the rows taken stand for, the same as before by default.
+
+        Returns
+        -------
+        Block
+            Of the same name.
+        """
         level = level or self.level
         table, own_rows = self._source
         if own_rows is not None:
@@ -146,7 +160,18 @@ class Block:
         return self._trusted(self.name, table[rows], level, self.known[rows])
 
     def rename(self, name):
-        """Return the same vectors under another name."""
+        """Return the same vectors under another name.
+
+        Parameters
+        ----------
+        name : str
+            The new name.
+
+        Returns
+        -------
+        Block
+            Shares its arrays with this one.
+        """
         renamed = type(self).__new__(type(self))
         table, rows = self._source
         renamed._set(name, table, self.level, self.known, rows)

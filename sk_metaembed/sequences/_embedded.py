@@ -16,6 +16,7 @@ class EmbeddedSequences:
     Parameters
     ----------
     tokens : TokenSequences
+        What the vectors belong to.
     blocks : sequence of Block
         With distinct names; each has as many rows as `tokens` has types, tokens or
         sequences, whichever its level says.
@@ -100,22 +101,66 @@ class EmbeddedSequences:
         return max(levels, key=LEVELS.index)
 
     def block(self, name):
-        """Return the block of that name."""
+        """Return the block of that name.
+
+        Parameters
+        ----------
+        name : str
+            As in `names`.
+
+        Returns
+        -------
+        Block
+            The first and only one of that name; a KeyError lists the names otherwise.
+        """
         for block in self.blocks:
             if block.name == name:
                 return block
         raise KeyError(f"No block is named {name!r}; there are {list(self.names)}.")
 
     def select(self, names):
-        """Return the same tokens with some of the blocks, in the given order."""
+        """Return the same tokens with some of the blocks, in the given order.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Some of `names`.
+
+        Returns
+        -------
+        EmbeddedSequences
+            Without the other blocks.
+        """
         return self.with_blocks([self.block(name) for name in names])
 
     def with_blocks(self, blocks):
-        """Return the same tokens with other blocks."""
+        """Return the same tokens with other blocks.
+
+        Parameters
+        ----------
+        blocks : sequence of Block
+            As for the constructor.
+
+        Returns
+        -------
+        EmbeddedSequences
+            With these blocks only.
+        """
         return type(self)(self.tokens, blocks)
 
     def rows_of(self, level):
-        """Return how many rows a block of that level has."""
+        """Return how many rows a block of that level has.
+
+        Parameters
+        ----------
+        level : {"type", "token", "sequence"}
+            What a row stands for.
+
+        Returns
+        -------
+        int
+            Number of types, tokens or sequences.
+        """
         counts = {
             "type": self.tokens.n_types,
             "token": self.tokens.n_tokens,
@@ -129,12 +174,14 @@ class EmbeddedSequences:
         Parameters
         ----------
         block : Block
+            One of these tokens, in `blocks` or not.
         level : {"type", "token", "sequence"}
             The block's own level, or "token".
 
         Returns
         -------
         Block
+            With one row a token, or the block itself.
         """
         if block.level == level:
             return block
@@ -152,6 +199,7 @@ class EmbeddedSequences:
         Returns
         -------
         tuple of Block
+            In the order of `blocks`.
         """
         levels = {block.level for block in self.blocks}
         common = levels.pop() if len(levels) == 1 else "token"
@@ -196,7 +244,11 @@ class EmbeddedSequences:
     def to_list(self):
         """Return one array (n_tokens of the sequence, dim) a sequence.
 
-        Blocks stand side by side; a sequence-level vector is repeated at each token.
+        Returns
+        -------
+        list of ndarray
+            Blocks stand side by side; a sequence-level vector is repeated at each
+            token.
         """
         return (
             np.split(self._token_values(), self.tokens.offsets[1:-1])
@@ -210,7 +262,9 @@ class EmbeddedSequences:
         Returns
         -------
         array : ndarray of shape (n_sequences, max_length, dim)
+            Blocks side by side, as in `to_list`.
         mask : ndarray of bool, shape (n_sequences, max_length)
+            True at real tokens.
         """
         mask = padding_mask(self.tokens.lengths)
         values = self._token_values()

@@ -128,6 +128,7 @@ class Tokenizer(
         Returns
         -------
         self : Tokenizer
+            As it was.
         """
         self._splitter()
         if not isinstance(X, Iterator):
@@ -140,12 +141,14 @@ class Tokenizer(
         Parameters
         ----------
         X : collection of str or of token lists, or TokenSequences
+            As for `transform`.
         y : None
             Ignored.
 
         Returns
         -------
         tokens : TokenSequences
+            One sequence a row of X.
         """
         return self.transform(X)
 
@@ -161,6 +164,7 @@ class Tokenizer(
         Returns
         -------
         tokens : TokenSequences
+            One sequence a row of X.
         """
         self._validate_params()
         return check_tokens(X, whose="Tokenizer", split=self._splitter())
@@ -176,6 +180,7 @@ class Tokenizer(
         Returns
         -------
         ndarray of object, shape (1,)
+            The one name.
         """
         return np.array(["tokens"], dtype=object)
 

@@ -91,10 +91,12 @@ class TokenSequences:
         Parameters
         ----------
         sequences : iterable of sequence of str
+            One sequence of tokens a row.
 
         Returns
         -------
         TokenSequences
+            Over the distinct tokens that occur.
         """
         sequences = [list(sequence) for sequence in sequences]
         flat = list(chain.from_iterable(sequences))
@@ -148,15 +150,33 @@ class TokenSequences:
         return np.diff(self.offsets)
 
     def type_counts(self):
-        """Occurrences of each type, int64 of shape (n_types,)."""
+        """Count the occurrences of each type.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_types,)
+            Zero for types that a subset leaves unused.
+        """
         return np.bincount(self.codes, minlength=self.n_types)
 
     def segment_ids(self):
-        """Row of the sequence that each token stands in, int64 of shape (n_tokens,)."""
+        """Return the row of the sequence that each token stands in.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_tokens,)
+            Ascending.
+        """
         return np.repeat(np.arange(len(self)), self.lengths)
 
     def compact(self):
-        """Return the same sequences over the used types only, first-seen order."""
+        """Return the same sequences over the used types only, first-seen order.
+
+        Returns
+        -------
+        TokenSequences
+            Equal to this one.
+        """
         used, first = np.unique(self.codes, return_index=True)
         order = used[np.argsort(first)]
         position = np.zeros(self.n_types, dtype=np.int32)
@@ -192,7 +212,13 @@ class TokenSequences:
     __hash__ = None
 
     def to_list(self):
-        """Return the tokens as a list of lists of str."""
+        """Return the tokens as a list of lists of str.
+
+        Returns
+        -------
+        list of list of str
+            One list a sequence.
+        """
         flat = self.types[self.codes].tolist()
         items = iter(flat)
         return [list(islice(items, int(n))) for n in self.lengths]

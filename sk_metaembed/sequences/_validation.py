@@ -81,12 +81,14 @@ def check_texts(X, *, whose="X"):
     Parameters
     ----------
     X : list, tuple, ndarray, generator, Series or one-column DataFrame of str
+        One text a row.
     whose : str, default="X"
         Begins the error messages, for example an estimator's name.
 
     Returns
     -------
     list of str
+        One text a row, plain str.
 
     Raises
     ------
