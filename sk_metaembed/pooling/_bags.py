@@ -53,8 +53,11 @@ def block_bags(tokens, block):
         rows = np.arange(tokens.n_tokens, dtype=kind)
     if not has.all():
         kept = has[rows]
-        rows, codes = rows[kept], codes[kept]
-        offsets = np.concatenate([[0], np.cumsum(kept)])[offsets]
+        codes = codes[kept]
+        rows = codes if block.level == "type" else rows[kept]
+        before = np.zeros(len(kept) + 1, dtype=np.int64)
+        np.cumsum(kept, out=before[1:])
+        offsets = before[offsets]
     divisors = np.maximum(np.diff(offsets), 1).astype(np.float64)
     table, index = block.indexed()
     if index is not None:

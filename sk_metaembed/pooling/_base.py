@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ..sequences._estimator import EmbeddedInputMixin
-from ..sequences._layout import check_embedded
+from ..sequences._layout import block_dims, check_blocks, check_embedded
 
 
 class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
@@ -35,14 +35,17 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : EmbeddedSequences
+            Whose words the weights are learned from, where there are any.
         y : ignored
+            There for pipelines.
 
         Returns
         -------
         self : estimator instance
+            The fitted step.
         """
         X = check_embedded(X, whose=type(self).__name__)
-        self.dims_in_ = {block.name: block.dim for block in X.blocks}
+        self.dims_in_ = block_dims(X)
         self._passed = _sequence_level(X)
         self._fit_pool(X)
         return self
@@ -58,6 +61,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of float32, shape (n_sequences, n_features_out)
+            One row a sequence, in the order of `get_feature_names_out`.
 
         Raises
         ------
@@ -116,14 +120,13 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         return at + sum(width for _, width in self._parts(block.name))
 
     def _check_blocks(self, X):
-        came = {block.name: block.dim for block in X.blocks}
-        fitted = list(self.dims_in_.items())
-        if list(came.items()) != fitted or _sequence_level(X) != self._passed:
+        whose = type(self).__name__
+        check_blocks(X, self.dims_in_, whose=whose)
+        if _sequence_level(X) != self._passed:
             raise ValueError(
-                f"{type(self).__name__} was fitted on blocks {self.dims_in_} (name: "
-                f"dimension, in this order) with {sorted(self._passed)} at level "
-                f"'sequence'; got {came} with {sorted(_sequence_level(X))}. Pass what "
-                "the same sources give, or fit again."
+                f"{whose} was fitted with {sorted(self._passed)} at level 'sequence', "
+                f"got {sorted(_sequence_level(X))}: their columns would differ. Pass "
+                "what the same sources give, or fit again."
             )
 
 

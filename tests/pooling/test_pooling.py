@@ -265,7 +265,7 @@ def test_no_warning_and_input_left_alone():
 
 @pytest.mark.parametrize("X", [["a text"], [["a", "b"]], np.eye(3), None])
 def test_wrong_input_says_what_to_put_before(X):
-    with pytest.raises(TypeError, match="Pooling expects an EmbeddedSequences.*source"):
+    with pytest.raises(TypeError, match="Pooling takes EmbeddedSequences.*source"):
         Pooling().fit(X)
 
 
