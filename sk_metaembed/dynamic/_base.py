@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..sequences._estimator import EmbeddedInputMixin
-from ..sequences._layout import block_layout, check_embedded, check_layout
+from ..sequences._layout import block_dims, check_blocks, check_embedded
 from ._targets import check_target
 
 _ENCODERS = ("bilstm-max", "gru", "mean", "max", "attention")
@@ -127,6 +127,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : EmbeddedSequences of shape (n_sequences,)
+            With the blocks of the sources that are to be combined.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
             Labels, an indicator matrix of labels, or numbers.
         sample_weight : array-like of shape (n_sequences,), default=None
@@ -139,6 +140,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         self : estimator instance
+            The trained estimator.
         """
         self._validate_params()
         whose = type(self).__name__
@@ -146,7 +148,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         y = check_target(y, len(X), whose=whose)
         goes_on = self.warm_start and hasattr(self, "net_")
         if goes_on:
-            check_layout(X, self._layout, whose=whose)
+            check_blocks(X, self.dims_in_, whose=whose)
         else:
             _check_dims(X, self.projection_dim, whose)
             self._start(X, y, sample_weight)
@@ -161,15 +163,19 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : EmbeddedSequences of shape (n_sequences,)
+            With the blocks of the first call.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
+            Labels, an indicator matrix of labels, or numbers.
         classes : array-like, default=None
             All labels that will ever come; needed in the first call unless y has
             them all.
         sample_weight : array-like of shape (n_sequences,), default=None
+            How much each sequence counts in the loss.
 
         Returns
         -------
         self : estimator instance
+            The trained estimator.
         """
         self._validate_params()
         whose = type(self).__name__
@@ -179,7 +185,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         if new:
             _check_dims(X, self.projection_dim, whose)
             self._start(X, y, sample_weight, classes)
-        check_layout(X, self._layout, whose=whose)
+        check_blocks(X, self.dims_in_, whose=whose)
         weights = self._weights(X, y, sample_weight)
         return self._train(X, y, weights, None, 1, new=new)
 
@@ -190,7 +196,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
                 "one sequence to learn from."
             )
         self.__dict__.pop("net_", None)
-        self._layout = block_layout(X)
+        self.dims_in_ = block_dims(X)
         weights = _checked_weights(sample_weight, X)
         self._target = self._make_target(y, classes, weights)
         if self._target.classes is not None:
@@ -207,7 +213,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         if X_val is None:
             return self._split(y) if self.early_stopping and len(y) > 1 else None
         X_val = check_embedded(X_val, whose=whose)
-        check_layout(X_val, block_layout(X), whose=f"{whose}'s X_val")
+        check_blocks(X_val, block_dims(X), whose=f"{whose}'s X_val")
         return X_val, check_target(y_val, len(X_val), whose=f"{whose}'s X_val")
 
     def _split(self, y):
@@ -241,7 +247,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
     def _check(self, X):
         check_is_fitted(self, "net_")
         X = check_embedded(X, whose=type(self).__name__)
-        check_layout(X, self._layout, whose=type(self).__name__)
+        check_blocks(X, self.dims_in_, whose=type(self).__name__)
         return X
 
     def _outputs(self, X):
@@ -257,6 +263,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : EmbeddedSequences
+            With the blocks that fit saw.
 
         Returns
         -------
@@ -270,7 +277,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         from ._weights_frame import weights_frame
 
         X = self._check(X)
-        values, level = run_positions(self.net_, X, 1, len(self._layout))
+        values, level = run_positions(self.net_, X, 1, len(self.dims_in_))
         return weights_frame(X, values, level)
 
     def __sklearn_is_fitted__(self):

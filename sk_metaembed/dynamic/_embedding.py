@@ -79,7 +79,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     ... )
     >>> dme = DynamicMetaEmbedding(projection_dim=4, max_epochs=2, random_state=0)
     >>> dme.fit(X, [1, 0] * 20).transform(X)
-    EmbeddedSequences(40 sequences, 40 tokens, 2 types; dynamicmetaembedding: type 4d)
+    EmbeddedSequences(40 sequences, 40 tokens, 2 types; dynamic: type 4d)
     >>> dme.attention_weights(X[:1]).columns.tolist()
     ['sequence', 'position', 'token', 'a', 'b']
     """
@@ -181,8 +181,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             return np.where(_is_known(X)[:, None], vectors, np.float32(0))
         values, level = run_positions(self.net_, X, 0, module.mixer.dim)
         known = np.logical_or.reduce([b.known for b in _at_level(X, level)])
-        name = type(self).__name__.lower()
-        return X.with_blocks([Block(name, values, level, known)])
+        return X.with_blocks([Block("dynamic", values, level, known)])
 
     def get_feature_names_out(self, input_features=None):
         """Return one name a dimension of the output.
@@ -190,16 +189,17 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         Parameters
         ----------
         input_features : ignored
+            The dimensions of the output are new ones.
 
         Returns
         -------
         ndarray of object
+            The class's name in lower case and a number.
         """
         check_is_fitted(self, "net_")
         module = self.net_.module_
         part = module.encoder if self.output == "sequence" else module.mixer
-        name = type(self).__name__.lower()
-        return np.asarray([f"{name}{i}" for i in range(part.dim)], dtype=object)
+        return np.asarray([f"dynamic{i}" for i in range(part.dim)], dtype=object)
 
     def set_output(self, *, transform=None):
         """Choose the container of the output; there is a choice for "sequence" only.
@@ -207,10 +207,12 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, default=None
+            The container of the encoder's vectors.
 
         Returns
         -------
         self : estimator instance
+            With the choice noted.
         """
         if self.output == "tokens":
             return self

@@ -65,7 +65,7 @@ def _datasets(estimator, X, y, weights, held_out, device):
 
 def _new_net(estimator, has_valid, device, seed):
     network = {
-        "dims": [dim for _, dim, _ in estimator._layout],
+        "dims": list(estimator.dims_in_.values()),
         "n_outputs": estimator._target.n_outputs,
         "projection_dim": estimator.projection_dim,
         "attention": estimator.attention,

@@ -26,7 +26,9 @@ lr : float, default=%(lr)s
 batch_size : int, default=64
     Sequences in a step. Batches hold sequences of about equal length.
 max_epochs : int, default=100
+    Passes over the data, if early stopping does not end training before.
 weight_decay : float, default=0.0
+    Adam's L2 penalty on the weights.
 gradient_clip : float or None, default=5.0
     Largest norm of the gradient.
 early_stopping : bool, default=True
@@ -39,7 +41,9 @@ patience : int, default=3
 lr_factor : float, default=0.2
     What the learning rate is multiplied by after `lr_patience` epochs without gain.
 lr_patience : int, default=0
+    Epochs without a gain before the learning rate falls.
 class_weight : dict, "balanced" or None, default=None
+    How much each label counts in the loss; "balanced" makes rare ones count more.
 device : str, default="auto"
     "auto" takes a GPU if torch sees one; else a torch device name.
 dtype : {"float32", "bfloat16"}, default="float32"
@@ -52,10 +56,13 @@ callbacks : list of skorch callbacks, default=None
 warm_start : bool, default=False
     Go on from the weights of the last fit.
 random_state : int, RandomState or None, default=None
+    Seeds the weights, the order of batches, dropout and the held-out part.
 verbose : int, default=0
     1 prints a row an epoch."""
 
-_ATTRIBUTES = """net_ : skorch.NeuralNet
+_ATTRIBUTES = """dims_in_ : dict of str to int
+    Dimension of each block in fit, by its name. Predicting wants the same.
+net_ : skorch.NeuralNet
     The trained net. ``net_.module_.mixer`` holds projections and attention.
 history_ : skorch History
     One record an epoch: losses, held-out score, duration.

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
-from ..sequences import Block, EmbeddedSequences
+from ..sequences import Block
 from ..sequences._estimator import EmbeddedInputMixin, SequencesOutputMixin
+from ..sequences._layout import block_dims, check_blocks, check_embedded
 
 
 class BaseMetaEmbedding(
@@ -131,8 +132,8 @@ class BaseMetaEmbedding(
             With one block, named after the class, at the blocks' common level.
         """
         check_is_fitted(self)
-        check_embedded(X, type(self).__name__)
-        check_same_blocks(X, self.dims_in_, type(self).__name__)
+        check_embedded(X, whose=type(self).__name__)
+        check_blocks(X, self.dims_in_, whose=type(self).__name__)
         return X.with_blocks([self._wrapped(X.aligned())])
 
     def get_feature_names_out(self, input_features=None):
@@ -153,8 +154,8 @@ class BaseMetaEmbedding(
         return np.array(names, dtype=object)
 
     def _fit_blocks(self, X, y):
-        check_embedded(X, type(self).__name__)
-        self.dims_in_ = {block.name: block.dim for block in X.blocks}
+        check_embedded(X, whose=type(self).__name__)
+        self.dims_in_ = block_dims(X)
         blocks = X.aligned()
         self._fit_combination(blocks, y)
         return blocks
@@ -165,23 +166,3 @@ class BaseMetaEmbedding(
             known = np.logical_or.reduce([block.known for block in blocks])
             combined = combined, known
         return Block(self.block_name, combined[0], blocks[0].level, combined[1])
-
-
-def check_embedded(X, whose):
-    """Raise a TypeError unless X is EmbeddedSequences."""
-    if not isinstance(X, EmbeddedSequences):
-        raise TypeError(
-            f"{whose} combines vectors and takes EmbeddedSequences, got "
-            f"{type(X).__name__}. Put a source before it, such as EmbeddingUnion or "
-            "PretrainedEmbedding, which turns texts or tokens into them."
-        )
-
-
-def check_same_blocks(X, dims, whose):
-    """Raise a ValueError unless X's blocks have the names and dimensions of `dims`."""
-    came = {block.name: block.dim for block in X.blocks}
-    if list(came.items()) != list(dims.items()):
-        raise ValueError(
-            f"{whose} was fitted on blocks {dims} (name: dimension, in this order), "
-            f"got {came}. Transform with the sources that it was fitted with."
-        )

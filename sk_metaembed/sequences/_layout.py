@@ -24,36 +24,37 @@ def check_embedded(X, *, whose):
     if isinstance(X, EmbeddedSequences):
         return X
     raise TypeError(
-        f"{whose} expects an EmbeddedSequences, got {type(X).__name__}. Put a source "
+        f"{whose} takes EmbeddedSequences, got {type(X).__name__}. Put a source "
         "before it in the Pipeline, such as Word2VecEmbedding, PretrainedEmbedding or "
-        "EmbeddingUnion."
+        "EmbeddingUnion: it turns texts or tokens into them."
     )
 
 
-def block_layout(embedded):
-    """Return the blocks' names, dims and levels as a tuple of triples."""
-    return tuple((b.name, b.dim, b.level) for b in embedded.blocks)
+def block_dims(embedded):
+    """Return the blocks' dimensions by name, in order."""
+    return {block.name: block.dim for block in embedded.blocks}
 
 
-def check_layout(embedded, fitted, *, whose):
-    """Raise unless the blocks are those that the step was fitted on.
+def check_blocks(embedded, dims, *, whose):
+    """Raise unless the blocks have the names and dimensions that fit saw.
 
     Parameters
     ----------
     embedded : EmbeddedSequences
-    fitted : tuple
-        What `block_layout` gave in fit.
+    dims : dict of str to int
+        What `block_dims` gave in fit.
     whose : str
         The estimator's name.
 
     Raises
     ------
     ValueError
-        If names, their order, dims or levels differ.
+        If names, their order or dimensions differ.
     """
-    came = block_layout(embedded)
-    if came != fitted:
+    came = block_dims(embedded)
+    if list(came.items()) != list(dims.items()):
         raise ValueError(
-            f"{whose} was fitted on blocks (name, dim, level) {list(fitted)}, but got "
-            f"{list(came)}. Pass what the same sources give, or fit again."
+            f"{whose} was fitted on blocks {dims} (name: dimension, in this order), "
+            f"got {came}. Pass what the sources that it was fitted with give, or fit "
+            "again."
         )
