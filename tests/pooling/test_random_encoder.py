@@ -108,5 +108,5 @@ def test_names():
 
 
 def test_wrong_input_says_what_to_put_before():
-    with pytest.raises(TypeError, match="RandomEncoderPooling expects an Embedded"):
+    with pytest.raises(TypeError, match="RandomEncoderPooling takes EmbeddedSeq"):
         RandomEncoderPooling().fit(["a text"])
