@@ -333,5 +333,7 @@ def _fit(source, tokens, y, message):
 
 def _fit_transform(source, tokens, y, message):
     with _print_elapsed_time("EmbeddingUnion", message):
-        embedded = source.fit_transform(tokens, y)
-    return source, embedded
+        if hasattr(source, "fit_transform"):
+            return source, source.fit_transform(tokens, y)
+        # A FrozenEstimator has none, as scikit-learn's own unions allow.
+        return source, source.fit(tokens, y).transform(tokens)

@@ -204,3 +204,13 @@ def test_make_embedding_union_names_by_kind():
     assert union.n_jobs == 2
     chosen = make_embedding_union(w2v(), FastTextEmbedding(), active=["fasttext"])
     assert chosen.active == ["fasttext"]
+
+
+def test_frozen_sources_are_not_fitted_again(texts):
+    from sklearn.frozen import FrozenEstimator
+
+    frozen = Word2VecEmbedding(3, min_count=1, random_state=0).fit(texts)
+    union = EmbeddingUnion([("w2v", FrozenEstimator(frozen))])
+    embedded = union.fit_transform(texts[:1])
+    assert union["w2v"].vectors_ is frozen.vectors_
+    np.testing.assert_array_equal(embedded[0], frozen.transform(texts[:1])[0])
