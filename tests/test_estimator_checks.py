@@ -65,9 +65,12 @@ class Source(
         return np.array([f"source{i}" for i in range(self.dim)], dtype=object)
 
 
-def embedded_only(X, whose):
+def embedded_only(X, whose, dims=None):
     if not isinstance(X, EmbeddedSequences):
         raise TypeError(f"{whose} takes EmbeddedSequences, got {type(X).__name__}.")
+    came = {block.name: block.dim for block in X.blocks}
+    if dims is not None and came != dims:
+        raise ValueError(f"{whose} was fitted on blocks {dims}, got {came}.")
     return X
 
 
@@ -83,15 +86,15 @@ class Doubled(
     _parameter_constraints = {}
 
     def fit(self, X, y=None):
-        self.names_ = embedded_only(X, "Doubled").names
-        self.dims_ = [block.dim for block in X.blocks]
+        embedded_only(X, "Doubled")
+        self.dims_ = {block.name: block.dim for block in X.blocks}
         return self
 
     def transform(self, X):
         check_is_fitted(self)
         blocks = [
             Block(b.name, self._values(b), b.level, b.known)
-            for b in embedded_only(X, "Doubled").blocks
+            for b in embedded_only(X, "Doubled", self.dims_).blocks
         ]
         return X.with_blocks(blocks)
 
@@ -100,8 +103,8 @@ class Doubled(
 
     def get_feature_names_out(self, input_features=None):
         check_is_fitted(self)
-        names = zip(self.names_, self.dims_, strict=True)
-        return np.array([f"{n}{i}" for n, d in names for i in range(d)], dtype=object)
+        names = [f"{n}{i}" for n, dim in self.dims_.items() for i in range(dim)]
+        return np.array(names, dtype=object)
 
 
 class Mean(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
@@ -112,11 +115,12 @@ class Mean(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         self.dim_ = embedded_only(X, "Mean").dim
+        self.dims_ = {block.name: block.dim for block in X.blocks}
         return self
 
     def transform(self, X):
         check_is_fitted(self)
-        rows = embedded_only(X, "Mean").to_list()
+        rows = embedded_only(X, "Mean", self.dims_).to_list()
         return np.array([self._pool(row) for row in rows], dtype=self.dtype).reshape(
             -1, self.dim_
         )
@@ -337,6 +341,29 @@ class ByLevel(Doubled):
         return block.values * (2 if block.level == "type" else 3)
 
 
+class TwoSources(Doubled):
+    """Takes two blocks for granted."""
+
+    def transform(self, X):
+        result = super().transform(X)
+        return result.select([result.names[0], result.names[1]])
+
+
+class HalfPrecise(Doubled):
+    """Overflows in float16."""
+
+    def _values(self, block):
+        return 60000 * block.values / np.float32(30000).astype(block.values.dtype)
+
+
+class Careless(Mean):
+    """Does not look at the blocks that come."""
+
+    def transform(self, X):
+        check_is_fitted(self)
+        return Mean().fit(X).transform(X)
+
+
 class Lenient(Predictor):
     """Drops rows that have no label."""
 
@@ -382,6 +409,9 @@ class Recoding(Predictor):
         (Dropping(), "check_output_kind"),
         (Wrapping(), "check_set_output_pandas"),
         (ByLevel(), "check_levels"),
+        (TwoSources(), "check_one_source"),
+        (HalfPrecise(), "check_half_precision"),
+        (Careless(), "check_other_blocks"),
         (Lenient(), "check_bad_targets"),
         (Recoding(), "check_label_kinds"),
     ],

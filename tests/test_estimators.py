@@ -109,10 +109,12 @@ ESTIMATORS = [
 
 def expected_failed_checks(estimator):
     """Return the checks that fail for a reason, by name."""
-    if not hasattr(estimator, "validation_fraction"):
-        return {}
-    drawn = "The held-out part and the batches are drawn by row: a weight is no copy."
-    return {"check_sample_weight_equivalence_on_dense_data": drawn}
+    if hasattr(estimator, "validation_fraction"):
+        drawn = "The held-out part and batches are drawn by row: a weight is no copy."
+        return {"check_sample_weight_equivalence_on_dense_data": drawn}
+    if isinstance(getattr(estimator, "weights", None), list):
+        return {"check_one_source": "Two weights are given, for two sources."}
+    return {}
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)

@@ -149,21 +149,21 @@ def outputs(estimator, X):
     }
 
 
-def assert_same(actual, expected, what):
+def assert_same(actual, expected, what, rtol=1e-4):
     """Compare two outputs, or two dicts of outputs, row by row."""
     if isinstance(expected, dict):
         require(actual.keys() == expected.keys(), f"{what}: methods differ.")
         for method, value in expected.items():
-            assert_same(actual[method], value, f"{what} ({method})")
+            assert_same(actual[method], value, f"{what} ({method})", rtol)
     elif isinstance(expected, EmbeddedSequences):
-        _assert_same_embedded(actual, expected, what)
+        _assert_same_embedded(actual, expected, what, rtol)
     elif isinstance(expected, TokenSequences):
         require(actual == expected, f"{what}: the tokens differ.")
     else:
-        _assert_same_array(np.asarray(actual), np.asarray(expected), what)
+        _assert_same_array(np.asarray(actual), np.asarray(expected), what, rtol)
 
 
-def _assert_same_embedded(actual, expected, what):
+def _assert_same_embedded(actual, expected, what, rtol):
     require(actual.tokens == expected.tokens, f"{what}: the tokens differ.")
     require(
         actual.names == expected.names,
@@ -173,20 +173,17 @@ def _assert_same_embedded(actual, expected, what):
         if not one.level == other.level == "sequence":
             one = actual.broadcast(one, "token")
             other = expected.broadcast(other, "token")
-        _assert_same_array(one.values, other.values, f"{what}, block {one.name!r}")
-        _assert_same_array(
-            one.known, other.known, f"{what}, `known` of block {one.name!r}"
-        )
+        where = f"{what}, block {one.name!r}"
+        _assert_same_array(one.values, other.values, where, rtol)
+        _assert_same_array(one.known, other.known, f"{where}, `known`", rtol)
 
 
-def _assert_same_array(actual, expected, what):
+def _assert_same_array(actual, expected, what, rtol):
     if expected.dtype.kind != "f":
         np.testing.assert_array_equal(actual, expected, err_msg=what)
         return
-    scale = np.abs(expected).max(initial=1.0)
-    np.testing.assert_allclose(
-        actual, expected, rtol=1e-4, atol=1e-5 * scale, err_msg=what
-    )
+    atol = rtol / 10 * np.abs(expected).max(initial=1.0)
+    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol, err_msg=what)
 
 
 def values_of(output):

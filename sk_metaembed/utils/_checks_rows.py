@@ -9,7 +9,6 @@ from ._checks_data import (
     assert_same,
     fitted,
     input_forms,
-    input_kind,
     outputs,
     require,
     token_lists,
@@ -61,23 +60,6 @@ def check_subset(estimator):
             assert_same(outputs(step, X[key]), subset, what)
 
 
-def check_levels(estimator):
-    """See that type-level vectors repeated at each token give the same.
-
-    A step may instead refuse levels that it was not fitted on, by a ValueError.
-    """
-    X = input_forms(estimator)["type-level blocks"]
-    step = fitted(estimator, X)
-    by_token = X.with_blocks([X.broadcast(block, "token") for block in X.blocks])
-    what = "the same vectors at type and at token level"
-    try:
-        result = outputs(step, by_token)
-    except ValueError as error:
-        require("level" in str(error), f"{what} are refused, but not named: {error}")
-        return
-    assert_same(result, outputs(step, X), what)
-
-
 def check_awkward_rows(estimator):
     """See that empty, unknown and one-token rows give finite, usual shapes."""
     step = fitted(estimator, as_input(estimator, token_lists()))
@@ -110,24 +92,6 @@ def _check_shape(value, usual, n_rows, what):
     numbers = values_of(value)
     if numbers is not None:
         require(np.isfinite(numbers).all(), f"{what}: NaN or infinity came out.")
-
-
-def check_nothing_gives_zeros(estimator):
-    """See that what is empty, or unknown to every source, gives zeros."""
-    step = fitted(estimator, as_input(estimator, token_lists()))
-    if not hasattr(step, "transform"):
-        return
-    for rows in ([[]], [list(UNKNOWN_WORDS)], [["good"], [], list(UNKNOWN_WORDS)]):
-        result = step.transform(as_input(estimator, rows))
-        require(
-            not np.any(result[len(rows) - 1]),
-            f"the row {rows[-1]} has no known word, so its vectors must be zero.",
-        )
-        if isinstance(result, EmbeddedSequences) and result.level != "sequence":
-            last = result.tokens.segment_ids() == len(rows) - 1
-            blocks = [result.broadcast(block, "token") for block in result.blocks]
-            known = [block.known[last].any() for block in blocks]
-            require(not any(known), f"{rows[-1]} came out marked as known.")
 
 
 def check_no_rows(estimator):
@@ -179,5 +143,3 @@ def row_checks(estimator):
     """Yield the checks of this module that go with the estimator."""
     yield from (check_row_alone, check_row_order, check_subset)
     yield from (check_awkward_rows, check_no_rows, check_output_kind)
-    if input_kind(estimator) == "embedded":
-        yield from (check_levels, check_nothing_gives_zeros)

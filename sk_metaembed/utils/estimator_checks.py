@@ -27,6 +27,7 @@ from functools import partial
 from sklearn import config_context
 from sklearn.exceptions import EstimatorCheckFailedWarning, SkipTestWarning
 
+from ._checks_blocks import block_checks
 from ._checks_data import WORDS, input_kind
 from ._checks_input import input_checks
 from ._checks_numbers import array_checks, feed_words, numeric_checks, wordless_checks
@@ -204,6 +205,8 @@ def _yield_checks(estimator):
         return
     yield from wordless_checks(estimator)
     yield from row_checks(estimator)
+    if input_kind(estimator) == "embedded":
+        yield from block_checks()
     yield from input_checks(estimator)
     yield from state_checks(estimator)
     yield from pipeline_checks(estimator)
