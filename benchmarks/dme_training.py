@@ -155,14 +155,10 @@ def time_transform(X):
         codes = torch.from_numpy(X.tokens.codes.astype(np.int64))
         with torch.inference_mode():
             for part in codes.split(4096):
-                projected = torch.stack(
-                    [
-                        p(t[part])
-                        for p, t in zip(mixer.projections, tables, strict=True)
-                    ],
-                    dim=1,
-                )
-                known = torch.ones(projected.shape[:2], dtype=torch.bool)
+                projected = [
+                    p(t[part]) for p, t in zip(mixer.projections, tables, strict=True)
+                ]
+                known = torch.ones(len(part), N_SOURCES, dtype=torch.bool)
                 mixer.mix_rows(projected, known)[0].numpy()
 
     return best, min(_seconds(per_token) for _ in range(3))

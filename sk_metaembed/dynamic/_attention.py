@@ -77,42 +77,48 @@ class Mixer(nn.Module):
         """
         if batch.shares_rows and self.attention != "context":
             index = batch.index[0]
-            mixed, weights = self.mix_rows(*self.stack(batch))
+            mixed, weights = self.mix_rows(*self.project(batch))
             return mixed[index], weights[index]
-        projected, known = self.stack(batch, per_token=True)
+        projected, known = self.project(batch, per_token=True)
         return self.mix_rows(projected, known, batch.grid)
 
-    def stack(self, batch, per_token=False):
-        """Return projections (n_rows, n_sources, dim) and where they are known."""
+    def project(self, batch, per_token=False):
+        """Return each source's projections, and where they are known.
+
+        Returns
+        -------
+        projected : list of tensor of shape (n_rows, dim), one a source
+        known : bool tensor of shape (n_rows, n_sources)
+        """
         projected = [p(v) for p, v in zip(self.projections, batch.values, strict=True)]
         known = batch.known
         if per_token:
             projected = [v[i] for v, i in zip(projected, batch.index, strict=True)]
             known = [k[i] for k, i in zip(known, batch.index, strict=True)]
-        return torch.stack(projected, dim=1), torch.stack(known, dim=1)
+        return projected, torch.stack(known, dim=1)
 
     def mix_rows(self, projected, known, grid=None):
         """Return the weighted sum over sources, and the weights."""
         if self.attention == "uniform":
-            weights = known.to(projected.dtype)
+            weights = known.to(projected[0].dtype)
         else:
             scores = self.scores(projected, grid)
-            weights = gate_weights(scores, known, self.gate).to(projected.dtype)
-        mixed = torch.einsum("rsd,rs->rd", projected, weights)
+            weights = gate_weights(scores, known, self.gate).to(projected[0].dtype)
+        mixed = sum(weights[:, i : i + 1] * v for i, v in enumerate(projected))
         if self.attention == "task":
             mixed = self.gamma * mixed
         return (torch.relu(mixed) if self.activation == "relu" else mixed), weights
 
     def scores(self, projected, grid):
         """Return one score a row and source, (n_rows, n_sources)."""
-        n_rows, n_sources, _ = projected.shape
         if self.attention == "task":
-            return self.source_scores.expand(n_rows, n_sources)
+            return self.source_scores.expand(len(projected[0]), -1)
         if self.attention == "word":
-            return self.score(projected).squeeze(2)
+            return torch.cat([self.score(v) for v in projected], dim=1)
         # Each source of each sequence is a stream of its own: the recurrence runs
         # over time and never from one source to another.
-        return self.score(self.recurrence(projected, grid)).squeeze(2)
+        states = self.recurrence(torch.stack(projected, dim=1), grid)
+        return self.score(states).squeeze(2)
 
 
 # The published size: large enough to pick a source, too small to carry content.

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from ._dropout import ByteDropout
 from ._recurrent import MaskedLSTM, StackedGRU
 
 
@@ -70,7 +71,7 @@ class BiLSTMMaxEncoder(nn.Module):
         self.layers = nn.ModuleList(
             MaskedLSTM(a, b) for a, b in zip(sizes[:-1], dims, strict=True)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = ByteDropout(dropout)
         self.dim = sizes[-1]
 
     def forward(self, tokens, grid):

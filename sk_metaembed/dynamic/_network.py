@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from ._attention import Mixer
+from ._dropout import ByteDropout
 from ._encoders import make_encoder
 
 
@@ -39,7 +40,7 @@ class DynamicMetaNet(nn.Module):
     ):
         super().__init__()
         self.mixer = Mixer(dims, projection_dim, attention, gate, activation)
-        self.dropout = nn.Dropout(embedding_dropout)
+        self.dropout = ByteDropout(embedding_dropout)
         self.encoder = make_encoder(
             encoder, self.mixer.dim, encoder_dims, encoder_dropout
         )
@@ -57,7 +58,7 @@ class DynamicMetaNet(nn.Module):
 def _head(dim_in, hidden_dims, n_outputs, dropout):
     layers, dim = [], dim_in
     for hidden in hidden_dims:
-        layers += [nn.Linear(dim, hidden), nn.ReLU(), nn.Dropout(dropout)]
+        layers += [nn.Linear(dim, hidden), nn.ReLU(), ByteDropout(dropout)]
         dim = hidden
     return nn.Sequential(*layers, nn.Linear(dim, n_outputs))
 

@@ -50,7 +50,13 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     >>> X = EmbeddedSequences(tokens, [Block("one-hot", np.eye(3), "type")])
     >>> y = ["pos", "neg"] * 20
     >>> clf = DynamicMetaClassifier(
-    ...     projection_dim=8, encoder_dim=8, hidden_dims=(), lr=0.02, random_state=0
+    ...     projection_dim=8,
+    ...     encoder_dim=8,
+    ...     hidden_dims=(),
+    ...     lr=0.05,
+    ...     max_epochs=20,
+    ...     early_stopping=False,
+    ...     random_state=0,
     ... )
     >>> clf.fit(X, y).predict(X[:2]).tolist()
     ['pos', 'neg']

@@ -9,6 +9,8 @@ can be ignored, and the batch stays dense, which CPU kernels are fast on.
 import torch
 from torch import nn
 
+from ._dropout import ByteDropout
+
 
 def _columns(tokens, places):
     """Return tokens in a grid, extra axes as further columns: (steps, columns, dim)."""
@@ -82,7 +84,7 @@ class StackedGRU(nn.Module):
         self.layers = nn.ModuleList(
             nn.GRU(a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = ByteDropout(dropout)
 
     def forward(self, tokens, grid):
         """Return each sequence's last state, (n_sequences, dims[-1])."""

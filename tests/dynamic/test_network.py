@@ -6,6 +6,7 @@ import torch
 
 from sk_metaembed.dynamic._attention import Mixer, gate_weights
 from sk_metaembed.dynamic._data import BucketLoader, SequenceData, SequenceDataset
+from sk_metaembed.dynamic._dropout import ByteDropout
 from sk_metaembed.dynamic._encoders import ENCODERS, make_encoder, segment_max
 from sk_metaembed.dynamic._grid import Grid
 from sk_metaembed.dynamic._network import DynamicMetaNet, WeightedLoss
@@ -87,14 +88,14 @@ def test_context_attention_runs_over_time_and_not_over_sources():
     for name, parameter in recurrence.backwards.named_parameters():
         getattr(reference, f"{name}_reverse").data.copy_(parameter.data)
     batch = batch_of(embedded)
-    projected, _ = mixer.stack(batch, per_token=True)
+    projected, _ = mixer.project(batch, per_token=True)
     scores = mixer.scores(projected, batch.grid)
     offsets = embedded.tokens.offsets
     for start, end in zip(offsets[:-1], offsets[1:], strict=True):
         if start == end:
             continue
         for source in range(3):
-            states, _ = reference(projected[start:end, source])
+            states, _ = reference(projected[source][start:end])
             expected = mixer.score(states).squeeze(1)
             torch.testing.assert_close(
                 scores[start:end, source], expected, atol=1e-5, rtol=1e-4
@@ -260,3 +261,15 @@ def test_loss_counts_a_row_as_often_as_its_weight_says(kind, values):
 
     torch.testing.assert_close(of([0, 1], [2.0, 1.0]), of([0, 0, 1], [1.0] * 3))
     torch.testing.assert_close(of([0, 1], [1.0, 0.0]), of([0], [5.0]))
+
+
+def test_dropout_keeps_the_mean_and_the_rate():
+    torch.manual_seed(0)
+    dropout = ByteDropout(0.3)
+    x = torch.ones(1000, 1001, requires_grad=True)
+    out = dropout(x)
+    assert float((out == 0).float().mean()) == pytest.approx(0.3, abs=5e-3)
+    assert float(out.detach().mean()) == pytest.approx(1.0, abs=5e-3)
+    out.sum().backward()
+    torch.testing.assert_close(x.grad, out.detach())
+    assert dropout.eval()(x) is x
