@@ -17,6 +17,7 @@ class SourceWeightsDisplay:
     weights : ndarray of shape (n_groups, n_sources)
         Mean weights.
     sources : list of str, length n_sources
+        Names of the sources.
     groups : ndarray of shape (n_groups,)
         Names of the groups.
     counts : ndarray of int, shape (n_groups,)
@@ -74,6 +75,7 @@ class SourceWeightsDisplay:
         estimator : estimator with `attention_weights`, or Pipeline that has one
             Fitted. In a Pipeline the steps before it transform X.
         X : EmbeddedSequences, or what the Pipeline takes
+            Sequences whose tokens are averaged over.
         groups : array-like of shape (n_sequences,), default=None
             Group of each sequence, such as its class. None makes one group of all.
         ax : matplotlib Axes, default=None
@@ -124,6 +126,7 @@ class SourceWeightsDisplay:
         Returns
         -------
         self : SourceWeightsDisplay
+            With `ax_`, `figure_` and `bars_` set.
         """
         n_groups, n_sources = self.weights.shape
         size = 6.4, 1.0 + n_groups * (0.19 * n_sources + 0.16)

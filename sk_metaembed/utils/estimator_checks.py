@@ -90,7 +90,7 @@ def parametrize_with_checks(estimators, *, expected_failed_checks=None):
         for check in _collect(estimator, expected):
             reason = _reason(check, expected)
             marks = [pytest.mark.xfail(reason=reason)] if reason else []
-            name = f"{_shown(estimator)}-{check_id(check)}"
+            name = f"{_shown(estimator)}-{_id_of(check)}"
             params.append(pytest.param(estimator, check, marks=marks, id=name))
     return pytest.mark.parametrize("estimator, check", params)
 
@@ -172,7 +172,7 @@ def _run(estimator, check, reason):
         exception, status = error, "xfail" if reason else "failed"
     return {
         "estimator": estimator,
-        "check_name": check_id(check),
+        "check_name": _id_of(check),
         "exception": exception,
         "status": status,
         "expected_to_fail": reason is not None,
@@ -215,7 +215,7 @@ def _yield_checks(estimator):
 
 def _names(check):
     """Return the check's name without and with its arguments."""
-    name = check_id(check).removeprefix("feed_words-")
+    name = _id_of(check).removeprefix("feed_words-")
     return name.partition("(")[0], name
 
 
@@ -223,14 +223,14 @@ def _reason(check, expected):
     return next((expected[n] for n in _names(check) if n in expected), None)
 
 
-def check_id(check):
+def _id_of(check):
     """Return a check's name and keyword arguments, as they stand in a test's id."""
     if not isinstance(check, partial):
         return check.__name__
     if check.func is feed_words:
-        return f"feed_words-{check_id(check.args[0])}"
+        return f"feed_words-{_id_of(check.args[0])}"
     arguments = ",".join(f"{name}={value}" for name, value in check.keywords.items())
-    return check_id(check.func) + (f"({arguments})" if arguments else "")
+    return _id_of(check.func) + (f"({arguments})" if arguments else "")
 
 
 def _shown(estimator):
