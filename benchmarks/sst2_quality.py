@@ -96,6 +96,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--encoder", choices=list(NETWORKS), default="mean")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument(
+        "--rows", nargs="*", help="only rows whose name has one of these"
+    )
     options = parser.parse_args()
     parts = {name: load_sst2(name) for name in ("train", "dev", "test")}
     X = embed(parts)
@@ -103,6 +106,8 @@ def main():
     print("| SST-2 test | accuracy % | std | s a fit |\n|---|---|---|---|")
     print(f"| TF-IDF + LR | {100 * tfidf_accuracy(parts):.2f} | | |", flush=True)
     for label, inputs, parameters in rows(X):
+        if options.rows and not any(part in label for part in options.rows):
+            continue
         start = time.perf_counter()
         network = NETWORKS[options.encoder]
         scores = [
