@@ -1,0 +1,87 @@
+"""Measure accuracy on BBC news: the Keras article's protocol, and five folds.
+
+The nets and pipelines are those of examples/demo.py. Prints Markdown tables.
+
+    python benchmarks/bbc.py                      # 25 minutes on two cores
+    python benchmarks/bbc.py --seeds 1 --folds 0  # the article's protocol only
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold
+
+from sk_metaembed import Tokenizer
+from sk_metaembed.datasets import load_bbc_news
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
+import demo
+
+
+def net_accuracy(attention, seed, embedded, y, train, tests):
+    """Train one net; return its accuracy on each set of test rows."""
+    net = clone(demo.NET).set_params(attention=attention, random_state=seed)
+    net.fit(embedded[train], y[train])
+    right = net.predict(embedded) == y
+    return [right[test].mean() for test in tests]
+
+
+def article_protocol(news, tokens, seeds):
+    """Print the accuracy of the article's nets, over seeds of the net."""
+    train, *tests = demo.split(news)
+    short = demo.first_words(tokens, demo.LENGTH)
+    embedded = demo.make_sources().fit(tokens[train]).transform(short)
+    print(f"\n| net, {seeds} seeds | 445 test articles | new ones only |")
+    print("|---|---|---|")
+    for name, attention in {"DME": "word", "CDME": "context"}.items():
+        data = embedded, news.target, train, tests
+        results = Parallel(n_jobs=2)(
+            delayed(net_accuracy)(attention, seed, *data) for seed in range(seeds)
+        )
+        cells = [spread(values) for values in np.transpose(results)]
+        print(f"| {name} + GRU | {' | '.join(cells)} |", flush=True)
+
+
+def cross_validation(news, tokens, n_folds):
+    """Print each pipeline's accuracy over folds; every fold trains its sources."""
+    folds = StratifiedGroupKFold(5, shuffle=True, random_state=0)
+    splits = list(folds.split(news.texts, news.target, news.groups))[:n_folds]
+    accuracies = {}
+    for train, test in splits:
+        sources = demo.make_sources().fit(tokens[train])
+        X, X_test = sources.transform(tokens[train]), sources.transform(tokens[test])
+        data = X, news.target[train], X_test, news.target[test]
+        rows = dict(demo.make_rows(X.names))
+        jobs = (delayed(demo.score)(features, *data) for features in rows.values())
+        for name, (_, accuracy, _) in zip(rows, Parallel(n_jobs=2)(jobs), strict=True):
+            accuracies.setdefault(name, []).append(accuracy)
+    print(f"\n| ahead of LogisticRegression | {n_folds} folds, duplicates together |")
+    print("|---|---|")
+    for name, values in accuracies.items():
+        print(f"| {name} | {spread(values)} |")
+
+
+def spread(values):
+    """Return mean and standard deviation as text."""
+    return f"{np.mean(values):.4f} +- {np.std(values):.4f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--folds", type=int, default=5)
+    options = parser.parse_args()
+    news = load_bbc_news()
+    tokens = Tokenizer().fit_transform(news.texts)
+    if options.seeds:
+        article_protocol(news, tokens, options.seeds)
+    if options.folds:
+        cross_validation(news, tokens, options.folds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""The quick examples run; the others, which `make demo` and people run, compile."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", ["plot_not_language.py", "plot_quickstart.py"])
+def test_quick_examples_run_without_a_screen(name, tmp_path):
+    environment = {
+        **os.environ,
+        "MPLBACKEND": "Agg",
+        "PYTHONWARNINGS": "error::DeprecationWarning:__main__",
+        "SK_METAEMBED_CACHE": str(tmp_path),
+    }
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    assert "Warning" not in done.stderr
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_examples_compile_and_begin_with_a_title(path):
+    source = path.read_text("utf-8")
+    compile(source, path.name, "exec")
+    first, title, line = source.split("\n")[:3]
+    assert first in ('"""', 'r"""')
+    assert line == "=" * len(title)
