@@ -5,14 +5,15 @@ here ever touches a Python object.
 """
 
 import numpy as np
-from numba import njit
+
+from ..sequences._compile import compiled
 
 _POWERS = 10.0 ** np.arange(23)
 _EXACT = np.uint64(2**53)
 _WOBBLE = 2.0**-49
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _hash(buf, start, end):
     """Return 64-bit FNV-1a of the bytes, mixed so that the low bits are good."""
     h = np.uint64(0xCBF29CE484222325)
@@ -23,7 +24,7 @@ def _hash(buf, start, end):
     return h ^ (h >> np.uint64(33))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _same(a, a_start, a_end, b, b_start, b_end):
     if a_end - a_start != b_end - b_start:
         return False
@@ -33,7 +34,7 @@ def _same(a, a_start, a_end, b, b_start, b_end):
     return True
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _probe(buf, start, end, blob, offsets, slots):
     """Return (slot, row) of a word; row is -1 where the slot is still empty."""
     mask = np.uint64(len(slots) - 1)
@@ -50,7 +51,7 @@ def _probe(buf, start, end, blob, offsets, slots):
     return at, np.int64(-1)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def fill_slots(blob, offsets, slots, first):
     """Enter every word; ``first[i]`` becomes the row that holds word i already."""
     for row in range(len(offsets) - 1):
@@ -62,7 +63,7 @@ def fill_slots(blob, offsets, slots, first):
             slots[at] = (tag << np.uint64(32)) | np.uint64(row + 1)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def find_rows(buf, starts, blob, offsets, slots, rows):
     """Write each asked word's row, or -1."""
     for i in range(len(starts) - 1):
@@ -70,7 +71,7 @@ def find_rows(buf, starts, blob, offsets, slots, rows):
         rows[i] = row
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def gather_words(buf, starts, ends, blob, offsets):
     """Copy words side by side, each followed by a newline."""
     at = np.int64(0)
@@ -84,7 +85,7 @@ def gather_words(buf, starts, ends, blob, offsets):
         offsets[row + 1] = at
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _scale(mantissa, exponent):
     """Return mantissa * 10**exponent, and whether only the last bits may be off."""
     if exponent < -44 or exponent > 44:
@@ -99,7 +100,7 @@ def _scale(mantissa, exponent):
     return value / 1e22 / _POWERS[-exponent - 22], True
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _exponent(buf, at, end):
     """Read what follows an 'e'; return (value, position, ok)."""
     negative = False
@@ -114,7 +115,7 @@ def _exponent(buf, at, end):
     return (-value if negative else value), at, at > begin
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _run(buf, at, end, mantissa):
     """Append a run of digits to the mantissa; return it and the position."""
     while at < end:
@@ -126,7 +127,7 @@ def _run(buf, at, end, mantissa):
     return mantissa, at
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _digits(buf, at, end):
     """Read a decimal; return (mantissa, exponent, cut off, position, ok)."""
     begin = at
@@ -141,7 +142,7 @@ def _digits(buf, at, end):
     return _many_digits(buf, begin, end)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _many_digits(buf, at, end):
     """Do as `_digits`, for more digits than a mantissa holds: keep the first 19."""
     mantissa = np.uint64(0)
@@ -167,7 +168,7 @@ def _many_digits(buf, at, end):
     return mantissa, exponent, cut, at, seen > 0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _number(buf, at, end):
     """Read one number up to a blank; return (float32, position, certain).
 
@@ -197,7 +198,7 @@ def _number(buf, at, end):
     return low, at, ok and low == np.float32(value * (1.0 + _WOBBLE))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def parse_lines(buf, starts, ends, out, word_ends, doubtful):
     """Parse ``word number ... number`` lines; flag the lines that are not plain."""
     for row in range(len(starts)):
@@ -216,7 +217,7 @@ def parse_lines(buf, starts, ends, out, word_ends, doubtful):
         doubtful[row] = not ok or at != end
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def parse_records(buf, width, starts, ends, out):
     """Split ``word`` + space + ``width`` bytes records; return (count, bytes used)."""
     used = at = np.int64(0)
@@ -236,13 +237,13 @@ def parse_records(buf, width, starts, ends, out):
     return len(starts), used
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _fold(h, byte):
     """Take one byte into a 32-bit FNV-1a hash, as fastText's signed char."""
     return np.uint32((h ^ np.uint32(np.int32(np.int8(byte)))) * np.uint32(16777619))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
     """Hash the n-grams of every ``<word>``; with no ids yet, only count them.
 
@@ -275,7 +276,7 @@ def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
         indptr[row + 1] = total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def add_means(ids, indptr, table, own, out):
     """Add the table rows of each word to ``out`` and divide by their number.
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sk_metaembed import Tokenizer
-from sk_metaembed.sequences import _scan, _split
+from sk_metaembed.sequences import _split
 from sk_metaembed.sequences._characters import (
     character_classes,
     run_rule,
@@ -276,15 +276,3 @@ def test_table_grows():
     buffer, starts, ends = spans_of(words)
     codes, _ = code_spans(buffer, starts, ends, hash_spans(buffer, starts, ends))
     assert codes.tolist() == list(range(60_000))
-
-
-def test_compiles_where_no_folder_can_keep_the_code(monkeypatch):
-    njit = _scan.numba.njit
-
-    def without_folder(**options):
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return njit(**options)
-
-    monkeypatch.setattr(_scan.numba, "njit", without_folder)
-    assert _scan._compiled(lambda number: number + 1)(1) == 2
