@@ -8,12 +8,12 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..sequences._estimator import EmbeddedInputMixin
 from ..sequences._layout import block_dims, check_blocks, check_embedded
-from ._targets import check_target
+from ._options import check_options, label_weights
+from ._targets import LabelTarget, check_target
 
 _ENCODERS = ("bilstm-max", "gru", "mean", "max", "attention")
 _POSITIVE = Interval(Integral, 1, None, closed="left")
@@ -133,7 +133,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         sample_weight : array-like of shape (n_sequences,), default=None
             How much each sequence counts in the loss and in the held-out score.
         X_val : EmbeddedSequences, default=None
-            Held-out sequences for early stopping, instead of a part of X.
+            Held-out sequences for early stopping, instead of a part of X and
+            whatever `early_stopping` says.
         y_val : array-like, default=None
             Their targets.
 
@@ -141,11 +142,14 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         -------
         self : estimator instance
             The trained estimator.
+
+        Notes
+        -----
+        Sequences of weight 0 are left out. An interrupt from the keyboard ends
+        training as early stopping does: with the best weights so far.
         """
-        self._validate_params()
+        X, y = self._checked(X, y)
         whose = type(self).__name__
-        X = check_embedded(X, whose=whose)
-        y = check_target(y, len(X), whose=whose)
         goes_on = self.warm_start and hasattr(self, "net_")
         if goes_on:
             check_blocks(X, self.dims_in_, whose=whose)
@@ -153,7 +157,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
             _check_dims(X, self.projection_dim, whose)
             self._start(X, y, sample_weight)
         weights = self._weights(X, y, sample_weight)
-        held_out = self._held_out(X, y, X_val, y_val, whose)
+        held_out = self._held_out(X, y, weights, X_val, y_val)
         return self._train(X, y, weights, held_out, self.max_epochs, new=not goes_on)
 
     @with_callbacks
@@ -176,25 +180,47 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         -------
         self : estimator instance
             The trained estimator.
+
+        Notes
+        -----
+        The first call decides on the classes, and on mean and scale of numbers.
+        ``class_weight="balanced"`` balances the labels of each call.
         """
-        self._validate_params()
+        X, y = self._checked(X, y)
         whose = type(self).__name__
-        X = check_embedded(X, whose=whose)
-        y = check_target(y, len(X), whose=whose)
         new = not hasattr(self, "net_")
         if new:
             _check_dims(X, self.projection_dim, whose)
             self._start(X, y, sample_weight, classes)
         check_blocks(X, self.dims_in_, whose=whose)
+        self._check_same_classes(classes)
         weights = self._weights(X, y, sample_weight)
         return self._train(X, y, weights, None, 1, new=new)
 
-    def _start(self, X, y, sample_weight, classes=None):
+    def _checked(self, X, y):
+        self._validate_params()
+        whose = type(self).__name__
+        check_options(self, whose=whose)
+        X = check_embedded(X, whose=whose)
+        y = check_target(y, len(X), whose=whose)
         if len(X) == 0:
             raise ValueError(
-                f"Found array with 0 sample(s): {type(self).__name__} needs at least "
-                "one sequence to learn from."
+                f"Found array with 0 sample(s): {whose} needs at least one sequence "
+                "to learn from."
             )
+        return X, y
+
+    def _check_same_classes(self, classes):
+        if classes is None or not isinstance(self._target, LabelTarget):
+            return
+        known = self._target.classes
+        if not np.array_equal(np.unique(classes), known):
+            raise ValueError(
+                f"{type(self).__name__}: classes={list(classes)} are not those of the "
+                f"first call, {known.tolist()}. Pass the same, or train a clone."
+            )
+
+    def _start(self, X, y, sample_weight, classes=None):
         self.__dict__.pop("net_", None)
         self.dims_in_ = block_dims(X)
         weights = _checked_weights(sample_weight, X)
@@ -204,26 +230,42 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         self._random = check_random_state(self.random_state)
 
     def _weights(self, X, y, sample_weight):
+        """Return the sequences' weights times their labels', with mean 1."""
         weights = _checked_weights(sample_weight, X)
         if self.class_weight is not None and self._target.is_classification:
-            weights = weights * compute_sample_weight(self.class_weight, y)
-        return weights.astype(np.float32)
+            weights = weights * label_weights(
+                self.class_weight, y, self._target, whose=type(self).__name__
+            )
+        return (weights / weights.mean()).astype(np.float32)
 
-    def _held_out(self, X, y, X_val, y_val, whose):
+    def _held_out(self, X, y, weights, X_val, y_val):
+        whose = type(self).__name__
+        if (X_val is None) != (y_val is None):
+            missing = "X_val" if X_val is None else "y_val"
+            raise ValueError(
+                f"{whose}: {missing} is missing. X_val and y_val, held-out sequences "
+                "and their targets, come together or not at all."
+            )
         if X_val is None:
-            return self._split(y) if self.early_stopping and len(y) > 1 else None
-        X_val = check_embedded(X_val, whose=whose)
+            return self._split(y, weights) if self.early_stopping else None
+        X_val = check_embedded(X_val, whose=f"{whose}'s X_val")
         check_blocks(X_val, block_dims(X), whose=f"{whose}'s X_val")
-        return X_val, check_target(y_val, len(X_val), whose=f"{whose}'s X_val")
+        if len(X_val) == 0:
+            raise ValueError(f"{whose}: X_val holds no sequences. Leave it out.")
+        return X_val, check_target(y_val, len(X_val), whose=f"{whose}'s y_val")
 
-    def _split(self, y):
-        rows = np.arange(len(y))
-        size = max(1, round(self.validation_fraction * len(y)))
+    def _split(self, y, weights):
+        rows = np.flatnonzero(weights)
+        if len(rows) < 2:
+            return None
+        size = round(self.validation_fraction * len(rows))
+        size = min(max(1, size), len(rows) - 1)
         groups = self._target.stratify(y)
         if groups is not None:
+            groups = groups[rows]
             _, counts = np.unique(groups, return_counts=True)
             n_classes = len(counts)
-            if counts.min() < 2 or size < n_classes or len(y) - size < n_classes:
+            if counts.min() < 2 or size < n_classes or len(rows) - size < n_classes:
                 groups = None
         return train_test_split(
             rows, test_size=size, stratify=groups, random_state=self._random
@@ -234,9 +276,14 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
 
         context = self._init_callback_context(max_subtasks=epochs)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        self.net_ = train_estimator(
-            self, X, y, weights, held_out, epochs, context, new=new
-        )
+        try:
+            self.net_ = train_estimator(
+                self, X, y, weights, held_out, epochs, context, new=new
+            )
+        except FloatingPointError:
+            # A net that went on with training holds what is no number any more.
+            self.__dict__.pop("net_", None)
+            raise
         self.history_ = self.net_.history
         self.n_iter_ = len(self.history_)
         context.call_on_fit_task_end(
@@ -271,7 +318,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
             One row a token: ``sequence``, ``position``, ``token``, and one column a
             source with its weight. Under the softmax gate a row's weights sum to 1,
             or to 0 where no source knows the token. With ``attention="uniform"``
-            every known source has weight 1.
+            every known source has weight 1. Where all sources are at sequence
+            level there is a row a sequence, without ``position`` and ``token``.
         """
         from ._inference import run_positions
         from ._weights_frame import weights_frame
@@ -291,7 +339,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
 
 def _checked_weights(sample_weight, X):
     weights = _check_sample_weight(
-        sample_weight, X, dtype=np.float32, ensure_non_negative=True
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     if not weights.sum() > 0:
         raise ValueError("sample_weight is zero for every sequence.")
@@ -299,7 +347,7 @@ def _checked_weights(sample_weight, X):
 
 
 def _check_dims(X, projection_dim, whose):
-    dims = {block.name: block.dim for block in X.blocks}
+    dims = block_dims(X)
     if projection_dim is None and len(set(dims.values())) > 1:
         raise ValueError(
             f"{whose}: without a projection all sources need one dimension, got "

@@ -181,6 +181,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             return np.where(_is_known(X)[:, None], vectors, np.float32(0))
         values, level = run_positions(self.net_, X, 0, module.mixer.dim)
         known = np.logical_or.reduce([b.known for b in _at_level(X, level)])
+        if level == "type":
+            known &= X.tokens.type_counts() > 0  # others were not mixed
         return X.with_blocks([Block("dynamic", values, level, known)])
 
     def get_feature_names_out(self, input_features=None):
@@ -194,7 +196,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         Returns
         -------
         ndarray of object
-            The class's name in lower case and a number.
+            "dynamic" and a number.
         """
         check_is_fitted(self, "net_")
         module = self.net_.module_
@@ -215,20 +217,20 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             With the choice noted.
         """
         if self.output == "tokens":
+            if transform is not None:  # for when `output` is set to "sequence"
+                self._sklearn_output_config = {"transform": transform}
             return self
         return super().set_output(transform=transform)
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # no dtype comes in
-        return tags
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._sklearn_auto_wrap_output_keys = _WRAPPED
 
 
 # scikit-learn decides by this attribute whether to wrap what transform returns; here
 # that depends on a parameter, so it cannot be one of the class's keyword arguments.
-DynamicMetaEmbedding._sklearn_auto_wrap_output_keys = property(
-    lambda self: {"transform"} if self.output == "sequence" else set()
-)
+_WRAPPED = property(lambda self: {"transform"} if self.output == "sequence" else set())
+DynamicMetaEmbedding._sklearn_auto_wrap_output_keys = _WRAPPED
 
 
 def _is_known(embedded):

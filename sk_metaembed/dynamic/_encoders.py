@@ -8,7 +8,9 @@ from ._recurrent import MaskedLSTM, StackedGRU
 
 
 def segment_sum(tokens, grid):
-    """Return the sum of each sequence's tokens, (n_sequences, dim)."""
+    """Return the sum of each sequence's tokens, float32 (n_sequences, dim)."""
+    # A long sum in half precision would stop growing.
+    tokens = tokens.float()
     total = tokens.new_zeros(len(grid.lengths), tokens.shape[1])
     return total.index_add(0, grid.segments, tokens)
 
@@ -59,7 +61,7 @@ class AttentionEncoder(nn.Module):
         # Shifting by each sequence's largest score keeps the exponentials in range.
         weights = torch.exp(scores - segment_max(scores, grid).detach()[rows])
         total = segment_sum(weights, grid).clamp(min=torch.finfo(weights.dtype).tiny)
-        return segment_sum(tokens * (weights / total[rows]).to(tokens.dtype), grid)
+        return segment_sum(tokens * (weights / total[rows]), grid)
 
 
 class BiLSTMMaxEncoder(nn.Module):

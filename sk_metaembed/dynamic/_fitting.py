@@ -4,7 +4,15 @@ import numpy as np
 import torch
 
 from ._data import SequenceData, SequenceDataset
-from ._training import FitTasks, make_net, resolve_device, seeded, train
+from ._training import (
+    FitTasks,
+    autocast_type,
+    make_callbacks,
+    make_net,
+    resolve_device,
+    seeded,
+    train,
+)
 
 
 def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new):
@@ -26,7 +34,10 @@ def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new)
     -------
     SequenceNet
     """
-    device = resolve_device(estimator.device)
+    # A net that goes on stays where it is: it may come from another machine.
+    device = (
+        resolve_device(estimator.device) if new else torch.device(estimator.net_.device)
+    )
     train_set, valid_set = _datasets(estimator, X, y, weights, held_out, device)
     seed, devices = seeded(estimator._random, device)
     with torch.random.fork_rng(devices=devices):
@@ -34,8 +45,7 @@ def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new)
         if new:
             net = _new_net(estimator, valid_set is not None, device, seed)
         else:
-            net = estimator.net_
-            _set_monitor(net, estimator, valid_set is not None)
+            net = _old_net(estimator, valid_set is not None)
         train(net, train_set, valid_set, epochs, FitTasks(estimator, context, X, y))
     return net
 
@@ -45,7 +55,7 @@ def _datasets(estimator, X, y, weights, held_out, device):
     target = estimator._target
     data = SequenceData(X, device)
     values = target.encode(y, whose=whose)
-    everything = np.arange(len(X))
+    everything = np.flatnonzero(weights)
     if held_out is None:
         return SequenceDataset(data, everything, values, weights), None
     first, second = held_out
@@ -63,8 +73,9 @@ def _datasets(estimator, X, y, weights, held_out, device):
     return SequenceDataset(data, everything, values, weights), valid
 
 
-def _new_net(estimator, has_valid, device, seed):
-    network = {
+def _network(estimator):
+    """Return the parameters of the estimator's `DynamicMetaNet`."""
+    return {
         "dims": list(estimator.dims_in_.values()),
         "n_outputs": estimator._target.n_outputs,
         "projection_dim": estimator.projection_dim,
@@ -78,9 +89,12 @@ def _new_net(estimator, has_valid, device, seed):
         "encoder_dropout": estimator.encoder_dropout,
         "head_dropout": estimator.head_dropout,
     }
+
+
+def _new_net(estimator, has_valid, device, seed):
     net = make_net(
         estimator,
-        network,
+        _network(estimator),
         estimator._target.loss,
         _monitor(estimator, has_valid),
         device,
@@ -96,15 +110,24 @@ def _monitor(estimator, has_valid):
     return "valid_acc" if is_accuracy else "valid_loss"
 
 
-def _set_monitor(net, estimator, has_valid):
-    """Fit the callbacks of a net that trains on to whether a part is held out."""
-    fresh = make_net(
-        estimator,
-        {},
-        estimator._target.loss,
-        _monitor(estimator, has_valid),
-        torch.device(net.device),
-        net.iterator_train__rng,
+def _old_net(estimator, has_valid):
+    """Return the net that goes on, with the estimator's settings of now."""
+    net = estimator.net_
+    for name, asked in _network(estimator).items():
+        has = getattr(net, f"module__{name}")
+        if has != asked:
+            raise ValueError(
+                f"{type(estimator).__name__} goes on with the net of the last fit, "
+                f"whose {name} is {has!r}, but {asked!r} is asked for. Set it back, "
+                "or fit with warm_start=False, or a clone."
+            )
+    net.autocast = autocast_type(estimator)
+    # The plateaus of the last fit must not slow this one down.
+    net.set_params(
+        lr=estimator.lr,
+        optimizer__weight_decay=estimator.weight_decay,
+        batch_size=estimator.batch_size,
+        verbose=estimator.verbose,
     )
-    net.callbacks = fresh.callbacks
-    net.initialize_callbacks()
+    net.callbacks = make_callbacks(estimator, _monitor(estimator, has_valid))
+    return net.initialize_callbacks()

@@ -60,7 +60,7 @@ def run_positions(net, embedded, pick, dim):
     data = SequenceData(embedded, torch.device(net.device))
     mixer = net.module_.mixer
     if mixes_per_type(net, embedded):
-        used = np.unique(embedded.tokens.codes).astype(np.int64)
+        used = np.flatnonzero(embedded.tokens.type_counts())
         parts = np.array_split(used, max(1, -(-len(used) // _TYPES_PER_BATCH)))
         batches = (data.type_batch(part) for part in parts if len(part))
         values = np.zeros((embedded.tokens.n_types, dim), dtype=np.float32)

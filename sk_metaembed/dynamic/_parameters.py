@@ -24,7 +24,8 @@ embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
 lr : float, default=%(lr)s
     Adam's learning rate.
 batch_size : int, default=64
-    Sequences in a step. Batches hold sequences of about equal length.
+    About how many sequences make a step. A batch holds sequences of about equal
+    length.
 max_epochs : int, default=100
     Passes over the data, if early stopping does not end training before.
 weight_decay : float, default=0.0
@@ -33,7 +34,8 @@ gradient_clip : float or None, default=5.0
     Largest norm of the gradient.
 early_stopping : bool, default=True
     Hold a part of the data out, follow its accuracy (its loss for numbers and for
-    label sets), and keep the weights of the best epoch.
+    label sets), and keep the weights of the best epoch. False trains on all data for
+    `max_epochs` at one learning rate.
 validation_fraction : float, default=0.1
     Size of that part, in proportion to the classes. ``fit`` also takes `X_val`.
 patience : int, default=3
@@ -42,8 +44,10 @@ lr_factor : float, default=0.2
     What the learning rate is multiplied by after `lr_patience` epochs without gain.
 lr_patience : int, default=0
     Epochs without a gain before the learning rate falls.
-class_weight : dict, "balanced" or None, default=None
-    How much each label counts in the loss; "balanced" makes rare ones count more.
+class_weight : dict, list of dict, "balanced" or None, default=None
+    How much each label counts in the loss and in the held-out score; labels not
+    named count 1, and "balanced" makes rare ones count more. A list of dicts, one a
+    column, for label sets. Not used where y holds numbers.
 device : str, default="auto"
     "auto" takes a GPU if torch sees one; else a torch device name.
 dtype : {"float32", "bfloat16"}, default="float32"
@@ -54,7 +58,8 @@ callbacks : list of skorch callbacks, default=None
     Further callbacks, or (name, callback) pairs. scikit-learn's own callbacks are
     set by ``set_callbacks``.
 warm_start : bool, default=False
-    Go on from the weights of the last fit.
+    Go on from the weights of the last fit, at `lr` again. What the network is made
+    of must not have changed.
 random_state : int, RandomState or None, default=None
     Seeds the weights, the order of batches, dropout and the held-out part.
 verbose : int, default=0
@@ -86,6 +91,8 @@ def describe(**defaults):
     """
 
     def fill(cls):
+        if cls.__doc__ is None:  # python -OO
+            return cls
         cls.__doc__ = cls.__doc__.replace(
             "    %(common)s", _indent(_COMMON % defaults)
         ).replace("    %(attributes)s", _indent(_ATTRIBUTES))

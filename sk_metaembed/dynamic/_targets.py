@@ -29,7 +29,7 @@ def check_target(y, n_rows, *, whose):
             f"{whose} requires y to be passed, but the target y is None. "
             "It learns its weights from labels: call fit(X, y)."
         )
-    y = np.asarray(y)
+    y = _as_array(y, whose)
     if y.ndim == 0 or len(y) != n_rows:
         length = "a single value" if y.ndim == 0 else f"{len(y)} labels"
         raise ValueError(
@@ -43,7 +43,32 @@ def check_target(y, n_rows, *, whose):
             f"{np.flatnonzero(gaps)[0]}, {int(gaps.sum())} rows in all. Drop those "
             "rows of X and y, or label them. (Input y contains NaN.)"
         )
+    return _typed(y)
+
+
+def _as_array(y, whose):
+    if hasattr(y, "toarray"):  # an indicator matrix, as MultiLabelBinarizer gives it
+        y = y.toarray()
+    try:
+        y = np.asarray(y)
+    except ValueError as error:
+        raise ValueError(
+            f"{whose}: the rows of y have different lengths. Turn label sets into an "
+            "indicator matrix with sklearn.preprocessing.MultiLabelBinarizer."
+        ) from error
+    if y.ndim > 2 or (y.ndim == 2 and y.shape[1] == 0):
+        raise ValueError(
+            f"{whose}: y must have one column or several, got shape {y.shape}."
+        )
     return y
+
+
+def _typed(y):
+    """Return an object array of numbers or truth values in its own type."""
+    if y.dtype != object or not y.size:
+        return y
+    typed = np.array(y.tolist())
+    return typed if typed.dtype.kind in "biuf" else y
 
 
 def _missing(y):
@@ -116,6 +141,13 @@ class IndicatorTarget:
             raise ValueError(
                 f"{whose}: y must have {self.n_outputs} columns, one a label; got "
                 f"shape {y.shape}."
+            )
+        strange = np.argwhere(~np.isin(y, [0, 1]))
+        if len(strange):
+            row, column = strange[0].tolist()
+            raise ValueError(
+                f"{whose}: label sets are columns of 0 and 1; got "
+                f"{y.tolist()[row][column]!r} at row {row}, column {column}."
             )
         return y.astype(np.float32)
 

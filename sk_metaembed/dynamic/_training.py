@@ -147,7 +147,13 @@ def resolve_device(device):
     """Return the torch device for "auto" or a torch device name."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    device = torch.device(device)
+    try:
+        device = torch.device(device)
+    except RuntimeError as error:
+        raise ValueError(
+            f"device={device!r} is no torch device. Use device='auto', 'cpu', 'cuda' "
+            "or 'cuda:1'."
+        ) from error
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(
             f"device={str(device)!r} was asked for, but torch sees no GPU "
@@ -191,24 +197,44 @@ def make_net(estimator, network, loss, monitor, device, rng):
         iterator_train__rng=rng,
         iterator_valid=BucketLoader,
         train_split=None,
-        callbacks=_callbacks(estimator, monitor),
+        callbacks=make_callbacks(estimator, monitor),
         device=str(device),
         compile=estimator.compile,
         compile__dynamic=True,
         verbose=estimator.verbose,
-        autocast=torch.bfloat16 if estimator.dtype == "bfloat16" else None,
+        autocast=autocast_type(estimator),
     )
 
 
-def _callbacks(estimator, monitor):
+def autocast_type(estimator):
+    """Return the type of matrix products, or None for that of the weights."""
+    return torch.bfloat16 if estimator.dtype == "bfloat16" else None
+
+
+def make_callbacks(estimator, monitor):
+    """Return the skorch callbacks of a net, the user's own among them.
+
+    Parameters
+    ----------
+    estimator : one of the Dynamic* estimators
+    monitor : {"valid_acc", "valid_loss", None}
+        As `make_net` takes it.
+
+    Returns
+    -------
+    list
+    """
     callbacks = [("diverged", StopWhenDiverged())]
     if estimator.gradient_clip is not None:
         callbacks += [("clip", GradientNormClipping(estimator.gradient_clip))]
+    higher = monitor == "valid_acc"
+    if higher:
+        # Before skorch's PrintLog, which is sorted last, so that it is shown.
+        callbacks += [("valid_acc", ValidAccuracy())]
+    # Clones: skorch writes into its callbacks, and a parameter stays as it was given.
+    # Before early stopping, which cuts the last epoch short for what follows it.
+    callbacks += [clone(own, safe=False) for own in estimator.callbacks or []]
     if monitor is not None:
-        higher = monitor == "valid_acc"
-        if higher:
-            # Before skorch's PrintLog, which is sorted last, so that it is shown.
-            callbacks += [("valid_acc", ValidAccuracy())]
         plateau = LRScheduler(
             torch.optim.lr_scheduler.ReduceLROnPlateau,
             monitor=monitor,
@@ -224,8 +250,7 @@ def _callbacks(estimator, monitor):
             sink=_say_nothing,
         )
         callbacks += [("plateau", plateau), ("stop", stop)]
-    # Clones: skorch writes into its callbacks, and a parameter stays as it was given.
-    return callbacks + [clone(own, safe=False) for own in estimator.callbacks or []]
+    return callbacks
 
 
 def _say_nothing(text):
@@ -258,6 +283,9 @@ def train(net, train_set, valid_set, epochs, tasks):
         net.callbacks_ = kept
         net.train_split = None
         net.max_epochs = asked
+        for _, callback in kept:
+            if isinstance(callback, EarlyStopping):
+                callback.best_model_weights_ = None  # they are loaded: a second copy
 
 
 def seeded(random_state, device):

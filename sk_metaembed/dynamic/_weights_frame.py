@@ -16,6 +16,11 @@ def weights_frame(embedded, values, level):
     Returns
     -------
     pandas.DataFrame
+
+    Raises
+    ------
+    ValueError
+        If a source has the name of one of the other columns.
     """
     try:
         import pandas as pd
@@ -24,6 +29,12 @@ def weights_frame(embedded, values, level):
             "attention_weights returns a pandas DataFrame: pip install pandas."
         ) from error
     tokens = embedded.tokens
+    taken = {"sequence", "position", "token"} & set(embedded.names)
+    if taken:
+        raise ValueError(
+            f"A source is named {taken.pop()!r}, which is a column of its own in this "
+            "table. Give the source another name, for example in EmbeddingUnion."
+        )
     if level == "sequence":
         return pd.DataFrame(
             {"sequence": np.arange(len(tokens)), **_columns(embedded, values)}

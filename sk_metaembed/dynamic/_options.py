@@ -1,0 +1,81 @@
+"""What scikit-learn's parameter constraints cannot say: entries of tuples, labels."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
+
+
+def check_options(estimator, *, whose):
+    """Raise for sizes, devices or callbacks that no net can be built with.
+
+    Parameters
+    ----------
+    estimator : one of the Dynamic* estimators
+    whose : str
+        Its name.
+
+    Raises
+    ------
+    ValueError, TypeError
+        With what came and what is allowed.
+    """
+    _check_sizes(estimator.encoder_dim, "encoder_dim", whose)
+    _check_sizes(estimator.hidden_dims, "hidden_dims", whose, may_be_empty=True)
+    for callback in estimator.callbacks or []:
+        named = isinstance(callback, tuple) and len(callback) == 2
+        if not hasattr(callback[1] if named else callback, "on_epoch_end"):
+            raise TypeError(
+                f"{whose}: callbacks must hold skorch callbacks or pairs (name, "
+                f"callback), got {callback!r}."
+            )
+
+
+def _check_sizes(sizes, name, whose, *, may_be_empty=False):
+    sizes = sizes if isinstance(sizes, tuple | list) else [sizes]
+    wrong = [s for s in sizes if not (isinstance(s, Integral) and s >= 1)]
+    if wrong or not (sizes or may_be_empty):
+        came = repr(wrong[0]) if wrong else "no size at all"
+        raise ValueError(
+            f"{whose}: {name} must hold the layers' sizes, integers of 1 or more; got "
+            f"{came}."
+        )
+
+
+def label_weights(class_weight, y, target, *, whose):
+    """Return the weight of each row's label or labels.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or list of dict
+    y : ndarray
+    target : LabelTarget or IndicatorTarget
+    whose : str
+        The estimator's name.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        For labels that do not exist, and weights that are negative or all zero.
+    """
+    if isinstance(class_weight, dict) and y.ndim == 1:
+        # Not all labels need to be in this y: it may be one batch of many.
+        strange = [label for label in class_weight if label not in target.classes]
+        if strange:
+            raise ValueError(
+                f"{whose}: class_weight names {strange[0]!r}, which is none of the "
+                f"classes {target.classes.tolist()}."
+            )
+        weights = np.array([class_weight.get(label, 1.0) for label in y.tolist()])
+    else:
+        weights = compute_sample_weight(class_weight, y)
+    if weights.dtype.kind not in "iuf" or weights.min() < 0 or not weights.any():
+        raise ValueError(
+            f"{whose}: class_weight must hold numbers of 0 or more, and not 0 for "
+            f"every row's label; got {class_weight!r}."
+        )
+    return weights.astype(np.float64)

@@ -1,0 +1,210 @@
+"""Options, targets and going on: what is refused, and what must not pass unseen."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+import torch
+from scipy import sparse
+from skorch.callbacks import Callback, EpochScoring
+
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+    EmbeddedSequences,
+)
+from sk_metaembed.dynamic._encoders import MeanEncoder
+from sk_metaembed.dynamic._grid import Grid
+
+from .test_estimators import SMALL
+
+
+def classifier(**options):
+    return DynamicMetaClassifier(**SMALL | {"encoder": "mean"} | options)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"encoder_dim": ()}, ValueError, "encoder_dim .* got no size at all"),
+        ({"encoder_dim": (4, 0)}, ValueError, "encoder_dim .* got 0"),
+        ({"hidden_dims": (-2,)}, ValueError, "hidden_dims .* got -2"),
+        ({"hidden_dims": ("x",)}, ValueError, "hidden_dims .* got 'x'"),
+        ({"hidden_dims": [3.5]}, ValueError, "hidden_dims .* got 3.5"),
+        ({"device": "gpu"}, ValueError, "'gpu' is no torch device"),
+        ({"callbacks": ["stop"]}, TypeError, "skorch callbacks .* got 'stop'"),
+        ({"class_weight": {"nope": 2}}, ValueError, "names 'nope', which is none of"),
+        ({"class_weight": {"high": -1}}, ValueError, "numbers of 0 or more"),
+        ({"class_weight": {"high": "a"}}, ValueError, "numbers of 0 or more"),
+        ({"class_weight": {"high": 0, "low": 0}}, ValueError, "not 0 for every row"),
+    ],
+)
+def test_options_that_build_no_net_get_a_sentence(
+    embedded, labels, options, error, message
+):
+    with pytest.raises(error, match=message):
+        classifier(**options).fit(embedded, labels)
+
+
+@pytest.mark.parametrize(
+    ("held_out", "error", "message"),
+    [
+        (lambda X, y: {"y_val": y}, ValueError, "X_val is missing"),
+        (lambda X, y: {"X_val": X}, ValueError, "y_val is missing"),
+        (lambda X, y: {"X_val": X[:0], "y_val": y[:0]}, ValueError, "no sequences"),
+        (lambda X, y: {"X_val": ["a"], "y_val": y}, TypeError, "X_val takes Embedded"),
+        (
+            lambda X, y: {"X_val": X[:2], "y_val": ["high", "mid"]},
+            ValueError,
+            "y_val: label 'mid' at row 1",
+        ),
+    ],
+)
+def test_held_out_data_is_checked(embedded, labels, held_out, error, message):
+    with pytest.raises(error, match=message):
+        classifier().fit(embedded, labels, **held_out(embedded, labels))
+
+
+def test_label_sets_are_columns_of_zeros_and_ones(embedded, labels):
+    sets = np.column_stack([labels == "high", labels == "low"]).astype(int)
+    model = classifier().partial_fit(embedded, sparse.csr_matrix(sets))
+    with pytest.raises(ValueError, match="got 3 at row 0, column"):
+        model.partial_fit(embedded, 3 * sets)
+    with pytest.raises(ValueError, match="MultiLabelBinarizer"):
+        classifier().fit(embedded, [["a"], ["a", "b"]] * 30)
+    with pytest.raises(ValueError, match=r"got shape \(60, 2, 1\)"):
+        DynamicMetaRegressor(**SMALL).fit(embedded, sets[:, :, None])
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda y: (y == "high").astype(object),
+        lambda y: pd.Series((y == "high").astype(int), dtype="Int64"),
+        pd.Categorical,
+        lambda y: y.astype(object),
+    ],
+)
+def test_labels_of_any_type(embedded, labels, convert):
+    y = convert(labels)
+    model = classifier(max_epochs=25, early_stopping=False).fit(embedded, y)
+    assert np.mean(model.predict(embedded) == np.asarray(y)) > 0.75
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_any_fraction_leaves_a_row_to_train_on(embedded, labels, n):
+    model = classifier(validation_fraction=0.99).fit(embedded[:n], labels[:n])
+    assert model.predict(embedded).shape == (60,)
+
+
+def test_a_weight_of_zero_leaves_a_sequence_out(embedded, labels):
+    weights = np.ones(60)
+    weights[::2] = 0
+    wrong = np.where(weights > 0, labels, "high")
+    models = [
+        classifier().fit(embedded[1::2], labels[1::2]),
+        classifier().fit(embedded, wrong, sample_weight=1e-15 * weights),
+    ]
+    np.testing.assert_allclose(
+        *(model.history_[:, "train_loss"] for model in models), rtol=1e-4
+    )
+
+
+def test_class_weights_hold_for_a_batch_without_the_class(embedded, labels):
+    model = classifier(class_weight={"high": 3}).partial_fit(embedded, labels)
+    low = labels == "low"
+    assert model.partial_fit(embedded[low], labels[low]).n_iter_ == 2
+    with pytest.raises(ValueError, match="not those of the first call"):
+        model.partial_fit(embedded, labels, classes=["high", "low", "mid"])
+    with pytest.raises(ValueError, match="at least one sequence"):
+        model.partial_fit(embedded[:0], labels[:0])
+
+
+def test_going_on_takes_the_settings_of_now(embedded, labels):
+    model = classifier(warm_start=True, max_epochs=30, lr=0.3, patience=2)
+    model.fit(embedded, labels)
+    (group,) = model.net_.optimizer_.param_groups
+    assert group["lr"] < 0.3  # a plateau came
+    model.set_params(lr=0.01, weight_decay=0.5, batch_size=7, dtype="bfloat16")
+    model.set_params(early_stopping=False, max_epochs=1).fit(embedded, labels)
+    (group,) = model.net_.optimizer_.param_groups
+    assert (group["lr"], group["weight_decay"]) == (0.01, 0.5)
+    assert model.net_.batch_size == 7
+    assert model.net_.autocast == torch.bfloat16
+    with pytest.raises(ValueError, match="encoder is 'mean', but 'max' is asked for"):
+        model.set_params(encoder="max").fit(embedded, labels)
+    assert model.predict(embedded).shape == (60,)
+
+
+def test_a_net_that_diverged_while_going_on_is_gone(embedded, labels):
+    model = classifier().fit(embedded, labels)
+    huge = [
+        type(b)(b.name, b.values * (3e38 / np.abs(b.values).max()), b.level)
+        for b in embedded.blocks
+    ]
+    with pytest.raises(FloatingPointError):
+        model.partial_fit(embedded.with_blocks(huge), labels)
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        model.predict(embedded)
+
+
+def test_own_callbacks_see_the_epoch_that_early_stopping_ends(embedded, labels):
+    own = EpochScoring(lambda net, X, y: 0.5, name="own", lower_is_better=False)
+    model = classifier(callbacks=[own], max_epochs=60, patience=1, lr=0.5)
+    model.fit(embedded, labels)
+    assert model.n_iter_ < 60
+    assert len(model.history_[:, "own"]) == model.n_iter_
+    assert "own" in model.history_[-1]
+    assert dict(model.net_.callbacks_)["stop"].best_model_weights_ is None
+
+
+class _Interrupt(Callback):
+    def on_batch_end(self, net, training=False, **kwargs):
+        if training and len(net.history) == 3:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_keeps_the_best_weights_so_far(embedded, labels):
+    options = {"max_epochs": 9, "lr": 0.3}
+    model = classifier(callbacks=[_Interrupt()], **options)
+    model.fit(embedded[:40], labels[:40], X_val=embedded[40:], y_val=labels[40:])
+    best = max(model.history_[:2, "valid_acc"])
+    assert model.score(embedded[40:], labels[40:]) == pytest.approx(best)
+
+
+def test_a_long_mean_in_half_precision_is_exact():
+    grid = Grid.of(np.array([2000, 3]), torch.from_numpy)
+    mean = MeanEncoder(1)(torch.full((2003, 1), 3.0, dtype=torch.bfloat16), grid)
+    assert mean.dtype == torch.float32
+    assert mean.tolist() == [[3.0], [3.0]]
+
+
+def test_types_that_no_sequence_uses_are_not_known(embedded, labels):
+    model = DynamicMetaEmbedding(**SMALL).fit(embedded, labels)
+    (block,) = model.transform(embedded[:1]).blocks
+    used = embedded[:1].tokens.type_counts() > 0
+    assert not block.known[~used].any()
+    assert block.known[used].any()
+
+
+def test_a_source_named_like_a_column_is_said(embedded, labels):
+    named = embedded.with_blocks([b.rename(f"t{b.name}") for b in embedded.blocks])
+    named = named.with_blocks([named.blocks[0].rename("token"), named.blocks[1]])
+    model = classifier().fit(named, labels)
+    with pytest.raises(ValueError, match="source is named 'token'"):
+        model.attention_weights(named)
+
+
+class _Child(DynamicMetaEmbedding):
+    """A user's subclass."""
+
+
+def test_output_containers_follow_the_parameter(embedded, labels):
+    model = _Child(**SMALL).set_output(transform="pandas")
+    assert isinstance(model.fit_transform(embedded, labels), EmbeddedSequences)
+    model.set_params(output="sequence")
+    assert isinstance(model.transform(embedded), pd.DataFrame)
+    with sklearn.config_context(transform_output="pandas"):
+        out = _Child(**SMALL).fit_transform(embedded, labels)
+    assert isinstance(out, EmbeddedSequences)
