@@ -5,13 +5,13 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..sequences._estimator import EmbeddedInputMixin
 from ..sequences._layout import block_dims, check_blocks, check_embedded
+from ._holdout import split_rows
 from ._options import check_options, label_weights
 from ._targets import LabelTarget, check_target
 
@@ -247,29 +247,19 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
                 "and their targets, come together or not at all."
             )
         if X_val is None:
-            return self._split(y, weights) if self.early_stopping else None
+            if not self.early_stopping:
+                return None
+            return split_rows(
+                self._target.stratify(y),
+                weights,
+                self.validation_fraction,
+                self._random,
+            )
         X_val = check_embedded(X_val, whose=f"{whose}'s X_val")
         check_blocks(X_val, block_dims(X), whose=f"{whose}'s X_val")
         if len(X_val) == 0:
             raise ValueError(f"{whose}: X_val holds no sequences. Leave it out.")
         return X_val, check_target(y_val, len(X_val), whose=f"{whose}'s y_val")
-
-    def _split(self, y, weights):
-        rows = np.flatnonzero(weights)
-        if len(rows) < 2:
-            return None
-        size = round(self.validation_fraction * len(rows))
-        size = min(max(1, size), len(rows) - 1)
-        groups = self._target.stratify(y)
-        if groups is not None:
-            groups = groups[rows]
-            _, counts = np.unique(groups, return_counts=True)
-            n_classes = len(counts)
-            if counts.min() < 2 or size < n_classes or len(rows) - size < n_classes:
-                groups = None
-        return train_test_split(
-            rows, test_size=size, stratify=groups, random_state=self._random
-        )
 
     def _train(self, X, y, weights, held_out, epochs, *, new):
         from ._fitting import train_estimator

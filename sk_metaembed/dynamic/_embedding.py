@@ -222,6 +222,11 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             return self
         return super().set_output(transform=transform)
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # no dtype comes in
+        return tags
+
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         cls._sklearn_auto_wrap_output_keys = _WRAPPED
