@@ -33,6 +33,8 @@ class Block:
 
     Raises
     ------
+    TypeError
+        If values are no real numbers.
     ValueError
         For a wrong level, shapes that disagree, or values that are not finite.
 
@@ -47,10 +49,7 @@ class Block:
     __slots__ = ("_source", "known", "level", "name")
 
     def __init__(self, name, values, level, known=None):
-        values = np.asarray(values)
-        if values.dtype not in (np.float32, np.float16):
-            with np.errstate(over="ignore"):  # told below, as infinity
-                values = values.astype(np.float32)
+        values = _as_floats(name, values)
         known = (
             np.ones(len(values), dtype=bool)
             if known is None
@@ -194,6 +193,22 @@ class Block:
             f"Block({self.name!r}, level={self.level!r}, shape={shape}, "
             f"known={self.known_share:.1%})"
         )
+
+
+def _as_floats(name, values):
+    try:
+        values = np.asarray(values)
+        if values.dtype in (np.float32, np.float16):
+            return values
+        if values.dtype.kind in "fiubO":
+            with np.errstate(over="ignore"):  # told later, as infinity
+                return values.astype(np.float32)
+        came = f"dtype {values.dtype}"
+    except (TypeError, ValueError) as error:
+        came = str(error)
+    raise TypeError(
+        f"Block {name!r}: values must be real numbers of shape (n_rows, dim): {came}."
+    )
 
 
 def _check_block(name, values, level, known):

@@ -62,6 +62,10 @@ class EmbeddedSequences:
                 f"tokens must be a TokenSequences, got {type(tokens).__name__}. "
                 "Build one with TokenSequences.from_lists or Tokenizer."
             )
+        if isinstance(blocks, Block):
+            raise TypeError(
+                f"blocks must be a list of Block, got a single one: [{blocks.name}]."
+            )
         blocks = tuple(blocks)
         object.__setattr__(self, "tokens", tokens)
         object.__setattr__(self, "blocks", blocks)

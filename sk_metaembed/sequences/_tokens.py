@@ -1,5 +1,6 @@
 """TokenSequences: texts as codes into a table of distinct tokens."""
 
+from collections.abc import Iterable
 from itertools import chain, islice
 
 import numpy as np
@@ -97,10 +98,17 @@ class TokenSequences:
         -------
         TokenSequences
             Over the distinct tokens that occur.
+
+        Raises
+        ------
+        TypeError
+            If a row is a single str or no collection, or a token is not a str.
         """
-        sequences = [list(sequence) for sequence in sequences]
+        sequences = [_row(sequence, i) for i, sequence in enumerate(sequences)]
         flat = list(chain.from_iterable(sequences))
         table = dict.fromkeys(flat)
+        if not set(map(type, table)) <= {str, np.str_}:
+            _check_tokens(sequences)
         types = np.empty(len(table), dtype=object)
         types[:] = list(table)
         table = dict(zip(table, range(len(table)), strict=True))
@@ -246,6 +254,25 @@ class TokenSequences:
 
     def _repr_html_(self):
         return tokens_html(self)
+
+
+def _row(sequence, i):
+    if isinstance(sequence, str | bytes) or not isinstance(sequence, Iterable):
+        raise TypeError(
+            f"TokenSequences.from_lists: row {i} is {sequence!r}, not a list of str. "
+            "Every row must hold the tokens of one sequence; Tokenizer splits texts."
+        )
+    return list(sequence)
+
+
+def _check_tokens(sequences):
+    for i, sequence in enumerate(sequences):
+        for j, token in enumerate(sequence):
+            if not isinstance(token, str):
+                raise TypeError(
+                    f"TokenSequences.from_lists: row {i}, token {j} is {token!r}, of "
+                    f"type {type(token).__name__}. Every token must be a str."
+                )
 
 
 def padding_mask(lengths):

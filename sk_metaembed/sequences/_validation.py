@@ -157,10 +157,17 @@ def _tokens(row, i, whose):
         if not isinstance(token, str):
             raise TypeError(
                 f"{whose}: row {i}, token {j} is {_kind(token)} ({_shown(token)}). "
-                "Every token must be a str; turn ids and numbers into str first, for "
-                "example [str(t) for t in row]."
+                "Every token must be a str; " + _token_remedy(_kind(token))
             )
     return [str(token) for token in row]
+
+
+def _token_remedy(came):
+    if came == "missing":
+        return "leave missing tokens out."
+    if came == "of type bytes":
+        return "decode bytes first, for example with token.decode('utf-8')."
+    return "turn ids and numbers into str first, for example [str(t) for t in row]."
 
 
 def check_tokens(X, *, whose="X", split=None):

@@ -299,6 +299,21 @@ def test_repr_and_html():
 
 
 @pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("ab", "row 0 is 'a', not a list of str"),
+        ([["a"], "bc"], "row 1 is 'bc', not a list of str.*Tokenizer splits texts"),
+        ([["a"], None], "row 1 is None"),
+        ([[b"a"]], "row 0, token 0 is b'a', of type bytes"),
+        ([["a"], ["b", 3]], "row 1, token 1 is 3, of type int"),
+    ],
+)
+def test_lists_that_are_no_tokens(rows, message):
+    with pytest.raises(TypeError, match=message):
+        TokenSequences.from_lists(rows)
+
+
+@pytest.mark.parametrize(
     ("types", "codes", "offsets", "error", "message"),
     [
         (["a"], [1], [0, 1], ValueError, r"Codes must lie in \[0, 1\).*from 1 to 1"),
@@ -322,68 +337,6 @@ def test_repr_and_html():
 def test_layouts_that_do_not_fit(types, codes, offsets, error, message):
     with pytest.raises(error, match=message):
         TokenSequences(types, codes, offsets)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ((1, [[1.0]], "type"), TypeError, "name must be a str, got int"),
-        (("s", [[1.0]], "word"), ValueError, "level must be one of"),
-        (("s", [1.0], "type"), ValueError, r"must have shape \(n_rows, dim\)"),
-        (("s", [[np.nan]], "type"), ValueError, "first is row 0"),
-        (("s", [[1.0], [np.inf]], "type"), ValueError, "first is row 1"),
-        (("s", [[1e300]], "type"), ValueError, "must be finite"),
-        (("s", [[1.0]], "type", [True, False]), ValueError, "one entry a row"),
-    ],
-)
-def test_blocks_that_do_not_fit(arguments, error, message):
-    with pytest.raises(error, match=message):
-        Block(*arguments)
-
-
-def test_block_keeps_float16_and_lowers_float64():
-    half = np.ones((2, 1), dtype=np.float16)
-    assert Block("s", half, "type").values.dtype == np.float16
-    assert Block("s", np.ones((2, 1)), "type").values.dtype == np.float32
-    assert Block("s", [[1], [2]], "type").values.dtype == np.float32
-    # Finite, though its sum is not within float16.
-    assert Block("s", np.full((9, 9), 6e4, np.float16), "type").n_rows == 9
-
-
-def test_block_take_and_rename():
-    block = Block("s", [[1.0], [2.0]], "type", [True, False])
-    taken = block.take([1, 1, 0], level="token")
-    assert taken == Block("s", [[2.0], [2.0], [1.0]], "token", [False, False, True])
-    assert block.rename("t") == Block("t", [[1.0], [2.0]], "type", [True, False])
-    assert block != block.rename("t")
-    assert (block.known_share, Block("s", np.empty((0, 3)), "type").known_share) == (
-        0.5,
-        1,
-    )
-    assert pickle.loads(pickle.dumps(block)) == block
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(block)
-
-
-def test_a_block_on_a_table_gathers_when_it_is_asked():
-    table = np.arange(12, dtype=np.float32).reshape(6, 2)
-    table.flags.writeable = False
-    rows = np.array([5, -1, 0, 5], dtype=np.int32)
-    expected = Block("s", [[10, 11], [0, 0], [0, 1], [10, 11]], "type", rows >= 0)
-    block = Block._of_table("s", table, rows, "type")
-    taken, renamed = block.take(np.array([3, 1]), level="token"), block.rename("t")
-    assert (block.dim, block.n_rows, block.known_share) == (2, 4, 0.75)
-    assert repr(block) == repr(expected)
-    for lazy in (block, taken, renamed):
-        assert lazy.indexed()[0] is table
-        assert lazy.indexed()[1] is not None
-    assert pickle.loads(pickle.dumps(block.rename("s"))) == expected
-    assert taken == expected.take([3, 1], level="token")
-    assert renamed == expected.rename("t")
-    assert block == expected
-    assert block.values is block.values is block.indexed()[0]
-    assert block.indexed()[1] is None
-    assert not block.values.flags.writeable
 
 
 def test_blocks_of_an_embedding():
@@ -417,6 +370,7 @@ def test_blocks_of_one_level_stay_there():
         ([], ValueError, "at least one block"),
         (["x"], TypeError, "blocks must hold Block, got str"),
         ([None], TypeError, "blocks must hold Block, got NoneType"),
+        (Block("s", np.ones((2, 1)), "type"), TypeError, r"a single one: \[s\]"),
         ([Block("s", np.ones((2, 1)), "type")] * 2, ValueError, r"\['s'\] stand more"),
         (
             [Block("s", np.ones((3, 1)), "type")],
