@@ -4,6 +4,8 @@ Mixins for steps that are written from scratch; the bases of sources and of
 meta-embedders have them already.
 """
 
+from sklearn.base import TransformerMixin
+
 
 class SequencesInputMixin:
     """Tags of a step whose rows are texts or token sequences, not numbers.
@@ -91,8 +93,15 @@ class SequencesOutputMixin(SequencesInputMixin):
     """
 
     def __init_subclass__(cls, **kwargs):
-        # Else each subclass would have to say again that nothing is to be wrapped.
-        kwargs.setdefault("auto_wrap_output_keys", None)
+        order = cls.__mro__
+        if TransformerMixin in order:
+            if order.index(TransformerMixin) < order.index(SequencesOutputMixin):
+                raise TypeError(
+                    f"{cls.__name__}: SequencesOutputMixin must stand to the left of "
+                    "TransformerMixin among the bases, so that its set_output is used."
+                )
+            # Else each subclass would have to say again that nothing is to be wrapped.
+            kwargs.setdefault("auto_wrap_output_keys", None)
         super().__init_subclass__(**kwargs)
 
     def set_output(self, *, transform=None):

@@ -1,0 +1,42 @@
+"""The mixin of steps that give containers, where other people put it."""
+
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from sk_metaembed.sequences import SequencesOutputMixin, check_tokens
+
+
+class Reading(SequencesOutputMixin, TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return check_tokens(X)
+
+    def get_feature_names_out(self, input_features=None):
+        return ["tokens"]
+
+
+class ReadingAgain(Reading):
+    def transform(self, X):
+        return super().transform(X)
+
+
+@pytest.mark.parametrize("step", [Reading(), ReadingAgain()])
+def test_containers_are_not_wrapped(step):
+    step.set_output(transform="pandas")
+    assert step.fit_transform(["a b"]).to_list() == [["a", "b"]]
+
+
+def test_goes_with_steps_that_transform_nothing():
+    class Predicting(SequencesOutputMixin, BaseEstimator):
+        pass
+
+    assert Predicting().set_output(transform="pandas").get_params() == {}
+
+
+def test_wrong_order_is_named():
+    with pytest.raises(TypeError, match="Wrong: SequencesOutputMixin must stand to"):
+
+        class Wrong(TransformerMixin, SequencesOutputMixin, BaseEstimator):
+            pass
