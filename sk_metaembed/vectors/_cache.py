@@ -34,7 +34,7 @@ def cache_root(cache_dir=None):
 
 
 def digest_files(paths, root):
-    """Digest the content of files, read again only where size or time changed."""
+    """Digest the content of files, read again only where size or a time changed."""
     stats = [_stat(path) for path in paths]
     name = hashlib.blake2b(str(paths[0]).encode("utf-8", "surrogateescape"))
     record = root / "sources" / f"{name.hexdigest()[:32]}.json"
@@ -48,14 +48,15 @@ def digest_files(paths, root):
             while block := file.read(1 << 22):
                 digest.update(block)
     found = digest.hexdigest()
-    if all(time.time_ns() - stat[1] > _SETTLED_NS for stat in stats):
+    if all(time.time_ns() - max(stat[1:]) > _SETTLED_NS for stat in stats):
         _write_record(record, {"digest": found, "stats": stats})
     return found
 
 
 def _stat(path):
     stat = os.stat(path)
-    return [stat.st_size, stat.st_mtime_ns]
+    # Copying and unpacking set the time of modification back, not that of change.
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
 
 
 def _write_record(record, content):

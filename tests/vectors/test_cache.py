@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import WordVectors
-from sk_metaembed.vectors import _convert
+from sk_metaembed.vectors import _cache, _convert
 from sk_metaembed.vectors._cache import publish
 
 
@@ -81,6 +81,7 @@ def test_touched_or_copied_file_is_not_converted_again(write, conversions):
 
 
 def test_settled_file_is_not_read_again(write, monkeypatch):
+    monkeypatch.setattr(_cache, "_SETTLED_NS", -1)  # when it was written is no matter
     path = write("x.txt", "a 1 2\n")
     wv = WordVectors.open(path)
     monkeypatch.setattr("sk_metaembed.vectors._cache.hashlib.blake2b", _no_updates)
@@ -188,3 +189,14 @@ def test_processes_converting_at_once_share_one_store(write, cache):
     assert len(out) == 1 and out.pop().endswith("3000 2999\n")
     assert len([p for p in cache.iterdir() if p.name.startswith("x.txt-")]) == 1
     assert not list(cache.glob(".*"))
+
+
+def test_change_behind_a_set_back_clock_is_noticed(write, monkeypatch):
+    monkeypatch.setattr(_cache, "_SETTLED_NS", -1)
+    path = write("x.txt", "a 1 2\n")
+    touch(path, 30)
+    stat = path.stat()
+    WordVectors.open(path)
+    path.write_text("a 3 4\n")
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert WordVectors.open(path)["a"].tolist() == [3, 4]
