@@ -122,8 +122,8 @@ class BaseEmbedding(
         EmbeddedSequences
             As `transform` of the same data gives.
         """
-        tokens, blocks = self._fit_blocks(X, y)
-        return EmbeddedSequences(tokens, self._preprocessed(blocks))
+        embedded = self._fit_blocks(X, y)
+        return embedded.with_blocks(self._preprocessed(embedded.blocks))
 
     def transform(self, X):
         """Embed sequences.
@@ -167,7 +167,9 @@ class BaseEmbedding(
     def _fit_blocks(self, X, y):
         tokens = self._read(X)
         self._fit_vectors(tokens, y)
-        blocks = _as_blocks(self._embed(tokens), self)
+        # Building the container sees to it that the blocks fit the tokens.
+        embedded = EmbeddedSequences(tokens, _as_blocks(self._embed(tokens), self))
+        blocks = embedded.blocks
         kind = getattr(self, "preprocess", None)
         self._preprocessings = {
             block.name: fit_preprocessing(kind, block.values[block.known])
@@ -176,7 +178,7 @@ class BaseEmbedding(
         }
         self.coverage_ = coverage(tokens, blocks)
         self.dims_ = {block.name: block.dim for block in blocks}
-        return tokens, blocks
+        return embedded
 
     def _preprocessed(self, blocks):
         return [self._preprocess_block(block) for block in blocks]

@@ -118,7 +118,8 @@ class FunctionEmbedding(BaseEmbedding):
         results = call_in_batches(self.func, entries, self.batch_size, whose)
         sizes = tokens.lengths[filled] if self.level == "token" else None
         values, known = stack_results(results, entries, sizes, self._dim, whose)
-        self._dim = values.shape[1]  # what fit saw binds transform
+        if self._dim is None:
+            self._dim = values.shape[1]  # what fit saw binds transform
         if self.level == "sequence":
             values, known = scatter(values, known, filled, len(tokens))
         return Block(self.block_name, values, self.level, known)

@@ -7,11 +7,12 @@ from threading import Lock
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, Options
 
 from ._base import PREPROCESS_CONSTRAINT
 from ._words import BaseWordEmbedding
 
+_FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
 _LONGEST = 10_000  # gensim cuts longer sentences without a word
 
 
@@ -32,17 +33,17 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         "window": [_at_least(1)],
         "min_count": [_at_least(1)],
         "epochs": [_at_least(1)],
-        "sg": ["boolean"],
-        "hs": ["boolean"],
+        "sg": _FLAG,
+        "hs": _FLAG,
         "negative": [_at_least(0)],
         "ns_exponent": [Real],
-        "cbow_mean": ["boolean"],
+        "cbow_mean": _FLAG,
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "min_alpha": [_at_least(0, Real)],
         "sample": [_at_least(0, Real)],
         "max_vocab_size": [_at_least(1), None],
         "max_final_vocab": [_at_least(1), None],
-        "shrink_windows": ["boolean"],
+        "shrink_windows": _FLAG,
         "batch_words": [_at_least(1)],
         "preprocess": PREPROCESS_CONSTRAINT,
         "random_state": ["random_state"],

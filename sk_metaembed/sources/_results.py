@@ -100,8 +100,11 @@ def _dim_of(result, whose):
 
 def _checked(result, shape, which, entry):
     try:
+        result = np.asarray(result)
+        if result.dtype.kind == "c":
+            raise TypeError("it is complex")
         with np.errstate(over="ignore"):  # infinity is reported with its entry
-            result = np.asarray(result, dtype=np.float32)
+            result = result.astype(np.float32, copy=False)
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"{which}, for {_shown(entry)}, is no array of numbers: {error}. Return "

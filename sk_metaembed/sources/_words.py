@@ -170,7 +170,7 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
         return tokens, found
 
     def _look_up(self, tokens):
-        rows = np.asarray(self._find(tokens.types))
+        rows = _checked_rows(self._find(tokens.types), tokens, type(self).__name__)
         known, composed = rows >= 0, None
         policy = getattr(self, "oov", "zero")
         if policy == "error":
@@ -194,15 +194,28 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
         if not found.known.all():
             values[~found.known] = 0
             self._filler.fill(tokens.types, values, found.known)
-        # The table is finite, so the block need not look through the rows again.
-        block = Block._trusted(self.block_name, values, "type", found.known)
+        block = Block(self.block_name, values, "type", found.known)
         return EmbeddedSequences(tokens, [block])
 
     def _as_they_are(self, table, found):
         """Return whether the vectors are rows of a table that stays as it is."""
         return (
             not table.flags.writeable
+            and table.dtype in (np.float32, np.float16)
             and found.composed is None
             and self._preprocessing.kind is None
             and (found.known.all() or not self._filler.writes)
         )
+
+
+def _checked_rows(rows, tokens, whose):
+    rows = np.asarray(rows)
+    if not rows.size:  # an empty list is an array of floats
+        rows = rows.astype(np.int64)
+    if rows.shape != tokens.types.shape or rows.dtype.kind not in "iu":
+        raise TypeError(
+            f"{whose}._find must return a row of the table for each of "
+            f"{tokens.n_types} words, -1 where absent; got an array of shape "
+            f"{rows.shape} and dtype {rows.dtype}."
+        )
+    return rows

@@ -124,3 +124,54 @@ def test_missing_hooks_are_named():
 def test_set_output_returns_self():
     source = DigitsEmbedding()
     assert source.set_output(transform="pandas") is source
+
+
+class TooFewRows(BaseEmbedding):
+    """Forgets the last word."""
+
+    def _embed(self, tokens):
+        return Block("few", np.ones((tokens.n_types - 1, 2)), "type")
+
+
+def test_rows_must_fit_the_tokens():
+    with pytest.raises(ValueError, match="'few'.*must have 2 rows, one a type"):
+        TooFewRows().fit([["a", "b"]])
+
+
+class LooseEmbedding(DigitsEmbedding):
+    """A table that was not thought about: float64, with a hole."""
+
+    def _table(self):
+        return np.diag([*range(9), np.nan])
+
+    def _find(self, words):
+        return [int(word) for word in words]
+
+
+def test_table_of_doubles_gives_single_precision():
+    for writeable in (True, False):
+        table = np.eye(10)
+        table.flags.writeable = writeable
+        source = LooseEmbedding()
+        source._table = lambda table=table: table
+        block = source.fit([["1"]]).transform([["3", "4"]]).blocks[0]
+        assert block.values.dtype == np.float32
+        assert block.values.argmax(axis=1).tolist() == [3, 4]
+
+
+def test_no_hole_of_a_table_comes_out():
+    source = LooseEmbedding().fit([["1"]])
+    with pytest.raises(ValueError, match="must be finite"):
+        source.transform([["9"]])
+
+
+def test_nothing_to_find_in_a_list():
+    assert LooseEmbedding().fit([["1"]]).transform([]).blocks[0].n_rows == 0
+
+
+@pytest.mark.parametrize("rows", [[0], [0.0, 1.0], None])
+def test_find_must_give_a_row_a_word(rows):
+    source = LooseEmbedding()
+    source._find = lambda words: rows
+    with pytest.raises(TypeError, match="_find must return a row of the table"):
+        source.fit([["1", "2"]])

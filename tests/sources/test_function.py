@@ -110,6 +110,7 @@ def test_nothing_known_in_fit():
             "1, for 'be'",
         ),
         (lambda ws: [["x"]] * len(ws), TypeError, "0, for 'to', is no array"),
+        (lambda ws: [[1j]] * len(ws), TypeError, "0, for 'to', is no .*complex"),
     ],
 )
 def test_faulty_results_are_named(func, error, message):

@@ -39,6 +39,7 @@ def seed(random_state):
     [
         ({}, {}),
         ({"sg": True}, {"sg": 1}),
+        ({"sg": 1, "cbow_mean": 0}, {"sg": 1, "cbow_mean": 0}),
         ({"hs": True, "negative": 0}, {"hs": 1, "negative": 0}),
         ({"cbow_mean": False}, {"cbow_mean": 0}),
         ({"sample": 0, "shrink_windows": False}, {"sample": 0, "shrink_windows": 0}),
