@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.callback import ScoringMonitor
+from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 
 from sk_metaembed import (
     DynamicMetaClassifier,
@@ -193,6 +194,14 @@ def test_scikit_learn_callbacks_follow_the_epochs(embedded, labels):
     log = [row for row in monitor.get_logs().data if row["task_name"] == "epoch"]
     assert len(log) == model.n_iter_
     assert all(0 <= row["accuracy"] <= 1 for row in log)
+
+
+def test_the_progress_bar_shows_epochs_inside_a_pipeline(embedded, labels, capsys):
+    pipe = Pipeline([("clf", DynamicMetaClassifier(encoder="mean", **SMALL))])
+    pipe.set_callbacks(ProgressBar()).fit(embedded, labels)
+    shown = capsys.readouterr().out
+    assert "DynamicMetaClassifier" in shown
+    assert "100%" in shown
 
 
 def test_skorch_callbacks_run_and_stay_as_given(embedded, labels):
