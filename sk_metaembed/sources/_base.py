@@ -103,7 +103,7 @@ class BaseEmbedding(
         self : estimator instance
             The fitted source.
         """
-        self._fit_blocks(X, y)
+        self._learn(self._read(X), y)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -122,8 +122,8 @@ class BaseEmbedding(
         EmbeddedSequences
             As `transform` of the same data gives.
         """
-        embedded = self._fit_blocks(X, y)
-        return embedded.with_blocks(self._preprocessed(embedded.blocks))
+        tokens = self._read(X)
+        return self._finish(tokens, self._learn(tokens, y))
 
     def transform(self, X):
         """Embed sequences.
@@ -140,9 +140,7 @@ class BaseEmbedding(
         """
         check_is_fitted(self)
         tokens = self._read(X)
-        blocks = _as_blocks(self._embed(tokens), self)
-        self._check_dims(blocks)
-        return EmbeddedSequences(tokens, self._preprocessed(blocks))
+        return self._finish(tokens, self._compute(tokens))
 
     def get_feature_names_out(self, input_features=None):
         """Return a name for each dimension: the block's name and a number.
@@ -164,8 +162,10 @@ class BaseEmbedding(
     def _read(self, X):
         return used_types(check_tokens(X, whose=type(self).__name__))
 
-    def _fit_blocks(self, X, y):
-        tokens = self._read(X)
+    # Computing comes apart from finishing, so that to fit and transform in one go
+    # computes once.
+    def _learn(self, tokens, y):
+        """Learn all there is, and return what `_compute` gives for the tokens."""
         self._fit_vectors(tokens, y)
         # Building the container sees to it that the blocks fit the tokens.
         embedded = EmbeddedSequences(tokens, _as_blocks(self._embed(tokens), self))
@@ -178,10 +178,18 @@ class BaseEmbedding(
         }
         self.coverage_ = coverage(tokens, blocks)
         self.dims_ = {block.name: block.dim for block in blocks}
-        return embedded
+        return blocks
 
-    def _preprocessed(self, blocks):
-        return [self._preprocess_block(block) for block in blocks]
+    def _compute(self, tokens):
+        """Return what `_finish` needs."""
+        blocks = _as_blocks(self._embed(tokens), self)
+        self._check_dims(blocks)
+        return blocks
+
+    def _finish(self, tokens, blocks):
+        """Return the EmbeddedSequences."""
+        blocks = [self._preprocess_block(block) for block in blocks]
+        return EmbeddedSequences(tokens, blocks)
 
     def _preprocess_block(self, block):
         preprocessing = self._preprocessings.get(block.name)

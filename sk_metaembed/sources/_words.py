@@ -3,9 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import Block, EmbeddedSequences
 from ._base import BaseEmbedding, word_coverage
@@ -40,7 +38,9 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
 
     The template looks up each distinct word once, applies the parameters `oov` and
     `preprocess` if the leaf has them, and gathers vectors only where they are asked
-    for: `fit` reads at most the first 100,000 rows.
+    for: `fit` reads at most the first 100,000 rows. What comes out is one block at
+    level "type"; a word is known if it stands in the table, or is composed of known
+    parts.
 
     Attributes
     ----------
@@ -95,69 +95,12 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
             'FastTextEmbedding, or another policy, for example oov="zero".'
         )
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Learn the source from the training fold.
-
-        Parameters
-        ----------
-        X : TokenSequences, texts or token lists
-            Texts are split as `Tokenizer` does by default.
-        y : array-like, default=None
-            Ignored by sources that need no labels.
-
-        Returns
-        -------
-        self : estimator instance
-            The fitted source.
-        """
-        self._fit_words(X, y)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, X, y=None):
-        """Learn the source and embed the training fold, looking words up once.
-
-        Parameters
-        ----------
-        X : TokenSequences, texts or token lists
-            Texts are split as `Tokenizer` does by default.
-        y : array-like, default=None
-            As for `fit`.
-
-        Returns
-        -------
-        EmbeddedSequences
-            As `transform` of the same data gives.
-        """
-        tokens, found = self._fit_words(X, y)
-        return self._gathered(tokens, found)
-
-    def transform(self, X):
-        """Embed sequences.
-
-        Parameters
-        ----------
-        X : TokenSequences, texts or token lists
-            Texts are split as `Tokenizer` does by default.
-
-        Returns
-        -------
-        EmbeddedSequences
-            One block at level "type", over the types that occur in X. A word counts
-            as known if it stands in the table, or is composed of known parts.
-        """
-        check_is_fitted(self)
-        tokens = self._read(X)
-        return self._gathered(tokens, self._look_up(tokens))
-
-    def _fit_words(self, X, y):
-        tokens = self._read(X)
+    def _learn(self, tokens, y):
         self._fit_vectors(tokens, y)
         policy = getattr(self, "oov", "zero")
         if policy == "subword":
             self._compose(tokens.types[:0])  # refuses where there are no parts
-        found = self._look_up(tokens)
+        found = self._compute(tokens)
         frequent = self._table()[:FREQUENT]
         self._preprocessing = fit_preprocessing(
             getattr(self, "preprocess", None), frequent
@@ -167,9 +110,9 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
         self._filler = Filler(policy, frequent)
         self.coverage_ = word_coverage(tokens, found.known)
         self.dims_ = {self.block_name: self._table().shape[1]}
-        return tokens, found
+        return found
 
-    def _look_up(self, tokens):
+    def _compute(self, tokens):
         rows = _checked_rows(self._find(tokens.types), tokens, type(self).__name__)
         known, composed = rows >= 0, None
         policy = getattr(self, "oov", "zero")
@@ -179,7 +122,7 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
             composed, known[rows < 0] = self._compose(tokens.types[rows < 0])
         return Found(rows, known, composed)
 
-    def _gathered(self, tokens, found):
+    def _finish(self, tokens, found):
         table = self._table()
         if self._as_they_are(table, found):
             block = Block._of_table(self.block_name, table, found.rows, "type")
