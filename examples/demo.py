@@ -8,6 +8,11 @@ compares each source alone, their combinations, and TF-IDF; then gated recurrent
 nets read the articles from end to end, as in an article on Keras that this library
 grew out of. The picture shows which source each class's words lean on.
 
+Seen: on its own TF-IDF is best here, .99, and nothing beside it helps: the articles are
+long, and single words give their class away. Word vectors come near to it in a hundred
+dimensions in place of 27,000; the average and the concatenation of three sources beat
+each source alone.
+
 Run it with ``make demo``, or ``python examples/demo.py``. Minutes on two cores.
 """
 

@@ -22,6 +22,7 @@ texts, y = [news.texts[row] for row in rows], news.target[rows]
 # candidates that agree in the first steps share them: tokens are split once a fold, and
 # vectors trained once a fold and choice of sources, nine times in place of fifty-four.
 import tempfile
+import warnings
 
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -66,12 +67,16 @@ search = GridSearchCV(
     },
     cv=3,
     n_jobs=2,
-    verbose=1,
+    verbose=2,
 )
+# Loading torch makes a worker process grow, which joblib takes for a leak and warns of.
+warnings.filterwarnings("ignore", message="A worker stopped")
 search.fit(texts, y)
 
 # %%
-# The candidates, best first.
+# The candidates, best first. Seen: the mean beats the maximum everywhere, by more than
+# any other choice matters; word2vec beats fastText; both side by side are best, by less
+# than folds differ. With two hundred labelled articles, attention gains nothing.
 import pandas as pd
 
 results = pd.DataFrame(search.cv_results_).sort_values("rank_test_score")

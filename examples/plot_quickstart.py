@@ -71,8 +71,9 @@ for name, share in pipe["embed"].coverage_.items():
     )
 
 # %%
-# One source alone is one parameter away, and so is another combination. The first
-# steps are fitted already, so only the last ones are fitted again.
+# What is each source worth? The first steps are fitted already; the last ones are
+# fitted on the blocks of vectors that are selected. Seen: word2vec .975, GloVe .960,
+# both together .984.
 embedded, test_embedded = pipe[:2].transform(texts), pipe[:2].transform(test_texts)
 for names in (["word2vec"], ["glove"], ["word2vec", "glove"]):
     last = pipe[2:].fit(embedded.select(names), y)
@@ -87,7 +88,9 @@ print(pipe.predict(headlines).tolist())
 
 # %%
 # Dynamic meta-embeddings learn from the labels which source to trust for which word.
-# The picture shows the mean trust by class.
+# Seen: .971, less than concatenation. These articles are long and easy to tell apart,
+# so that there is little left for attention to gain. The picture shows the mean trust
+# by class.
 from sk_metaembed import DynamicMetaEmbedding
 from sk_metaembed.inspection import SourceWeightsDisplay
 
