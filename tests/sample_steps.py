@@ -1,0 +1,160 @@
+"""Small steps that the check suite is tried on: sound ones, and a faulty one."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted, check_random_state
+
+from sk_metaembed.sequences import Block, EmbeddedSequences, check_tokens
+from sk_metaembed.sequences._estimator import (
+    EmbeddedInputMixin,
+    SequencesOutputMixin,
+)
+from sk_metaembed.utils.estimator_checks import (
+    parametrize_with_checks,
+)
+
+
+class Source(
+    SequencesOutputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
+    """Random vectors for the words of the training fold."""
+
+    _parameter_constraints = {"dim": "no_validation", "random_state": "no_validation"}
+
+    def __init__(self, dim=3, random_state=None):
+        self.dim = dim
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        self._learn(check_tokens(X, whose="Source"))
+        return self
+
+    def fit_transform(self, X, y=None):
+        tokens = check_tokens(X, whose="Source")
+        self._learn(tokens)
+        return self.transform(tokens)
+
+    def _learn(self, tokens):
+        words = sorted(tokens.compact().types)
+        rng = check_random_state(self.random_state)
+        self.table_ = dict(
+            zip(words, rng.normal(size=(len(words), self.dim)), strict=True)
+        )
+
+    def transform(self, X):
+        check_is_fitted(self)
+        tokens = check_tokens(X, whose="Source")
+        nothing = np.zeros(self.dim)
+        values = [self.table_.get(word, nothing) for word in tokens.types]
+        values = np.array(values).reshape(-1, self.dim)
+        known = values.any(axis=1)
+        return EmbeddedSequences(tokens, [Block("source", values, "type", known)])
+
+    def get_feature_names_out(self, input_features=None):
+        check_is_fitted(self)
+        return np.array([f"source{i}" for i in range(self.dim)], dtype=object)
+
+
+def embedded_only(X, whose, dims=None):
+    if not isinstance(X, EmbeddedSequences):
+        raise TypeError(f"{whose} takes EmbeddedSequences, got {type(X).__name__}.")
+    came = {block.name: block.dim for block in X.blocks}
+    if dims is not None and came != dims:
+        raise ValueError(f"{whose} was fitted on blocks {dims}, got {came}.")
+    return X
+
+
+class Doubled(
+    EmbeddedInputMixin,
+    SequencesOutputMixin,
+    TransformerMixin,
+    BaseEstimator,
+    auto_wrap_output_keys=None,
+):
+    """Every block twice as long."""
+
+    _parameter_constraints = {}
+
+    def fit(self, X, y=None):
+        embedded_only(X, "Doubled")
+        self.dims_ = {block.name: block.dim for block in X.blocks}
+        return self
+
+    def transform(self, X):
+        check_is_fitted(self)
+        blocks = [
+            Block(b.name, self._values(b), b.level, b.known)
+            for b in embedded_only(X, "Doubled", self.dims_).blocks
+        ]
+        return X.with_blocks(blocks)
+
+    def _values(self, block):
+        return 2 * block.values
+
+    def get_feature_names_out(self, input_features=None):
+        check_is_fitted(self)
+        names = [f"{n}{i}" for n, dim in self.dims_.items() for i in range(dim)]
+        return np.array(names, dtype=object)
+
+
+class Mean(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
+    """The mean of a row's vectors."""
+
+    _parameter_constraints = {}
+    dtype = np.float32
+
+    def fit(self, X, y=None):
+        self.dim_ = embedded_only(X, "Mean").dim
+        self.dims_ = {block.name: block.dim for block in X.blocks}
+        return self
+
+    def transform(self, X):
+        check_is_fitted(self)
+        rows = embedded_only(X, "Mean", self.dims_).to_list()
+        return np.array([self._pool(row) for row in rows], dtype=self.dtype).reshape(
+            -1, self.dim_
+        )
+
+    def _pool(self, row):
+        return row.sum(axis=0) / max(len(row), 1)
+
+    def get_feature_names_out(self, input_features=None):
+        check_is_fitted(self)
+        return np.array([f"mean{i}" for i in range(self.dim_)], dtype=object)
+
+
+class Predictor(EmbeddedInputMixin, ClassifierMixin, BaseEstimator):
+    """LogisticRegression on means, which brings its own checks of y."""
+
+    _parameter_constraints = {}
+
+    def fit(self, X, y):
+        if y is None:
+            raise ValueError(
+                "Predictor requires y to be passed, but the target y is None."
+            )
+        self.mean_ = Mean().fit(X)
+        self.model_ = LogisticRegression().fit(self.mean_.transform(X), y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        check_is_fitted(self)
+        return self.model_.predict(self.mean_.transform(X))
+
+    def predict_proba(self, X):
+        check_is_fitted(self)
+        return self.model_.predict_proba(self.mean_.transform(X))
+
+
+class Wide(Mean):
+    """Gives wide numbers."""
+
+    dtype = np.float64
+
+
+def checks_of(estimator, **options):
+    """Return the checks of an estimator by the names that stand in test ids."""
+    params = parametrize_with_checks([estimator], **options).args[1]
+    return {p.id.partition("-")[2]: p for p in params}

@@ -1,0 +1,267 @@
+"""The check suite catches each fault that is planted in a sound step."""
+
+import unittest
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sk_metaembed.sequences import EmbeddedSequences, check_tokens
+from sk_metaembed.sequences._estimator import (
+    SequencesInputMixin,
+)
+
+from .sample_steps import (
+    Doubled,
+    Mean,
+    Predictor,
+    Source,
+    Wide,
+    checks_of,
+    embedded_only,
+)
+
+
+class BatchMean(Mean):
+    """Subtracts the mean of the batch."""
+
+    def transform(self, X):
+        values = super().transform(X)
+        return values - values.mean(axis=0) if len(values) else values
+
+
+class PaddedMean(Mean):
+    """Divides by the longest row of the batch, as unmasked padding does."""
+
+    def transform(self, X):
+        array = embedded_only(X, "PaddedMean").to_padded()[0]
+        return array.sum(axis=1) / max(array.shape[1], 1)
+
+
+class NaNOfNothing(Mean):
+    """Divides by zero on an empty row."""
+
+    def _pool(self, row):
+        with np.errstate(invalid="ignore"):
+            return row.sum(axis=0) / np.float32(len(row))
+
+
+class OneOfNothing(Mean):
+    """Gives ones for an empty row."""
+
+    def _pool(self, row):
+        return super()._pool(row) if len(row) else np.ones(self.dim_)
+
+
+class FewNames(Mean):
+    """Has a name too few."""
+
+    def get_feature_names_out(self, input_features=None):
+        return super().get_feature_names_out()[1:]
+
+
+class Nameless(Mean):
+    """Refuses in a way that helps nobody."""
+
+    def fit(self, X, y=None):
+        if not isinstance(X, EmbeddedSequences):
+            raise TypeError("Bad input.")
+        return super().fit(X)
+
+
+class Greedy(Source):
+    """Reads a generator in fit, so that transform finds it empty."""
+
+    fit_transform = TransformerMixin.fit_transform
+
+
+class Stringly(Source):
+    """Reads numbers as words."""
+
+    def fit(self, X, y=None):
+        return super().fit([[str(t) for t in row] for row in X])
+
+
+class Unsorted(Source):
+    """Draws vectors in an order that differs between forms, never seeded."""
+
+    def _learn(self, tokens):
+        rng = np.random.default_rng()
+        self.table_ = {word: rng.normal(size=self.dim) for word in tokens.types}
+
+
+class GlobalState(Source):
+    """Seeds numpy's global generator."""
+
+    def _learn(self, tokens):
+        np.random.seed(0)  # noqa: NPY002
+        super()._learn(tokens)
+
+
+class Overwriting(Source):
+    """Overwrites its own parameter."""
+
+    def _learn(self, tokens):
+        super()._learn(tokens)
+        self.dim = np.int64(self.dim)
+
+
+class Remembering(Source):
+    """Keeps what a former fit learned."""
+
+    def _learn(self, tokens):
+        former = getattr(self, "table_", {})
+        super()._learn(tokens)
+        self.table_ = {**self.table_, **former}
+
+
+class Counting(Source):
+    """Changes itself in transform."""
+
+    def transform(self, X):
+        result = super().transform(X)
+        self.calls_ = getattr(self, "calls_", 0) + 1
+        return result
+
+
+class Unpickled(Source):
+    """Holds what cannot be pickled."""
+
+    def _learn(self, tokens):
+        super()._learn(tokens)
+        self.get_ = lambda word: self.table_[word]
+
+
+class Unchecked(Source):
+    """Does not check that it was fitted."""
+
+    def transform(self, X):
+        if not hasattr(self, "table_"):
+            self._learn(check_tokens(X))
+        return super().transform(X)
+
+
+class Dropping(Source):
+    """Drops unknown tokens, and so moves rows against tokens."""
+
+    def transform(self, X):
+        check_is_fitted(self)
+        rows = check_tokens(X, whose="Dropping").to_list()
+        return super().transform([[t for t in row if t != "good"] for row in rows])
+
+
+class Wrapping(SequencesInputMixin, TransformerMixin, BaseEstimator):
+    """Hands on a container, but did not say so: scikit-learn would wrap it."""
+
+    _parameter_constraints = {}
+
+    def fit(self, X, y=None):
+        self.source_ = Source(random_state=0).fit(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        self.source_ = Source(random_state=0)
+        return self.source_.fit_transform(X)
+
+    def transform(self, X):
+        check_is_fitted(self)
+        return self.source_.transform(X)
+
+    def get_feature_names_out(self, input_features=None):
+        check_is_fitted(self)
+        return self.source_.get_feature_names_out()
+
+
+class ByLevel(Doubled):
+    """Does with token-level blocks what it does not do with type-level ones."""
+
+    def _values(self, block):
+        return block.values * (2 if block.level == "type" else 3)
+
+
+class TwoSources(Doubled):
+    """Takes two blocks for granted."""
+
+    def transform(self, X):
+        result = super().transform(X)
+        return result.select([result.names[0], result.names[1]])
+
+
+class HalfPrecise(Doubled):
+    """Rounds in float16."""
+
+    def _values(self, block):
+        return super()._values(block).round(7 if block.values.itemsize == 4 else 0)
+
+
+class Careless(Mean):
+    """Does not look at the blocks that come."""
+
+    def transform(self, X):
+        check_is_fitted(self)
+        return Mean().fit(X).transform(X)
+
+
+class Lenient(Predictor):
+    """Drops rows that have no label."""
+
+    def fit(self, X, y):
+        if y is None:
+            return super().fit(X, y)
+        y = np.asarray(y)
+        has_label = np.array([label is not None and label == label for label in y])
+        return super().fit(X[np.flatnonzero(has_label)], y[has_label])
+
+
+class Recoding(Predictor):
+    """Gives label numbers in place of labels."""
+
+    def predict(self, X):
+        return self.predict_proba(X).argmax(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("faulty", "check"),
+    [
+        (BatchMean(), "check_row_alone"),
+        (BatchMean(), "check_subset"),
+        (BatchMean(), "feed_words-check_methods_subset_invariance"),
+        (PaddedMean(), "check_row_alone"),
+        (NaNOfNothing(), "check_awkward_rows"),
+        (OneOfNothing(), "check_nothing_gives_zeros"),
+        (Wide(), "check_output_kind"),
+        (FewNames(), "check_feature_names"),
+        (FewNames(), "check_set_output_pandas"),
+        (Nameless(), "check_refuses_unembedded"),
+        (Greedy(), "check_containers"),
+        (Stringly(), "check_refuses_bad_rows"),
+        (Unsorted(), "check_determinism"),
+        (Unsorted(), "feed_words-check_fit_idempotent"),
+        (GlobalState(), "check_global_random_state"),
+        (Overwriting(), "check_params_left_alone"),
+        (Remembering(), "check_refit"),
+        (Counting(), "check_state_left_alone"),
+        (Counting(), "feed_words-check_dict_unchanged"),
+        (Unpickled(), "check_copies_of_fitted"),
+        (Unchecked(), "check_unfitted"),
+        (Dropping(), "check_output_kind"),
+        (Wrapping(), "check_set_output_pandas"),
+        (ByLevel(), "check_levels"),
+        (TwoSources(), "check_one_source"),
+        (HalfPrecise(), "check_half_precision"),
+        (Careless(), "check_other_blocks"),
+        (Lenient(), "check_bad_targets"),
+        (Recoding(), "check_label_kinds"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_planted_fault_is_caught(faulty, check):
+    estimator, run = checks_of(faulty)[check].values
+    try:
+        run(estimator)
+    except (unittest.SkipTest, NameError):
+        raise
+    except Exception:
+        return
+    pytest.fail(f"{check} let the fault pass.")
