@@ -216,7 +216,10 @@ class EmbeddingUnion(
 
     def __getitem__(self, name):
         """Return the source of that name, fitted if the union is."""
-        return dict(getattr(self, "sources_", self.sources))[name]
+        sources = dict(getattr(self, "sources_", self.sources))
+        if name not in sources:
+            raise KeyError(f"No source is named {name!r}; there are {list(sources)}.")
+        return sources[name]
 
     def _read(self, X):
         return used_types(check_tokens(X, whose=type(self).__name__))

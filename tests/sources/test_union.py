@@ -64,6 +64,8 @@ def test_attributes(union, texts, store):
     assert [name for name, _ in union.sources_] == ["glove", "w2v", "n"]
     assert union.named_sources_.glove.vectors_ is store
     assert union["w2v"] is union.sources_[1][1]
+    with pytest.raises(KeyError, match="No source is named 'elmo'; there are"):
+        union["elmo"]
     assert union.coverage_["glove"] == union["glove"].coverage_
     assert not hasattr(union.sources[1][1], "vectors_")
 
