@@ -1,0 +1,254 @@
+"""Measure a grid search whose vectors go by reference, beside one that copies them.
+
+Four candidates, five folds. Ours holds a `WordVectors`; the peer is the transformer
+that people write, with gensim's KeyedVectors as its parameter. Both pool and score the
+same. Each search runs in a fresh process, which starts its own workers; loading is not
+timed. From outside, the memory of that process and all below it is summed as
+proportional set size (of a page that n processes share, each counts 1/n) and unique
+set size (pages that one process has alone). As each worker is also one more Python
+with scikit-learn in it, every search is run a second time over 1,000 words: the
+difference is what the vectors take. Trust the ratios. Needs Linux.
+
+    python benchmarks/grid_search.py                                # a few minutes
+    python benchmarks/grid_search.py --words 20000 --documents 500  # less
+    python benchmarks/grid_search.py --no-gensim                    # ours alone
+    python benchmarks/grid_search.py --backend threading            # no workers
+"""
+
+# This process only watches, and imports nothing of what it measures: pages of a
+# library that it had too would count half.
+import argparse
+import contextlib
+import itertools
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+INTERVAL = 0.05
+FEW_WORDS = 1000
+GRID = {"pool__mode": ["mean", "max"], "clf__C": [0.01, 0.1]}
+NAMES = {"ours": "WordVectors", "gensim": "KeyedVectors as a parameter"}
+
+
+def prepare(folder, n_words, options):
+    """Write words, a matrix, the store, and texts whose labels lie in the vectors."""
+    import numpy as np
+
+    from sk_metaembed import WordVectors
+
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{i}" for i in range(n_words)], object)
+    matrix = rng.standard_normal((n_words, options.dim), dtype=np.float32)
+    share = np.cumsum(1 / np.arange(1, n_words + 1))
+    drawn = rng.random((options.documents, options.tokens)) * share[-1]
+    rows = np.searchsorted(share, drawn)
+    score = (matrix @ rng.standard_normal(options.dim))[rows].mean(axis=1)
+    data = [" ".join(text) for text in words[rows]], score > np.median(score)
+    (folder / "data.pickle").write_bytes(pickle.dumps((words.tolist(), data)))
+    np.save(folder / "matrix.npy", matrix)
+    WordVectors.from_arrays(words, matrix, path=folder / "store")
+
+
+def our_steps(folder, words):
+    """Return the steps from texts to pooled vectors, on the store."""
+    from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
+
+    source = PretrainedEmbedding(WordVectors.open(folder / "store"))
+    return [("tokens", Tokenizer()), ("embed", source), ("pool", Pooling())]
+
+
+def gensim_steps(folder, words):
+    """Return the one step that people write, on vectors in memory."""
+    import numpy as np
+    from gensim.models import KeyedVectors
+    from sklearn.base import BaseEstimator, TransformerMixin
+
+    class MeanOfVectors(TransformerMixin, BaseEstimator):
+        def __init__(self, vectors, mode="mean"):
+            self.vectors = vectors
+            self.mode = mode
+
+        def fit(self, X, y=None):
+            return self
+
+        def transform(self, X):
+            return np.stack([self.pooled(text.split()) for text in X])
+
+        def pooled(self, tokens):
+            kv = self.vectors
+            found = [kv[token] for token in tokens if token in kv]
+            found = np.array(found or [np.zeros(kv.vector_size)])
+            return getattr(found, self.mode)(axis=0)
+
+    matrix = np.load(folder / "matrix.npy", mmap_mode="r")
+    kv = KeyedVectors(matrix.shape[1])
+    kv.add_vectors(words, matrix)
+    return [("pool", MeanOfVectors(kv))]
+
+
+def search(folder, kind, n_jobs, backend):
+    """Run one search in this process and print what the watching one needs."""
+    from joblib import parallel_config
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    words, (X, y) = pickle.loads((folder / "data.pickle").read_bytes())
+    steps = {"ours": our_steps, "gensim": gensim_steps}[kind](folder, words)
+    del words
+    rest = [("scale", StandardScaler()), ("clf", LogisticRegression())]
+    grid = GridSearchCV(Pipeline([*steps, *rest]), GRID, cv=5)
+    begin = time.monotonic()
+    with parallel_config(backend, n_jobs=n_jobs):
+        grid.fit(X, y)
+    times = {"begin": begin, "end": time.monotonic()}
+    scores = grid.cv_results_["mean_test_score"].tolist()
+    print(json.dumps(times | {"scores": scores} | costs(grid.best_estimator_)))
+
+
+def costs(pipe):
+    """Return the time to clone a fitted pipeline, and the size its steps pickle to."""
+    from sklearn.base import clone
+
+    begin = time.monotonic()
+    clone(pipe)
+    seconds = time.monotonic() - begin
+    steps = [vars(step) for step in pipe.named_steps.values()]
+    return {"clone": seconds, "pickle": len(pickle.dumps(steps))}
+
+
+def stage(folder, options, *names):
+    """Begin this script in a fresh process, to do one part."""
+    limits = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    cache = {"SK_METAEMBED_CACHE": str(folder / "cache")}
+    sizes = [f"--{n}={getattr(options, n)}" for n in ("documents", "tokens", "dim")]
+    run = [sys.executable, __file__, *sizes, "--stage", str(folder), *map(str, names)]
+    return subprocess.Popen(
+        run, stdout=subprocess.PIPE, env=os.environ | limits | cache
+    )
+
+
+def memory(process):
+    """Return PSS and USS of a process and all below it, in MiB."""
+    pss = uss = 0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for one in [process, *process.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                info = one.memory_full_info()
+                pss, uss = pss + info.pss / 2**20, uss + info.uss / 2**20
+    return pss, uss
+
+
+def measure(folder, options, kind, n_jobs):
+    """Return a search's figures, with the peaks of its memory while it ran."""
+    samples = []
+    with stage(folder, options, kind, n_jobs, options.backend) as child:
+        process = psutil.Process(child.pid)
+        while child.poll() is None:
+            samples.append((time.monotonic(), *memory(process)))
+            time.sleep(INTERVAL)
+        printed = child.stdout.read()
+    if child.returncode:
+        raise SystemExit(f"The search with {NAMES[kind]} failed, see above.")
+    out = json.loads(printed)
+    inside = [row for row in samples if out["begin"] <= row[0] <= out["end"]]
+    _, out["pss"], out["uss"] = map(max, zip(*inside, strict=True))
+    out["seconds"] = out["end"] - out["begin"]
+    return out
+
+
+def prepared(root, n_words, options):
+    """Return the directory of the data on so many words, made in a fresh process."""
+    folder = root / str(n_words)
+    folder.mkdir(exist_ok=True)
+    with stage(folder, options, "prepare", n_words) as child:
+        child.wait()
+    if child.returncode:
+        raise SystemExit("The data could not be made, see above.")
+    return folder
+
+
+def measure_all(root, options):
+    """Return each search's figures; the vectors' part by the same on few words."""
+    all_words = prepared(root, options.words, options)
+    few_words = prepared(root, FEW_WORDS, options)
+    kinds = NAMES if options.gensim else ["ours"]
+    runs = {}
+    for kind, n_jobs in itertools.product(kinds, (1, 2)):
+        runs[kind, n_jobs] = run = measure(all_words, options, kind, n_jobs)
+        few = measure(few_words, options, kind, n_jobs)
+        run["vectors"], run["few"] = run["pss"] - few["pss"], few["seconds"]
+    return runs
+
+
+def show(runs):
+    """Print the table."""
+    columns = "n_jobs", "s", f"s on {FEW_WORDS:,} words", "peak PSS", "by the vectors"
+    columns = "vectors", *columns, "peak USS", "clone, ms", "fitted, pickled, MiB"
+    print("|", " | ".join(columns), "|")
+    print("|---" * len(columns) + "|")
+    for (kind, n_jobs), run in runs.items():
+        peaks = f"{run['pss']:,.0f} | {run['vectors']:,.0f} | {run['uss']:,.0f}"
+        own = f"{run['clone'] * 1000:,.1f} | {run['pickle'] / 2**20:,.2f}"
+        took = f"{run['seconds']:.1f} | {run['few']:.1f}"
+        print(f"| {NAMES[kind]} | {n_jobs} | {took} | {peaks} | {own} |")
+
+
+def conclude(runs):
+    """Print the ratios."""
+    one, two = runs["ours", 1], runs["ours", 2]
+    print(f"\nPeak PSS, n_jobs=2 to n_jobs=1: {two['pss'] / one['pss']:.2f}", end=" ")
+    print(f"in all, {two['vectors'] / one['vectors']:.2f} of the vectors' part.")
+    for n_jobs in (1, 2) if ("gensim", 2) in runs else ():
+        ours, theirs = runs["ours", n_jobs], runs["gensim", n_jobs]
+        slower, more = (theirs[name] / ours[name] for name in ("seconds", "pss"))
+        print(f"n_jobs={n_jobs}: KeyedVectors take {slower:.1f} times as long", end=" ")
+        print(f"and {more:.1f} times the memory.", end=" ")
+        pairs = zip(ours["scores"], theirs["scores"], strict=True)
+        apart = max(abs(a - b) for a, b in pairs)
+        print(f"The candidates' accuracies differ by at most {apart:.4f}.")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--words", type=int, default=200_000)
+    parser.add_argument("--dim", type=int, default=300)
+    parser.add_argument("--documents", type=int, default=2000)
+    parser.add_argument("--tokens", type=int, default=50)
+    parser.add_argument("--backend", default="loky", help="joblib's; default: loky")
+    parser.add_argument("--no-gensim", dest="gensim", action="store_false")
+    parser.add_argument("--stage", nargs="+", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.stage:
+        run_stage(options)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        print(f"{options.words:,} x {options.dim}: ", end="")
+        print(f"{options.words * options.dim * 4 / 2**20:,.0f} MiB;", end=" ")
+        print(
+            f"{options.documents:,} texts of {options.tokens} tokens; memory in MiB\n"
+        )
+        runs = measure_all(Path(folder), options)
+    show(runs)
+    conclude(runs)
+
+
+def run_stage(options):
+    """Do one part, in a process of its own."""
+    folder, part, *rest = options.stage
+    if part == "prepare":
+        prepare(Path(folder), int(rest[0]), options)
+    else:
+        search(Path(folder), part, int(rest[0]), rest[1])
+
+
+if __name__ == "__main__":
+    main()
