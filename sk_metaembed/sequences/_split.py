@@ -1,11 +1,13 @@
 """Texts to token sequences by a rule: in plain Python if few, compiled if many."""
 
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from ._characters import BOUNDARY, character_classes, word_class
+from ._characters import BOUNDARY, character_classes, word_class, word_rule
 from ._tokens import TokenSequences
 
 # Below this many characters plain Python is done before numba would be loaded.
@@ -26,6 +28,56 @@ class _Chunk(NamedTuple):
     counts: np.ndarray
     types: np.ndarray
     hashes: np.ndarray
+
+
+def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
+    """Return the texts in lower case and in one Unicode form, as far as asked for.
+
+    Parameters
+    ----------
+    texts : list of str
+    lowercase : bool
+    normalize : {"NFC", "NFD", "NFKC", "NFKD"} or None
+
+    Returns
+    -------
+    list of str
+    """
+    if lowercase:
+        texts = [text.lower() for text in texts]
+    if normalize is None:
+        return texts
+    form = partial(unicodedata.normalize, normalize)
+    return [text if text.isascii() else form(text) for text in texts]
+
+
+def split_texts(texts, *, rule, plain, prepare):
+    """Split texts by the compiled rule where there is one and it pays.
+
+    Parameters
+    ----------
+    texts : list of str
+    rule : Rule or None
+        None where no rule says what the plain function does.
+    plain : callable
+        From prepared texts to lists of tokens.
+    prepare : callable
+        From texts to texts, as `prepare_texts`.
+
+    Returns
+    -------
+    TokenSequences
+    """
+    if rule is None or sum(map(len, texts)) < SMALL:
+        return TokenSequences.from_lists(plain(prepare(texts)))
+    return split_compiled(texts, rule, prepare)
+
+
+def split_by_default(texts):
+    """Split texts as a `Tokenizer` without parameters does."""
+    rule = word_rule(False)
+    plain = partial(split_words, rule=rule)
+    return split_texts(texts, rule=rule, plain=plain, prepare=prepare_texts)
 
 
 def split_words(texts, rule):

@@ -1,7 +1,6 @@
 """Tokenizer: texts to token sequences."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import partial
 
@@ -11,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ._characters import run_rule, word_rule
 from ._estimator import SequencesOutputMixin
-from ._split import SMALL, split_compiled, split_words
+from ._split import prepare_texts, split_texts, split_words
 from ._tokens import TokenSequences
 from ._validation import check_tokens
 
@@ -192,8 +191,11 @@ class Tokenizer(
     def _splitter(self):
         """Return the function from texts to TokenSequences that is asked for."""
         self._check_exclusive()
+        prepare = partial(
+            prepare_texts, lowercase=self.lowercase, normalize=self.normalize
+        )
         if self.tokenizer is not None:
-            return partial(_split_by_call, self.tokenizer, self._prepared)
+            return partial(_split_by_call, self.tokenizer, prepare)
         if self.token_pattern is None:
             rule = word_rule(self.punctuation)
             plain = partial(split_words, rule=rule)
@@ -201,7 +203,7 @@ class Tokenizer(
             findall = _checked_pattern(self.token_pattern).findall
             rule = run_rule(self.token_pattern)
             plain = partial(_split_by_pattern, findall)
-        return partial(_split, rule, plain, self._prepared)
+        return partial(split_texts, rule=rule, plain=plain, prepare=prepare)
 
     def _check_exclusive(self):
         if self.token_pattern is not None and self.tokenizer is not None:
@@ -216,20 +218,6 @@ class Tokenizer(
                 "words, but token_pattern or tokenizer is given and says itself "
                 "whether punctuation is a token. Set punctuation=False."
             )
-
-    def _prepared(self, texts):
-        if self.lowercase:
-            texts = [text.lower() for text in texts]
-        if self.normalize is None:
-            return texts
-        form = partial(unicodedata.normalize, self.normalize)
-        return [text if text.isascii() else form(text) for text in texts]
-
-
-def _split(rule, plain, prepared, texts):
-    if rule is None or sum(map(len, texts)) < SMALL:
-        return TokenSequences.from_lists(plain(prepared(texts)))
-    return split_compiled(texts, rule, prepared)
 
 
 def _checked_pattern(pattern):
@@ -259,9 +247,9 @@ def _split_by_pattern(findall, texts):
     return [findall(text) for text in texts]
 
 
-def _split_by_call(function, prepared, texts):
+def _split_by_call(function, prepare, texts):
     return TokenSequences.from_lists(
-        [_called(function, text, i) for i, text in enumerate(prepared(texts))]
+        [_called(function, text, i) for i, text in enumerate(prepare(texts))]
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 import numpy as np
 
 from ._embedded import EmbeddedSequences
+from ._split import split_by_default
 from ._tokens import TokenSequences
 
 _ALLOWED = (
@@ -175,7 +176,7 @@ def check_tokens(X, *, whose="X", split=None):
 
     Parameters
     ----------
-    X : TokenSequences, EmbeddedSequences, or a collection of str or of token lists
+    X : TokenSequences, or a collection of str or of token lists
         Strings are split as `Tokenizer` splits them by default.
     whose : str, default="X"
         Begins the error messages, for example an estimator's name.
@@ -191,7 +192,8 @@ def check_tokens(X, *, whose="X", split=None):
     ------
     TypeError
         If X is a single string or no collection, or a row is neither a str nor a
-        list of str, or the rows are mixed.
+        list of str, or the rows are mixed; or if X is an EmbeddedSequences, whose
+        vectors would be lost.
     ValueError
         If X has several columns.
 
@@ -204,21 +206,20 @@ def check_tokens(X, *, whose="X", split=None):
     [2, 0]
     """
     if isinstance(X, EmbeddedSequences):
-        return X.tokens
+        raise TypeError(
+            f"{whose} takes texts or tokens, got EmbeddedSequences: the vectors of "
+            f"{list(X.names)} would be lost. Pass X.tokens to embed the same tokens "
+            "anew, or put both sources into an EmbeddingUnion to have them side by "
+            "side."
+        )
     if isinstance(X, TokenSequences):
         return X
     rows = read_rows(X, whose=whose)
     # A missing row says nothing about what the others are meant to be.
     first = next((row for row in rows if _kind(row) != "missing"), "")
     if rows and isinstance(first, str):
-        return (split or _default_split)(check_texts(rows, whose=whose))
+        return (split or split_by_default)(check_texts(rows, whose=whose))
     return check_token_lists(rows, whose=whose)
-
-
-def _default_split(texts):
-    from ._tokenizer import Tokenizer
-
-    return Tokenizer().transform(texts)
 
 
 def _complaint(row, i, whose, wanted):

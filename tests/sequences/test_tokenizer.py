@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_metaembed import Block, EmbeddedSequences, Tokenizer, TokenSequences
-from sk_metaembed.sequences import _split, _tokenizer
+from sk_metaembed.sequences import _split
 
 TEXTS = ["To be, or NOT to be:", "", "that is the question", "  \n\t", "naïve CAFÉ"]
 
@@ -145,7 +145,8 @@ def test_containers_pass_as_they_are():
     tokens = TokenSequences.from_lists([["A", "b"], ["A"]])
     assert Tokenizer().transform(tokens) is tokens
     embedded = EmbeddedSequences(tokens, [Block("x", np.eye(2), "type")])
-    assert Tokenizer().transform(embedded) is tokens
+    with pytest.raises(TypeError, match="would be lost. Pass X.tokens"):
+        Tokenizer().transform(embedded)
 
 
 def test_iterators_are_not_used_up_by_fit():
@@ -171,9 +172,9 @@ def test_names_and_output_settings_reach_through():
 
 def both_ways(tokenizer, texts, monkeypatch):
     """Transform in plain Python and compiled, in chunks so small that they merge."""
-    monkeypatch.setattr(_tokenizer, "SMALL", 10**9)
+    monkeypatch.setattr(_split, "SMALL", 10**9)
     plain = tokenizer.transform(texts)
-    monkeypatch.setattr(_tokenizer, "SMALL", 0)
+    monkeypatch.setattr(_split, "SMALL", 0)
     monkeypatch.setattr(_split, "CHUNK", 8)
     return plain, tokenizer.transform(texts)
 

@@ -75,7 +75,8 @@ def test_containers_pass_as_they_are():
     tokens = TokenSequences.from_lists(LISTS)
     assert check_tokens(tokens) is tokens
     embedded = EmbeddedSequences(tokens, [Block("x", np.eye(3), "type")])
-    assert check_tokens(embedded) is tokens
+    with pytest.raises(TypeError, match="would be lost. Pass X.tokens"):
+        check_tokens(embedded)
 
 
 MISSING = [
