@@ -20,7 +20,7 @@ import numpy as np
 from _bare_pass import BarePass
 
 from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
-from sk_metaembed.sequences import _characters, _scan
+from sk_metaembed.sequences import _characters, _scan, _split
 
 # gensim's loop is slow and its rate steady: it gets this share of the documents.
 GENSIM_SHARE = 4
@@ -93,7 +93,7 @@ def stages(steps, texts, repeats):
     rule = _characters.word_rule(False)
 
     def joined():
-        lowered = [text.encode() for text in tokenizer._prepared(texts)]
+        lowered = [text.encode() for text in _split.prepare_texts(texts)]
         return lowered, b"".join([*lowered, bytes(8)])
 
     lowered, data = joined()
