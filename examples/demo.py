@@ -207,7 +207,7 @@ def main():
         "\nThe Keras article's experiment, end to end on its own split: sources mixed"
     )
     print(f"by DME or CDME, then GRU(128), GRU(32), softmax, over the first {LENGTH}")
-    print("words, as there. It reports about .93.", flush=True)
+    print("words. It reports about .93.", flush=True)
     short = sources.transform(first_words(tokens, LENGTH))
     repeat_article(workers, short, y, train, test, apart)
 
@@ -215,12 +215,11 @@ def main():
     print(f"All in {time.perf_counter() - begin:.0f} s.")
 
 
-# Loading torch makes a worker process grow. joblib takes that for a leak, starts the
-# worker anew, which does no harm, and warns.
+# joblib says when it replaces a worker process; no result depends on it.
 warnings.filterwarnings("ignore", message="A worker stopped")
 
 LENGTH = 200
-# Chosen on a fifth held out of the training articles, never on the test articles.
+# Chosen by accuracy on a fifth held out of the training articles.
 TRAINING = {"batch_size": 32, "patience": 12, "lr_patience": 1, "lr_factor": 0.5}
 MIXTURE = DynamicMetaEmbedding(
     projection_dim=100, lr=5e-3, max_epochs=6, random_state=0, **TRAINING

@@ -69,7 +69,7 @@ search = GridSearchCV(
     n_jobs=2,
     verbose=2,
 )
-# Loading torch makes a worker process grow, which joblib takes for a leak and warns of.
+# joblib says when it replaces a worker process; no result depends on it.
 warnings.filterwarnings("ignore", message="A worker stopped")
 search.fit(texts, y)
 
