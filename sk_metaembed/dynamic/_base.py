@@ -12,10 +12,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from ..sequences._estimator import EmbeddedInputMixin
 from ..sequences._layout import block_dims, check_blocks, check_embedded
 from ._holdout import split_rows
-from ._options import check_options, label_weights
+from ._options import ENCODERS, check_options, label_weights
 from ._targets import LabelTarget, check_target
 
-_ENCODERS = ("bilstm-max", "gru", "mean", "max", "attention")
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 _DROPOUT = Interval(Real, 0, 1, closed="left")
 
@@ -33,7 +32,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         "gate": [StrOptions({"softmax", "sigmoid"})],
         "projection_dim": [_POSITIVE, None],
         "activation": [StrOptions({"relu"}), None],
-        "encoder": [StrOptions(set(_ENCODERS))],
+        "encoder": [StrOptions(set(ENCODERS))],
         "encoder_dim": [_POSITIVE, tuple, list],
         "hidden_dims": [tuple, list],
         "embedding_dropout": [_DROPOUT],
@@ -148,15 +147,15 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         Sequences of weight 0 are left out. An interrupt from the keyboard ends
         training as early stopping does: with the best weights so far.
         """
-        X, y = self._checked(X, y)
+        X, y, weights = self._checked(X, y, sample_weight)
         whose = type(self).__name__
         goes_on = self.warm_start and hasattr(self, "net_")
         if goes_on:
             check_blocks(X, self.dims_in_, whose=whose)
         else:
             _check_dims(X, self.projection_dim, whose)
-            self._start(X, y, sample_weight)
-        weights = self._weights(X, y, sample_weight)
+            self._start(X, y, weights)
+        weights = self._weights(y, weights)
         held_out = self._held_out(X, y, weights, X_val, y_val)
         return self._train(X, y, weights, held_out, self.max_epochs, new=not goes_on)
 
@@ -186,18 +185,18 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         The first call decides on the classes, and on mean and scale of numbers.
         ``class_weight="balanced"`` balances the labels of each call.
         """
-        X, y = self._checked(X, y)
+        X, y, weights = self._checked(X, y, sample_weight)
         whose = type(self).__name__
         new = not hasattr(self, "net_")
         if new:
             _check_dims(X, self.projection_dim, whose)
-            self._start(X, y, sample_weight, classes)
+            self._start(X, y, weights, classes)
         check_blocks(X, self.dims_in_, whose=whose)
         self._check_same_classes(classes)
-        weights = self._weights(X, y, sample_weight)
+        weights = self._weights(y, weights)
         return self._train(X, y, weights, None, 1, new=new)
 
-    def _checked(self, X, y):
+    def _checked(self, X, y, sample_weight):
         self._validate_params()
         whose = type(self).__name__
         check_options(self, whose=whose)
@@ -208,7 +207,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
                 f"Found array with 0 sample(s): {whose} needs at least one sequence "
                 "to learn from."
             )
-        return X, y
+        return X, y, _checked_weights(sample_weight, X)
 
     def _check_same_classes(self, classes):
         if classes is None or not isinstance(self._target, LabelTarget):
@@ -220,18 +219,16 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
                 f"first call, {known.tolist()}. Pass the same, or train a clone."
             )
 
-    def _start(self, X, y, sample_weight, classes=None):
+    def _start(self, X, y, weights, classes=None):
         self.__dict__.pop("net_", None)
         self.dims_in_ = block_dims(X)
-        weights = _checked_weights(sample_weight, X)
         self._target = self._make_target(y, classes, weights)
         if self._target.classes is not None:
             self.classes_ = self._target.classes
         self._random = check_random_state(self.random_state)
 
-    def _weights(self, X, y, sample_weight):
+    def _weights(self, y, weights):
         """Return the sequences' weights times their labels', with mean 1."""
-        weights = _checked_weights(sample_weight, X)
         if self.class_weight is not None and self._target.is_classification:
             weights = weights * label_weights(
                 self.class_weight, y, self._target, whose=type(self).__name__

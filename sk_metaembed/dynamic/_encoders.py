@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from ._dropout import ByteDropout
-from ._recurrent import MaskedLSTM, StackedGRU
+from ._recurrent import MaskedLSTM
 
 
 def segment_sum(tokens, grid):
@@ -84,21 +84,38 @@ class BiLSTMMaxEncoder(nn.Module):
 
 
 class GRUEncoder(nn.Module):
-    """Stacked GRU layers; the last state."""
+    """GRU layers, one over the other, over the tokens of a batch; the last state.
+
+    Parameters
+    ----------
+    dim_in : int
+    dims : tuple of int
+    dropout : float
+        On each layer's input.
+    """
 
     def __init__(self, dim_in, dims, dropout):
         super().__init__()
-        self.layers = StackedGRU(dim_in, dims, dropout)
+        sizes = [dim_in, *dims]
+        self.layers = nn.ModuleList(
+            nn.GRU(a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True)
+        )
+        self.dropout = ByteDropout(dropout)
         self.dim = dims[-1]
 
     def forward(self, tokens, grid):
-        """Return (n_sequences, dims[-1])."""
-        return self.layers(tokens, grid)
+        """Return each sequence's last state, (n_sequences, dims[-1])."""
+        if len(tokens) == 0:
+            return tokens.new_zeros(len(grid.lengths), self.dim)
+        states = tokens[grid.onwards]
+        for layer in self.layers:
+            states, _ = layer(self.dropout(states))
+        ends = states.reshape(-1, self.dim)[grid.last]
+        return ends * (grid.lengths > 0)[:, None]
 
 
 _POOLS = {"mean": MeanEncoder, "max": MaxEncoder, "attention": AttentionEncoder}
 _RECURRENT = {"bilstm-max": BiLSTMMaxEncoder, "gru": GRUEncoder}
-ENCODERS = (*_RECURRENT, *_POOLS)
 
 
 def make_encoder(name, dim_in, dims, dropout):
@@ -106,7 +123,7 @@ def make_encoder(name, dim_in, dims, dropout):
 
     Parameters
     ----------
-    name : one of ENCODERS
+    name : {"bilstm-max", "gru", "mean", "max", "attention"}
     dim_in : int
     dims : tuple of int
         Sizes of the recurrent layers; pools have none.

@@ -25,10 +25,8 @@ def run_sequences(net, embedded, function, dim):
     ndarray of float32, shape (n_sequences, dim)
     """
     data = SequenceData(embedded, torch.device(net.device))
-    loader = BucketLoader(SequenceDataset(data, np.arange(len(data))), net.batch_size)
     results = np.zeros((len(data), dim), dtype=np.float32)
-    batches = (batch for batch, _ in loader)
-    for rows, values in net.map_batches(function, batches):
+    for rows, values in net.map_batches(function, _batches(net, data)):
         results[rows] = values
     return results
 
@@ -67,9 +65,14 @@ def run_positions(net, embedded, pick, dim):
         for rows, result in net.map_batches(lambda b: mixer.mix(b)[pick], batches):
             values[rows] = result
         return values, "type"
-    loader = BucketLoader(SequenceDataset(data, np.arange(len(data))), net.batch_size)
-    batches = (batch for batch, _ in loader)
+    batches = _batches(net, data)
     values = np.zeros((int(data.offsets[-1]), dim), dtype=np.float32)
     for rows, result in net.map_batches(lambda b: mixer.mix(b)[pick], batches):
         values[data.positions(rows)] = result
     return values, "sequence" if embedded.level == "sequence" else "token"
+
+
+def _batches(net, data):
+    """Return the batches of all sequences; their rows say which they hold."""
+    everything = SequenceDataset(data, np.arange(len(data)))
+    return (batch for batch, _ in BucketLoader(everything, net.batch_size))

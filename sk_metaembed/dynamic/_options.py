@@ -5,6 +5,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
+# Here and not beside their classes, because those need torch.
+ENCODERS = ("bilstm-max", "gru", "mean", "max", "attention")
+
 
 def check_options(estimator, *, whose):
     """Raise for sizes, devices or callbacks that no net can be built with.

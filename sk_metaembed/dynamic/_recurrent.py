@@ -9,8 +9,6 @@ can be ignored, and the batch stays dense, which CPU kernels are fast on.
 import torch
 from torch import nn
 
-from ._dropout import ByteDropout
-
 
 def _columns(tokens, places):
     """Return tokens in a grid, extra axes as further columns: (steps, columns, dim)."""
@@ -65,34 +63,3 @@ class MaskedLSTM(nn.Module):
             ],
             dim=-1,
         )
-
-
-class StackedGRU(nn.Module):
-    """GRU layers, one over the other, each over the tokens of a batch.
-
-    Parameters
-    ----------
-    dim_in : int
-    dims : tuple of int
-    dropout : float
-        On each layer's input.
-    """
-
-    def __init__(self, dim_in, dims, dropout):
-        super().__init__()
-        sizes = [dim_in, *dims]
-        self.layers = nn.ModuleList(
-            nn.GRU(a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True)
-        )
-        self.dropout = ByteDropout(dropout)
-
-    def forward(self, tokens, grid):
-        """Return each sequence's last state, (n_sequences, dims[-1])."""
-        dim = self.layers[-1].hidden_size
-        if len(tokens) == 0:
-            return tokens.new_zeros(len(grid.lengths), dim)
-        states = tokens[grid.onwards]
-        for layer in self.layers:
-            states, _ = layer(self.dropout(states))
-        ends = states.reshape(-1, dim)[grid.last]
-        return ends * (grid.lengths > 0)[:, None]

@@ -236,9 +236,7 @@ class EmbeddedSequences:
 
     def _compact_blocks(self):
         """Blocks whose type rows are the used types in first-seen order."""
-        codes = self.tokens.codes
-        used, first = np.unique(codes, return_index=True)
-        order = used[np.argsort(first)]
+        order = self.tokens._used_types()
         return [b.take(order) if b.level == "type" else b for b in self.blocks]
 
     def _token_values(self):

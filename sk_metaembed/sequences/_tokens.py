@@ -185,11 +185,15 @@ class TokenSequences:
         TokenSequences
             Equal to this one.
         """
-        used, first = np.unique(self.codes, return_index=True)
-        order = used[np.argsort(first)]
+        order = self._used_types()
         position = np.zeros(self.n_types, dtype=np.int32)
         position[order] = np.arange(len(order), dtype=np.int32)
         return self._trusted(self.types[order], position[self.codes], self.offsets)
+
+    def _used_types(self):
+        """Return the rows of the types that occur, in first-seen order."""
+        used, first = np.unique(self.codes, return_index=True)
+        return used[np.argsort(first)]
 
     def __getitem__(self, key):
         rows = row_index(key, len(self))

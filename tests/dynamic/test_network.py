@@ -7,9 +7,10 @@ import torch
 from sk_metaembed.dynamic._attention import Mixer, gate_weights
 from sk_metaembed.dynamic._data import BucketLoader, SequenceData, SequenceDataset
 from sk_metaembed.dynamic._dropout import ByteDropout
-from sk_metaembed.dynamic._encoders import ENCODERS, make_encoder, segment_max
+from sk_metaembed.dynamic._encoders import make_encoder, segment_max
 from sk_metaembed.dynamic._grid import Grid
 from sk_metaembed.dynamic._network import DynamicMetaNet, WeightedLoss
+from sk_metaembed.dynamic._options import ENCODERS
 from sk_metaembed.dynamic._recurrent import MaskedLSTM
 
 from .conftest import make_embedded
@@ -205,7 +206,7 @@ def test_gru_gives_the_state_at_each_sequences_own_end():
     lengths = torch.tensor([2, 0, 5])
     tokens = torch.randn(7, 3)
     got = encoder(tokens, grid_of(lengths))
-    gru = encoder.layers.layers[0]
+    gru = encoder.layers[0]
     torch.testing.assert_close(got[0], gru(tokens[:2])[0][-1])
     torch.testing.assert_close(got[2], gru(tokens[2:])[0][-1])
     assert not got[1].any()
