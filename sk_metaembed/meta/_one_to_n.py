@@ -44,10 +44,11 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         part.
     alpha : float, default=5e-4
         Penalty of the squared entries of the maps and of the meta vectors.
-    solver : {"adagrad", "als"}, default="adagrad"
-        "adagrad" takes gradient steps on mini-batches of words, as the paper does.
+    solver : {"als", "adagrad"}, default="als"
         "als" solves for vectors and maps in turn, each exactly, from second moments:
-        quicker, without chance, and no torch is needed.
+        it comes to the optimum, without chance, and no torch is needed. "adagrad"
+        takes gradient steps on mini-batches of words, as the paper does: it stops
+        above the optimum and takes far longer.
     learning_rate : float, default=0.05
         Of "adagrad".
     max_iter : int, default=50
@@ -147,7 +148,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     >>> x = Block("x", rng.normal(size=(50, 5)), "type")
     >>> y = Block("y", x.values @ rng.normal(size=(5, 3)), "type")
     >>> X = EmbeddedSequences(TokenSequences.from_lists([words]), [x, y])
-    >>> meta = OneToNMetaEmbedding(4, solver="als").fit(X)
+    >>> meta = OneToNMetaEmbedding(4).fit(X)
     >>> meta.transform(X)
     EmbeddedSequences(1 sequences, 50 tokens, 50 types; oneton: type 4d)
     >>> meta.coefs_["y"].shape
@@ -177,7 +178,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         impute_missing=False,
         weights=None,
         alpha=5e-4,
-        solver="adagrad",
+        solver="als",
         learning_rate=0.05,
         max_iter=50,
         batch_size=500,

@@ -64,10 +64,10 @@ VARIANTS = {
     "lle-as-is": LocallyLinearMetaEmbedding(
         3, n_neighbors=4, whiten=True, normalize=False
     ),
-    "1ton": one_to_n(),
-    "1ton+": one_to_n(impute_missing=True, normalize=False),
-    "1ton-als": one_to_n(solver="als", normalize=False),
-    "1ton-als+": one_to_n(solver="als", impute_missing=True, alpha=0),
+    "1ton": one_to_n(normalize=False),
+    "1ton+": one_to_n(impute_missing=True, alpha=0),
+    "1ton-steps": one_to_n(solver="adagrad"),
+    "1ton-steps+": one_to_n(solver="adagrad", impute_missing=True, normalize=False),
     "averaged": autoencoded("averaged"),
     "concatenated-as-is": autoencoded("concatenated", normalize=False),
     "decoupled": autoencoded("decoupled"),
@@ -166,13 +166,13 @@ REFUSALS = {
     "one shared word": {
         (SVDMetaEmbedding, GCCAMetaEmbedding): TOO_FEW,
         "1ton": TOO_FEW,
-        "1ton-als": TOO_FEW,
+        "1ton-steps": TOO_FEW,
     },
     "nobody knows anything": NOTHING,
     "no rows": NOTHING,
     "one row": {LEARNED: TOO_FEW, LocallyLinearMetaEmbedding: NO_NEIGHBOR},
     "sources of zeros": {OneToNMetaEmbedding: THE_SAME, "lle": NO_NEIGHBOR},
-    "hardly more than zero": {"1ton+": THE_SAME, "1ton-als": THE_SAME},
+    "hardly more than zero": {"1ton": THE_SAME, "1ton-steps+": THE_SAME},
     "duplicates": {OneToNMetaEmbedding: THE_SAME},
     "dimension 0": {object: r"the sources \['x'\] have vectors of dimension 0"},
 }
