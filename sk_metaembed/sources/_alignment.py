@@ -36,7 +36,7 @@ class Aligner:
     Fast tokenizers get the words apart and tell by ``word_ids``. Some of them (byte
     level, without a space before the first word) would glue such words together: they
     get the text, and pieces go to words by their offsets. Slow tokenizers get one
-    word at a time.
+    word at a time, with a space before it where they keep spaces.
 
     Parameters
     ----------
@@ -63,10 +63,12 @@ class Aligner:
         self.tokenizer = tokenizer
         self.separator = separator
         self.mode = _mode_of(tokenizer)
+        self._space = _space_of(tokenizer) if self.mode == "word by word" else ""
         self._prefix = prefix.split()
         self.frame = _frame_of(tokenizer) if special_tokens else Frame()
-        specials = map(len, (self.frame.left, self.frame.middle, self.frame.right))
-        self.overhead = sum(specials) + len(f"{prefix} ".encode())
+        left, middle, *right = map(len, self.frame[:4])
+        self.overhead = left + middle + max(right)
+        self.overhead += len(self._split([self._prefix])[0][0])
         self.remembered = {}
 
     def encode(self, sentences):
@@ -86,7 +88,7 @@ class Aligner:
 
     def encode_words(self, words):
         """Return the ids of each word's pieces, as they are inside a text."""
-        anchor = ["a"] if self.mode == "text" else []
+        anchor = ["a"] if self.mode == "text" or self._space else []
         return [
             ids[where == len(anchor)]
             for ids, where in self._split([[*anchor, word] for word in words])
@@ -131,39 +133,52 @@ class Aligner:
         texts = [[_encodable(word) for word in text] for text in texts]
         if self.mode == "word by word":
             return self._word_by_word(texts)
-        if self.mode == "words":
-            found = _encode(self.tokenizer, texts, is_split_into_words=True)
-            words = [found.word_ids(i) for i in range(len(texts))]
-            words = [[-1 if w is None else w for w in row] for row in words]
-        else:
-            joined = [" ".join(text) for text in texts]
-            found = _encode(self.tokenizer, joined, return_offsets_mapping=True)
-            words = [
-                _words_at(offsets, text)
-                for offsets, text in zip(found["offset_mapping"], texts, strict=True)
-            ]
-        return [
-            (np.array(ids, dtype=np.int64), np.array(where, dtype=np.int64))
-            for ids, where in zip(found["input_ids"], words, strict=True)
+        if self.mode == "text":
+            return self._as_text(texts)
+        found = _encode(self.tokenizer, texts, is_split_into_words=True)
+        words = [found.word_ids(i) for i in range(len(texts))]
+        words = [[-1 if w is None else w for w in row] for row in words]
+        return _arrays(found["input_ids"], words)
+
+    def _as_text(self, texts):
+        # An empty word would be given the space beside it.
+        kept = [np.flatnonzero([word != "" for word in text]) for text in texts]
+        texts = [[word for word in text if word] for text in texts]
+        joined = [" ".join(text) for text in texts]
+        found = _encode(self.tokenizer, joined, return_offsets_mapping=True)
+        words = [
+            rows[_words_at(offsets, text)]
+            for rows, offsets, text in zip(
+                kept, found["offset_mapping"], texts, strict=True
+            )
         ]
+        return _arrays(found["input_ids"], words)
 
     def _word_by_word(self, texts):
+        texts = [
+            [self._space + w if w and i else w for i, w in enumerate(text)]
+            for text in texts
+        ]
         distinct = list(dict.fromkeys(word for text in texts for word in text))
         pieces = {}
         if distinct:
             pieces = _encode(self.tokenizer, distinct)["input_ids"]
             pieces = dict(zip(distinct, pieces, strict=True))
-        result = []
-        for text in texts:
-            ids = [piece for word in text for piece in pieces[word]]
-            sizes = [len(pieces[word]) for word in text]
-            words = np.repeat(np.arange(len(text)), sizes)
-            result.append((np.array(ids, dtype=np.int64), words))
-        return result
+        ids = [[piece for word in text for piece in pieces[word]] for text in texts]
+        sizes = [[len(pieces[word]) for word in text] for text in texts]
+        words = [np.repeat(np.arange(len(row)), row) for row in sizes]
+        return _arrays(ids, words)
 
 
 def _encode(tokenizer, texts, **options):
     return tokenizer(texts, add_special_tokens=False, verbose=False, **options)
+
+
+def _arrays(ids, words):
+    return [
+        (np.array(row, dtype=np.int64), np.array(where, dtype=np.int64))
+        for row, where in zip(ids, words, strict=True)
+    ]
 
 
 def _encodable(word):
@@ -188,6 +203,17 @@ def _mode_of(tokenizer):
     # Where the text is not split at spaces at all, words given apart are right.
     found = set(_words_at(text["offset_mapping"][0], _GLUE).tolist())
     return "text" if len(found) == len(_GLUE) else "words"
+
+
+def _space_of(tokenizer):
+    """Return what stands before a word for it to have the pieces it has in a text."""
+    whole = list(_encode(tokenizer, " ".join(_GLUE))["input_ids"])
+    for space in ("", " "):
+        parts = [_GLUE[0], *(space + word for word in _GLUE[1:])]
+        ids = _encode(tokenizer, parts)["input_ids"]
+        if [piece for row in ids for piece in row] == whole:
+            return space
+    return ""
 
 
 def _frame_of(tokenizer):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 
-def token_batches(lengths, budget):
+def token_batches(lengths, budget, *, alike=False):
     """Return batches of rows, longest rows first, none above the budget if padded.
 
     Parameters
@@ -13,6 +13,8 @@ def token_batches(lengths, budget):
     lengths : array-like of int, shape (n_rows,)
     budget : int
         Tokens a batch, padding included. A longer row is a batch by itself.
+    alike : bool, default=False
+        Whether the rows of a batch must have one length.
 
     Returns
     -------
@@ -27,7 +29,10 @@ def token_batches(lengths, budget):
     order = np.argsort(-lengths, kind="stable")
     batches, start = [], 0
     while start < len(order):
-        size = max(1, budget // max(1, int(lengths[order[start]])))
+        longest = int(lengths[order[start]])
+        size = max(1, budget // max(1, longest))
+        if alike:
+            size = min(size, int((lengths[order[start:]] == longest).sum()))
         batches.append(order[start : start + size])
         start += size
     return batches
@@ -45,7 +50,7 @@ class BatchRunner:
     def __init__(self, budget):
         self.budget = budget
 
-    def run(self, lengths, forward):
+    def run(self, lengths, forward, *, alike=False):
         """Call `forward` with batches of rows, all of them once.
 
         Parameters
@@ -53,6 +58,8 @@ class BatchRunner:
         lengths : array-like of int, shape (n_rows,)
         forward : callable
             Gets an array of row numbers.
+        alike : bool, default=False
+            Whether the rows of a batch must have one length.
 
         Raises
         ------
@@ -62,7 +69,7 @@ class BatchRunner:
         import torch
 
         lengths = np.asarray(lengths, dtype=np.int64)
-        left = token_batches(lengths, self.budget)[::-1]
+        left = token_batches(lengths, self.budget, alike=alike)[::-1]
         while left:
             batch = left.pop()
             try:
@@ -76,21 +83,21 @@ class BatchRunner:
                         "a smaller max_length, dtype='bfloat16' or device='cpu'."
                     ) from error
             # Outside of the handler, whose traceback holds the batch's tensors.
-            left = self._halve(lengths, [batch, *left[::-1]], len(batch))
+            self._halve(int(lengths[batch].max()), len(batch))
+            rows = np.concatenate([batch, *left[::-1]])
+            left = token_batches(lengths[rows], self.budget, alike=alike)[::-1]
+            left = [rows[some] for some in left]
 
-    def _halve(self, lengths, batches, size):
+    def _halve(self, longest, size):
         import torch
 
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        longest = int(lengths[batches[0]].max())
         self.budget = max(1, longest * size // 2)
         warnings.warn(
             f"TransformerEmbedding: the GPU's memory ran out on a batch of {size} "
             f"sequences. Going on with at most {self.budget} tokens a batch; "
             f"batch_tokens={self.budget} does so from the start.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-        rows = np.concatenate(batches)
-        return [rows[b] for b in token_batches(lengths[rows], self.budget)][::-1]

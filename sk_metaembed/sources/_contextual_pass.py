@@ -63,11 +63,14 @@ class ContextualPass:
                 states = self.model.call.hidden_states(
                     [w.ids for w in chosen], types, self._pad
                 )
+                _check_dimensions(states, self.wanted)
                 results.take(batch, states, self.aligner.frame.cls)
             if self._progress is not None:
                 self._progress(sum(len(np.unique(w.words)) for w in chosen))
 
-        self._runner.run([len(w.ids) for w in windows], forward)
+        with self.model.lock:
+            alike = not self.model.call.pads(self._pad)
+        self._runner.run([len(w.ids) for w in windows], forward, alike=alike)
         yield from results.of_sentences()
 
 
@@ -204,6 +207,16 @@ class _Results:
             np.add.at(sums[j], sentences, layer * weights[:, None])
         total = np.bincount(sentences, weights, minlength=len(self.starts) - 1)
         return (sums / np.maximum(total, 1e-300)[:, None]).astype(np.float32)
+
+
+def _check_dimensions(states, wanted):
+    odd = [k for k in wanted.layers if states[k].shape[-1] != wanted.dim]
+    if odd:
+        raise ValueError(
+            f"TransformerEmbedding: hidden state {odd[0]} has dimension "
+            f"{states[odd[0]].shape[-1]}, and {wanted.dim} was expected from the "
+            "model's configuration. Only layers of that dimension can be taken."
+        )
 
 
 def _padding_id(model):

@@ -5,6 +5,7 @@ import numpy as np
 from ._word_windows import n_cut
 
 _REMEMBERED = 100_000
+_WIDEST = 11  # bytes that NFKC makes of one, at most
 
 
 def pieces_beyond(tokens, aligner, limit):
@@ -28,7 +29,7 @@ def pieces_beyond(tokens, aligner, limit):
     beyond = np.zeros(len(tokens), dtype=np.int64)
     if limit is None:
         return beyond
-    sizes = [len(w.encode("utf-8", "replace")) + 1 for w in tokens.types.tolist()]
+    sizes = [_most_pieces(word) for word in tokens.types.tolist()]
     sums = np.r_[0, np.cumsum(np.array(sizes, dtype=np.int64)[tokens.codes])]
     sums = sums[tokens.offsets[1:]] - sums[tokens.offsets[:-1]]
     candidates = np.flatnonzero(sums + aligner.overhead > limit)
@@ -41,3 +42,10 @@ def pieces_beyond(tokens, aligner, limit):
         known[hash(sentence), limit] = n_cut(pieces, aligner.frame, limit)
     beyond[candidates] = [known[hash(s), limit] for s in sentences]
     return beyond
+
+
+def _most_pieces(word):
+    """Return how many pieces a word can have, a space before it included."""
+    if word.isascii():
+        return len(word) + 1
+    return _WIDEST * len(word.encode("utf-8", "replace")) + 1

@@ -9,7 +9,7 @@ _SANE = 10**6  # tokenizers without a limit say 10**30
 
 
 class NetworkCall:
-    """Calls a network in the way that it takes, without gradients.
+    """Calls a network in the way that it takes.
 
     Parameters
     ----------
@@ -17,6 +17,8 @@ class NetworkCall:
         With a head or without, an encoder, a decoder or both.
     config : object
         Its configuration.
+    compile : bool, default=False
+        Whether `torch.compile` is asked to make it faster.
 
     Attributes
     ----------
@@ -24,12 +26,18 @@ class NetworkCall:
         How many batches went through.
     """
 
-    def __init__(self, network, config):
+    def __init__(self, network, config, *, compile=False):
         self.network = network
-        self._body = _body_of(network, config)
-        self._taken = set(inspect.signature(self._body.forward).parameters)
-        self._config = config
+        self.body = _body_of(network, config)
+        self._taken = set(inspect.signature(self.body.forward).parameters)
+        # What names no argument hands all of them on to a network that takes a mask.
+        self._masks = "attention_mask" in self._taken or "input_ids" not in self._taken
+        self._limit = piece_limit(config)
+        self._pads = {}
         self.n_passes = 0
+        self._compiled = compile
+        if compile:
+            self.body.compile(dynamic=True)
 
     @property
     def device(self):
@@ -38,16 +46,16 @@ class NetworkCall:
 
     def table(self):
         """Return the input table of pieces, a tensor of shape (n_pieces, dim)."""
-        found = self.network.get_input_embeddings()
-        if getattr(found, "weight", None) is None:
+        found = _table_of(self.network)
+        if found is None:
             raise ValueError(
                 f"TransformerEmbedding: {type(self.network).__name__} has no input "
                 "table of pieces, which static=True asks for."
             )
-        return found.weight.detach()
+        return found.detach()
 
     def hidden_states(self, rows, types, pad):
-        """Return all hidden states of a batch.
+        """Return all hidden states of a batch, without dropout and gradients.
 
         Parameters
         ----------
@@ -64,36 +72,127 @@ class NetworkCall:
         """
         import torch
 
-        shape = len(rows), max(map(len, rows))
-        inside = np.arange(shape[1]) < np.array([len(row) for row in rows])[:, None]
-        given = {"input_ids": np.full(shape, pad), "attention_mask": inside}
-        given["input_ids"][inside] = np.concatenate(rows)
-        if types is not None and "token_type_ids" in self._taken:
-            given["token_type_ids"] = np.zeros(shape)
-            given["token_type_ids"][inside] = np.concatenate(types)
+        with torch.inference_mode(), _evaluating(self.network):
+            return self.states(rows, types, pad)
+
+    def states(self, rows, types, pad):
+        """Return all hidden states in the mode that network and torch are in.
+
+        Parameters
+        ----------
+        rows, types, pad
+            As `hidden_states` takes them.
+
+        Returns
+        -------
+        tuple of tensor of shape (n_rows, longest, dim)
+        """
+        states = self._states(rows, types, pad)
+        self.n_passes += 1
+        return states
+
+    def _states(self, rows, types, pad):
+        import torch
+
+        given = self._given(rows, types, pad)
+        shape = given["input_ids"].shape
         given = {
             name: torch.from_numpy(array.astype(np.int64)).to(self.device)
             for name, array in given.items()
         }
         if "use_cache" in self._taken:
             given["use_cache"] = False
-        with torch.inference_mode(), _evaluating(self.network):
-            output = self._body(**given, output_hidden_states=True, return_dict=True)
-        self.n_passes += 1
+        with self._compiling():
+            output = self.body(**given, output_hidden_states=True, return_dict=True)
         return self._checked(output, shape)
+
+    def pads(self, pad):
+        """Tell whether rows come out the same beside longer ones, which is tried once.
+
+        Some networks take no mask, or mix what it covers into what it does not, by a
+        convolution for example: they must get rows of one length at a time.
+
+        Parameters
+        ----------
+        pad : int
+            The id that shorter sequences are filled up with.
+        """
+        import torch
+
+        if pad not in self._pads:
+            # Compiling would take other shapes for the usual ones.
+            with torch.compiler.set_stance("force_eager"):
+                self._pads[pad] = self._masks and self._same_if_padded(pad)
+        return self._pads[pad]
+
+    def _same_if_padded(self, pad):
+        import torch
+
+        table = _table_of(self.network)
+        n_pieces = 20 if table is None else len(table)
+        long = np.array([i % n_pieces for i in range(1, 15) if i != pad])[: self._limit]
+        short = long[: len(long) // 3 + 1]
+        with torch.inference_mode(), _evaluating(self.network):
+            alone = self._states([short], None, pad)
+            beside = self._states([short, long], None, pad)
+        return all(
+            (a[0] - b[0, : len(short)]).abs().max() <= a.abs().max() * _rounding(a)
+            for a, b in zip(alone, beside, strict=True)
+        )
+
+    def _given(self, rows, types, pad):
+        sizes = np.array([len(row) for row in rows])
+        inside = np.arange(sizes.max()) < sizes[:, None]
+        given = {"input_ids": np.full(inside.shape, pad)}
+        given["input_ids"][inside] = np.concatenate(rows)
+        self._check_pieces(given["input_ids"].max())
+        if self._masks:
+            given["attention_mask"] = inside
+        if types is not None and "token_type_ids" in self._taken:
+            given["token_type_ids"] = np.zeros(inside.shape)
+            given["token_type_ids"][inside] = np.concatenate(types)
+        return given
+
+    def _check_pieces(self, highest):
+        # torch would stop with an index, and on a GPU never be usable again.
+        table = _table_of(self.network)
+        if table is not None and highest >= len(table):
+            raise ValueError(
+                f"TransformerEmbedding: the tokenizer gives piece {highest}, but the "
+                f"input table of {type(self.network).__name__} ends at "
+                f"{len(table) - 1}. Do the tokenizer and the model belong together?"
+            )
+
+    @contextmanager
+    def _compiling(self):
+        """Say where an error comes from if the network is compiled."""
+        import torch
+
+        try:
+            yield
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:
+            if not self._compiled:
+                raise
+            raise RuntimeError(
+                f"TransformerEmbedding: torch.compile failed on "
+                f"{type(self.body).__name__}: {type(error).__name__}: {error} It "
+                "needs a C++ compiler on a CPU. compile=False does without."
+            ) from error
 
     def _checked(self, output, shape):
         states = getattr(output, "hidden_states", None)
         if not states:
             raise ValueError(
-                f"TransformerEmbedding: {type(self._body).__name__} returned no "
+                f"TransformerEmbedding: {type(self.body).__name__} returned no "
                 "hidden states when called with output_hidden_states=True, so it has "
                 "no layers to take vectors from."
             )
         odd = [tuple(s.shape) for s in states if tuple(s.shape[:2]) != shape]
         if odd:
             raise ValueError(
-                f"TransformerEmbedding: {type(self._body).__name__} gave a hidden "
+                f"TransformerEmbedding: {type(self.body).__name__} gave a hidden "
                 f"state of shape {odd[0]} for {shape[0]} sequences of {shape[1]} "
                 "pieces. Only models with one vector a piece in each layer can be used."
             )
@@ -125,7 +224,7 @@ def network_shape(config, call):
     return len(states), states[-1].shape[-1]
 
 
-def piece_limit(config, tokenizer):
+def piece_limit(config, tokenizer=None):
     """Return the largest number of pieces a model takes, None for no limit."""
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
     positions = getattr(text, "max_position_embeddings", None)
@@ -151,6 +250,21 @@ def _body_of(network, config):
     if getattr(config, "is_encoder_decoder", False) and hasattr(network, "get_encoder"):
         return network.get_encoder()
     return getattr(network, "base_model", network)
+
+
+def _rounding(states):
+    """Return a share of the largest value that rounding stays below."""
+    import torch
+
+    return torch.finfo(states.dtype).eps ** 0.5
+
+
+def _table_of(network):
+    """Return the input table of pieces, None if there is none."""
+    try:
+        return getattr(network.get_input_embeddings(), "weight", None)
+    except (AttributeError, NotImplementedError):
+        return None
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 _SAFE = "*.safetensors"
 _OTHER = "pytorch_model*.bin"
 _WANTED = ["*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken"]
+_TOLD = (".json", ".txt", ".model", ".py")  # what a model is beside its weights
 _NEEDED = (
     "config.json, model.safetensors (or its shards with "
     "model.safetensors.index.json) and the tokenizer's files (tokenizer.json, "
@@ -117,7 +118,7 @@ def weight_files(folder, *, safetensors=True):
 
 def signature_of(folder, *, safetensors=True):
     """Return names, sizes and times of a model's files: changes when they do."""
-    files = [p for p in Path(folder).iterdir() if p.suffix in (".json", ".txt")]
+    files = [p for p in Path(folder).iterdir() if p.suffix in _TOLD]
     files += weight_files(folder, safetensors=safetensors)
     return tuple(sorted((str(path), *_stat(path)) for path in files))
 

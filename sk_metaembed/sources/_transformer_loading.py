@@ -59,10 +59,7 @@ def load_network(folder, spec):
             f"parameters of {type(network).__name__}, such as {lacking[0]!r}: they "
             "would be random. Do config.json and the weights belong together?"
         )
-    network = network.eval().requires_grad_(False).to(spec.device)
-    if spec.compile:
-        network.compile(dynamic=True)
-    return network
+    return network.eval().requires_grad_(False).to(spec.device)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import json
 import os
 import threading
 from collections import deque
+from copy import deepcopy
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -85,6 +86,8 @@ class TransformerModel(_Handle):
         self.config = load_config(folder, spec)
         self.tokenizer = load_tokenizer(folder, spec)
         files = weight_files(folder, safetensors=spec.safetensors)
+        if spec.trust_remote_code:
+            files = [*files, *sorted(folder.glob("*.py"))]
         weights = {path.name: file_digest(path) for path in files}
         self.fingerprint = fingerprint_of(
             {**_options(self.config, self.tokenizer), "files": weights}
@@ -97,8 +100,15 @@ class TransformerModel(_Handle):
         with self.lock:
             if self._call is None:
                 network = load_network(self._folder, self.spec)
-                self._call = NetworkCall(network, self.config)
+                self._call = NetworkCall(
+                    network, self.config, compile=self.spec.compile
+                )
             return self._call
+
+    def own_network(self):
+        """Return a network that nobody shares: frozen, float32, on the CPU."""
+        spec = self.spec._replace(device="cpu", dtype="float32", compile=False)
+        return load_network(self._folder, spec)
 
     @property
     def device_type(self):
@@ -182,6 +192,12 @@ class LoadedModel(_Handle):
         self.call = NetworkCall(network, self.config)
         self._versions = _versions(network)
         self.fingerprint = self._computed()
+
+    def own_network(self):
+        """Return a copy that nobody shares: frozen, float32, on the CPU."""
+        self.check_unchanged()
+        network, _ = deepcopy(self.portable).pair
+        return network.float().cpu().eval().requires_grad_(False)
 
     @property
     def device_type(self):

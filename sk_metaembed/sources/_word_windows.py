@@ -46,7 +46,7 @@ def windows_of(sentence, pieces, frame, limit, *, truncate=False):
     words = pieces.words[n_prefix:]
     if not (words >= 0).any():
         return []
-    capacity = body_capacity(limit, frame, n_prefix, len(words))
+    capacity = body_capacity(limit, frame, pieces, n_prefix)
     spans = window_spans(len(words), capacity)
     if truncate:
         spans, words = spans[:1], words[:capacity]
@@ -62,20 +62,20 @@ def n_cut(pieces, frame, limit):
     """Return how many pieces of a sentence are beyond the first window."""
     n_prefix = _n_prefix(pieces)
     n_body = len(pieces.words) - n_prefix
-    return max(0, n_body - body_capacity(limit, frame, n_prefix, n_body))
+    return max(0, n_body - body_capacity(limit, frame, pieces, n_prefix))
 
 
-def body_capacity(limit, frame, n_prefix, n_body):
+def body_capacity(limit, frame, pieces, n_prefix):
     """Return the room for pieces beside special tokens and prefix."""
     if limit is None:
-        return max(1, n_body)
-    capacity = limit - len(frame.left) - len(frame.right) - n_prefix
+        return max(1, len(pieces.words) - n_prefix)
+    n_special = len(frame.left) + len(pieces.right)
+    capacity = limit - n_special - n_prefix
     if capacity < 1:
         raise ValueError(
             f"TransformerEmbedding: {limit} pieces a window leave no room for words "
-            f"beside {len(frame.left) + len(frame.right)} special tokens and "
-            f"{n_prefix} pieces of the prefix. Use a larger max_length or a shorter "
-            "prefix."
+            f"beside {n_special} special tokens and {n_prefix} pieces of the prefix. "
+            "Use a larger max_length or a shorter prefix."
         )
     return capacity
 
