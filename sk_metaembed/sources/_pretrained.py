@@ -2,6 +2,7 @@
 
 import os
 from numbers import Integral
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -10,6 +11,8 @@ from ..vectors import WordVectors
 from ._base import PREPROCESS_CONSTRAINT
 from ._downloader import file_of
 from ._words import OOV_CONSTRAINT, BaseWordEmbedding
+
+_LEARNED = WeakKeyDictionary()  # what preprocessing learned, by store and kind
 
 
 class PretrainedEmbedding(BaseWordEmbedding):
@@ -171,6 +174,13 @@ class PretrainedEmbedding(BaseWordEmbedding):
 
     def _table(self):
         return self.vectors_.vectors
+
+    def _learn_preprocessing(self, frequent):
+        # A store never changes: a grid search need not learn from it at every fit.
+        learned = _LEARNED.setdefault(self.vectors_, {})
+        if self.preprocess not in learned:
+            learned[self.preprocess] = super()._learn_preprocessing(frequent)
+        return learned[self.preprocess]
 
     def _find(self, words):
         rows = self.vectors_.lookup(words)

@@ -102,15 +102,16 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
             self._compose(tokens.types[:0])  # refuses where there are no parts
         found = self._compute(tokens)
         frequent = self._table()[:FREQUENT]
-        self._preprocessing = fit_preprocessing(
-            getattr(self, "preprocess", None), frequent
-        )
+        self._preprocessing = self._learn_preprocessing(frequent)
         if policy in ("mean", "random"):
             frequent = self._preprocessing.apply(frequent)
         self._filler = Filler(policy, frequent)
         self.coverage_ = word_coverage(tokens, found.known)
         self.dims_ = {self.block_name: self._table().shape[1]}
         return found
+
+    def _learn_preprocessing(self, frequent):
+        return fit_preprocessing(getattr(self, "preprocess", None), frequent)
 
     def _compute(self, tokens):
         rows = _checked_rows(self._find(tokens.types), tokens, type(self).__name__)

@@ -182,3 +182,25 @@ def test_a_path_is_never_taken_for_a_name():
     for path in ("no/such/file", "missing.bin"):
         with pytest.raises(FileNotFoundError, match="There is no file"):
             PretrainedEmbedding(path).fit([["cat"]])
+
+
+def test_preprocessing_is_learned_once_a_store(store, texts, monkeypatch):
+    from sk_metaembed.sources import _words
+
+    learned = []
+    learn = _words.fit_preprocessing
+
+    def counted(kind, vocabulary):
+        learned.append(kind)
+        return learn(kind, vocabulary)
+
+    monkeypatch.setattr(_words, "fit_preprocessing", counted)
+    source = PretrainedEmbedding(store, preprocess="all-but-the-top")
+    first = source.fit_transform(texts)
+    assert clone(source).fit(texts[:2]).transform(texts) == first
+    source.set_params(preprocess="centre").fit(texts)
+    assert learned == ["all-but-the-top", "centre"]
+    values = np.arange(2.0 * len(store)).reshape(len(store), 2)
+    other = WordVectors.from_arrays(list(store.words), values)
+    clone(source).set_params(vectors=other).fit(texts)
+    assert learned == ["all-but-the-top", "centre", "centre"]
