@@ -145,7 +145,7 @@ class NetworkCall:
         inside = np.arange(sizes.max()) < sizes[:, None]
         given = {"input_ids": np.full(inside.shape, pad)}
         given["input_ids"][inside] = np.concatenate(rows)
-        self._check_pieces(given["input_ids"].max())
+        self.check_pieces(given["input_ids"])
         if self._masks:
             given["attention_mask"] = inside
         if types is not None and "token_type_ids" in self._taken:
@@ -153,9 +153,16 @@ class NetworkCall:
             given["token_type_ids"][inside] = np.concatenate(types)
         return given
 
-    def _check_pieces(self, highest):
-        # torch would stop with an index, and on a GPU never be usable again.
+    def check_pieces(self, ids):
+        """See that the input table has all pieces.
+
+        Raises
+        ------
+        ValueError
+            If it has not. torch would stop with an index, and not go on on a GPU.
+        """
         table = _table_of(self.network)
+        highest = ids.max()
         if table is not None and highest >= len(table):
             raise ValueError(
                 f"TransformerEmbedding: the tokenizer gives piece {highest}, but the "

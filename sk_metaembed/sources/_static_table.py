@@ -33,7 +33,9 @@ def static_vectors(model, aligner, words, subword):
         rows = [i for i, ids in enumerate(pieces) if (ids != unknown).any()]
         if rows:
             here = np.array(rows) + start
-            values[here] = _pooled(table, [pieces[i] for i in rows], subword)
+            chosen = [pieces[i] for i in rows]
+            model.call.check_pieces(np.concatenate(chosen))
+            values[here] = _pooled(table, chosen, subword)
             known[here] = True
     return values, known
 

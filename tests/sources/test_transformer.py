@@ -178,11 +178,12 @@ def test_no_gradient_and_the_model_is_as_it_was(pair):
     assert all(p.grad is None and p.requires_grad for p in network.parameters())
 
 
-def test_half_precision_comes_out_as_float32_and_close(pair):
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision_comes_out_as_float32_and_close(dtype):
     exact = TransformerEmbedding(tiny_bert.folder()).fit_transform(SENTENCES).blocks[0]
-    half = TransformerEmbedding(tiny_bert.folder(), dtype="bfloat16")
+    half = TransformerEmbedding(tiny_bert.folder(), dtype=dtype)
     values = half.fit_transform(SENTENCES).blocks[0].values
-    assert half._model.call.network.dtype == torch.bfloat16
+    assert half._model.call.network.dtype == getattr(torch, dtype)
     assert values.dtype == np.float32
     np.testing.assert_allclose(values, exact.values, atol=0.1)
 
@@ -226,6 +227,42 @@ def test_a_model_without_hidden_states(pair):
     source = TransformerEmbedding((Silent(pair[0]), pair[1]))
     with pytest.raises(ValueError, match="Silent returned no hidden states"):
         source.fit(SENTENCES)
+
+
+class Headless(Silent):
+    """A network of hidden states that tells of no table."""
+
+    def forward(self, input_ids, attention_mask, output_hidden_states, return_dict):
+        return self.inner(input_ids, attention_mask, output_hidden_states=True)
+
+
+def test_a_model_without_a_table(pair):
+    headless = Headless(pair[0]), pair[1]
+    layer = TransformerEmbedding(headless).fit_transform(SENTENCES).blocks[0]
+    expected = TransformerEmbedding(pair).fit_transform(SENTENCES).blocks[0]
+    np.testing.assert_allclose(layer.values, expected.values, atol=1e-6)
+    with pytest.raises(ValueError, match="Headless has no input table of pieces"):
+        TransformerEmbedding(headless, (), static=True).fit_transform(SENTENCES)
+
+
+def test_a_tokenizer_of_another_model(pair):
+    small = tiny_bert.network(vocab_size=40), pair[1]
+    source = TransformerEmbedding(small).fit([["a", "b"]])
+    with pytest.raises(ValueError, match="ends at 39. Do the tokenizer and the model"):
+        source.transform([["a", "king"]])
+    static = TransformerEmbedding(small, (), static=True)
+    with pytest.raises(ValueError, match="ends at 39. Do the tokenizer and the model"):
+        static.fit_transform([["a", "king"]])
+
+
+def test_progress_is_shown_if_asked_for(pair, capsys):
+    rows = TokenSequences.from_lists(SENTENCES * 2)
+    TransformerEmbedding(pair, batch_tokens=8).fit_transform(rows)
+    assert capsys.readouterr().err == ""
+    TransformerEmbedding(pair, batch_tokens=8, verbose=1).fit_transform(rows)
+    shown = capsys.readouterr().err
+    assert "TransformerEmbedding" in shown
+    assert "10/10" in shown  # the tokens of what is distinct
 
 
 def test_empty_sequences_only(pair):

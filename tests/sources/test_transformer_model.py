@@ -1,6 +1,7 @@
 """Models are loaded once, shared, left out of pickles, and noticed when they change."""
 
 import copy
+import json
 import pickle
 import shutil
 import threading
@@ -87,6 +88,27 @@ def test_folds_and_candidates_compute_a_sentence_once(folder, tmp_path, passes):
     assert len(passes) == 6
     GridSearchCV(pipe, grid, cv=3).fit(texts, [0, 1] * 3)
     assert len(passes) == 6
+
+
+def test_processes_of_a_search_load_it_by_themselves(tmp_path):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+
+    from sk_metaembed import Pooling
+
+    texts = [f"{a} {b} film" for a in ("good", "bad", "warm") for b in ("was", "very")]
+    source = TransformerEmbedding(tiny_bert.folder(), cache=tmp_path / "cache")
+    pipe = make_pipeline(source, Pooling(), LogisticRegression())
+    grid = {"logisticregression__C": [0.1, 1]}
+    searches = [
+        GridSearchCV(pipe, grid, cv=2, n_jobs=n_jobs).fit(texts, [0, 1] * 3)
+        for n_jobs in (2, None)
+    ]
+    for a, b in zip(*(s.cv_results_["mean_test_score"] for s in searches), strict=True):
+        assert a == b
+    found = cache_info(tmp_path / "cache")
+    assert (found.entries, found.misses) == (6, 6)  # whichever process was the first
 
 
 def test_options_that_change_vectors_are_part_of_the_key(folder):
@@ -280,6 +302,91 @@ def test_a_broken_tokenizer(folder):
         file.write_text("{")
     with pytest.raises(Exception, match="the tokenizer .* could not be read"):
         TransformerEmbedding(folder).fit(SENTENCES)
+
+
+CODE = """
+from transformers import BertConfig, BertModel
+
+class OwnConfig(BertConfig):
+    model_type = "own"
+
+class OwnModel(BertModel):
+    config_class = OwnConfig
+
+    def forward(self, *args, **kwargs):
+        found = super().forward(*args, **kwargs)
+        found.hidden_states = tuple(FACTOR * state for state in found.hidden_states)
+        return found
+"""
+
+
+def test_code_of_a_model_is_run_only_if_asked_for(folder):
+    config = json.loads((folder / "config.json").read_text())
+    names = {"AutoConfig": "own.OwnConfig", "AutoModel": "own.OwnModel"}
+    config |= {"model_type": "own", "auto_map": names}
+    (folder / "config.json").write_text(json.dumps(config))
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    settings["tokenizer_class"] = "BertTokenizer"
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    (folder / "own.py").write_text(CODE.replace("FACTOR", "2"))
+    with pytest.raises(ValueError, match="trust_remote_code=True"):
+        TransformerEmbedding(folder).fit(SENTENCES)
+    trusting = TransformerEmbedding(folder, trust_remote_code=True).fit(SENTENCES)
+    usual = TransformerEmbedding(tiny_bert.folder()).fit(SENTENCES)
+    np.testing.assert_allclose(values(trusting), 2 * values(usual), atol=1e-5)
+    np.testing.assert_array_equal(
+        values(pickle.loads(pickle.dumps(trusting))), values(trusting)
+    )
+    before = trusting.fingerprint_
+    (folder / "own.py").write_text(CODE.replace("FACTOR", "3"))
+    assert trusting.fit(SENTENCES).fingerprint_ != before
+
+
+@pytest.fixture
+def compiling(monkeypatch):
+    """Trace as torch.compile does, but leave out its slow compiler."""
+    whole = torch.nn.Module.compile
+    backends = []
+
+    def compile(self, *args, **kwargs):
+        def backend(graph, inputs):
+            backends.append(type(self).__name__)
+            return graph.forward
+
+        return whole(self, *args, **kwargs, backend=backend)
+
+    monkeypatch.setattr(torch.nn.Module, "compile", compile)
+    yield backends
+    torch.compiler.reset()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_compiled_network_gives_the_same(folder, compiling):
+    expected = values(TransformerEmbedding(folder, "all").fit(SENTENCES))
+    source = TransformerEmbedding(folder, "all", compile=True, batch_tokens=12)
+    np.testing.assert_allclose(values(source.fit(SENTENCES)), expected, atol=1e-5)
+    assert compiling
+    assert set(compiling) == {"BertModel"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_compiler_that_fails(folder, monkeypatch):
+    whole = torch.nn.Module.compile
+
+    def backend(graph, inputs):
+        raise RuntimeError("no compiler here")
+
+    monkeypatch.setattr(
+        torch.nn.Module,
+        "compile",
+        lambda self, **kw: whole(self, **kw, backend=backend),
+    )
+    source = TransformerEmbedding(folder, compile=True).fit(SENTENCES)
+    with pytest.raises(
+        RuntimeError, match="torch.compile failed on BertModel.*does wi"
+    ):
+        source.transform(SENTENCES)
+    torch.compiler.reset()
 
 
 def test_no_such_device(folder):

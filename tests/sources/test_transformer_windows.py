@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed import TransformerEmbedding
+from sk_metaembed import TokenSequences, TransformerEmbedding
+from sk_metaembed.sources._alignment import Aligner, Frame, Pieces
 from sk_metaembed.sources._batching import BatchRunner, token_batches
+from sk_metaembed.sources._long_input import pieces_beyond
 from sk_metaembed.sources._windows import best_windows, window_spans
+from sk_metaembed.sources._word_windows import n_cut, windows_of
 
 from .. import tiny_bert
 
@@ -148,6 +151,39 @@ def test_batches_hold_all_rows_once_within_the_budget():
     for batch in batches:
         assert len(batch) == 1 or lengths[batch].max() * len(batch) <= 64
     assert token_batches([], 5) == []
+
+
+def test_batches_of_one_length():
+    lengths = [3, 5, 3, 5, 3, 2]
+    batches = token_batches(lengths, 10, alike=True)
+    assert [batch.tolist() for batch in batches] == [[1, 3], [0, 2, 4], [5]]
+
+
+def test_words_that_grow_in_the_tokenizer_are_counted(pair):
+    aligner = Aligner(pair[1])
+    tokens = TokenSequences.from_lists([["\ufdfa"] * 4, ["good"]])
+    aligner.tokenizer = Unfolding(pair[1])
+    beyond = pieces_beyond(tokens, aligner, 20)
+    assert beyond.tolist() == [4 * 18 - 18, 0]
+
+
+class Unfolding:
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+
+    def __call__(self, texts, **options):
+        # NFKC makes as many Arabic letters of it, which the vocabulary lacks.
+        texts = [[w.replace("\ufdfa", "x" * 18) for w in t] for t in texts]
+        return self.tokenizer(texts, **options)
+
+
+def test_a_pair_has_its_own_special_tokens_at_its_end():
+    frame = Frame(left=((2, 0),), right=((3, 0),), right_of_pair=((3, 1), (3, 1)))
+    words = np.arange(6)
+    pieces = Pieces(words, words, np.zeros(6, int), frame.right_of_pair)
+    assert n_cut(pieces, frame, 8) == 1
+    windows = windows_of(0, pieces, frame, 8)
+    assert [len(window.ids) for window in windows] == [8, 8]
 
 
 def raising_above(size, log):

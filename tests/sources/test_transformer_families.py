@@ -1,0 +1,199 @@
+"""One source for all: encoders, decoders, pairs of both, and their tokenizers."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from sk_metaembed import TransformerEmbedding
+from sk_metaembed.sources._alignment import Aligner
+
+from .. import tiny_bert
+
+ROWS = [
+    ["the", "film", "was", "plotting", "good", "king"],
+    ["good"],
+    ["queen", "can't", "kings"],
+    [],
+    ["good", "good"],
+]
+SIZE = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+}
+GPT2 = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}
+T5 = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
+BART = {
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 16,
+    "decoder_ffn_dim": 16,
+    "max_position_embeddings": 64,
+}
+DISTIL = {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 16}
+XLNET = {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 16}
+LOCAL = {"global_attn_every_n_layers": 2, "local_attention": 4}
+PADDED_WITHIN = {"attention_window": [4, 4], "max_position_embeddings": 66}
+
+# The last three mix padding into the vectors beside it, whatever the mask.
+FAMILIES = {
+    "Roberta": {**SIZE, "pad_token_id": 1},
+    "DistilBert": DISTIL,
+    "Albert": {**SIZE, "embedding_size": 8},
+    "ModernBert": {**SIZE, **LOCAL},
+    "XLNet": XLNET,
+    "Longformer": {**SIZE, **PADDED_WITHIN, "pad_token_id": 1},
+    "GPT2": GPT2,
+    "Llama": SIZE,
+    "T5": T5,
+    "Bart": BART,
+    "FNet": SIZE,
+    "ConvBert": {**SIZE, "embedding_size": 16},
+    "Nystromformer": SIZE,
+}
+
+
+def network(family, **size):
+    config = getattr(transformers, f"{family}Config")
+    ids = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = config(vocab_size=len(tiny_bert.VOCABULARY), **ids, **size)
+        found = getattr(transformers, f"{family}Model")(config).eval()
+        for parameter in found.parameters():
+            if parameter.dim() > 1:  # so that layers differ visibly
+                torch.nn.init.normal_(parameter, std=0.3)
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_words_alone_and_beside_others_are_transformers_own(family):
+    model, tokenizer = network(family, **FAMILIES[family]), tiny_bert.tokenizer()
+    source = TransformerEmbedding((model, tokenizer), "all", max_length=40)
+    embedded = source.fit_transform(ROWS)
+    body = model.get_encoder() if model.config.is_encoder_decoder else model
+    taken = inspect.signature(body.forward).parameters
+    for i, row in enumerate(ROWS):
+        if not row:
+            continue
+        batch = tokenizer([row], is_split_into_words=True, return_tensors="pt")
+        words = np.array([-1 if w is None else w for w in batch.word_ids(0)])
+        given = {name: batch[name] for name in batch if name in taken}
+        with torch.no_grad():
+            states = body(**given, output_hidden_states=True).hidden_states
+        assert len(states) == source.n_hidden_states_
+        alone = source.transform([row])
+        for k, state in enumerate(states):
+            state = state[0].numpy()
+            expected = [state[words == w].mean(0) for w in range(len(row))]
+            for found in (embedded[[i]], alone):
+                values = found.block(f"layer{k}").values
+                np.testing.assert_allclose(values, expected, atol=1e-5)
+
+
+def test_what_the_layers_must_have():
+    tokenizer = tiny_bert.tokenizer()
+    size = {**SIZE, "word_embed_proj_dim": 8, "ffn_dim": 16}
+    narrow = network("OPT", **size), tokenizer
+    with pytest.raises(ValueError, match="state 2 has dimension 8, and 16 was expect"):
+        TransformerEmbedding(narrow).fit_transform(ROWS)
+    size = {"block_sizes": [1, 1], "d_model": 16, "n_head": 2, "d_head": 8}
+    shrinking = network("Funnel", **size, d_inner=16), tokenizer
+    with pytest.raises(ValueError, match="one vector a piece in each layer"):
+        TransformerEmbedding(shrinking).fit_transform(ROWS)
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzT1é東."
+
+
+def byte_level(kind, **options):
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<|endoftext|>"]
+    names = [*special, *sorted(ByteLevel.alphabet()), "Ġk", "ki", "Ġki"]
+    vocab = {name: i for i, name in enumerate(names)}
+    merges = [("Ġ", "k"), ("k", "i"), ("Ġk", "i")]
+    return getattr(transformers, kind)(vocab=vocab, merges=merges, **options)
+
+
+def unigram(kind):
+    special = "<pad> </s> <unk> <s> <cls> <sep> <mask> [CLS] [SEP] [PAD] [UNK] [MASK]"
+    vocab = [(name, 0.0) for name in special.split()]
+    vocab += [("▁", -3.0), ("▁k", -2.0), ("▁king", -1.0), ("ki", -2.5)]
+    vocab += [(letter, -4.0) for letter in LETTERS]
+    return getattr(transformers, kind)(vocab=vocab)
+
+
+def spaces_first(kind):
+    names = ["<unk>", "<s>", "</s>", "▁", *LETTERS, "▁k", "ki", "▁ki"]
+    merges = [("▁", "k"), ("k", "i"), ("▁k", "i")]
+    vocab = {name: i for i, name in enumerate(names)}
+    return getattr(transformers, kind)(vocab=vocab, merges=merges)
+
+
+TOKENIZERS = {
+    "T5": (lambda: unigram("T5Tokenizer"), "words"),
+    "XLM-RoBERTa": (lambda: unigram("XLMRobertaTokenizer"), "words"),
+    "XLNet": (lambda: unigram("XLNetTokenizer"), "words"),
+    "Llama": (lambda: spaces_first("LlamaTokenizer"), "words"),
+    "Gemma": (lambda: spaces_first("GemmaTokenizer"), "text"),
+    "GPT-2": (lambda: byte_level("GPT2Tokenizer"), "text"),
+    "RoBERTa": (lambda: byte_level("RobertaTokenizer"), "text"),
+    "RoBERTa, spaces": (
+        lambda: byte_level("RobertaTokenizer", add_prefix_space=True),
+        "words",
+    ),
+    "ByT5": (lambda: transformers.ByT5Tokenizer(), "word by word"),
+}
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_pieces_are_those_of_the_text_and_go_to_its_words(kind):
+    make, mode = TOKENIZERS[kind]
+    tokenizer = make()
+    words = ["The", "kin", "a", "king", "東", "1", "b"]
+    aligner = Aligner(tokenizer, separator="|")
+    assert aligner.mode == mode
+    text, pair = aligner.encode([words, [*words[:4], "|", *words[4:]]])
+    expected = tokenizer(" ".join(words)), tokenizer("The kin a king", "東 1 b")
+    for pieces, whole in zip((text, pair), expected, strict=True):
+        left, right = aligner.frame.left, pieces.right
+        ids = [*(i for i, _ in left), *pieces.ids, *(i for i, _ in right)]
+        assert ids == whole["input_ids"]
+        types = [*(t for _, t in left), *pieces.types, *(t for _, t in right)]
+        assert types == whole.get("token_type_ids", types)
+    for i, word in enumerate(words):
+        assert tokenizer.decode(text.ids[text.words == i]).strip() == word
+    place = words.index("kin")
+    inside = aligner.encode_words(["kin"])[0].tolist()
+    assert inside == text.ids[text.words == place].tolist()
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_empty_words_have_no_piece(kind):
+    aligner = Aligner(TOKENIZERS[kind][0]())
+    found = aligner.encode([["", "kin", "", "a", ""], [], ["", ""]])
+    assert [set(pieces.words.tolist()) for pieces in found] == [{1, 3}, set(), set()]
+
+
+def test_a_byte_level_decoder_takes_long_input_and_a_slow_one_too():
+    vocabulary = {"vocab_size": 400}
+    for kind, family, size in [("GPT-2", "GPT2", GPT2), ("ByT5", "T5", T5)]:
+        config = getattr(transformers, f"{family}Config")(**size, **vocabulary)
+        model = getattr(transformers, f"{family}Model")(config)
+        tokenizer = TOKENIZERS[kind][0]()
+        source = TransformerEmbedding((model, tokenizer), static=True, max_length=9)
+        words = ["kin", "", "a", "king", "longer-than-the-window", "b"]
+        contextual, static = source.fit_transform([words]).blocks
+        known = [word != "" for word in words]
+        assert contextual.known.tolist() == static.known.tolist() == known
+        assert source.n_long_ == 1
