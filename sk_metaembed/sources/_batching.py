@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 
-def token_batches(lengths, budget, *, alike=False):
+def token_batches(lengths, budget, *, alike=False, most_rows=None):
     """Return batches of rows, longest rows first, none above the budget if padded.
 
     Parameters
@@ -15,6 +15,8 @@ def token_batches(lengths, budget, *, alike=False):
         Tokens a batch, padding included. A longer row is a batch by itself.
     alike : bool, default=False
         Whether the rows of a batch must have one length.
+    most_rows : int, default=None
+        Rows a batch; None for as many as the budget allows.
 
     Returns
     -------
@@ -30,7 +32,7 @@ def token_batches(lengths, budget, *, alike=False):
     batches, start = [], 0
     while start < len(order):
         longest = int(lengths[order[start]])
-        size = max(1, budget // max(1, longest))
+        size = max(1, min(budget // max(1, longest), most_rows or budget))
         if alike:
             size = min(size, int((lengths[order[start:]] == longest).sum()))
         batches.append(order[start : start + size])
@@ -45,10 +47,25 @@ class BatchRunner:
     ----------
     budget : int
         Tokens a batch; halved when memory runs out, for all that follows.
+    whose : str, default="TransformerEmbedding"
+        Begins the messages.
+    shorter : str, default="a smaller max_length, "
+        What may help where one row is too long.
+    most_rows : int, default=None
+        See `token_batches`.
     """
 
-    def __init__(self, budget):
+    def __init__(
+        self,
+        budget,
+        *,
+        whose="TransformerEmbedding",
+        shorter="a smaller max_length, ",
+        most_rows=None,
+    ):
         self.budget = budget
+        self._whose, self._shorter = whose, shorter
+        self._most_rows = most_rows
 
     def run(self, lengths, forward, *, alike=False):
         """Call `forward` with batches of rows, all of them once.
@@ -69,7 +86,7 @@ class BatchRunner:
         import torch
 
         lengths = np.asarray(lengths, dtype=np.int64)
-        left = token_batches(lengths, self.budget, alike=alike)[::-1]
+        left = self._batches(lengths, alike)
         while left:
             batch = left.pop()
             try:
@@ -78,15 +95,20 @@ class BatchRunner:
             except torch.OutOfMemoryError as error:
                 if len(batch) == 1:
                     raise MemoryError(
-                        "TransformerEmbedding: the GPU's memory does not suffice for "
-                        f"one sequence of {lengths[batch[0]]} pieces ({error}). Use "
-                        "a smaller max_length, dtype='bfloat16' or device='cpu'."
+                        f"{self._whose}: the GPU's memory does not suffice for one "
+                        f"sequence of {lengths[batch[0]]} pieces ({error}). Use "
+                        f"{self._shorter}dtype='bfloat16' or device='cpu'."
                     ) from error
             # Outside of the handler, whose traceback holds the batch's tensors.
             self._halve(int(lengths[batch].max()), len(batch))
             rows = np.concatenate([batch, *left[::-1]])
-            left = token_batches(lengths[rows], self.budget, alike=alike)[::-1]
-            left = [rows[some] for some in left]
+            left = [rows[some] for some in self._batches(lengths[rows], alike)]
+
+    def _batches(self, lengths, alike):
+        """Return the batches, the first one last."""
+        return token_batches(
+            lengths, self.budget, alike=alike, most_rows=self._most_rows
+        )[::-1]
 
     def _halve(self, longest, size):
         import torch
@@ -95,7 +117,7 @@ class BatchRunner:
             torch.cuda.empty_cache()
         self.budget = max(1, longest * size // 2)
         warnings.warn(
-            f"TransformerEmbedding: the GPU's memory ran out on a batch of {size} "
+            f"{self._whose}: the GPU's memory ran out on a batch of {size} "
             f"sequences. Going on with at most {self.budget} tokens a batch; "
             f"batch_tokens={self.budget} does so from the start.",
             UserWarning,

@@ -35,11 +35,13 @@ class SentenceRows:
         What is embedded.
     layers : sequence of Layer
         What each sentence gives.
+    distinct : bool, default=True
+        Whether equal sentences are one.
 
     Attributes
     ----------
     sentences : list of tuple of str
-        Each once, without empty ones.
+        Without empty ones.
     sizes : ndarray of int, shape (n_sentences,)
         Their numbers of tokens.
     bytes_a_token : int
@@ -48,13 +50,14 @@ class SentenceRows:
         One a layer, zeros and not known where nothing was placed.
     """
 
-    def __init__(self, tokens, layers):
+    def __init__(self, tokens, layers, *, distinct=True):
         self.layers = [Layer(*layer) for layer in layers]
         self._offsets = tokens.offsets
         places = {}
         for i, (start, stop) in enumerate(pairwise(self._offsets)):
             if stop > start:
-                places.setdefault(tokens.codes[start:stop].tobytes(), []).append(i)
+                key = tokens.codes[start:stop].tobytes() if distinct else i
+                places.setdefault(key, []).append(i)
         self._places = list(places.values())
         first = [which[0] for which in self._places]
         self.sentences = [tuple(s) for s in tokens[first].to_list()] if first else []
