@@ -182,10 +182,11 @@ class NetworkCall:
         except Exception as error:
             if not self._compiled:
                 raise
+            reason = " ".join(str(error).split("\n\n")[0].split())
             raise RuntimeError(
                 f"TransformerEmbedding: torch.compile failed on "
-                f"{type(self.body).__name__}: {type(error).__name__}: {error} It "
-                "needs a C++ compiler on a CPU. compile=False does without."
+                f"{type(self.body).__name__}: {reason}. It needs a C++ compiler on a "
+                "CPU. compile=False does without."
             ) from error
 
     def _checked(self, output, shape):
