@@ -3,6 +3,7 @@
 import os
 from numbers import Integral
 
+from ._device import chosen_device
 from ._transformer_model import ModelSpec, loaded_model, shared_model
 
 OUTPUTS = ("words", "cls", "mean")
@@ -45,7 +46,7 @@ def opened_model(source):
             source.revision,
             source.trust_remote_code,
             source.safetensors,
-            str(chosen_device(source.device)),
+            str(chosen_device(source.device, whose="TransformerEmbedding")),
             source.dtype,
             source.attn_implementation,
             source.compile,
@@ -86,33 +87,6 @@ def is_pair(model):
         and hasattr(model[0], "state_dict")
         and callable(model[1])
     )
-
-
-def chosen_device(name):
-    """Return the torch device for "auto" or a name of torch's.
-
-    Raises
-    ------
-    ValueError
-        If there is no such device.
-    """
-    import torch
-
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise ValueError(
-            f"TransformerEmbedding: device={name!r} is no torch device. Use 'auto', "
-            "'cpu', 'cuda' or 'cuda:1'."
-        ) from error
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(
-            f"TransformerEmbedding: device={name!r} was asked for, but torch sees no "
-            f"GPU (torch {torch.__version__}). Use device='auto' or 'cpu'."
-        )
-    return device
 
 
 def chosen_layers(layers, n_states, static):
