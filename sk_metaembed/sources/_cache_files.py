@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE TABLE IF NOT EXISTS vectors (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS claims (
     key BLOB PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT NULL);
-INSERT OR IGNORE INTO settings VALUES ('clock', 0);
+INSERT OR IGNORE INTO settings VALUES ('clock', 0), ('identity', random());
 """
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ._cache_entry import FORMAT
 from ._cache_files import cache_files, current_file, is_damage, set_aside
 from ._cache_store import CacheStore
+from ._sentence_memory import MEMORY
 
 
 class CacheInfo(NamedTuple):
@@ -172,6 +173,7 @@ def clear_cache(directory):
     """
     directory = Path(directory).expanduser()
     _files(directory)
+    MEMORY.forget()
     store = CacheStore(directory, "")
     try:
         store.clear()

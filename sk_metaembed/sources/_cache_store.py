@@ -165,11 +165,17 @@ class CacheStore:
         with self.locked() as run:
             return self._limit(run)
 
+    def identity(self):
+        """Return the number that this state of the cache has until it is cleared."""
+        with self.locked() as run:
+            return self._setting(run, "identity")
+
     def clear(self):
         """Remove every entry and count, and give the space back."""
         with self.writing() as run:
             for table in ("entries", "vectors", "sources", "claims"):
                 run(f"DELETE FROM {table}")
+            run("INSERT OR REPLACE INTO settings VALUES ('identity', random())")
         # Only tidying: what fails for want of space or quiet is done by a later one.
         with self.locked() as run, suppress(sqlite3.OperationalError):
             run("VACUUM")
@@ -206,7 +212,11 @@ class CacheStore:
         return run("SELECT value FROM settings WHERE name = 'clock'").fetchone()[0]
 
     def _limit(self, run):
-        row = run("SELECT value FROM settings WHERE name = 'limit'").fetchone()
+        return self._setting(run, "limit")
+
+    def _setting(self, run, name):
+        asked = "SELECT value FROM settings WHERE name = ?"
+        row = run(asked, (name,)).fetchone()
         return row[0] if row else None
 
     def _source_id(self, run):

@@ -250,6 +250,26 @@ class SentenceCache:
         held = self._guarded("read", self._store.held, keys) if self._reading else ()
         return set(keys).difference(held or ()).union(self._unusable & set(keys))
 
+    def identity(self):
+        """Return a number of this state of the cache, None if it cannot be read.
+
+        A cache that was cleared, or whose damaged file was set aside, has another.
+        """
+        return self._guarded("read", self._store.identity) if self._reading else None
+
+    def count_at_hand(self, hits):
+        """Count entries that were found in memory as hits.
+
+        Parameters
+        ----------
+        hits : int
+            Their number. That they were used is not noted: it would be written for
+            each of them.
+        """
+        self.counts.hits += hits
+        if self._reading and self._writing:
+            self._guarded("write", self._store.count, hits, 0)
+
     def report(self):
         """Warn of entries that could not be used, if there are more than before."""
         counts = self.counts

@@ -11,13 +11,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..sequences import Block
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
-from ._compute_missing import compute_missing
 from ._contextual_pass import ContextualPass, Wanted
 from ._fingerprint import fingerprint_of
 from ._long_input import pieces_beyond
 from ._network_call import network_shape
 from ._portable_pair import PortablePair
 from ._sentence_cache import SentenceCache
+from ._sentence_memory import sentence_blocks
 from ._sentence_rows import Layer
 from ._static_table import static_vectors
 from ._subwords import SUBWORD_MODES
@@ -144,6 +144,9 @@ class TransformerEmbedding(BaseEmbedding):
     two contexts is longest. A word that is longer than a window is pooled over
     several. "cls" is then the mean over the windows that words are taken from, and
     "mean" counts each piece once.
+
+    What a process has read from `cache`, or put there, it keeps at hand, up to 512 MiB;
+    ``SK_METAEMBED_SENTENCE_MEMORY`` in the environment sets another number of MiB.
 
     References
     ----------
@@ -324,13 +327,9 @@ class TransformerEmbedding(BaseEmbedding):
                 budget,
                 bar.update,
             )
-            found = compute_missing(
+            return sentence_blocks(
                 cache, tokens, layers, compute, slice_tokens=max(8192, 4 * budget)
             )
-        return [
-            Block(layer.name, values, layer.level, known)
-            for layer, (values, known) in zip(layers, found, strict=True)
-        ]
 
     def _opened_cache(self):
         if self.cache is None:
