@@ -15,6 +15,7 @@ _HOME = {
     "Tokenizer": "sequences",
     "WordVectors": "vectors",
     "export_vectors": "vectors",
+    "ElmoEmbedding": "sources",
     "EmbeddingUnion": "sources",
     "EstimatorEmbedding": "sources",
     "FastTextEmbedding": "sources",

@@ -17,6 +17,7 @@ from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
     DynamicMetaRegressor,
+    ElmoEmbedding,
     EmbeddedSequences,
     EmbeddingUnion,
     EstimatorEmbedding,
@@ -41,6 +42,7 @@ from sk_metaembed import (
 from sk_metaembed.utils.estimator_checks import WORDS, parametrize_with_checks
 
 from .tiny_bert import TinyBert
+from .tiny_elmo import TinyElmo
 
 
 def spelling(words):
@@ -79,6 +81,7 @@ LEARNING_NET = {
     "lr": 0.05,
     "max_epochs": 15,
 }
+ELMO = {"options": TinyElmo("options"), "weights": TinyElmo("weights")}
 SOURCES = [
     ("spelling", FunctionEmbedding(spelling)),
     ("file", PretrainedEmbedding(vectors())),
@@ -105,6 +108,8 @@ ESTIMATORS = [
     TransformerEmbedding(
         TinyBert(), 1, output=["mean", "cls"], max_length=6, preprocess="centre"
     ),
+    ElmoEmbedding(**ELMO),
+    ElmoEmbedding(**ELMO, output=["elmo", "default", "word_emb"], preprocess="centre"),
     EmbeddingUnion(SOURCES),
     SourceSelector(END, cv=2),
     SourceSelector(END, tol=0.01, direction="backward", by="block", cv=2),

@@ -15,7 +15,7 @@ BELOW = {
     "_version": set(),
     "sequences": set(),
     "vectors": {"sequences"},
-    "sources": {"sequences", "vectors"},
+    "sources": {"sequences", "vectors", "elmo"},
     "meta": {"sequences"},
     "dynamic": {"sequences"},
     "pooling": {"sequences"},

@@ -2,6 +2,7 @@
 
 from ._base import BaseEmbedding
 from ._cache_info import cache_info, clear_cache
+from ._elmo import ElmoEmbedding
 from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding
 from ._function import FunctionEmbedding
@@ -17,6 +18,7 @@ from ._words import BaseWordEmbedding
 __all__ = [
     "BaseEmbedding",
     "BaseWordEmbedding",
+    "ElmoEmbedding",
     "EmbeddingUnion",
     "EstimatorEmbedding",
     "FastTextEmbedding",

@@ -1,0 +1,3 @@
+"""ELMo's bidirectional language model: files, characters, network."""
+
+__all__ = []

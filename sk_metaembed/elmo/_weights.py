@@ -1,0 +1,162 @@
+"""The weights of a bidirectional language model, by their names in HDF5 files."""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from ._options import N_CHARACTERS
+
+DIRECTIONS = (0, 1)  # forward, backward
+_OURS = ("CNN/", "CNN_", "RNN_")  # the rest of a file belongs to training
+
+
+def cell_key(direction, layer, part):
+    """Return the name of "W_0" (input and hidden to gates), "B" or "W_P_0"."""
+    return f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/{part}"
+
+
+def weight_shapes(options):
+    """Return the shape of each array that a model with these options has.
+
+    Parameters
+    ----------
+    options : ElmoOptions
+
+    Returns
+    -------
+    dict of str to tuple
+        By the names that the arrays have in a file.
+    """
+    n, dim, cells = options.n_filters, options.projection_dim, options.cell_dim
+    shapes = {"char_embed": (N_CHARACTERS, options.char_dim)}
+    for i, (width, number) in enumerate(options.filters):
+        shapes[f"CNN/W_cnn_{i}"] = (1, width, options.char_dim, number)
+        shapes[f"CNN/b_cnn_{i}"] = (number,)
+    for k in range(options.n_highway):
+        for gate in ("carry", "transform"):
+            shapes[f"CNN_high_{k}/W_{gate}"] = (n, n)
+            shapes[f"CNN_high_{k}/b_{gate}"] = (n,)
+    shapes |= {"CNN_proj/W_proj": (n, dim), "CNN_proj/b_proj": (dim,)}
+    for direction in DIRECTIONS:
+        for layer in range(options.n_layers):
+            shapes[cell_key(direction, layer, "W_0")] = (2 * dim, 4 * cells)
+            shapes[cell_key(direction, layer, "B")] = (4 * cells,)
+            shapes[cell_key(direction, layer, "W_P_0")] = (cells, dim)
+    return shapes
+
+
+def read_weights(file, options):
+    """Return the arrays of an HDF5 file of AllenNLP's or bilm-tf's layout.
+
+    Parameters
+    ----------
+    file : path-like
+    options : ElmoOptions
+
+    Returns
+    -------
+    dict of str to float32 ndarray
+        As `weight_shapes` names them.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ImportError
+        If h5py is not installed.
+    ValueError
+        If the file is damaged or of another format, lacks an array, or has one of
+        another shape than the options tell or with numbers that are not finite.
+    """
+    with _opened(file, options) as (held, shapes):
+        found = {}
+        for name in shapes:
+            found[name] = np.asarray(held[name][...], dtype=np.float32)
+            if not np.isfinite(found[name]).all():
+                raise ValueError(
+                    f"ELMo: {name!r} in {file} has numbers that are not finite. The "
+                    "file is damaged, or its training failed: bring another."
+                )
+        return found
+
+
+def check_weights(file, options):
+    """See that a file has what `read_weights` reads, without reading the numbers.
+
+    Raises
+    ------
+    FileNotFoundError, ImportError, ValueError
+        As `read_weights`.
+    """
+    with _opened(file, options):
+        pass
+
+
+def imported_h5py():
+    """Return h5py, or say which extra brings it."""
+    try:
+        import h5py
+    except ImportError as error:
+        raise ImportError(
+            "ElmoEmbedding reads its weights by h5py: pip install 'sk_metaembed[elmo]'."
+        ) from error
+    return h5py
+
+
+@contextmanager
+def _opened(file, options):
+    """Open a file, and yield it and the shapes it has, which are those it should."""
+    h5py = imported_h5py()
+    path = Path(file)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"ELMo: there is no file of weights {str(path)!r}. Give the HDF5 file that "
+            "belongs to the options: its path, or its URL."
+        )
+    try:
+        with h5py.File(path, "r") as held:
+            yield held, _checked(h5py, held, options, path)
+    except OSError as error:  # h5py's, for what it cannot read
+        raise ValueError(
+            f"ELMo: {path} cannot be read as HDF5: it is damaged, cut off, or of "
+            f"another format ({error}). Bring the file again."
+        ) from error
+
+
+def _checked(h5py, held, options, path):
+    shapes = weight_shapes(options)
+    if options.n_filters == options.projection_dim and "CNN_proj/W_proj" not in held:
+        # bilm-tf projects only where the dimensions differ.
+        del shapes["CNN_proj/W_proj"], shapes["CNN_proj/b_proj"]
+    names = []
+    held.visit(names.append)
+    entries = {name: held[name] for name in names}
+    arrays = {n: e for n, e in entries.items() if isinstance(e, h5py.Dataset)}
+    _check_names(arrays, shapes, path)
+    for name, shape in shapes.items():
+        array = arrays[name]
+        if array.shape != shape or array.dtype.kind != "f":
+            raise ValueError(
+                f"ELMo: {name!r} in {path} has shape {array.shape} and dtype "
+                f"{array.dtype}, but by the options it has {shape}, of floats. Do "
+                "options and weights belong together?"
+            )
+    return shapes
+
+
+def _check_names(arrays, shapes, path):
+    lacking = sorted(shapes.keys() - arrays.keys())
+    if lacking:
+        raise ValueError(
+            f"ELMo: {path} lacks {len(lacking)} of the {len(shapes)} arrays that the "
+            f"options tell of, such as {lacking[0]!r}; it has "
+            f"{sorted(arrays)[:4] or 'none at all'}. Do options and weights belong "
+            "together?"
+        )
+    beyond = sorted(n for n in arrays.keys() - shapes.keys() if n.startswith(_OURS))
+    if beyond:
+        raise ValueError(
+            f"ELMo: {path} has {len(beyond)} arrays that the options tell nothing of, "
+            f"such as {beyond[0]!r}. Do options and weights belong together?"
+        )

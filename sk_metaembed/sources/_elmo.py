@@ -1,0 +1,353 @@
+"""ElmoEmbedding: ELMo as a source, layer by layer or mixed."""
+
+import os
+from contextlib import nullcontext
+from itertools import pairwise
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..sequences import Block, TokenSequences, check_tokens
+from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, used_types
+from ._compute_missing import compute_missing
+from ._device import chosen_device
+from ._elmo_model import ElmoSpec, shared_elmo
+from ._elmo_outputs import chosen_outputs, wanted_of
+from ._elmo_pass import ElmoPass
+from ._fingerprint import fingerprint_of
+from ._sentence_cache import SentenceCache
+from ._sentence_rows import Layer, SentenceRows
+
+# Part of every cache key: raised when the same options come to give other vectors.
+_VERSION = 1
+_BATCH_TOKENS = {"cpu": 8192}
+_ON_GPU = 65_536
+_MOST_ROWS = {"cpu": 48}  # more of them fall out of a processor's near cache
+_MOST_ON_GPU = 512
+
+
+class ElmoEmbedding(BaseEmbedding):
+    """Embed with ELMo's bidirectional language model, from its published weights.
+
+    Reads the files of AllenNLP and bilm-tf as they are, and gives the same vectors
+    without either. Words are read character by character, so that every word is known;
+    what that gives is computed once for each distinct word. Equal sentences are
+    computed once, in batches without padding; with `cache` once for all folds,
+    candidates, processes and runs.
+
+    Parameters
+    ----------
+    options : str or path-like
+        The file options.json, or its URL.
+    weights : str or path-like
+        The HDF5 file, or its URL. What a URL names is fetched once and kept; put
+        ``#sha256=`` and the file's checksum behind it to refuse any other file.
+    output : str or sequence of str, default="layers"
+        "layers" for a block a layer, to be combined or mixed by
+        `DynamicMetaEmbedding`: "layer0", the words alone, and those of the LSTMs. Or
+        what the module on TensorFlow Hub gives, by its names: "word_emb", the words
+        alone; "lstm_outputs1" and "lstm_outputs2"; "elmo", the mix of all layers;
+        "default", its mean over the sequence.
+    mix_weights : array-like of shape (n_layers + 1,), default=None
+        For "elmo" and "default": weights of the layers, before a softmax. None for
+        equal shares; ``np.log(shares)`` for given ones.
+    gamma : float, default=1.0
+        What the mix is multiplied by.
+    layer_norm : bool, default=False
+        Bring each token's vector to mean 0 and variance 1 in each layer before the
+        mix.
+    stateful : bool, default=False
+        Let row i go on from where row i of the call before ended, as the originals do
+        with their batches. Vectors then depend on what came before; see Notes.
+    device : str, default="auto"
+        "cpu", "cuda" or another name of torch's; "auto" for a GPU if there is one.
+    dtype : {"float32", "float16", "bfloat16"}, default="float32"
+        Precision of the matrix products. Vectors come out as float32.
+    batch_tokens : int, default=None
+        Tokens a batch. None for 8192 on a CPU and 65536 elsewhere.
+    cache : path-like, default=None
+        Folder that keeps vectors for other folds, candidates, processes and runs.
+        See `cache_info`.
+    cache_dtype : {"float32", "float16"}, default="float32"
+        How they are kept. float16 halves the size and rounds the vectors.
+    preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
+        What is done to the vectors, learned from the known rows of the training fold.
+    verbose : int, default=0
+        Show a progress bar.
+
+    Attributes
+    ----------
+    n_layers_ : int
+        LSTM layers of the model.
+    projection_dim_ : int
+        Dimension of each direction: blocks have twice that, "word_emb" has once.
+    mix_weights_ : ndarray of shape (n_layers_ + 1,)
+        Shares of the layers in "elmo" and "default"; they sum to 1.
+    fingerprint_ : str
+        Of weights and options; the cache's key.
+    coverage_ : dict
+        Shares of ``"types"`` and ``"tokens"`` that are known: 1.
+    dims_ : dict of str to int
+        Dimension of each block, by its name.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is not there, or a URL cannot be fetched.
+    ValueError
+        If a file is damaged, options and weights disagree, or there is no such output;
+        the message names the file and the key.
+    ImportError
+        If h5py is not installed.
+
+    See Also
+    --------
+    TransformerEmbedding : BERT and its kin.
+    DynamicMetaEmbedding : With ``attention="task"`` it learns ELMo's scalar mix.
+    contextual_to_static : A contextual source's mean vectors over a corpus.
+
+    Notes
+    -----
+    Texts are split where there is space, as the original module does; case is kept.
+
+    The mix is ``gamma * sum_k softmax(mix_weights)_k h_k`` over the layers ``h_k``, of
+    which ``h_0`` is the word's vector twice.
+
+    AllenNLP and bilm-tf carry the state of their LSTMs from one batch to the next. So
+    the same sentence gets other vectors the second time, and the published ones come
+    out in one order of batches only. Here nothing is carried, unless ``stateful=True``:
+    then each call of `transform` is a batch, the number of rows that are carried is
+    that of the longest batch so far, and `reset_states` forgets them, as `fit` does.
+
+    A word longer than 48 bytes of UTF-8 is cut there, as it was in training.
+
+    References
+    ----------
+    .. [1] Peters, Neumann, Iyyer, Gardner, Clark, Lee and Zettlemoyer (2018). Deep
+       contextualized word representations. NAACL.
+
+    Examples
+    --------
+    A model with random weights, as small as can be:
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from sk_metaembed import ElmoEmbedding
+    >>> from sk_metaembed.elmo._options import ElmoOptions
+    >>> from sk_metaembed.elmo._weights import weight_shapes
+    >>> from sk_metaembed.elmo._writing import write_model
+    >>> options = ElmoOptions(
+    ...     projection_dim=4, cell_dim=6, n_layers=2, cell_clip=3, proj_clip=3,
+    ...     skip_connections=True, char_dim=2, max_characters=50,
+    ...     filters=((1, 3), (2, 5)), n_highway=1, activation="relu",
+    ... )
+    >>> shapes, rng = weight_shapes(options).items(), np.random.default_rng(0)
+    >>> weights = {name: rng.normal(size=shape) for name, shape in shapes}
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> source = ElmoEmbedding(*write_model(folder.name, options, weights))
+    >>> embedded = source.fit_transform(["the bank of the river", "a bank"])
+    >>> [(block.name, block.level, block.values.shape) for block in embedded.blocks]
+    [('layer0', 'type', (5, 8)), ('layer1', 'token', (7, 8)),
+     ('layer2', 'token', (7, 8))]
+    >>> source.set_params(output="default").fit_transform(["the bank"]).blocks
+    (Block('default', level='sequence', shape=(1, 8), known=100.0%),)
+    >>> folder.cleanup()
+    """
+
+    _parameter_constraints: dict = {
+        "options": [str, os.PathLike],
+        "weights": [str, os.PathLike],
+        "output": [str, "array-like"],
+        "mix_weights": ["array-like", None],
+        "gamma": [Interval(Real, None, None, closed="neither")],
+        "layer_norm": ["boolean"],
+        "stateful": ["boolean"],
+        "device": [str],
+        "dtype": [StrOptions({"float32", "float16", "bfloat16"})],
+        "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
+        "cache": [str, os.PathLike, None],
+        "cache_dtype": [StrOptions({"float32", "float16"})],
+        "preprocess": PREPROCESS_CONSTRAINT,
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        options,
+        weights,
+        *,
+        output="layers",
+        mix_weights=None,
+        gamma=1.0,
+        layer_norm=False,
+        stateful=False,
+        device="auto",
+        dtype="float32",
+        batch_tokens=None,
+        cache=None,
+        cache_dtype="float32",
+        preprocess=None,
+        verbose=0,
+    ):
+        self.options = options
+        self.weights = weights
+        self.output = output
+        self.mix_weights = mix_weights
+        self.gamma = gamma
+        self.layer_norm = layer_norm
+        self.stateful = stateful
+        self.device = device
+        self.dtype = dtype
+        self.batch_tokens = batch_tokens
+        self.cache = cache
+        self.cache_dtype = cache_dtype
+        self.preprocess = preprocess
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Read the model; without `preprocess`, nothing is computed.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists
+            Texts are split where there is space.
+        y : ignored
+            Nothing is learned from labels.
+
+        Returns
+        -------
+        self : ElmoEmbedding
+            The fitted source.
+        """
+        tokens = self._read(X)
+        if self.preprocess is None:
+            self._fit_vectors(tokens, y)
+            self._preprocessings = {}
+            self.coverage_ = {"types": 1.0, "tokens": 1.0}
+            dim = self.projection_dim_
+            once = {o.name: o.kind == "word" for o in self._outputs}
+            self.dims_ = {name: dim * (2 - one) for name, one in once.items()}
+        else:
+            self._learn(tokens, y)
+        self.reset_states()
+        return self
+
+    def reset_states(self):
+        """Forget what ``stateful=True`` carries: the next call begins anew.
+
+        Returns
+        -------
+        self : ElmoEmbedding
+            The source itself.
+        """
+        check_is_fitted(self)
+        self._states = None
+        return self
+
+    def _read(self, X):
+        whose = type(self).__name__
+        return used_types(check_tokens(X, whose=whose, split=_at_spaces))
+
+    def _fit_vectors(self, tokens, y):
+        if self.stateful and self.cache is not None:
+            raise ValueError(
+                "ElmoEmbedding: with stateful=True a sentence's vectors depend on what "
+                "came before it, so no cache can keep them. Use cache=None."
+            )
+        places = map(os.fspath, (self.options, self.weights))
+        device = str(chosen_device(self.device, whose=type(self).__name__))
+        model = self._model = shared_elmo(ElmoSpec(*places, device, self.dtype))
+        options = model.options
+        self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
+        self._outputs = chosen_outputs(self.output, self.n_layers_)
+        self._wanted = wanted_of(
+            self._outputs, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_
+        )
+        self.mix_weights_ = np.array(self._wanted.shares)
+        self.fingerprint_ = fingerprint_of(
+            {"version": _VERSION, "model": model.fingerprint}
+        )
+        self._states = None
+
+    def _embed(self, tokens):
+        model, wanted = self._model, self._wanted
+        budget = self.batch_tokens or _BATCH_TOKENS.get(model.device_type, _ON_GPU)
+        most_rows = _MOST_ROWS.get(model.device_type, _MOST_ON_GPU)
+        layers = wanted.layers_of(2 * self.projection_dim_)
+        found = {}
+        with self._opened_cache() as cache, self._bar(tokens) as bar:
+            compute = ElmoPass(model, wanted, budget, most_rows, bar.update)
+            if any(output.kind in ("word", "twice") for output in self._outputs):
+                found["word", 0] = self._words(cache, tokens, compute)
+            if layers and self.stateful:
+                results = self._carried(tokens, list(layers.values()), compute)
+            elif layers:
+                results = compute_missing(
+                    cache,
+                    tokens,
+                    list(layers.values()),
+                    compute,
+                    slice_tokens=2 * budget,
+                )
+            found.update(zip(layers, results if layers else (), strict=True))
+        return [_block(output, found) for output in self._outputs]
+
+    def _words(self, cache, tokens, compute):
+        """Return the vectors of words, kept as those of sentences of one word."""
+        n_types = tokens.n_types
+        alone = TokenSequences._trusted(
+            tokens.types, np.arange(n_types, dtype=np.int32), np.arange(n_types + 1)
+        )
+        layers = [Layer("word", self.projection_dim_)]
+        return compute_missing(cache, alone, layers, compute.words)[0]
+
+    def _carried(self, tokens, layers, compute):
+        """Return what `compute_missing` does, row by row from where each ended."""
+        from ..elmo._network import States
+
+        rows = np.flatnonzero(tokens.lengths)
+        held = 0 if self._states is None else self._states.hidden.shape[2]
+        if len(tokens) > held:
+            new = States.zeros(self._model.options, len(tokens))
+            if held:
+                new.put(np.arange(held), self._states)
+            self._states = new
+        states = self._states.take(rows)
+        found = SentenceRows(tokens, layers, distinct=False)
+        for i, entry in enumerate(compute(found.sentences, states)):
+            found.place(i, entry)
+        self._states.put(rows, states)
+        return found.results
+
+    def _opened_cache(self):
+        if self.cache is None:
+            return nullcontext()
+        return SentenceCache(self.cache, self.fingerprint_, self.cache_dtype)
+
+    def _bar(self, tokens):
+        from tqdm import tqdm
+
+        total = None
+        if self.verbose and self.cache is None:
+            rows = {tokens.codes[a:b].tobytes() for a, b in pairwise(tokens.offsets)}
+            total = sum(map(len, rows)) // tokens.codes.itemsize
+        name = type(self).__name__
+        return tqdm(total=total, desc=name, unit=" tokens", disable=not self.verbose)
+
+
+def _at_spaces(texts):
+    return TokenSequences.from_lists([text.split() for text in texts])
+
+
+def _block(output, found):
+    """Return the block of an output."""
+    kind = "word" if output.kind == "twice" else output.kind
+    values, known = found[kind, output.layer]
+    if output.kind == "twice":
+        values = np.concatenate([values, values], axis=1)
+    level = {"word": "type", "mean": "sequence"}.get(kind, "token")
+    return Block(output.name, values, level, known)

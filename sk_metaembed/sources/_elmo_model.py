@@ -1,0 +1,142 @@
+"""ElmoModel: a bidirectional language model from files, loaded once a process."""
+
+import os
+import threading
+from collections import deque
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+from ..elmo._options import read_options
+from ..elmo._weights import check_weights, read_weights
+from ._fetch import local_file
+from ._fingerprint import fingerprint_of
+from ._transformer_files import file_digest
+
+_WHOSE = "ElmoEmbedding"
+_lock = threading.RLock()
+_handles = WeakValueDictionary()
+# Candidates of a grid search drop a model and ask for it again.
+_recent = deque(maxlen=2)
+
+
+class ElmoSpec(NamedTuple):
+    """What tells one loaded model from another."""
+
+    options: str
+    weights: str
+    device: str = "cpu"
+    dtype: str = "float32"
+
+
+class ElmoModel:
+    """A model from files, shared by all that asked for the same.
+
+    A pickle of it is the files' places and its fingerprint; the weights are read where
+    they are first needed.
+
+    Parameters
+    ----------
+    spec : ElmoSpec
+    files : tuple of Path
+        Of options and weights.
+
+    Attributes
+    ----------
+    options : ElmoOptions
+    fingerprint : str
+        Of weights, options and precision.
+    lock : RLock
+    """
+
+    def __init__(self, spec, files):
+        self.spec = spec
+        self._weights = files[1]
+        self.options = read_options(files[0])
+        check_weights(files[1], self.options)
+        self.fingerprint = fingerprint_of(
+            {
+                "options": self.options._asdict(),
+                "weights": file_digest(files[1]),
+                "dtype": spec.dtype,
+            }
+        )
+        self.lock = threading.RLock()
+        self._network = None
+
+    @property
+    def network(self):
+        """The BiLanguageModel, loaded when it is first asked for."""
+        from ..elmo._network import BiLanguageModel
+
+        with self.lock:
+            if self._network is None:
+                weights = read_weights(self._weights, self.options)
+                self._network = BiLanguageModel(
+                    weights, self.options, self.spec.device, self.spec.dtype
+                )
+            return self._network
+
+    @property
+    def device_type(self):
+        """Where it computes, "cpu" or "cuda", without loading anything."""
+        return self.spec.device.partition(":")[0]
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return _reopen, (self.spec, self.fingerprint)
+
+
+def shared_elmo(spec):
+    """Return the process's handle on a model, made if it is new or its files changed.
+
+    Parameters
+    ----------
+    spec : ElmoSpec
+
+    Returns
+    -------
+    ElmoModel
+    """
+    files = tuple(local_file(place, whose=_WHOSE) for place in spec[:2])
+    spec = spec._replace(options=_absolute(spec.options))
+    spec = spec._replace(weights=_absolute(spec.weights))
+    key = spec, tuple(map(_signature, files))
+    with _lock:
+        handle = _handles.get(key)
+        if handle is None:
+            handle = _handles[key] = ElmoModel(spec, files)
+        if handle not in _recent:
+            _recent.append(handle)
+        return handle
+
+
+def _absolute(place):
+    """Return a path as one that means the same in another working directory."""
+    if "://" in place:
+        return place
+    return os.path.abspath(os.path.expanduser(place))
+
+
+def _signature(file):
+    try:
+        found = os.stat(file)
+    except OSError:  # reading it will say what is wrong
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _reopen(spec, fingerprint):
+    import torch
+
+    if spec.device.startswith("cuda") and not torch.cuda.is_available():
+        spec = spec._replace(device="cpu")
+    handle = shared_elmo(spec)
+    if handle.fingerprint != fingerprint:
+        raise ValueError(
+            f"The ELMo pickled here had fingerprint {fingerprint}, but {spec.options} "
+            f"and {spec.weights} now have {handle.fingerprint}: options or weights "
+            "changed. Bring back what was there, or fit again."
+        )
+    return handle

@@ -1,0 +1,351 @@
+"""ElmoEmbedding is ELMo's arithmetic, and the same for a sentence in any company."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+
+from sk_metaembed import ElmoEmbedding, EmbeddingUnion, TokenSequences
+from sk_metaembed.elmo import _product
+from sk_metaembed.elmo._writing import write_model
+from sk_metaembed.sources import _elmo
+
+from ..tiny_elmo import OPTIONS, Oracle, TinyElmo, files, random_weights
+
+SENTENCES = [
+    ["the", "film", "was", "plotting"],
+    ["Good", "can't", "the", "very", "東京", "the"],
+    [],
+    ["queen"],
+    ["Good", "can't", "the", "very", "東京", "the"],
+    ["a", "café", "x" * 60, "é" * 24 + "ab", "", "\ud800", "🎬🎬"],
+]
+OTHERS = {
+    "one highway": {"n_highway": 1},
+    "no highway": {"n_highway": 0},
+    "no skip connections": {"skip_connections": False},
+    "tanh": {"activation": "tanh"},
+    "other filters": {"filters": ((2, 7), (5, 2), (7, 3)), "char_dim": 5},
+    "clips that bite": {"cell_clip": 0.3, "proj_clip": 0.2},
+    "no clips": {"cell_clip": None, "proj_clip": None},
+    "one layer": {"n_layers": 1},
+    "three layers": {"n_layers": 3},
+    "short words": {"max_characters": 12, "filters": ((1, 3), (12, 2))},
+    "cells as wide as what they are projected to": {"cell_dim": 4},
+}
+
+
+def source(**options):
+    return ElmoEmbedding(*files(), **options)
+
+
+def rows_of(sentences, layers, k):
+    return np.concatenate([found[k] for found in layers if len(found[k])])
+
+
+def assert_close(values, expected, atol=2e-6):
+    np.testing.assert_allclose(values, expected, rtol=1e-5, atol=atol)
+
+
+@pytest.fixture(scope="module")
+def layers():
+    oracle = Oracle(OPTIONS, random_weights(OPTIONS))
+    return [oracle.sentence(s) if s else [np.zeros((0, 8))] * 3 for s in SENTENCES]
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_any_shape_is_as_written_out_in_numpy(other, tmp_path):
+    options = OPTIONS._replace(**other)
+    weights = random_weights(options, seed=1)
+    oracle = Oracle(options, weights)
+    found = ElmoEmbedding(*write_model(tmp_path, options, weights)).fit_transform(
+        SENTENCES
+    )
+    expected = [oracle.sentence(s) for s in SENTENCES if s]
+    assert len(found.blocks) == options.n_layers + 1
+    for k, block in enumerate(found.blocks[1:], start=1):
+        assert_close(block.values, rows_of(SENTENCES, expected, k))
+    tokens = found.tokens
+    assert_close(found.blocks[0].values[tokens.codes], rows_of(SENTENCES, expected, 0))
+    if "cell_clip" in other and options.cell_clip:
+        assert (np.abs(found.blocks[1].values) == np.float32(0.2)).mean() > 0.1
+
+
+def test_no_projection_where_the_dimensions_agree(tmp_path):
+    options = OPTIONS._replace(filters=((1, 2), (2, 2)))
+    weights = random_weights(options)
+    del weights["CNN_proj/W_proj"], weights["CNN_proj/b_proj"]
+    found = ElmoEmbedding(*write_model(tmp_path, options, weights)).fit_transform(
+        SENTENCES[:2]
+    )
+    expected = [Oracle(options, weights).sentence(s) for s in SENTENCES[:2]]
+    assert_close(found.blocks[2].values, rows_of(SENTENCES, expected, 2))
+
+
+def test_matrices_in_the_processors_own_layout_give_the_same(monkeypatch, layers):
+    plain = source().fit_transform(SENTENCES)
+    monkeypatch.setattr(_product, "_WORTH_IT", 1)
+    product = _product.Product(torch.eye(3))
+    # Where oneDNN cannot lay matrices out, there is nothing to compare.
+    if product._packed is None:
+        pytest.skip("This torch has no oneDNN operators for packed matrices.")
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", {})
+    packed = source().fit_transform(SENTENCES)
+    for a, b in zip(plain.blocks, packed.blocks, strict=True):
+        assert_close(a.values, b.values)
+
+
+def test_layers_and_the_outputs_of_the_hub_module(layers):
+    names = ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "default")
+    found = source(output=("layers", *names)).fit_transform(SENTENCES)
+    levels = {block.name: (block.level, block.dim) for block in found.blocks}
+    assert levels == {
+        "layer0": ("type", 8),
+        "layer1": ("token", 8),
+        "layer2": ("token", 8),
+        "word_emb": ("type", 4),
+        "lstm_outputs1": ("token", 8),
+        "lstm_outputs2": ("token", 8),
+        "elmo": ("token", 8),
+        "default": ("sequence", 8),
+    }
+    values = {block.name: block.values for block in found.blocks}
+    codes = found.tokens.codes
+    np.testing.assert_array_equal(values["layer1"], values["lstm_outputs1"])
+    np.testing.assert_array_equal(values["layer2"], values["lstm_outputs2"])
+    np.testing.assert_array_equal(values["layer0"], np.tile(values["word_emb"], 2))
+    assert_close(values["word_emb"][codes], rows_of(SENTENCES, layers, 0)[:, :4])
+    expected = [rows_of(SENTENCES, layers, k) for k in range(3)]
+    assert_close(values["layer1"], expected[1])
+    assert_close(values["elmo"], np.mean(expected, axis=0))
+    for i, sentence in enumerate(SENTENCES):
+        default = found.block("default")
+        assert default.known[i] == bool(sentence)
+        mean = np.mean(layers[i], axis=(0, 1)) if sentence else np.zeros(8)
+        assert_close(default.values[i], mean)
+
+
+def test_the_mix_is_gamma_times_softmax_weighted_layers(layers):
+    shares = np.array([0.2, 0.5, 0.3])
+    mixing = {"mix_weights": np.log(shares) + 7, "gamma": -2.0}
+    step = source(output="elmo", **mixing).fit(SENTENCES)
+    np.testing.assert_allclose(step.mix_weights_, shares, rtol=1e-6)
+    expected = [rows_of(SENTENCES, layers, k) for k in range(3)]
+    mix = -2 * np.tensordot(shares, expected, axes=1)
+    assert_close(step.transform(SENTENCES).blocks[0].values, mix)
+    step = source(output="elmo", layer_norm=True, **mixing)
+    normed = [
+        (h - h.mean(1, keepdims=True)) / h.std(1, keepdims=True) for h in expected
+    ]
+    assert_close(
+        step.fit_transform(SENTENCES).blocks[0].values,
+        -2 * np.tensordot(shares, normed, axes=1),
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 10, None])
+def test_batches_and_company_do_not_matter(batch_tokens, layers):
+    step = source(batch_tokens=batch_tokens).fit(SENTENCES)
+    order = [5, 0, 3, 1]
+    shuffled = step.transform([SENTENCES[i] for i in order])
+    for place, i in enumerate(order):
+        alone = step.transform([SENTENCES[i]])
+        for k in (1, 2):
+            assert_close(alone.blocks[k].values, layers[i][k])
+            start, stop = shuffled.tokens.offsets[place : place + 2]
+            assert_close(shuffled.blocks[k].values[start:stop], layers[i][k])
+
+
+def test_long_sequences_go_in_stretches(monkeypatch):
+    rng = np.random.default_rng(0)
+    words = ["w" + str(i) for i in rng.integers(0, 30, 400)]
+    sentences = [words, words[:70], words[5:300]]
+    whole = source().fit_transform(sentences)
+    monkeypatch.setattr("sk_metaembed.elmo._lstm._BYTES_AT_ONCE", {"cpu": 1})
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", {})
+    stretched = source().fit_transform(sentences)
+    for a, b in zip(whole.blocks, stretched.blocks, strict=True):
+        assert_close(a.values, b.values)
+
+
+def test_equal_sentences_and_words_are_computed_once(monkeypatch):
+    step = source().fit(SENTENCES)
+    network = step._model.network
+    sentences, words = [], []
+    run, encode = network.layers, network.encoder.__call__
+
+    def layers(table, some, *args):
+        sentences.extend(some)
+        return run(table, some, *args)
+
+    class Encoder:
+        marks = network.encoder.marks
+
+        def __call__(self, new):
+            words.extend(new)
+            return encode(new)
+
+    monkeypatch.setattr(network, "layers", layers)
+    monkeypatch.setattr(network, "encoder", Encoder())
+    step.transform(SENTENCES * 3)
+    assert len(sentences) == 4
+    assert sorted(words) == sorted({word for s in SENTENCES for word in s})
+
+
+def test_no_deeper_than_is_asked_for(monkeypatch):
+    step = source(output="lstm_outputs1").fit(SENTENCES)
+    monkeypatch.setattr(step._model.network._layers[1][0], "run", None)
+    step.transform(SENTENCES)
+    source(output="word_emb").fit_transform(SENTENCES)
+
+
+def test_texts_are_split_at_spaces_and_keep_their_case():
+    step = source(output="elmo").fit(["Don't  stop."])
+    found = step.transform(["Don't  stop.\n", ""])
+    assert found.tokens.to_list() == [["Don't", "stop."], []]
+    same = step.transform([["Don't", "stop."], []])
+    np.testing.assert_array_equal(found.blocks[0].values, same.blocks[0].values)
+
+
+def test_state_is_carried_row_by_row(layers):
+    oracle = Oracle(OPTIONS, random_weights(OPTIONS))
+    step = source(stateful=True).fit(SENTENCES)
+    batches = [SENTENCES[:2], SENTENCES, [[], ["queen", "the"]], SENTENCES[::-1]]
+    for batch in batches:
+        found = step.transform(batch)
+        expected = [oracle.sentence(s, row=i) for i, s in enumerate(batch) if s]
+        for k in (1, 2):
+            assert_close(found.blocks[k].values, rows_of(batch, expected, k), 1e-5)
+    first = step.reset_states().transform(SENTENCES)
+    assert_close(first.blocks[2].values, rows_of(SENTENCES, layers, 2))
+    again = step.transform(SENTENCES)
+    assert np.abs(first.blocks[2].values - again.blocks[2].values).max() > 1e-2
+
+
+def test_state_survives_pickling_and_not_cloning_or_fitting():
+    step = source(stateful=True, output=["lstm_outputs2", "default"]).fit(SENTENCES)
+    first = step.transform(SENTENCES)
+    copied = pickle.loads(pickle.dumps(step))
+    assert copied.transform(SENTENCES) == step.transform(SENTENCES)
+    assert step.fit(SENTENCES).transform(SENTENCES) == first
+    assert clone(step).fit_transform(SENTENCES) == first
+
+
+def test_small_batches_carry_the_same():
+    steps = [source(stateful=True, batch_tokens=n).fit(SENTENCES) for n in (1, None)]
+    for _ in range(2):
+        one, other = (step.transform(SENTENCES).blocks[2].values for step in steps)
+        assert_close(one, other)
+
+
+def test_the_cache_gives_the_same_without_computing(tmp_path, monkeypatch):
+    output = ("layers", "elmo", "default")
+    plain = source(output=output).fit_transform(SENTENCES)
+    step = source(output=output, cache=tmp_path)
+    assert step.fit_transform(SENTENCES) == plain
+    monkeypatch.setattr(_elmo.ElmoPass, "__call__", None)
+    monkeypatch.setattr(_elmo.ElmoPass, "words", None)
+    assert clone(step).fit_transform(SENTENCES[::-1])[::-1] == plain
+    assert source(output="layers", cache=tmp_path).fit_transform(SENTENCES[1:])
+    with pytest.raises(TypeError):  # another mix is not there
+        source(output="elmo", gamma=2.0, cache=tmp_path).fit_transform(SENTENCES)
+
+
+def test_pickles_hold_no_weights_and_notice_other_ones(tmp_path):
+    options, weights = write_model(tmp_path, OPTIONS, random_weights(OPTIONS))
+    step = ElmoEmbedding(str(options), str(weights)).fit(SENTENCES)
+    data = pickle.dumps(step)
+    assert len(data) < 3000
+    assert pickle.loads(data)._model is step._model
+    write_model(tmp_path, OPTIONS, random_weights(OPTIONS, seed=2))
+    with pytest.raises(ValueError, match=r"fingerprint .* but .*weights\.hdf5 now"):
+        pickle.loads(data)
+
+
+def test_a_model_is_loaded_once_a_process():
+    one, other = source().fit(SENTENCES), clone(source(output="elmo")).fit(SENTENCES)
+    assert one._model is other._model
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision_is_close(dtype):
+    full = source().fit_transform(SENTENCES)
+    half = source(dtype=dtype).fit_transform(SENTENCES)
+    for a, b in zip(full.blocks, half.blocks, strict=True):
+        assert b.values.dtype == np.float32
+        scale = np.abs(a.values).max()
+        np.testing.assert_allclose(a.values, b.values, atol=0.05 * scale)
+
+
+def test_out_of_memory_halves_the_batch(monkeypatch):
+    step = source().fit(SENTENCES)
+    expected = step.transform(SENTENCES)
+    network = step._model.network
+    run = network.layers
+
+    def small(table, some, *args):
+        if len(some) > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return run(table, some, *args)
+
+    monkeypatch.setattr(network, "layers", small)
+    with pytest.warns(UserWarning, match="ElmoEmbedding: .* ran out on a batch"):
+        found = step.transform(SENTENCES)
+    for a, b in zip(expected.blocks, found.blocks, strict=True):
+        assert_close(a.values, b.values)
+    monkeypatch.setattr(network, "layers", lambda *args: small(args[0], [1, 2]))
+    with pytest.raises(MemoryError, match="ElmoEmbedding: .* one sequence"):
+        step.transform([["a"]])
+
+
+def test_preprocess_and_a_union(store_like=None):
+    union = EmbeddingUnion(
+        [("elmo", source(preprocess="unit")), ("words", source(output="word_emb"))]
+    )
+    found = union.fit_transform(TokenSequences.from_lists(SENTENCES))
+    assert len(found.blocks) == 4
+    lengths = np.linalg.norm(found.blocks[2].values, axis=1)
+    np.testing.assert_allclose(lengths, 1, rtol=1e-5)
+
+
+def test_fit_computes_nothing_unless_something_is_learned(monkeypatch):
+    monkeypatch.setattr(_elmo.ElmoPass, "__call__", None)
+    step = source(output=("layers", "word_emb", "default")).fit(SENTENCES)
+    assert step.dims_ == {
+        "layer0": 8,
+        "layer1": 8,
+        "layer2": 8,
+        "word_emb": 4,
+        "default": 8,
+    }
+    assert step.coverage_ == {"types": 1.0, "tokens": 1.0}
+    assert len(step.get_feature_names_out()) == 36
+    with pytest.raises(TypeError):
+        source(preprocess="centre").fit(SENTENCES)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"output": "lstm_outputs3"}, r"output must be .*'lstm_outputs2'.* 2 LSTM"),
+        ({"output": []}, "output must be one or more"),
+        ({"output": ["elmo", "elmo"]}, "each once"),
+        ({"mix_weights": [1, 2]}, "mix_weights must be 3 finite numbers"),
+        ({"mix_weights": [1, 2, np.nan]}, r"np.log\(shares\)"),
+        ({"mix_weights": ["a", 2, 3]}, "mix_weights must be 3 finite numbers"),
+        ({"stateful": True, "cache": "folder"}, "no cache can keep them"),
+        ({"device": "abacus"}, "ElmoEmbedding: device='abacus' is no torch device"),
+        ({"gamma": np.inf}, "'gamma' parameter"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        source(**options).fit(SENTENCES)
+
+
+def test_lazily_written_files_are_read_by_their_paths():
+    step = ElmoEmbedding(TinyElmo("options"), TinyElmo("weights"))
+    assert step.fit(SENTENCES)._model is source().fit(SENTENCES)._model

@@ -1,0 +1,269 @@
+"""What goes wrong with ELMo's files is said by file and key; URLs are fetched once."""
+
+import builtins
+import hashlib
+import json
+import threading
+from functools import partial
+from http.server import HTTPServer, SimpleHTTPRequestHandler
+
+import h5py
+import numpy as np
+import pytest
+
+from sk_metaembed import ElmoEmbedding
+from sk_metaembed.elmo._options import read_options
+from sk_metaembed.elmo._weights import read_weights
+from sk_metaembed.elmo._writing import write_model
+
+from ..tiny_elmo import OPTIONS, files, random_weights
+
+
+@pytest.fixture
+def model(tmp_path):
+    return write_model(tmp_path / "model", OPTIONS, random_weights(OPTIONS))
+
+
+def assert_refused(model, error, *mentioned):
+    with pytest.raises(error) as found:
+        ElmoEmbedding(*map(str, model)).fit([["a"]])
+    for text in mentioned:
+        assert text in str(found.value)
+
+
+def changed(options, *keys, **values):
+    """Write options with some values changed, or taken out if they are ..."""
+    told = json.loads(options.read_text())
+    part = told
+    for key in keys:
+        part = part[key]
+    for key, value in values.items():
+        if value is ...:
+            del part[key]
+        else:
+            part[key] = value
+    options.write_text(json.dumps(told))
+
+
+def test_what_is_written_is_read_again(model):
+    assert read_options(model[0]) == OPTIONS
+    weights = random_weights(OPTIONS)
+    found = read_weights(model[1], OPTIONS)
+    assert found.keys() == weights.keys()
+    for name, array in weights.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_options_for_training_have_fewer_keys(model):
+    told = {"bidirectional": True, "dropout": 0.1, "n_train_tokens": 768648884}
+    lstm = {"projection_dim": 4, "dim": 6, "n_layers": 2}
+    cnn = {"embedding": {"dim": 3}, "filters": [[1, 3], [2, 4], [3, 5]]}
+    cnn |= {"n_highway": 2, "n_characters": 261, "activation": "relu"}
+    model[0].write_text(json.dumps({**told, "lstm": lstm, "char_cnn": cnn}))
+    found = read_options(model[0])
+    expected = {"cell_clip": None, "proj_clip": None, "skip_connections": False}
+    assert found == OPTIONS._replace(**expected)
+    ElmoEmbedding(*model).fit_transform([["a"]])
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "mentioned"),
+    [
+        ((), {"char_cnn": ...}, "no 'char_cnn'"),
+        ((), {"lstm": ...}, "no 'lstm'"),
+        ((), {"bidirectional": False}, "'bidirectional'"),
+        (("lstm",), {"dim": ...}, "'lstm.dim'"),
+        (("lstm",), {"dim": 0}, "'lstm.dim'"),
+        (("lstm",), {"n_layers": 2.0}, "'lstm.n_layers'"),
+        (("lstm",), {"cell_clip": -3}, "'lstm.cell_clip'"),
+        (("char_cnn",), {"embedding": 16}, "'char_cnn.embedding.dim'"),
+        (("char_cnn",), {"filters": []}, "'char_cnn.filters'"),
+        (("char_cnn",), {"filters": [[1, 2, 3]]}, "'char_cnn.filters'"),
+        (("char_cnn",), {"filters": [[51, 2]]}, "50 characters of a word"),
+        (("char_cnn",), {"activation": "selu"}, "'char_cnn.activation'"),
+        (("char_cnn",), {"n_characters": 100}, "'char_cnn.n_characters'"),
+        (("char_cnn",), {"max_characters_per_token": 2}, "max_characters_per_token"),
+    ],
+)
+def test_strange_options_are_named(model, keys, values, mentioned):
+    changed(model[0], *keys, **values)
+    assert_refused(model, ValueError, str(model[0]), mentioned)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe{}", b"PK\x03\x04"])
+def test_options_that_are_no_json(model, data):
+    model[0].write_bytes(data)
+    assert_refused(model, ValueError, str(model[0]), "JSON")
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "3"])
+def test_options_of_something_else(model, text):
+    model[0].write_text(text)
+    assert_refused(model, ValueError, str(model[0]), "holds no options of ELMo")
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_files_that_are_not_there(model, which):
+    model[which].unlink()
+    assert_refused(model, FileNotFoundError, str(model[which]))
+    model[which].mkdir()
+    assert_refused(model, FileNotFoundError, str(model[which]))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
+def test_weights_cut_off(model, share):
+    data = model[1].read_bytes()
+    model[1].write_bytes(data[: int(share * len(data))])
+    assert_refused(model, ValueError, str(model[1]), "damaged, cut off")
+
+
+def test_weights_of_another_format(model):
+    model[1].write_text("<html>not found</html>" * 100)
+    assert_refused(model, ValueError, str(model[1]), "of another format")
+
+
+def test_options_and_weights_in_the_wrong_order(model):
+    assert_refused(model[::-1], ValueError, str(model[1]), "JSON")
+
+
+def test_arrays_that_lack(model):
+    with h5py.File(model[1], "a") as file:
+        del file["CNN_high_1/W_carry"]
+    assert_refused(model, ValueError, str(model[1]), "'CNN_high_1/W_carry'", "lacks 1")
+
+
+def test_arrays_of_another_kind(model):
+    name = "RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/B"
+    with h5py.File(model[1], "a") as file:
+        del file[name]
+        file[name] = np.arange(24)
+    assert_refused(model, ValueError, str(model[1]), name, "int64")
+    with h5py.File(model[1], "a") as file:
+        del file[name]
+        file.create_group(name)
+    assert_refused(model, ValueError, str(model[1]), name, "lacks 1")
+
+
+def test_numbers_that_are_not_finite(model):
+    with h5py.File(model[1], "a") as file:
+        file["CNN_proj/W_proj"][0, 0] = np.nan
+    step = ElmoEmbedding(*model).fit([["a"]])
+    with pytest.raises(ValueError, match=r"'CNN_proj/W_proj' in .* not finite"):
+        step.transform([["a"]])
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "mentioned"),
+    [
+        (("lstm",), {"dim": 7}, "has shape (8, 24)"),
+        (("lstm",), {"n_layers": 1}, "Cell1"),
+        (("lstm",), {"n_layers": 3}, "Cell2"),
+        (("char_cnn",), {"n_highway": 1}, "CNN_high_1"),
+        (("char_cnn",), {"filters": [[1, 3], [2, 4]]}, "W_cnn_2"),
+        (("char_cnn",), {"filters": [[1, 3], [2, 4], [4, 5]]}, "CNN/W_cnn_2"),
+    ],
+)
+def test_options_that_disagree_with_the_weights(model, keys, values, mentioned):
+    changed(model[0], *keys, **values)
+    assert_refused(model, ValueError, str(model[1]), mentioned, "belong together?")
+
+
+def test_what_training_leaves_in_a_file_does_not_matter(model):
+    expected = ElmoEmbedding(*model).fit_transform([["a", "word"]])
+    with h5py.File(model[1], "a") as file:
+        file["softmax/W"] = np.zeros((100, 4))
+    assert ElmoEmbedding(*model).fit_transform([["a", "word"]]) == expected
+
+
+def test_h5py_is_asked_for_by_the_extra_that_brings_it(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name == "h5py":
+            raise ImportError("No module named 'h5py'")
+        return real(name, *args, **kwargs)
+
+    paths = [str(path) for path in files()]
+    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", {})
+    with pytest.raises(ImportError, match=r"pip install 'sk_metaembed\[elmo\]'"):
+        ElmoEmbedding(*paths).fit([["a"]])
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves a folder, counts, and cuts off what is asked for with ?cut."""
+
+    asked: list = []
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        if self.path.endswith("?cut"):
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            self.wfile.write(b"0" * 10)
+        else:
+            super().do_GET()
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def site(model, tmp_path, monkeypatch):
+    """Serve the model's folder on this machine, and return its URL."""
+    monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
+    Quiet.asked = []
+    server = HTTPServer(("127.0.0.1", 0), partial(Quiet, directory=model[0].parent))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def urls(site, model):
+    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in model]
+    return [
+        f"{site}/{path.name}#sha256={digest}"
+        for path, digest in zip(model, digests, strict=True)
+    ]
+
+
+def test_urls_are_fetched_once(site, model):
+    expected = ElmoEmbedding(*model).fit_transform([["a", "word"]])
+    step = ElmoEmbedding(*urls(site, model))
+    for _ in range(2):
+        assert step.fit_transform([["a", "word"]]) == expected
+    assert sorted(Quiet.asked) == ["/options.json", "/weights.hdf5"]
+
+
+def test_a_url_without_checksum_tells_it(site, model):
+    plain = [url.partition("#")[0] for url in urls(site, model)]
+    digest = urls(site, model)[1].partition("#")[2]
+    with pytest.warns(UserWarning, match="without a checksum") as told:
+        ElmoEmbedding(*plain).fit([["a"]])
+    assert digest in str(told[1].message)
+
+
+def test_another_file_than_the_checksum_says_is_not_kept(site, model, tmp_path):
+    options, weights = urls(site, model)
+    wrong = weights[:-1] + ("0" if weights[-1] != "0" else "1")
+    with pytest.raises(ValueError, match=r"was asked for\. It is not kept"):
+        ElmoEmbedding(options, wrong).fit([["a"]])
+    kept = [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert len(kept) == 1
+    assert kept[0].endswith("-options.json")
+
+
+@pytest.mark.parametrize("place", ["/nowhere.json", "/options.json?cut"])
+def test_a_url_that_does_not_answer(site, model, place, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"could not be fetched .* its path"):
+        ElmoEmbedding(site + place, str(model[1])).fit([["a"]])
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+def test_a_checksum_that_is_none(site, model):
+    with pytest.raises(ValueError, match="must stand sha256= and"):
+        ElmoEmbedding(f"{site}/options.json#md5=1", str(model[1])).fit([["a"]])
