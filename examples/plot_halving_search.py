@@ -5,7 +5,7 @@ Searching sources, combination and pooling by successive halving
 Three sources make seven subsets; with five ways to combine them and two to pool, a
 grid has 46 candidates. `HalvingGridSearchCV` tries them all on few texts, and only the
 better half goes on to twice as many. `SourceSelector` chooses the sources alone. It
-takes about half a minute, a third of which trains word2vec.
+takes about half a minute, nearly half of it to train word2vec.
 """
 
 # %%
