@@ -90,20 +90,16 @@ print(f"similar to 'profits rose': {nlp('profits rose').similarity(doc):.2f} (sh
 print(f"similar to 'profits rose': {nlp('profits rose').similarity(other):.2f} (goals)")
 
 # %%
-# The picture lays the neighbourhoods out on their two main directions.
+# The picture shows more of the table: how near the ten nearest words are.
 import matplotlib.pyplot as plt
-from sklearn.decomposition import PCA
 
-groups = {
-    word: [word, *(w for w, _ in kv.most_similar(word, topn=9))] for word in asked
-}
-flat = PCA(2).fit(np.concatenate([kv[group] for group in groups.values()]))
-figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
-for word, group in groups.items():
-    x, y = flat.transform(kv[group]).T
-    ax.scatter(x, y, s=15, label=f"near {word!r}")
-    for at, name in zip(zip(x, y, strict=True), group, strict=True):
-        ax.annotate(name, at, fontsize=8, xytext=(3, 2), textcoords="offset points")
-ax.set(title="Neighbours in the exported meta-embedding", xlabel="PC 1", ylabel="PC 2")
-_ = ax.legend()
+figure, axes = plt.subplots(
+    1, len(asked), figsize=(9, 3.2), sharex=True, layout="constrained"
+)
+for ax, word in zip(axes, asked, strict=True):
+    others, near = zip(*kv.most_similar(word, topn=10), strict=True)
+    ax.plot(near, others, "o")
+    ax.invert_yaxis()
+    ax.set(title=f"nearest to {word!r}", xlabel="cosine")
+axes[0].set_xlim(0.7, 1)
 folder.cleanup()
