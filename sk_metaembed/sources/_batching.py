@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 
-def token_batches(lengths, budget, *, alike=False, most_rows=None):
+def token_batches(lengths, budget, company="any", *, most_rows=None):
     """Return batches of rows, longest rows first, none above the budget if padded.
 
     Parameters
@@ -13,8 +13,8 @@ def token_batches(lengths, budget, *, alike=False, most_rows=None):
     lengths : array-like of int, shape (n_rows,)
     budget : int
         Tokens a batch, padding included. A longer row is a batch by itself.
-    alike : bool, default=False
-        Whether the rows of a batch must have one length.
+    company : {"any", "alike", "none"}, default="any"
+        Which rows go together: any, those of one length, or none.
     most_rows : int, default=None
         Rows a batch; None for as many as the budget allows.
 
@@ -33,8 +33,9 @@ def token_batches(lengths, budget, *, alike=False, most_rows=None):
     while start < len(order):
         longest = int(lengths[order[start]])
         size = max(1, min(budget // max(1, longest), most_rows or budget))
-        if alike:
-            size = min(size, int((lengths[order[start:]] == longest).sum()))
+        if company != "any":
+            n_alike = int((lengths[order[start:]] == longest).sum())
+            size = min(size, n_alike) if company == "alike" else 1
         batches.append(order[start : start + size])
         start += size
     return batches
@@ -67,7 +68,7 @@ class BatchRunner:
         self._whose, self._shorter = whose, shorter
         self._most_rows = most_rows
 
-    def run(self, lengths, forward, *, alike=False):
+    def run(self, lengths, forward, company="any"):
         """Call `forward` with batches of rows, all of them once.
 
         Parameters
@@ -75,8 +76,8 @@ class BatchRunner:
         lengths : array-like of int, shape (n_rows,)
         forward : callable
             Gets an array of row numbers.
-        alike : bool, default=False
-            Whether the rows of a batch must have one length.
+        company : {"any", "alike", "none"}, default="any"
+            As for `token_batches`.
 
         Raises
         ------
@@ -86,7 +87,7 @@ class BatchRunner:
         import torch
 
         lengths = np.asarray(lengths, dtype=np.int64)
-        left = self._batches(lengths, alike)
+        left = self._batches(lengths, company)
         while left:
             batch = left.pop()
             try:
@@ -102,13 +103,12 @@ class BatchRunner:
             # Outside of the handler, whose traceback holds the batch's tensors.
             self._halve(int(lengths[batch].max()), len(batch))
             rows = np.concatenate([batch, *left[::-1]])
-            left = [rows[some] for some in self._batches(lengths[rows], alike)]
+            left = [rows[some] for some in self._batches(lengths[rows], company)]
 
-    def _batches(self, lengths, alike):
+    def _batches(self, lengths, company):
         """Return the batches, the first one last."""
-        return token_batches(
-            lengths, self.budget, alike=alike, most_rows=self._most_rows
-        )[::-1]
+        most = self._most_rows
+        return token_batches(lengths, self.budget, company, most_rows=most)[::-1]
 
     def _halve(self, longest, size):
         import torch

@@ -69,8 +69,8 @@ class ContextualPass:
                 self._progress(sum(len(np.unique(w.words)) for w in chosen))
 
         with self.model.lock:
-            alike = not self.model.call.pads(self._pad)
-        self._runner.run([len(w.ids) for w in windows], forward, alike=alike)
+            company = self.model.call.company(self._pad)
+        self._runner.run([len(w.ids) for w in windows], forward, company)
         yield from results.of_sentences()
 
 

@@ -1,5 +1,6 @@
 """fingerprint_of: one short name for a model's weights and options."""
 
+import io
 import json
 from hashlib import blake2b
 
@@ -50,11 +51,26 @@ def fingerprint_of(options, weights=()):
     return whole.hexdigest()
 
 
+def is_plain(value):
+    """Tell whether a value of a network's state is a tensor of numbers in a row.
+
+    Others, such as quantised ones, have scales beside their numbers.
+    """
+    import torch
+
+    kinds = torch.Tensor, torch.nn.Parameter
+    return type(value) in kinds and not (value.is_quantized or value.is_sparse)
+
+
 def _content(array):
     """Return dtype, shape and bytes; a tensor's own, for numpy has no bfloat16."""
-    if hasattr(array, "detach"):
+    if not isinstance(array, np.ndarray | np.generic):
         import torch
 
+        if not is_plain(array):
+            file = io.BytesIO()
+            torch.save(array, file)
+            return type(array).__name__, [], file.getbuffer()
         array = array.detach().cpu()
         flat = array.contiguous().flatten().view(torch.uint8).numpy()
         return str(array.dtype), list(array.shape), flat

@@ -22,6 +22,8 @@ class NetworkCall:
 
     Attributes
     ----------
+    masks : bool
+        Whether it takes an attention mask.
     n_passes : int
         How many batches went through.
     """
@@ -31,9 +33,9 @@ class NetworkCall:
         self.body = _body_of(network, config)
         self._taken = set(inspect.signature(self.body.forward).parameters)
         # What names no argument hands all of them on to a network that takes a mask.
-        self._masks = "attention_mask" in self._taken or "input_ids" not in self._taken
+        self.masks = "attention_mask" in self._taken or "input_ids" not in self._taken
         self._limit = piece_limit(config)
-        self._pads = {}
+        self._company = {}
         self.n_passes = 0
         self._compiled = compile
         if compile:
@@ -106,39 +108,42 @@ class NetworkCall:
             output = self.body(**given, output_hidden_states=True, return_dict=True)
         return self._checked(output, shape)
 
-    def pads(self, pad):
-        """Tell whether rows come out the same beside longer ones, which is tried once.
+    def company(self, pad):
+        """Return beside which other rows a row comes out as it does alone.
 
-        Some networks take no mask, or mix what it covers into what it does not, by a
-        convolution for example: they must get rows of one length at a time.
+        Tried once. Some networks take no mask, or mix what it covers into what it does
+        not, by a convolution for example; some round by the range of a whole batch, as
+        dynamic quantisation does.
 
         Parameters
         ----------
         pad : int
             The id that shorter sequences are filled up with.
+
+        Returns
+        -------
+        {"any", "alike", "none"}
+            Any, those of its own length, or none.
         """
         import torch
 
-        if pad not in self._pads:
-            # Compiling would take other shapes for the usual ones.
-            with torch.compiler.set_stance("force_eager"):
-                self._pads[pad] = self._masks and self._same_if_padded(pad)
-        return self._pads[pad]
+        if pad not in self._company:
+            # Compiling would take the shapes of a trial for the usual ones.
+            stance = torch.compiler.set_stance("force_eager")
+            with stance, torch.inference_mode(), _evaluating(self.network):
+                self._company[pad] = self._tried(pad)
+        return self._company[pad]
 
-    def _same_if_padded(self, pad):
-        import torch
-
+    def _tried(self, pad):
         table = _table_of(self.network)
         n_pieces = 20 if table is None else len(table)
         long = np.array([i % n_pieces for i in range(1, 15) if i != pad])[: self._limit]
         short = long[: len(long) // 3 + 1]
-        with torch.inference_mode(), _evaluating(self.network):
-            alone = self._states([short], None, pad)
-            beside = self._states([short, long], None, pad)
-        return all(
-            (a[0] - b[0, : len(short)]).abs().max() <= a.abs().max() * _rounding(a)
-            for a, b in zip(alone, beside, strict=True)
-        )
+        alone = self._states([short], None, pad)
+        if self.masks and _same(alone, self._states([short, long], None, pad)):
+            return "any"
+        beside = self._states([short, long[-len(short) :]], None, pad)
+        return "alike" if _same(alone, beside) else "none"
 
     def _given(self, rows, types, pad):
         sizes = np.array([len(row) for row in rows])
@@ -146,7 +151,7 @@ class NetworkCall:
         given = {"input_ids": np.full(inside.shape, pad)}
         given["input_ids"][inside] = np.concatenate(rows)
         self.check_pieces(given["input_ids"])
-        if self._masks:
+        if self.masks:
             given["attention_mask"] = inside
         if types is not None and "token_type_ids" in self._taken:
             given["token_type_ids"] = np.zeros(inside.shape)
@@ -260,11 +265,15 @@ def _body_of(network, config):
     return getattr(network, "base_model", network)
 
 
-def _rounding(states):
-    """Return a share of the largest value that rounding stays below."""
+def _same(alone, beside):
+    """Tell whether the first row is the same but for rounding, in each layer."""
     import torch
 
-    return torch.finfo(states.dtype).eps ** 0.5
+    return all(
+        (a[0] - b[0, : a.shape[1]]).abs().max()
+        <= a.abs().max() * torch.finfo(a.dtype).eps ** 0.5
+        for a, b in zip(alone, beside, strict=True)
+    )
 
 
 def _table_of(network):

@@ -1,5 +1,6 @@
 """PortablePair: a loaded model and its tokenizer, as pickles hold them."""
 
+from ._fingerprint import is_plain
 from ._transformer_loading import own_randomness
 
 
@@ -24,6 +25,13 @@ class PortablePair:
         network, tokenizer = self.pair
         if not isinstance(network, PreTrainedModel):
             return PortablePair, self.pair
+        lost = [k for k, w in network.state_dict().items() if not is_plain(w)]
+        if lost:
+            raise TypeError(
+                f"TransformerEmbedding: {lost[0]!r} of the loaded model is no plain "
+                "tensor, as in quantised models, which cannot be pickled or copied. "
+                "Use n_jobs=1, or a folder's path as model."
+            )
         weights = {name: w.detach().cpu() for name, w in network.state_dict().items()}
         how = {"device": str(network.device), "training": network.training}
         kind = type(network), network.config, network.dtype

@@ -1,6 +1,7 @@
 """One source for all: encoders, decoders, pairs of both, and their tokenizers."""
 
 import inspect
+import pickle
 
 import numpy as np
 import pytest
@@ -197,3 +198,21 @@ def test_a_byte_level_decoder_takes_long_input_and_a_slow_one_too():
         known = [word != "" for word in words]
         assert contextual.known.tolist() == static.known.tolist() == known
         assert source.n_long_ == 1
+
+
+@pytest.mark.filterwarnings("ignore")  # torch moves quantisation elsewhere
+def test_a_network_that_rounds_by_the_batch_gets_one_sentence_at_a_time():
+    pair = tiny_bert.network(), tiny_bert.tokenizer()
+    linear = {torch.nn.Linear}
+    int8 = torch.ao.quantization.quantize_dynamic(pair[0], linear, torch.qint8)
+    source = TransformerEmbedding((int8, pair[1]))
+    embedded = source.fit_transform(ROWS)
+    for i, row in enumerate(ROWS):
+        alone = source.transform([row]).blocks[0].values
+        np.testing.assert_array_equal(embedded[[i]].blocks[0].values, alone)
+    again = TransformerEmbedding((int8, pair[1])).fit(ROWS)
+    assert again.fingerprint_ == source.fingerprint_
+    exact = TransformerEmbedding(pair).fit(ROWS)
+    assert exact.fingerprint_ != source.fingerprint_
+    with pytest.raises(TypeError, match="quantised"):
+        pickle.dumps(source)

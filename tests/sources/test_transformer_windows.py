@@ -155,7 +155,7 @@ def test_batches_hold_all_rows_once_within_the_budget():
 
 def test_batches_of_one_length():
     lengths = [3, 5, 3, 5, 3, 2]
-    batches = token_batches(lengths, 10, alike=True)
+    batches = token_batches(lengths, 10, "alike")
     assert [batch.tolist() for batch in batches] == [[1, 3], [0, 2, 4], [5]]
 
 
