@@ -19,6 +19,7 @@ _HOME = {
     "EmbeddingUnion": "sources",
     "EstimatorEmbedding": "sources",
     "FastTextEmbedding": "sources",
+    "FineTuned": "sources",
     "FunctionEmbedding": "sources",
     "PretrainedEmbedding": "sources",
     "SourceSelector": "sources",

@@ -3,23 +3,23 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..sequences._estimator import EmbeddedInputMixin
-from ..sequences._layout import block_dims, check_blocks, check_embedded
+from ._composition import TrainableComposition
 from ._holdout import split_rows
 from ._options import ENCODERS, check_options, label_weights
 from ._targets import LabelTarget, check_target
+from ._trainable import check_dims, dims_of, read_input
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 _DROPOUT = Interval(Real, 0, 1, closed="left")
 
 
-class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
+class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, TrainableComposition):
     """Trains mixer, encoder and head on y; leaves say what comes out.
 
     A leaf gives ``_make_target(y, classes, weights)``, and an ``__init__`` of its own
@@ -29,6 +29,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
 
     _parameter_constraints: dict = {
         "attention": [StrOptions({"task", "word", "context", "uniform"})],
+        "trainable": "no_validation",
         "gate": [StrOptions({"softmax", "sigmoid"})],
         "projection_dim": [_POSITIVE, None],
         "activation": [StrOptions({"relu"}), None],
@@ -62,6 +63,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         self,
         attention="word",
         *,
+        trainable=None,
         gate="softmax",
         projection_dim=256,
         activation="relu",
@@ -91,6 +93,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         verbose=0,
     ):
         self.attention = attention
+        self.trainable = trainable
         self.gate = gate
         self.projection_dim = projection_dim
         self.activation = activation
@@ -126,7 +129,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : EmbeddedSequences of shape (n_sequences,)
-            With the blocks of the sources that are to be combined.
+            With the blocks of the sources that are to be combined; or texts, token
+            lists or TokenSequences where the trainable sources are all there are.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
             Labels, an indicator matrix of labels, or numbers.
         sample_weight : array-like of shape (n_sequences,), default=None
@@ -147,13 +151,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         Sequences of weight 0 are left out. An interrupt from the keyboard ends
         training as early stopping does: with the best weights so far.
         """
-        X, y, weights = self._checked(X, y, sample_weight)
-        whose = type(self).__name__
         goes_on = self.warm_start and hasattr(self, "net_")
+        X, y, weights = self._checked(X, y, sample_weight, goes_on)
         if goes_on:
-            check_blocks(X, self.dims_in_, whose=whose)
+            self._go_on(X)
         else:
-            _check_dims(X, self.projection_dim, whose)
             self._start(X, y, weights)
         weights = self._weights(y, weights)
         held_out = self._held_out(X, y, weights, X_val, y_val)
@@ -185,22 +187,22 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         The first call decides on the classes, and on mean and scale of numbers.
         ``class_weight="balanced"`` balances the labels of each call.
         """
-        X, y, weights = self._checked(X, y, sample_weight)
-        whose = type(self).__name__
         new = not hasattr(self, "net_")
+        X, y, weights = self._checked(X, y, sample_weight, not new)
         if new:
-            _check_dims(X, self.projection_dim, whose)
             self._start(X, y, weights, classes)
-        check_blocks(X, self.dims_in_, whose=whose)
+        else:
+            self._go_on(X)
         self._check_same_classes(classes)
         weights = self._weights(y, weights)
         return self._train(X, y, weights, None, 1, new=new)
 
-    def _checked(self, X, y, sample_weight):
+    def _checked(self, X, y, sample_weight, goes_on):
         self._validate_params()
         whose = type(self).__name__
         check_options(self, whose=whose)
-        X = check_embedded(X, whose=whose)
+        dims = self.dims_in_ if goes_on else None
+        X = read_input(X, dims=dims, whose=whose, reads_tokens=bool(self._pairs()))
         y = check_target(y, len(X), whose=whose)
         if len(X) == 0:
             raise ValueError(
@@ -220,8 +222,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
             )
 
     def _start(self, X, y, weights, classes=None):
+        whose = type(self).__name__
+        trained = self._opened(X)
+        check_dims(dims_of(X), trained, self.projection_dim, whose=whose)
         self.__dict__.pop("net_", None)
-        self.dims_in_ = block_dims(X)
+        self.dims_in_, self._trained = dims_of(X), trained
         self._target = self._make_target(y, classes, weights)
         if self._target.classes is not None:
             self.classes_ = self._target.classes
@@ -252,8 +257,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
                 self.validation_fraction,
                 self._random,
             )
-        X_val = check_embedded(X_val, whose=f"{whose}'s X_val")
-        check_blocks(X_val, block_dims(X), whose=f"{whose}'s X_val")
+        X_val = self._read(X_val, whose=f"{whose}'s X_val")
         if len(X_val) == 0:
             raise ValueError(f"{whose}: X_val holds no sequences. Leave it out.")
         return X_val, check_target(y_val, len(X_val), whose=f"{whose}'s y_val")
@@ -278,18 +282,24 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         )
         return self
 
-    def _check(self, X):
+    def _read(self, X, whose):
+        return read_input(
+            X, dims=self.dims_in_, whose=whose, reads_tokens=bool(self._trained)
+        )
+
+    def _data(self, X):
+        """Return X as the fitted net reads it."""
+        from ._inference import data_for
+
         check_is_fitted(self, "net_")
-        X = check_embedded(X, whose=type(self).__name__)
-        check_blocks(X, self.dims_in_, whose=type(self).__name__)
-        return X
+        return data_for(self.net_, self._read(X, type(self).__name__), self._trained)
 
     def _outputs(self, X):
         """Return the net's outputs, float32 of shape (n_sequences, n_outputs)."""
         from ._inference import run_sequences
 
-        X = self._check(X)
-        return run_sequences(self.net_, X, self.net_.module_, self._target.n_outputs)
+        data, net = self._data(X), self.net_
+        return run_sequences(net, data, net.module_, self._target.n_outputs)
 
     def attention_weights(self, X):
         """Return how much each source counts at each token.
@@ -297,23 +307,24 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : EmbeddedSequences
-            With the blocks that fit saw.
+            With the blocks that fit saw; tokens or texts if it saw none.
 
         Returns
         -------
         pandas.DataFrame
             One row a token: ``sequence``, ``position``, ``token``, and one column a
-            source with its weight. Under the softmax gate a row's weights sum to 1,
-            or to 0 where no source knows the token. With ``attention="uniform"``
-            every known source has weight 1. Where all sources are at sequence
-            level there is a row a sequence, without ``position`` and ``token``.
+            source with its weight; those that are trained along stand last. Under the
+            softmax gate a row's weights sum to 1, or to 0 where no source knows the
+            token. With ``attention="uniform"`` every known source has weight 1. Where
+            all sources are at sequence level there is a row a sequence, without
+            ``position`` and ``token``.
         """
         from ._inference import run_positions
         from ._weights_frame import weights_frame
 
-        X = self._check(X)
-        values, level = run_positions(self.net_, X, 1, len(self.dims_in_))
-        return weights_frame(X, values, level)
+        data, names = self._data(X), list(self._source_dims())
+        values, level = run_positions(self.net_, data, 1, len(names))
+        return weights_frame(data.tokens, names, values, level)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "net_")
@@ -321,6 +332,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        # With such a source there need be no other before it.
+        tags.input_tags.string = bool(self.trainable)
         return tags
 
 
@@ -331,12 +344,3 @@ def _checked_weights(sample_weight, X):
     if not weights.sum() > 0:
         raise ValueError("sample_weight is zero for every sequence.")
     return weights
-
-
-def _check_dims(X, projection_dim, whose):
-    dims = block_dims(X)
-    if projection_dim is None and len(set(dims.values())) > 1:
-        raise ValueError(
-            f"{whose}: without a projection all sources need one dimension, got "
-            f"{dims}. Set projection_dim, for example to {min(dims.values())}."
-        )

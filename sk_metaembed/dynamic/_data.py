@@ -1,18 +1,20 @@
-"""From EmbeddedSequences to batches of tensors, bucketed by length.
+"""From sequences and their blocks to batches of tensors, bucketed by length.
 
 Nothing here is padded: a batch is its tokens one behind the other and the lengths.
 A table of types or sequences lies on the device once; a batch carries row numbers.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 from torch.utils.data import Dataset
 
+from ..sequences._block import LEVELS
 from ..sequences._borrow import borrow
 from ..sequences._indexing import span_index
 from ._grid import Grid
+from ._trainable import blocks_of, tokens_of
 
 # Enough tokens to fill a matrix product, few enough to stay in a laptop's memory.
 _TOKENS_PER_BATCH = 16_384
@@ -35,6 +37,10 @@ class Batch:
         Which sequences of the data these are.
     weights : tensor of float32, shape (n_sequences,), or None
         How much each sequence counts in the loss.
+    pieces : list
+        What each source needs that is trained along and computes its vectors itself.
+    pieces_index : list of int64 tensor of shape (n_tokens,)
+        The row of each token in the vectors that these sources will give.
     """
 
     values: list
@@ -43,6 +49,8 @@ class Batch:
     grid: Grid | None
     rows: np.ndarray
     weights: torch.Tensor | None = None
+    pieces: list = field(default_factory=list)
+    pieces_index: list = field(default_factory=list)
 
     def __len__(self):
         return len(self.rows)
@@ -52,23 +60,46 @@ class Batch:
         """Whether every source has the same rows, so that mixing is done per row."""
         return all(index is self.index[0] for index in self.index)
 
+    def completed(self, vectors):
+        """Return the batch with the vectors of the sources that are trained along.
+
+        Parameters
+        ----------
+        vectors : list of (values, known)
+        """
+        values, known = (list(part) for part in zip(*vectors, strict=True))
+        return replace(
+            self,
+            values=self.values + values,
+            known=self.known + known,
+            index=self.index + self.pieces_index,
+            pieces=[],
+            pieces_index=[],
+        )
+
 
 class SequenceData:
-    """All blocks of an EmbeddedSequences, ready to be cut into batches.
+    """All blocks of sequences, ready to be cut into batches.
 
     Parameters
     ----------
-    embedded : EmbeddedSequences
+    X : EmbeddedSequences, or TokenSequences where all sources are trained
     device : torch.device
         Where tables of types and of sequences are put, once. Token-level blocks stay
         on the host and travel batch by batch.
+    trained : TrainedSources, default=None
+        Those that are trained along.
     """
 
-    def __init__(self, embedded, device):
+    def __init__(self, X, device, trained=None):
         self.device = device
-        self.blocks = embedded.blocks
-        self.level = embedded.level
-        tokens = embedded.tokens
+        self.tokens = tokens = tokens_of(X)
+        self.blocks = blocks_of(X)
+        self._opened = trained.opened if trained else []
+        self.pieces = [opened.pieces(tokens, device) for opened in self._opened]
+        self._trained_levels = trained.levels if trained else []
+        levels = {block.level for block in self.blocks}.union(self._trained_levels)
+        self.level = max(levels, key=LEVELS.index)
         if self.level == "sequence":  # no token is looked at: one position a sequence
             self.offsets = np.arange(len(tokens) + 1)
             self.codes = np.zeros(len(tokens), dtype=np.int64)
@@ -106,8 +137,16 @@ class SequenceData:
             places.of(block, table)
             for block, table in zip(self.blocks, self.tables, strict=True)
         ]
-        values, known, index = (list(part) for part in zip(*parts, strict=True))
-        return Batch(values, known, index, Grid.of(lengths, self._tensor), rows)
+        values, known, index = ([part[i] for part in parts] for i in range(3))
+        return Batch(
+            values,
+            known,
+            index,
+            Grid.of(lengths, self._tensor),
+            rows,
+            pieces=[pieces.batch(rows, self._tensor) for pieces in self.pieces],
+            pieces_index=[places.rows(level)[1] for level in self._trained_levels],
+        )
 
     def type_batch(self, types):
         """Return a `Batch` of types, for what does not depend on a sequence."""
@@ -116,6 +155,19 @@ class SequenceData:
         parts = [(values[rows].float(), known[rows]) for values, known in self.tables]
         values, known = (list(part) for part in zip(*parts, strict=True))
         return Batch(values, known, [index] * len(parts), None, types)
+
+    def known_at(self, level):
+        """Return which types, tokens or sequences any source knows."""
+        known = [(block.known, block.level) for block in self.blocks]
+        for pieces, opened in zip(self.pieces, self._opened, strict=True):
+            known += [(pieces.known[own], own) for own in opened.levels.values()]
+        return np.logical_or.reduce([self._spread(*pair, level) for pair in known])
+
+    def _spread(self, known, own, level):
+        if own == level:
+            return known
+        tokens = self.tokens
+        return known[tokens.codes if own == "type" else tokens.segment_ids()]
 
     def _tensor(self, array):
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
@@ -131,10 +183,13 @@ class _Places:
         self._lengths = lengths
         self._made = {}
 
+    def rows(self, level):
+        if level not in self._made:
+            self._made[level] = getattr(self, f"_{level}")()
+        return self._made[level]
+
     def of(self, block, table):
-        if block.level not in self._made:
-            self._made[block.level] = getattr(self, f"_{block.level}")()
-        rows, index = self._made[block.level]
+        rows, index = self.rows(block.level)
         if table is None:
             values = block.values[self._positions].astype(np.float32, copy=False)
             known = block.known[self._positions]

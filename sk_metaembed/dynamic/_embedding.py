@@ -5,10 +5,11 @@ from sklearn.base import TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..sequences import Block
+from ..sequences import Block, EmbeddedSequences
 from ._base import BaseDynamicMeta
 from ._parameters import describe
 from ._targets import any_target
+from ._trainable import read_input
 
 
 @describe(encoder="mean", hidden_dims="()", lr="1e-3")
@@ -38,7 +39,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences.
+        If X is not an EmbeddedSequences, and there are not trainable sources alone.
     ValueError
         If y is missing or has gaps, or the blocks are not those of fit.
 
@@ -93,6 +94,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         self,
         attention="word",
         *,
+        trainable=None,
         gate="softmax",
         projection_dim=256,
         activation="relu",
@@ -124,6 +126,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     ):
         super().__init__(
             attention,
+            trainable=trainable,
             gate=gate,
             projection_dim=projection_dim,
             activation=activation,
@@ -157,13 +160,35 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     def _make_target(self, y, classes, weights):
         return any_target(y, classes, weights)
 
+    def fit_transform(self, X, y=None, **fit_params):
+        """Train, and return what `transform` gives for the same sequences.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            As for `fit`.
+        y : array-like
+            As for `fit`.
+        **fit_params : dict
+            What else `fit` takes.
+
+        Returns
+        -------
+        EmbeddedSequences or ndarray of float32, shape (n_sequences, encoder dim)
+            As `transform` gives it.
+        """
+        # Read once: a generator of texts would run dry.
+        whose = type(self).__name__
+        X = read_input(X, whose=whose, reads_tokens=bool(self._pairs()))
+        return super().fit_transform(X, y, **fit_params)
+
     def transform(self, X):
         """Return the mixed word vectors, or the encoder's vectors.
 
         Parameters
         ----------
         X : EmbeddedSequences
-            With the blocks that fit saw.
+            With the blocks that fit saw; tokens or texts if it saw none.
 
         Returns
         -------
@@ -173,17 +198,18 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         """
         from ._inference import run_positions, run_sequences
 
-        X = self._check(X)
+        data = self._data(X)
         module = self.net_.module_
         if self.output == "sequence":
-            vectors = run_sequences(self.net_, X, module.encode, module.encoder.dim)
+            vectors = run_sequences(self.net_, data, module.encode, module.encoder.dim)
             # A recurrent encoder makes something even of nothing.
-            return np.where(_is_known(X)[:, None], vectors, np.float32(0))
-        values, level = run_positions(self.net_, X, 0, module.mixer.dim)
-        known = np.logical_or.reduce([b.known for b in _at_level(X, level)])
+            return np.where(_is_known(data)[:, None], vectors, np.float32(0))
+        values, level = run_positions(self.net_, data, 0, module.mixer.dim)
+        known = data.known_at(level)
         if level == "type":
-            known &= X.tokens.type_counts() > 0  # others were not mixed
-        return X.with_blocks([Block("dynamic", values, level, known)])
+            known &= data.tokens.type_counts() > 0  # others were not mixed
+        block = Block("dynamic", values, level, known)
+        return EmbeddedSequences(data.tokens, [block])
 
     def get_feature_names_out(self, input_features=None):
         """Return one name a dimension of the output.
@@ -238,15 +264,9 @@ _WRAPPED = property(lambda self: {"transform"} if self.output == "sequence" else
 DynamicMetaEmbedding._sklearn_auto_wrap_output_keys = _WRAPPED
 
 
-def _is_known(embedded):
+def _is_known(data):
     """Tell which sequences have anything that some source knows."""
-    level = "sequence" if embedded.level == "sequence" else "token"
-    known = np.logical_or.reduce([b.known for b in _at_level(embedded, level)])
-    if level == "sequence":
-        return known
-    rows = embedded.tokens.segment_ids()[known]
-    return np.bincount(rows, minlength=len(embedded)) > 0
-
-
-def _at_level(embedded, level):
-    return [embedded.broadcast(block, level) for block in embedded.blocks]
+    if data.level == "sequence":
+        return data.known_at("sequence")
+    rows = data.tokens.segment_ids()[data.known_at("token")]
+    return np.bincount(rows, minlength=len(data)) > 0

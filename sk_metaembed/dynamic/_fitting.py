@@ -11,6 +11,7 @@ from ._training import (
     make_net,
     resolve_device,
     seeded,
+    set_trained_lrs,
     train,
 )
 
@@ -21,7 +22,7 @@ def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new)
     Parameters
     ----------
     estimator : one of the Dynamic* estimators
-    X : EmbeddedSequences
+    X : EmbeddedSequences or TokenSequences
     y : ndarray
     weights : ndarray of float32, shape (n_sequences,)
     held_out : None, or rows (train, valid) of X, or other data (X_val, y_val)
@@ -53,7 +54,7 @@ def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new)
 def _datasets(estimator, X, y, weights, held_out, device):
     whose = type(estimator).__name__
     target = estimator._target
-    data = SequenceData(X, device)
+    data = SequenceData(X, device, estimator._trained)
     values = target.encode(y, whose=whose)
     everything = np.flatnonzero(weights)
     if held_out is None:
@@ -65,7 +66,7 @@ def _datasets(estimator, X, y, weights, held_out, device):
             SequenceDataset(data, second, values, weights),
         )
     valid = SequenceDataset(
-        SequenceData(first, device),
+        SequenceData(first, device, estimator._trained),
         np.arange(len(first)),
         target.encode(second, whose=f"{whose}'s y_val"),
         np.ones(len(first), dtype=np.float32),
@@ -76,7 +77,8 @@ def _datasets(estimator, X, y, weights, held_out, device):
 def _network(estimator):
     """Return the parameters of the estimator's `DynamicMetaNet`."""
     return {
-        "dims": list(estimator.dims_in_.values()),
+        "trained": estimator._trained,
+        "dims": list(estimator._source_dims().values()),
         "n_outputs": estimator._target.n_outputs,
         "projection_dim": estimator.projection_dim,
         "attention": estimator.attention,
@@ -129,5 +131,6 @@ def _old_net(estimator, has_valid):
         batch_size=estimator.batch_size,
         verbose=estimator.verbose,
     )
+    set_trained_lrs(net, estimator._trained)
     net.callbacks = make_callbacks(estimator, _monitor(estimator, has_valid))
     return net.initialize_callbacks()

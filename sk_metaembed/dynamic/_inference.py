@@ -9,13 +9,29 @@ from ._data import BucketLoader, SequenceData, SequenceDataset
 _TYPES_PER_BATCH = 16_384
 
 
-def run_sequences(net, embedded, function, dim):
+def data_for(net, X, trained):
+    """Return X as the net reads it, on the net's device.
+
+    Parameters
+    ----------
+    net : SequenceNet
+    X : EmbeddedSequences or TokenSequences
+    trained : TrainedSources
+
+    Returns
+    -------
+    SequenceData
+    """
+    return SequenceData(X, torch.device(net.device), trained)
+
+
+def run_sequences(net, data, function, dim):
     """Apply a function of batches to every sequence.
 
     Parameters
     ----------
     net : SequenceNet
-    embedded : EmbeddedSequences
+    data : SequenceData
     function : callable
         Batch to tensor of shape (n_sequences, dim).
     dim : int
@@ -24,26 +40,25 @@ def run_sequences(net, embedded, function, dim):
     -------
     ndarray of float32, shape (n_sequences, dim)
     """
-    data = SequenceData(embedded, torch.device(net.device))
     results = np.zeros((len(data), dim), dtype=np.float32)
     for rows, values in net.map_batches(function, _batches(net, data)):
         results[rows] = values
     return results
 
 
-def mixes_per_type(net, embedded):
+def mixes_per_type(net, data):
     """Whether mixed vectors and weights depend on a token's type alone."""
-    is_static = all(block.level == "type" for block in embedded.blocks)
+    is_static = all(block.level == "type" for block in data.blocks) and not data.pieces
     return is_static and net.module_.mixer.attention != "context"
 
 
-def run_positions(net, embedded, pick, dim):
+def run_positions(net, data, pick, dim):
     """Apply the mixer to every type, if that is enough, else to every token.
 
     Parameters
     ----------
     net : SequenceNet
-    embedded : EmbeddedSequences
+    data : SequenceData
     pick : {0, 1}
         0 for the mixed vectors, 1 for the weights.
     dim : int
@@ -55,21 +70,20 @@ def run_positions(net, embedded, pick, dim):
         uses are zero.
     level : {"type", "token", "sequence"}
     """
-    data = SequenceData(embedded, torch.device(net.device))
-    mixer = net.module_.mixer
-    if mixes_per_type(net, embedded):
-        used = np.flatnonzero(embedded.tokens.type_counts())
+    mix = net.module_.mix
+    if mixes_per_type(net, data):
+        used = np.flatnonzero(data.tokens.type_counts())
         parts = np.array_split(used, max(1, -(-len(used) // _TYPES_PER_BATCH)))
         batches = (data.type_batch(part) for part in parts if len(part))
-        values = np.zeros((embedded.tokens.n_types, dim), dtype=np.float32)
-        for rows, result in net.map_batches(lambda b: mixer.mix(b)[pick], batches):
+        values = np.zeros((data.tokens.n_types, dim), dtype=np.float32)
+        for rows, result in net.map_batches(lambda b: mix(b)[pick], batches):
             values[rows] = result
         return values, "type"
     batches = _batches(net, data)
     values = np.zeros((int(data.offsets[-1]), dim), dtype=np.float32)
-    for rows, result in net.map_batches(lambda b: mixer.mix(b)[pick], batches):
+    for rows, result in net.map_batches(lambda b: mix(b)[pick], batches):
         values[data.positions(rows)] = result
-    return values, "sequence" if embedded.level == "sequence" else "token"
+    return values, "sequence" if data.level == "sequence" else "token"
 
 
 def _batches(net, data):

@@ -20,6 +20,8 @@ class DynamicMetaNet(nn.Module):
     encoder : str
     encoder_dims, hidden_dims : tuple of int
     embedding_dropout, encoder_dropout, head_dropout : float
+    trained : TrainedSources, default=None
+        Sources whose networks are trained too; `dims` has theirs at its end.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class DynamicMetaNet(nn.Module):
         embedding_dropout,
         encoder_dropout,
         head_dropout,
+        trained=None,
     ):
         super().__init__()
         self.mixer = Mixer(dims, projection_dim, attention, gate, activation)
@@ -45,10 +48,20 @@ class DynamicMetaNet(nn.Module):
             encoder, self.mixer.dim, encoder_dims, encoder_dropout
         )
         self.head = _head(self.encoder.dim, hidden_dims, n_outputs, head_dropout)
+        self.trained = nn.ModuleList(
+            opened.network() for opened in (trained.opened if trained else ())
+        )
+
+    def mix(self, batch):
+        """Return mixed vectors and weights a token, as `Mixer.mix` does."""
+        if batch.pieces:
+            pairs = zip(self.trained, batch.pieces, strict=True)
+            batch = batch.completed([v for net, part in pairs for v in net(part)])
+        return self.mixer.mix(batch)
 
     def encode(self, batch):
         """Return the sequences' vectors, (n_sequences, encoder.dim)."""
-        return self.encoder(self.dropout(self.mixer(batch)), batch.grid)
+        return self.encoder(self.dropout(self.mix(batch)[0]), batch.grid)
 
     def forward(self, batch):
         """Return the outputs, (n_sequences, n_outputs), in float32."""

@@ -4,6 +4,10 @@ _COMMON = """attention : {"word", "context", "task", "uniform"}, default="word"
     What a source's weight may see. "word": the word (DME). "context": a small
     BiLSTM over the sequence (CDME). "task": nothing, one weight a source, and a
     factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
+trainable : FineTuned or list of (str, FineTuned), default=None
+    Sources whose own weights are trained too, at their own learning rates, beside
+    the blocks of X or alone. X may then be texts, token lists or TokenSequences; it
+    must hold blocks if it did in fit. `FineTuned` wraps a `TransformerEmbedding`.
 gate : {"softmax", "sigmoid"}, default="softmax"
     Weights that sum to 1 over the sources that know the word, or each by itself.
 projection_dim : int or None, default=256
@@ -67,6 +71,9 @@ verbose : int, default=0
 
 _ATTRIBUTES = """dims_in_ : dict of str to int
     Dimension of each block in fit, by its name. Predicting wants the same.
+trained_ : dict of str to torch Module
+    The networks of `trainable`, by the names of the sources ("finetuned" for a
+    single one). ``save(folder)`` writes a transformer for others to load.
 net_ : skorch.NeuralNet
     The trained net. ``net_.module_.mixer`` holds projections and attention.
 history_ : skorch History

@@ -27,7 +27,7 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences.
+        If X is not an EmbeddedSequences, and there are not trainable sources alone.
     ValueError
         If y is missing or has gaps, or the blocks are not those of fit.
 
@@ -71,7 +71,7 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         Parameters
         ----------
         X : EmbeddedSequences
-            With the blocks that fit saw.
+            With the blocks that fit saw; tokens or texts if it saw none.
 
         Returns
         -------
@@ -87,7 +87,7 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         Parameters
         ----------
         X : EmbeddedSequences
-            With the blocks that fit saw.
+            With the blocks that fit saw; tokens or texts if it saw none.
 
         Returns
         -------
@@ -122,7 +122,7 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences.
+        If X is not an EmbeddedSequences, and there are not trainable sources alone.
     ValueError
         If y is missing, has gaps or is not numeric, or the blocks are not those of
         fit.
@@ -160,7 +160,7 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
         Parameters
         ----------
         X : EmbeddedSequences
-            With the blocks that fit saw.
+            With the blocks that fit saw; tokens or texts if it saw none.
 
         Returns
         -------

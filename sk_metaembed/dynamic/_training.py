@@ -44,6 +44,12 @@ class SequenceNet(NeuralNet):
             enabled=self.autocast is not None,
         )
 
+    def get_all_learnable_params(self):
+        """Yield names and parameters; an optimizer need not know those that rest."""
+        for name, parameter in super().get_all_learnable_params():
+            if parameter.requires_grad:
+                yield name, parameter
+
     def get_loss(self, y_pred, y_true, X=None, training=False):
         """Return the loss; everything lies on the device already."""
         return self.criterion_(y_pred, y_true, X.weights)
@@ -189,6 +195,7 @@ def make_net(estimator, network, loss, monitor, device, rng):
         criterion__kind=loss,
         optimizer=torch.optim.Adam,
         optimizer__weight_decay=estimator.weight_decay,
+        optimizer__param_groups=_trained_groups(estimator._trained),
         lr=estimator.lr,
         max_epochs=estimator.max_epochs,
         batch_size=estimator.batch_size,
@@ -204,6 +211,25 @@ def make_net(estimator, network, loss, monitor, device, rng):
         verbose=estimator.verbose,
         autocast=autocast_type(estimator),
     )
+
+
+def _trained_groups(trained):
+    return [
+        (f"*trained.{i}.*", {"lr": opened.lr})
+        for i, opened in enumerate(trained.opened)
+    ]
+
+
+def set_trained_lrs(net, trained):
+    """Give the weights of trained sources their learning rates of now.
+
+    Parameters
+    ----------
+    net : SequenceNet
+    trained : TrainedSources
+    """
+    for group, opened in zip(net.optimizer_.param_groups, trained.opened, strict=False):
+        group["lr"] = opened.lr
 
 
 def autocast_type(estimator):
@@ -284,8 +310,11 @@ def train(net, train_set, valid_set, epochs, tasks):
         net.train_split = None
         net.max_epochs = asked
         for _, callback in kept:
+            # Both would go into pickles as a second copy of what the net holds.
             if isinstance(callback, EarlyStopping):
-                callback.best_model_weights_ = None  # they are loaded: a second copy
+                callback.best_model_weights_ = None
+            elif isinstance(callback, LRScheduler):
+                callback.lr_scheduler_ = None
 
 
 def seeded(random_state, device):

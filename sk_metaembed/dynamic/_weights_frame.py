@@ -3,12 +3,14 @@
 import numpy as np
 
 
-def weights_frame(embedded, values, level):
+def weights_frame(tokens, names, values, level):
     """Return one row a token with the sources' weights.
 
     Parameters
     ----------
-    embedded : EmbeddedSequences
+    tokens : TokenSequences
+    names : list of str
+        The sources.
     values : ndarray of shape (n_rows, n_sources)
     level : {"type", "token", "sequence"}
         What the rows of `values` stand for.
@@ -28,29 +30,23 @@ def weights_frame(embedded, values, level):
         raise ImportError(
             "attention_weights returns a pandas DataFrame: pip install pandas."
         ) from error
-    tokens = embedded.tokens
-    taken = {"sequence", "position", "token"} & set(embedded.names)
+    taken = {"sequence", "position", "token"} & set(names)
     if taken:
         raise ValueError(
             f"A source is named {taken.pop()!r}, which is a column of its own in this "
             "table. Give the source another name, for example in EmbeddingUnion."
         )
+    columns = dict(zip(names, values.T, strict=True))
     if level == "sequence":
-        return pd.DataFrame(
-            {"sequence": np.arange(len(tokens)), **_columns(embedded, values)}
-        )
+        return pd.DataFrame({"sequence": np.arange(len(tokens)), **columns})
     if level == "type":
-        values = values[tokens.codes]
+        columns = {name: column[tokens.codes] for name, column in columns.items()}
     rows = tokens.segment_ids()
     return pd.DataFrame(
         {
             "sequence": rows,
             "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
             "token": tokens.types[tokens.codes],
-            **_columns(embedded, values),
+            **columns,
         }
     )
-
-
-def _columns(embedded, values):
-    return dict(zip(embedded.names, values.T, strict=True))

@@ -5,6 +5,7 @@ from ._cache_info import cache_info, clear_cache
 from ._elmo import ElmoEmbedding
 from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding
+from ._fine_tuned import FineTuned
 from ._function import FunctionEmbedding
 from ._pretrained import PretrainedEmbedding
 from ._selector import SourceSelector
@@ -22,6 +23,7 @@ __all__ = [
     "EmbeddingUnion",
     "EstimatorEmbedding",
     "FastTextEmbedding",
+    "FineTuned",
     "FunctionEmbedding",
     "PretrainedEmbedding",
     "SourceSelector",

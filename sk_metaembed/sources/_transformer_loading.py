@@ -41,7 +41,7 @@ def load_network(folder, spec):
     options = {}
     if spec.attn_implementation is not None:
         options["attn_implementation"] = spec.attn_implementation
-    with _lock, _said(folder, "weights"), _quiet(), own_randomness():
+    with _lock, _said(folder, "weights"), quiet(), own_randomness():
         network, report = AutoModel.from_pretrained(
             folder,
             dtype=getattr(torch, spec.dtype),
@@ -74,7 +74,7 @@ def _said(folder, what):
 
 
 @contextmanager
-def _quiet():
+def quiet():
     """Keep transformers' own bars and reports away; what matters is told here."""
     from transformers.utils import logging
 

@@ -1,0 +1,75 @@
+"""What makes an estimator one with trainable sources: parameters, opening, networks."""
+
+from sklearn.utils.metaestimators import _BaseComposition
+
+from ._trainable import TrainedSources, tokens_of, trainable_pairs
+
+
+class TrainableComposition(_BaseComposition):
+    """Base of estimators with a parameter `trainable`.
+
+    A single source's parameters are reached as ``trainable__parameter``, those of
+    named ones as ``name__parameter``.
+    """
+
+    def get_params(self, deep=True):
+        """Return the parameters, with those of the trainable sources.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            With ``trainable__parameter`` of a single source, and ``name__parameter``
+            of named ones.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        return self._get_params("trainable", deep=deep)
+
+    def set_params(self, **params):
+        """Set parameters, replace a trainable source, or set one of its parameters.
+
+        Parameters
+        ----------
+        **params : dict
+            By the names that `get_params` gives.
+
+        Returns
+        -------
+        self : estimator instance
+            The estimator.
+        """
+        self._set_params("trainable", **params)
+        return self
+
+    @property
+    def trained_(self):
+        """The networks that were trained along, by the names of their sources."""
+        networks = self.net_.module_.trained
+        return dict(zip(self._trained.names, networks, strict=True))
+
+    def _pairs(self):
+        pairs = trainable_pairs(self.trainable, whose=type(self).__name__)
+        self._validate_names([name for name, _ in pairs])
+        return pairs
+
+    def _opened(self, X):
+        return TrainedSources(self._pairs(), tokens_of(X))
+
+    def _go_on(self, X):
+        """Take the learning rates of now for the networks of the last fit."""
+        trained = self._opened(X)
+        if trained != self._trained:
+            raise ValueError(
+                f"{type(self).__name__} goes on with the net of the last fit, whose "
+                f"trainable sources are {self._trained}, but {trained} are asked for. "
+                "Only their learning rates can change. Set them back, or fit with "
+                "warm_start=False, or a clone."
+            )
+        self._trained = trained
+
+    def _source_dims(self):
+        """Return the dimension of each source, in the net's order."""
+        return {**self.dims_in_, **self._trained.dims}

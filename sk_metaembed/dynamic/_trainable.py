@@ -1,0 +1,162 @@
+"""Sources that are trained along with the net: what is asked of them, and of whom."""
+
+from ..sequences import EmbeddedSequences, TokenSequences, check_tokens
+from ..sequences._layout import block_dims, check_blocks, check_embedded
+
+
+class TrainedSources:
+    """The trainable sources of an estimator, opened for its training fold.
+
+    A trainable source has one method, ``open(tokens)``, which gets the training fold's
+    TokenSequences. It returns a light object that can be pickled, is equal to another
+    of which the same network would be made, and has
+
+    ``dims``, ``levels``
+        Dimension and level ("token" or "sequence") of each kind of vectors, by name.
+    ``lr``
+        The learning rate of its weights.
+    ``network()``
+        A new torch Module. Called with a batch of pieces it returns a pair (values,
+        known) of tensors for each entry of `dims`.
+    ``pieces(tokens, device)``
+        What the network needs to know of sequences: with ``batch(rows, send)``, the
+        pieces of some of them, and ``known``, by level an array of bool.
+
+    Parameters
+    ----------
+    pairs : list of (str, trainable source)
+    tokens : TokenSequences
+
+    Attributes
+    ----------
+    opened : list
+        What the sources returned.
+    names : list of str
+        Of the sources.
+    dims : dict of str to int
+        Dimension of each of their kinds of vectors, by its name among all sources.
+    levels : list of str
+        Their levels.
+    """
+
+    def __init__(self, pairs, tokens):
+        self.names = [name for name, _ in pairs]
+        self.opened = [source.open(tokens) for _, source in pairs]
+        self.dims, self.levels = {}, []
+        for name, opened in zip(self.names, self.opened, strict=True):
+            several = len(opened.dims) > 1
+            for kind, dim in opened.dims.items():
+                self.dims[f"{name}__{kind}" if several else name] = dim
+            self.levels += [opened.levels[kind] for kind in opened.dims]
+
+    def __len__(self):
+        return len(self.opened)
+
+    def __eq__(self, other):
+        if not isinstance(other, TrainedSources):
+            return NotImplemented
+        return self.names == other.names and self.opened == other.opened
+
+    __hash__ = None
+
+    def __repr__(self):
+        return repr(list(zip(self.names, self.opened, strict=True)))
+
+
+def trainable_pairs(trainable, *, whose):
+    """Return the parameter `trainable` as a list of (name, source).
+
+    Parameters
+    ----------
+    trainable : None, a trainable source, or a list of pairs
+    whose : str
+        The estimator's name.
+
+    Raises
+    ------
+    TypeError
+        If something in it cannot be trained.
+    """
+    if trainable is None:
+        return []
+    if hasattr(trainable, "open"):
+        return [(type(trainable).__name__.lower(), trainable)]
+    pairs = list(trainable) if isinstance(trainable, list | tuple) else [trainable]
+    for pair in pairs:
+        named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
+        if not named or not hasattr(pair[1], "open"):
+            came = type(pair[1] if named else pair).__name__
+            raise TypeError(
+                f"{whose}: trainable takes a FineTuned source, or a list of pairs "
+                f"(name, FineTuned); got {came}. Wrap a transformer in it: "
+                "FineTuned(TransformerEmbedding(...))."
+            )
+    return pairs
+
+
+def read_input(X, *, dims=None, whose, reads_tokens):
+    """Return X as EmbeddedSequences, or as TokenSequences where no blocks are needed.
+
+    Parameters
+    ----------
+    X : EmbeddedSequences, TokenSequences, texts or token lists
+    dims : dict of str to int, default=None
+        The blocks that fit saw, if there was one.
+    whose : str
+        The estimator's name.
+    reads_tokens : bool
+        Whether there are trainable sources, which need no blocks beside them.
+    """
+    if isinstance(X, EmbeddedSequences) or not reads_tokens or dims:
+        X = check_embedded(X, whose=whose)
+    else:
+        X = check_tokens(X, whose=whose)
+    if dims is not None and (dims or isinstance(X, EmbeddedSequences)):
+        check_blocks(X, dims, whose=whose)
+    return X
+
+
+def tokens_of(X):
+    """Return the tokens of what `read_input` returns."""
+    return X if isinstance(X, TokenSequences) else X.tokens
+
+
+def blocks_of(X):
+    """Return the blocks of what `read_input` returns, none of tokens alone."""
+    return () if isinstance(X, TokenSequences) else X.blocks
+
+
+def dims_of(X):
+    """Return the dimensions of its blocks, by name."""
+    return {} if isinstance(X, TokenSequences) else block_dims(X)
+
+
+def check_dims(dims, trained, projection_dim, *, whose):
+    """Raise unless the sources' names differ, and dimensions agree where they must.
+
+    Parameters
+    ----------
+    dims : dict of str to int
+        Of X's blocks.
+    trained : TrainedSources
+    projection_dim : int or None
+    whose : str
+        The estimator's name.
+
+    Raises
+    ------
+    ValueError
+        With what came and what to do.
+    """
+    twice = [name for name in trained.dims if name in dims]
+    if twice:
+        raise ValueError(
+            f"{whose}: X has a block {twice[0]!r}, and so is a trainable source named. "
+            "Give it another name: trainable=[('another', FineTuned(...))]."
+        )
+    dims = {**dims, **trained.dims}
+    if projection_dim is None and len(set(dims.values())) > 1:
+        raise ValueError(
+            f"{whose}: without a projection all sources need one dimension, got "
+            f"{dims}. Set projection_dim, for example to {min(dims.values())}."
+        )

@@ -1,0 +1,561 @@
+"""Sources that are trained along: what is trained, what is not, and what comes out."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from torch import nn
+
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+    EmbeddingUnion,
+    FineTuned,
+    FunctionEmbedding,
+    Pooling,
+    Tokenizer,
+    TokenSequences,
+    TransformerEmbedding,
+)
+
+from .. import tiny_bert
+
+OPTIONS = {
+    "encoder": "mean",
+    "projection_dim": 8,
+    "hidden_dims": (),
+    "lr": 0.02,
+    "batch_size": 16,
+    "max_epochs": 2,
+    "random_state": 0,
+}
+NOTHING = "\u200b"  # a word that the tokenizer has no piece for
+LONG = [
+    "good",
+    "film",
+    "kings",
+    "the",
+    "warm",
+    "plot",
+    "was",
+    "very",
+    "bad",
+    "and",
+    "dull",
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Sentences of two classes: one empty, one long, one with a word of no piece."""
+    rng = np.random.default_rng(0)
+    own = ["good", "fine", "great", "happy"], ["bad", "poor", "awful", "sad"]
+    rows = [
+        [*rng.choice(own[i % 2], 2), *rng.permutation(["the", "film", "was"])]
+        for i in range(32)
+    ]
+    rows = [[str(word) for word in row] for row in rows]
+    rows[3], rows[4], rows[7] = [], LONG, ["good", NOTHING, "film"]
+    return TokenSequences.from_lists(rows), np.arange(32) % 2
+
+
+def source(**options):
+    return TransformerEmbedding(tiny_bert.TinyBert(), **options)
+
+
+def classifier(tuned=None, **options):
+    tuned = FineTuned(source(), lr=1e-3) if tuned is None else tuned
+    return DynamicMetaClassifier(trainable=tuned, **OPTIONS | options)
+
+
+def spelling(words):
+    return np.array([[w.count(c) for c in "aeiod"] for w in words], dtype=float)
+
+
+def state_of(network):
+    state = network.state_dict(keep_vars=True)
+    return {name: weight.detach().clone() for name, weight in state.items()}
+
+
+def vectors(tuned, tokens, rows=None, network=None):
+    """Return the vectors that training starts from, and where they are known."""
+    opened = tuned.open(tokens)
+    network = (network or opened.network()).eval()
+    pieces = opened.pieces(tokens, torch.device("cpu"))
+    rows = np.arange(len(tokens))[slice(None) if rows is None else rows]
+    with torch.no_grad():
+        found = network(pieces.batch(rows, torch.from_numpy))
+    return [(values.numpy(), known.numpy()) for values, known in found]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"layers": "all"},
+        {"subword": "first", "layers": 1},
+        {"subword": "max", "max_length": 6},
+        {"subword": "last", "max_length": 4},
+        {"output": ("words", "cls", "mean"), "max_length": 7},
+        {"output": "mean", "prefix": "query: ", "batch_tokens": 20},
+        {"separator": "was", "output": ["cls", "words"]},
+        {"special_tokens": False, "batch_tokens": 1},
+    ],
+    ids=str,
+)
+def test_training_starts_from_the_vectors_of_the_source(data, options):
+    tokens, _ = data
+    embedded = source(**options).fit_transform(tokens)
+    found = vectors(FineTuned(source(**options)), tokens)
+    assert len(found) == len(embedded.blocks)
+    for (values, known), block in zip(found, embedded.blocks, strict=True):
+        np.testing.assert_allclose(values, block.values, atol=1e-5)
+        np.testing.assert_array_equal(known, block.known)
+
+
+def test_cut_words_are_not_known_and_counted_in_a_warning(data):
+    tuned = FineTuned(source(max_length=6, truncate=True))
+    with pytest.warns(UserWarning, match="pieces at their ends are cut off"):
+        ((values, known),) = vectors(tuned, data[0])
+    with pytest.warns(UserWarning, match="are cut off"):
+        (block,) = tuned.source.fit_transform(data[0]).blocks
+    np.testing.assert_allclose(values, block.values, atol=1e-5)
+    np.testing.assert_array_equal(known, block.known)
+
+
+@pytest.mark.parametrize("rows", [[4], [7, 3, 4, 7], list(range(31, -1, -1)), []])
+def test_row_alone_is_row_in_batch(data, rows):
+    tokens, _ = data
+    tuned = FineTuned(source(max_length=8, output=("words", "mean")))
+    words, means = vectors(tuned, tokens)
+    some_words, some_means = vectors(tuned, tokens, rows)
+    places = [np.arange(tokens.offsets[i], tokens.offsets[i + 1]) for i in rows]
+    places = np.concatenate([np.zeros(0, int), *places])
+    for one, other, which in ((some_words, words, places), (some_means, means, rows)):
+        which = np.array(which, dtype=int)
+        np.testing.assert_allclose(one[0], other[0][which], atol=1e-5)
+        np.testing.assert_array_equal(one[1], other[1][which])
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_predictions_do_not_depend_on_the_batch(data, method):
+    if method == "lora":
+        pytest.importorskip("peft")
+    tokens, y = data
+    tuned = FineTuned(source(max_length=9), method=method, lr=0.01)
+    model = classifier(tuned, attention="context", encoder="bilstm-max", encoder_dim=4)
+    together = model.fit(tokens, y).predict_proba(tokens)
+    alone = np.concatenate([model.predict_proba(tokens[i : i + 1]) for i in range(32)])
+    np.testing.assert_allclose(alone, together, atol=1e-5)
+    np.testing.assert_array_equal(model.predict_proba(tokens), together)
+
+
+def changed(tuned, data, **options):
+    """Return the names of the weights that training changed, and all names."""
+    model = classifier(tuned, **options).fit(*data)
+    (network,) = model.trained_.values()
+    before = state_of(network.opened.network().network)
+    after = state_of(network.network)
+    assert before.keys() == after.keys()
+    moved = {n for n, w in after.items() if not torch.equal(w, before[n])}
+    return moved, set(after)
+
+
+def test_only_the_layers_at_the_top_are_trained(data):
+    moved, _ = changed(FineTuned(source(), n_layers=1, lr=0.01), data)
+    assert moved
+    assert all(name.startswith("encoder.layer.1.") for name in moved)
+
+
+def test_layers_are_counted_down_from_the_hidden_state_that_is_taken(data):
+    moved, _ = changed(FineTuned(source(layers=1), n_layers=1, lr=0.01), data)
+    assert moved
+    assert all(name.startswith("encoder.layer.0.") for name in moved)
+
+
+def test_all_of_it_is_trained_but_what_the_vectors_do_not_depend_on(data):
+    moved, names = changed(FineTuned(source(), lr=0.01), data)
+    assert "embeddings.word_embeddings.weight" in moved
+    assert "encoder.layer.0.output.dense.weight" in moved
+    assert not any(name.startswith("pooler") for name in moved)
+    # The key's bias moves no attention weight, so that it has no gradient.
+    still = {n for n in names - moved if not n.startswith("pooler")}
+    assert all(n.endswith(("key.bias", "token_type_embeddings.weight")) for n in still)
+    moved, _ = changed(FineTuned(source(layers=(1,)), lr=0.01), data)
+    assert not any(name.startswith("encoder.layer.1.") for name in moved)
+
+
+@pytest.mark.parametrize("n_layers", [1, "all"])
+def test_lora_trains_its_additions_alone(data, n_layers):
+    pytest.importorskip("peft")
+    tuned = FineTuned(source(), n_layers=n_layers, method="lora", rank=2, lr=0.01)
+    moved, names = changed(tuned, data)
+    assert moved
+    assert all(".lora_" in name for name in moved)
+    layers = {name.split(".")[2] for name in names if ".lora_" in name}
+    assert layers == ({"1"} if n_layers == 1 else {"0", "1"})
+    again = tuned.open(data[0]).network().trained_parameters()
+    assert all(".lora_" in name for name in again)
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["folder", "pair"])
+def test_the_model_that_others_use_is_never_touched(data, loaded):
+    pair = tiny_bert.network(), tiny_bert.tokenizer()
+    frozen = TransformerEmbedding(pair) if loaded else source()
+    before = frozen.fit_transform(data[0]).blocks[0].values
+    network = frozen._model.call.network
+    state = state_of(network)
+    training = [module.training for module in network.modules()]
+    needs = [weight.requires_grad for weight in network.parameters()]
+    model = classifier(FineTuned(clone(frozen), lr=0.1)).fit(*data)
+    assert not np.allclose(
+        vectors(model.trainable, data[0], network=model.trained_["finetuned"])[0][0],
+        before,
+    )
+    assert all(torch.equal(w, state[n]) for n, w in state_of(network).items())
+    assert training == [module.training for module in network.modules()]
+    assert needs == [weight.requires_grad for weight in network.parameters()]
+    np.testing.assert_array_equal(frozen.transform(data[0]).blocks[0].values, before)
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_same_seed_same_net_and_no_trace_in_the_global_generator(data, method):
+    if method == "lora":
+        pytest.importorskip("peft")
+    tuned = FineTuned(source(), method=method, lr=0.01)
+    state = torch.random.get_rng_state()
+    first, second = (classifier(tuned).fit(*data) for _ in range(2))
+    expected = first.predict_proba(data[0])
+    np.testing.assert_array_equal(second.predict_proba(data[0]), expected)
+    other = classifier(tuned, random_state=1).fit(*data).predict_proba(data[0])
+    assert not np.array_equal(other, expected)
+    pickle.loads(pickle.dumps(first))
+    assert torch.equal(state, torch.random.get_rng_state())
+
+
+def test_parameters_are_reached_by_name_and_cloned():
+    one = classifier()
+    assert one.get_params()["trainable__n_layers"] == "all"
+    assert one.get_params()["trainable__source__subword"] == "mean"
+    one.set_params(trainable__lr=0.5, trainable__source__layers=1)
+    assert clone(one).trainable.lr == 0.5
+    assert clone(one).trainable.source.layers == 1
+    several = classifier([("bert", FineTuned(source())), ("b", FineTuned(source()))])
+    several.set_params(bert__n_layers=1, b=FineTuned(source(), lr=0.5))
+    copy = clone(several)
+    assert copy.get_params()["bert__n_layers"] == 1
+    assert dict(copy.trainable)["b"].lr == 0.5
+    assert copy.trainable[0][1] is not several.trainable[0][1]
+
+
+def test_a_grid_search_chooses_how_to_train(data):
+    pipe = make_pipeline(Tokenizer(), classifier(max_epochs=1))
+    grid = {
+        "dynamicmetaclassifier__trainable__n_layers": [1, "all"],
+        "dynamicmetaclassifier__trainable__lr": [1e-3],
+    }
+    search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(*data)
+    assert search.predict(["a good film", ""]).shape == (2,)
+
+
+def test_trained_sources_stand_beside_frozen_ones(data):
+    tokens, y = data
+    union = EmbeddingUnion(
+        [("frozen", source()), ("spelling", FunctionEmbedding(spelling))]
+    )
+    tuned = [("bert", FineTuned(source(layers=(1, 2)))), ("b", FineTuned(source()))]
+    pipe = make_pipeline(Tokenizer(), union, classifier(tuned)).fit(tokens, y)
+    weights = pipe[-1].attention_weights(pipe[:-1].transform(tokens))
+    names = ["frozen", "spelling", "bert__layer1", "bert__layer2", "b"]
+    assert list(weights.columns) == ["sequence", "position", "token", *names]
+    np.testing.assert_allclose(weights[names].sum(axis=1), 1, atol=1e-5)
+    unknown = weights[weights["token"] == NOTHING][names].to_numpy()
+    np.testing.assert_allclose(unknown, [[0, 1, 0, 0, 0]], atol=1e-6)
+    assert list(pipe[-1].trained_) == ["bert", "b"]
+    text = [" ".join(row) for row in tokens]
+    assert pipe.predict(text).shape == (32,)
+
+
+def test_one_trained_source_alone_leaves_its_unknown_words_without_weight(data):
+    weights = classifier().fit(*data).attention_weights(data[0])
+    known = weights["token"] != NOTHING
+    np.testing.assert_allclose(weights["finetuned"], known, atol=1e-6)
+
+
+@pytest.mark.parametrize("output", ["words", "cls", ("cls", "mean"), ("words", "cls")])
+def test_vectors_of_words_and_of_sentences_are_trained(data, output):
+    tuned = FineTuned(source(output=output), lr=1e-3)
+    step = DynamicMetaEmbedding(trainable=tuned, **OPTIONS)
+    (block,) = step.fit_transform(*data).blocks
+    assert block.level == ("token" if "words" in output else "sequence")
+    if "words" not in output:
+        np.testing.assert_array_equal(block.known, data[0].lengths > 0)
+    pipe = make_pipeline(Tokenizer(), step, Pooling(), LogisticRegression())
+    if "words" in output:
+        assert pipe.fit(*data).predict(["good film"]).shape == (1,)
+    whole = DynamicMetaEmbedding(trainable=tuned, output="sequence", **OPTIONS)
+    rows = whole.fit_transform(*data)
+    assert rows.shape == (32, 8)
+    assert not rows[3].any()
+
+
+def test_numbers_and_label_sets_train_it_too(data):
+    tokens, y = data
+    tuned = FineTuned(source(), n_layers=1)
+    model = DynamicMetaRegressor(trainable=tuned, **OPTIONS).fit(tokens, y * 1.5)
+    assert model.predict(tokens).shape == (32,)
+    sets = np.column_stack([y, 1 - y])
+    assert classifier().fit(tokens, sets).predict(tokens).shape == (32, 2)
+
+
+def test_a_pickle_has_what_was_trained_and_goes_on_the_same(data):
+    tokens, y = data
+    model = classifier(FineTuned(source(), n_layers=1)).fit(tokens, y)
+    small = pickle.dumps(model)
+    again = pickle.loads(small)
+    expected = model.predict_proba(tokens)
+    np.testing.assert_array_equal(again.predict_proba(tokens), expected)
+    (network,) = again.trained_.values()
+    groups = again.net_.optimizer_.param_groups
+    held = {id(weight) for group in groups for weight in group["params"]}
+    assert held == {id(w) for w in again.net_.module_.parameters() if w.requires_grad}
+    assert {id(w) for w in network.trained_parameters().values()} < held
+    for each in (model, again):
+        each.partial_fit(tokens, y)
+    assert not np.array_equal(model.predict_proba(tokens), expected)
+    np.testing.assert_array_equal(
+        again.predict_proba(tokens), model.predict_proba(tokens)
+    )
+    model.net_.trim_for_prediction()
+    trimmed = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        trimmed.predict_proba(tokens), model.predict_proba(tokens)
+    )
+
+
+def test_states_hold_the_trained_weights_alone(data):
+    model = classifier(FineTuned(source(), n_layers=1)).fit(*data)
+    module = model.net_.module_
+    state = module.state_dict()
+    kept = [name for name in state if name.startswith("trained.")]
+    assert kept
+    assert all(".encoder.layer.1." in name for name in kept)
+    frozen = state_of(model.trained_["finetuned"].network)
+    module.load_state_dict({n: torch.zeros_like(w) for n, w in state.items()})
+    for name, weight in state_of(model.trained_["finetuned"].network).items():
+        expected = torch.zeros_like(weight) if ".layer.1." in name else frozen[name]
+        assert torch.equal(weight, expected)
+
+
+def test_the_best_weights_are_restored_in_the_transformer_too(data):
+    tokens, y = data
+    rows = np.arange(32) % 4 == 0
+    # What is held out says the contrary, so that training makes it worse.
+    X_val, y_val = tokens[rows], 1.0 - y[rows]
+    options = {"max_epochs": 6, "patience": 6, "lr_patience": 6}
+    tuned = FineTuned(source(), lr=0.01)
+    model = DynamicMetaRegressor(trainable=tuned, **OPTIONS | options)
+    model.fit(tokens[~rows], y[~rows] * 1.0, X_val=X_val, y_val=y_val)
+    losses = model.history_[:, "valid_loss"]
+    assert losses.index(min(losses)) < len(losses) - 1
+    error = (model.predict(X_val) - y_val) / model._target.scale
+    assert np.square(error).mean() == pytest.approx(min(losses), rel=1e-3)
+
+
+def test_it_has_a_learning_rate_of_its_own_which_may_change_when_going_on(data):
+    options = {"warm_start": True, "early_stopping": False}
+    tuned = [("a", FineTuned(source())), ("b", FineTuned(source(), lr=0.5))]
+    model = classifier(tuned, **options).fit(*data)
+    groups = model.net_.optimizer_.param_groups
+    assert [group["lr"] for group in groups] == [5e-5, 0.5, 0.02]
+    net = model.net_
+    model.set_params(a__lr=0.25, lr=0.125, weight_decay=0.1).fit(*data)
+    assert model.net_ is net
+    assert [group["lr"] for group in groups] == [0.25, 0.5, 0.125]
+    assert [group["weight_decay"] for group in groups] == [0.1] * 3
+    expected = model.predict_proba(data[0])
+    with pytest.raises(ValueError, match="Only their learning rates can change"):
+        model.set_params(a__n_layers=1).fit(*data)
+    np.testing.assert_array_equal(model.predict_proba(data[0]), expected)
+    assert model.set_params(warm_start=False).fit(*data).net_ is not net
+
+
+def test_a_learning_rate_of_next_to_nothing_leaves_the_vectors(data):
+    tokens, y = data
+    model = classifier(FineTuned(source(), lr=1e-12)).fit(tokens, y)
+    ((values, _),) = vectors(
+        model.trainable, tokens, network=model.trained_["finetuned"]
+    )
+    frozen = source().fit_transform(tokens)
+    np.testing.assert_allclose(values, frozen.blocks[0].values, atol=1e-5)
+
+
+def test_dropout_is_on_in_training_alone(data):
+    tokens, y = data
+    model = classifier().fit(tokens, y)
+    network = model.trained_["finetuned"]
+    assert not network.network.training
+    opened = model.trainable.open(tokens)
+    batch = opened.pieces(tokens, torch.device("cpu")).batch(
+        np.arange(4), torch.from_numpy
+    )
+    still = [network(batch)[0][0] for _ in range(2)]
+    assert torch.equal(*still)
+    network.train()
+    assert network.network.training
+    assert not torch.equal(network(batch)[0][0], still[0])
+
+
+def test_bfloat16_computes_nearly_the_same(data):
+    model = classifier(dtype="bfloat16", early_stopping=False).fit(*data)
+    weights = model.trained_["finetuned"].trained_parameters().values()
+    assert {weight.dtype for weight in weights} == {torch.float32}
+    half = model.predict_proba(data[0])
+    model.net_.autocast = None
+    full = model.predict_proba(data[0])
+    assert not np.array_equal(half, full)
+    np.testing.assert_allclose(half, full, atol=0.05)
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_a_saved_model_is_a_source_again(data, tmp_path, method):
+    if method == "lora":
+        pytest.importorskip("peft")
+    tokens, y = data
+    model = classifier(FineTuned(source(), method=method, lr=0.01)).fit(tokens, y)
+    network = model.trained_["finetuned"]
+    network.save(tmp_path / "tuned")
+    block = TransformerEmbedding(tmp_path / "tuned").fit_transform(tokens).blocks[0]
+    ((values, known),) = vectors(model.trainable, tokens, network=network)
+    np.testing.assert_allclose(block.values, values, atol=1e-5)
+    np.testing.assert_array_equal(block.known, known)
+    assert not np.allclose(values, source().fit_transform(tokens).blocks[0].values)
+
+
+def test_a_loaded_pair_travels_whole_and_is_noticed_when_it_changes(data):
+    pair = tiny_bert.network(), tiny_bert.tokenizer()
+    model = classifier(FineTuned(TransformerEmbedding(pair), lr=0.01)).fit(*data)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        again.predict_proba(data[0]), model.predict_proba(data[0])
+    )
+    opened = model.trainable.open(data[0])
+    with torch.no_grad():
+        next(pair[0].parameters()).add_(1)
+    with pytest.raises(ValueError, match="weights changed"):
+        opened.network()
+
+
+class Letters:
+    """A trainable source that is no transformer: a learned vector a first letter."""
+
+    lr, dims, levels, known = 0.1, {"first": 3}, {"first": "token"}, None
+
+    def open(self, tokens):
+        return self
+
+    def network(self):
+        table = nn.Embedding(256, 3)
+        return _Calls(table)
+
+    def pieces(self, tokens, device):
+        return _Letters(tokens)
+
+
+class _Calls(nn.Module):
+    def __init__(self, table):
+        super().__init__()
+        self.table = table
+
+    def forward(self, letters):
+        return [(self.table(letters), torch.ones(len(letters), dtype=torch.bool))]
+
+
+class _Letters:
+    def __init__(self, tokens):
+        self.tokens = tokens
+        self.known = {"token": np.ones(tokens.n_tokens, dtype=bool)}
+
+    def batch(self, rows, send):
+        words = [word for row in rows for word in self.tokens[int(row)]]
+        return send(np.array([ord(word[0]) % 256 for word in words], dtype=np.int64))
+
+
+def test_whatever_opens_can_be_trained(data):
+    model = classifier([("letters", Letters())], max_epochs=20, early_stopping=False)
+    assert model.fit(*data).score(*data) > 0.9
+    step = DynamicMetaEmbedding(trainable=Letters(), **OPTIONS)
+    assert step.fit_transform(*data).blocks[0].known.all()
+
+
+@pytest.mark.parametrize(
+    ("trainable", "error", "message"),
+    [
+        (source(), TypeError, r"got TransformerEmbedding. Wrap a transformer in it"),
+        ([source()], TypeError, "takes a FineTuned source"),
+        ([("bert", source())], TypeError, "got TransformerEmbedding"),
+        ("bert", TypeError, "takes a FineTuned source"),
+        ([("lr", FineTuned(source()))], ValueError, "conflict with constructor"),
+        ([("a", FineTuned(source()))] * 2, ValueError, "not unique"),
+        (FineTuned(FunctionEmbedding(spelling)), TypeError, "got FunctionEmbedding"),
+        (FineTuned(source(static=True)), ValueError, "static=True: the input table"),
+        (FineTuned(source(preprocess="unit")), ValueError, "preprocess='unit'"),
+        (FineTuned(source(layers=1), n_layers=2), ValueError, "there are 1 layers"),
+        (FineTuned(source(layers=0), method="lora", n_layers=1), ValueError, "there"),
+        (FineTuned(source(), n_layers=0), ValueError, "'n_layers' parameter"),
+        (FineTuned(source(), lr=0), ValueError, "'lr' parameter"),
+        (FineTuned(TransformerEmbedding("/no/where")), OSError, "/no/where"),
+    ],
+)
+def test_what_cannot_be_trained_gets_a_sentence(data, trainable, error, message):
+    if getattr(trainable, "method", "") == "lora":
+        pytest.importorskip("peft")
+    with pytest.raises(error, match=message):
+        classifier(trainable).fit(*data)
+
+
+def test_input_that_does_not_fit_the_sources_gets_a_sentence(data):
+    tokens, y = data
+    embedded = FunctionEmbedding(spelling).fit_transform(tokens)
+    model = classifier()
+    with pytest.raises(ValueError, match="without a projection all sources need one"):
+        classifier(projection_dim=None).fit(embedded, y)
+    with pytest.raises(ValueError, match="X has a block 'function'"):
+        classifier([("function", FineTuned(source()))]).fit(embedded, y)
+    model.fit(embedded, y)
+    with pytest.raises(TypeError, match="takes EmbeddedSequences, got TokenSequences"):
+        model.predict(tokens)
+    model.fit(tokens, y)
+    with pytest.raises(ValueError, match="was fitted on blocks {}"):
+        model.predict(embedded)
+    with pytest.raises(TypeError, match="Put a source before it"):
+        model.set_params(trainable=None).fit(tokens, y)
+
+
+def test_lora_without_peft_names_the_extra(data, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "peft", None)
+    with pytest.raises(ImportError, match=r"pip install 'sk_metaembed\[lora\]'"):
+        classifier(FineTuned(source(), method="lora")).fit(*data)
+
+
+def test_layers_that_cannot_be_told_apart_are_said(data):
+    from transformers import AlbertConfig, AlbertModel
+
+    config = AlbertConfig(
+        vocab_size=len(tiny_bert.VOCABULARY),
+        embedding_size=8,
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+    )
+    shared = TransformerEmbedding((AlbertModel(config), tiny_bert.tokenizer()))
+    with pytest.raises(ValueError, match="Use n_layers='all'"):
+        classifier(FineTuned(shared, n_layers=1)).fit(*data)
+    assert classifier(FineTuned(shared)).fit(*data).predict(data[0]).shape == (32,)
