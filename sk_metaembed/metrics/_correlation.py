@@ -50,14 +50,15 @@ def correlation(found, scores, kind, whose):
 
     reason = ""
     if len(found) < 2:
-        reason = f"{len(found)} pairs can be scored and at least 2 are needed"
+        reason = f"at least 2 pairs are needed, and {len(found)} can be scored"
     elif np.ptp(found) <= _noise(found):
         reason = "all cosines are equal"
     elif np.ptp(scores) == 0:
         reason = "all scores of the pairs that can be scored are equal"
     if reason:
         message = f"{whose} is undefined and set to 0: {reason}."
-        warnings.warn(message, UndefinedMetricWarning, stacklevel=3)
+        # Of the caller of the metric, which calls its report, which calls this.
+        warnings.warn(message, UndefinedMetricWarning, stacklevel=4)
         return 0.0
     measure = spearmanr if kind == "spearman" else pearsonr
     return float(measure(found, scores).statistic)

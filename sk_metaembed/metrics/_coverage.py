@@ -1,6 +1,7 @@
 """Coverage: which words of some texts an embedding knows."""
 
 from collections.abc import Mapping
+from numbers import Integral
 
 import numpy as np
 
@@ -49,7 +50,8 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
     TypeError
         If an embedding or X is none of these.
     ValueError
-        If two sources have the same name, there is none, or `n_unknown` is negative.
+        If two sources have the same name or one that of a row of all, there is none,
+        or `n_unknown` is no int of 0 or more.
 
     Examples
     --------
@@ -63,12 +65,21 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
     (any) 2 5 [('and', 2)]
     (all) 1 3 [('and', 2), ('milk', 2)]
     """
-    if n_unknown < 0:
+    if not isinstance(n_unknown, Integral) or n_unknown < 0:
         raise ValueError(
-            f"coverage_report: n_unknown must be 0 or more, got {n_unknown}."
+            f"coverage_report: n_unknown must be an int, 0 or more, got {n_unknown!r}."
         )
     tokens = check_tokens(X, whose="coverage_report").compact()
     words, counts = tokens.types.tolist(), tokens.type_counts()
+    known = _with_totals(_known_by_source(embeddings, words, case_fallback))
+    rows = [
+        _row(source, mask, words, counts, n_unknown) for source, mask in known.items()
+    ]
+    return _frame(rows) if as_frame else rows
+
+
+def _known_by_source(embeddings, words, case_fallback):
+    """Return which words each source knows, by its name."""
     known = {}
     for name, embedding in _named(embeddings):
         found = _known(embedding, words, case_fallback)
@@ -83,14 +94,24 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
             known[source or type(embedding).__name__] = mask
     if not known:
         raise ValueError("coverage_report got no embedding; at least one is needed.")
-    if len(known) > 1:
-        masks = list(known.values())
-        known["(any)"] = np.logical_or.reduce(masks)
-        known["(all)"] = np.logical_and.reduce(masks)
-    rows = [
-        _row(source, mask, words, counts, n_unknown) for source, mask in known.items()
-    ]
-    return _frame(rows) if as_frame else rows
+    return known
+
+
+def _with_totals(known):
+    """Add what any source and what all sources know, where there are several."""
+    if len(known) < 2:
+        return known
+    masks = list(known.values())
+    both = {
+        "(any)": np.logical_or.reduce(masks),
+        "(all)": np.logical_and.reduce(masks),
+    }
+    if known.keys() & both.keys():
+        raise ValueError(
+            f"coverage_report: {' and '.join(both)} are the names of the rows over all "
+            "sources; give the sources other ones."
+        )
+    return known | both
 
 
 def _named(embeddings):

@@ -98,7 +98,7 @@ def check_scores(scores, n_pairs, whose):
 
 def check_option(value, allowed, name, whose):
     """Raise ValueError if an option has a value that it cannot have."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{whose}: {name} must be one of {allowed}, got {value!r}.")
 
 

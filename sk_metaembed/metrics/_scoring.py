@@ -123,27 +123,29 @@ class AnalogyScorer(_Scorer):
 
 def _read_sets(sets, average, read):
     """Return pairs and scores of each set, by name."""
-    if not isinstance(sets, dict) or "pairs" in sets:
-        sets = {"score": sets}  # a single one
+    single = not isinstance(sets, dict) or "pairs" in sets
+    sets = {"score": sets} if single else sets
     if not sets:
         raise ValueError("A scorer needs at least one set of pairs, got none.")
     if not average and "mean" in sets:
         raise ValueError("A set is named 'mean', as is the mean of all; rename it.")
     pairs, scores = {}, {}
     for name, each in sets.items():
-        rows, gold = _pairs_and_scores(each, name)
-        pairs[name], n_pairs = read(rows, f"{name}: pairs")
-        scores[name] = check_scores(gold, n_pairs, name)
+        whose = "the set" if single else f"set {name!r}"
+        rows, gold = _pairs_and_scores(each, whose)
+        pairs[name], n_pairs = read(rows, f"{whose}: pairs")
+        scores[name] = check_scores(gold, n_pairs, whose)
     return pairs, scores
 
 
-def _pairs_and_scores(each, name):
+def _pairs_and_scores(each, whose):
     if isinstance(each, dict) and {"pairs", "scores"} <= set(each):
         return each["pairs"], each["scores"]
-    if isinstance(each, tuple | list) and len(each) == 2:
+    is_two = isinstance(each, tuple | list) and len(each) == 2
+    if is_two and not any(isinstance(part, dict | str) for part in each):
         return each
     raise TypeError(
-        f"{name}: a set must be (pairs, scores), or what load_word_similarity or "
+        f"{whose} must be (pairs, scores), or what load_word_similarity or "
         f"load_sts_benchmark gives; got {type(each).__name__}. Several sets go in a "
         "dict by name, such as load_word_similarities gives."
     )

@@ -147,8 +147,8 @@ def _looked_up(table, words, whose):
         if np.shape(vector) != (dim,) or np.asarray(vector).dtype.kind not in "fiub":
             raise ValueError(
                 f"{whose}: the vector of {words[i]!r} has shape {np.shape(vector)} and "
-                f"dtype {np.asarray(vector).dtype}, expected are {dim} numbers as of "
-                "the others."
+                f"dtype {np.asarray(vector).dtype}; expected are numbers of shape "
+                f"({dim},), as of the others."
             )
         values[i] = vector
     if not np.isfinite(values).all():

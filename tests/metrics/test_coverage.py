@@ -82,8 +82,11 @@ def test_bad_input_gets_a_sentence():
         coverage_report([("a", A), ("a", B)], TEXTS)
     with pytest.raises(TypeError, match=r"\(name, embedding\) pairs, got dict"):
         coverage_report([{"tea": [1.0]}], ["tea"])
-    with pytest.raises(ValueError, match="n_unknown must be 0 or more, got -1"):
-        coverage_report({"tea": [1.0]}, ["tea"], n_unknown=-1)
+    for n_unknown in (-1, 1.5, None):
+        with pytest.raises(ValueError, match="n_unknown must be an int, 0 or more"):
+            coverage_report({"tea": [1.0]}, ["tea"], n_unknown=n_unknown)
+    with pytest.raises(ValueError, match="names of the rows over all sources"):
+        coverage_report({"(any)": A, "b": B}, TEXTS)
     with pytest.raises(ValueError, match="got no embedding"):
         coverage_report({}, TEXTS)
     with pytest.raises(TypeError, match="coverage_report takes a fitted estimator"):

@@ -211,13 +211,19 @@ def test_scorers_are_pickled_and_shown_in_short(pipeline, scorer, shown):
 
 
 def test_bad_sets_get_a_sentence():
-    with pytest.raises(ValueError, match="second: pairs, row 0: expected 2 words"):
+    with pytest.raises(
+        ValueError, match="^set 'second': pairs, row 0: expected 2 words"
+    ):
         make_word_similarity_scorer({**SETS, "second": ([("a",)], [1])})
-    with pytest.raises(ValueError, match="score got 150 pairs and scores of shape"):
+    with pytest.raises(ValueError, match="^the set got 150 pairs and scores of shape"):
         make_word_similarity_scorer((PAIRS, GOLD[:3]))
-    for sets in (None, "ws353", {"a": {"pairs": PAIRS}}, (PAIRS, GOLD, GOLD)):
-        with pytest.raises(TypeError, match=r"a set must be \(pairs, scores\)"):
+    bunch = {"pairs": PAIRS, "scores": GOLD}
+    single = (None, "ws353", (PAIRS, GOLD, GOLD), [bunch, bunch], ["ws353", "men"])
+    for sets in single:
+        with pytest.raises(TypeError, match=r"^the set must be \(pairs, .*by name"):
             make_word_similarity_scorer(sets)
+    with pytest.raises(TypeError, match=r"^set 'a' must be \(pairs, scores\)"):
+        make_word_similarity_scorer({"a": {"pairs": PAIRS}})
     with pytest.raises(ValueError, match="at least one set"):
         make_word_similarity_scorer({})
     with pytest.raises(ValueError, match="named 'mean'"):

@@ -100,14 +100,15 @@ def test_all_pairs_missing_is_zero_with_a_warning(missing):
 @pytest.mark.parametrize(
     ("pairs", "gold", "why"),
     [
-        (PAIRS[:1], [1], "1 pairs can be scored"),
+        (PAIRS[:1], [1], "2 pairs are needed, and 1 can be scored"),
         ([("tea", "tea"), ("cat", "cat")], [1, 2], "all cosines are equal"),
         (PAIRS[:2], [1, 1], "all scores"),
     ],
 )
 def test_an_undefined_correlation_is_zero_with_a_warning(pairs, gold, why):
-    with pytest.warns(UndefinedMetricWarning, match=why):
+    with pytest.warns(UndefinedMetricWarning, match=why) as caught:
         assert word_similarity_score(VECTORS, pairs, gold) == 0.0
+    assert caught[0].filename == __file__
 
 
 def test_zero_vectors_and_a_word_with_itself_have_cosines():

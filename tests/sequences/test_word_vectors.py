@@ -130,7 +130,11 @@ def test_an_array_with_other_rows_than_words_gets_a_sentence():
         (np.eye(2), TypeError, "x takes a fitted estimator.*got ndarray"),
         ({}, ValueError, "dict of vectors is empty"),
         ({"tea": [1.0], "milk": [1.0, 2.0]}, ValueError, r"'milk' has shape \(2,\)"),
-        ({"tea": ["1"]}, ValueError, "'tea' has .* dtype <U1, expected are 1 numbers"),
+        (
+            {"tea": ["1"]},
+            ValueError,
+            "'tea' has .* dtype <U1; expected are numbers of shape",
+        ),
         (PretrainedEmbedding, TypeError, "x takes a fitted estimator.*"),
         ({"tea": [np.inf]}, ValueError, "vector of 'tea' holds NaN or infinity"),
     ],
