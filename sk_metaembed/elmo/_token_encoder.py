@@ -45,10 +45,12 @@ class TokenEncoder:
                 tensor("CNN_proj/W_proj", dtype), tensor("CNN_proj/b_proj")[None]
             )
 
+    @torch.inference_mode()
     def marks(self):
         """Return the vectors of a sentence's begin and end, (2, projection_dim)."""
         return self._of_ids(*mark_ids(self.options.max_characters))
 
+    @torch.inference_mode()
     def __call__(self, words):
         """Return the vectors of words.
 

@@ -1,8 +1,6 @@
 """ElmoEmbedding: ELMo as a source, layer by layer or mixed."""
 
 import os
-from contextlib import nullcontext
-from itertools import pairwise
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,20 +10,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import Block, TokenSequences, check_tokens
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, used_types
-from ._compute_missing import compute_missing
 from ._device import chosen_device
 from ._elmo_model import ElmoSpec, shared_elmo
 from ._elmo_outputs import chosen_outputs, wanted_of
 from ._elmo_pass import ElmoPass
 from ._fingerprint import fingerprint_of
-from ._sentence_cache import SentenceCache
+from ._progress import token_bar
+from ._sentence_cache import opened_cache
+from ._sentence_memory import sentence_blocks
 from ._sentence_rows import Layer, SentenceRows
 
 # Part of every cache key: raised when the same options come to give other vectors.
 _VERSION = 1
 _BATCH_TOKENS = {"cpu": 8192}
 _ON_GPU = 65_536
-_MOST_ROWS = {"cpu": 48}  # more of them fall out of a processor's near cache
+_MOST_ROWS = {"cpu": 128}
 _MOST_ON_GPU = 512
 
 
@@ -279,64 +278,50 @@ class ElmoEmbedding(BaseEmbedding):
         most_rows = _MOST_ROWS.get(model.device_type, _MOST_ON_GPU)
         layers = wanted.layers_of(2 * self.projection_dim_)
         found = {}
-        with self._opened_cache() as cache, self._bar(tokens) as bar:
+        with opened_cache(self) as cache, token_bar(self, tokens) as bar:
             compute = ElmoPass(model, wanted, budget, most_rows, bar.update)
             if any(output.kind in ("word", "twice") for output in self._outputs):
                 found["word", 0] = self._words(cache, tokens, compute)
-            if layers and self.stateful:
-                results = self._carried(tokens, list(layers.values()), compute)
-            elif layers:
-                results = compute_missing(
-                    cache,
-                    tokens,
-                    list(layers.values()),
-                    compute,
-                    slice_tokens=2 * budget,
+            named = list(layers.values())
+            if named and self.stateful:
+                blocks = self._carried(tokens, named, compute)
+            elif named:
+                blocks = sentence_blocks(
+                    cache, tokens, named, compute, slice_tokens=2 * budget
                 )
-            found.update(zip(layers, results if layers else (), strict=True))
+            else:
+                blocks = ()
+            found.update(zip(layers, blocks, strict=True))
         return [_block(output, found) for output in self._outputs]
 
     def _words(self, cache, tokens, compute):
-        """Return the vectors of words, kept as those of sentences of one word."""
-        n_types = tokens.n_types
-        alone = TokenSequences._trusted(
-            tokens.types, np.arange(n_types, dtype=np.int32), np.arange(n_types + 1)
-        )
+        """Return the block of words, kept as those of sentences of one word."""
+        ends = np.arange(tokens.n_types + 1)
+        alone = TokenSequences._trusted(tokens.types, ends[:-1].astype(np.int32), ends)
         layers = [Layer("word", self.projection_dim_)]
-        return compute_missing(cache, alone, layers, compute.words)[0]
+        (block,) = sentence_blocks(cache, alone, layers, compute.words)
+        return block.take(slice(None), level="type")
 
     def _carried(self, tokens, layers, compute):
-        """Return what `compute_missing` does, row by row from where each ended."""
+        """Return the blocks row by row, each going on from where it ended."""
         from ..elmo._network import States
 
-        rows = np.flatnonzero(tokens.lengths)
         held = 0 if self._states is None else self._states.hidden.shape[2]
         if len(tokens) > held:
             new = States.zeros(self._model.options, len(tokens))
             if held:
                 new.put(np.arange(held), self._states)
             self._states = new
+        rows = np.flatnonzero(tokens.lengths)
         states = self._states.take(rows)
         found = SentenceRows(tokens, layers, distinct=False)
         for i, entry in enumerate(compute(found.sentences, states)):
             found.place(i, entry)
         self._states.put(rows, states)
-        return found.results
-
-    def _opened_cache(self):
-        if self.cache is None:
-            return nullcontext()
-        return SentenceCache(self.cache, self.fingerprint_, self.cache_dtype)
-
-    def _bar(self, tokens):
-        from tqdm import tqdm
-
-        total = None
-        if self.verbose and self.cache is None:
-            rows = {tokens.codes[a:b].tobytes() for a, b in pairwise(tokens.offsets)}
-            total = sum(map(len, rows)) // tokens.codes.itemsize
-        name = type(self).__name__
-        return tqdm(total=total, desc=name, unit=" tokens", disable=not self.verbose)
+        return [
+            Block(layer.name, values, layer.level, known)
+            for layer, (values, known) in zip(layers, found.results, strict=True)
+        ]
 
 
 def _at_spaces(texts):
@@ -345,9 +330,8 @@ def _at_spaces(texts):
 
 def _block(output, found):
     """Return the block of an output."""
-    kind = "word" if output.kind == "twice" else output.kind
-    values, known = found[kind, output.layer]
     if output.kind == "twice":
-        values = np.concatenate([values, values], axis=1)
-    level = {"word": "type", "mean": "sequence"}.get(kind, "token")
-    return Block(output.name, values, level, known)
+        word = found["word", 0]
+        values = np.concatenate([word.values, word.values], axis=1)
+        return Block(output.name, values, "type", word.known)
+    return found[output.kind, output.layer].rename(output.name)

@@ -9,8 +9,7 @@ from weakref import WeakValueDictionary
 from ..elmo._options import read_options
 from ..elmo._weights import check_weights, read_weights
 from ._fetch import local_file
-from ._fingerprint import fingerprint_of
-from ._transformer_files import file_digest
+from ._fingerprint import file_digest, fingerprint_of
 
 _WHOSE = "ElmoEmbedding"
 _lock = threading.RLock()

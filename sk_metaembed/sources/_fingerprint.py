@@ -1,10 +1,15 @@
-"""fingerprint_of: one short name for a model's weights and options."""
+"""One short name for a model's weights and options, or for a file."""
 
 import io
 import json
+import threading
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
+
+_lock = threading.Lock()
+_digests = {}
 
 
 def fingerprint_of(options, weights=()):
@@ -60,6 +65,32 @@ def is_plain(value):
 
     kinds = torch.Tensor, torch.nn.Parameter
     return type(value) in kinds and not (value.is_quantized or value.is_sparse)
+
+
+def file_digest(path):
+    """Return a digest of a file's bytes, read again only when the file changed.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+    """
+    path = Path(path).resolve()
+    found = path.stat()
+    key = str(path), found.st_size, found.st_mtime_ns
+    with _lock:
+        if key in _digests:
+            return _digests[key]
+    whole = blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while chunk := file.read(2**22):
+            whole.update(chunk)
+    with _lock:
+        return _digests.setdefault(key, whole.hexdigest())
 
 
 def _content(array):

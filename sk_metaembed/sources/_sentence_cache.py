@@ -4,7 +4,7 @@ import math
 import sqlite3
 import warnings
 import weakref
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -367,6 +367,19 @@ class SentenceCache:
             f"{then}; computing goes on. Make room or mend the rights of the folder: "
             "the next fit or transform tries again."
         )
+
+
+def opened_cache(source):
+    """Return a context with the cache that a fitted source asks for, or None.
+
+    Parameters
+    ----------
+    source : estimator
+        With parameters `cache` and `cache_dtype`, and an attribute `fingerprint_`.
+    """
+    if source.cache is None:
+        return nullcontext()
+    return SentenceCache(source.cache, source.fingerprint_, source.cache_dtype)
 
 
 def _finish(store):

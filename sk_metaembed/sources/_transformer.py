@@ -2,9 +2,7 @@
 
 import os
 import warnings
-from contextlib import nullcontext
 from copy import copy
-from itertools import pairwise
 from numbers import Integral
 
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,7 +14,8 @@ from ._fingerprint import fingerprint_of
 from ._long_input import pieces_beyond
 from ._network_call import network_shape
 from ._portable_pair import PortablePair
-from ._sentence_cache import SentenceCache
+from ._progress import token_bar
+from ._sentence_cache import opened_cache
 from ._sentence_memory import sentence_blocks
 from ._sentence_rows import Layer
 from ._static_table import static_vectors
@@ -317,7 +316,7 @@ class TransformerEmbedding(BaseEmbedding):
             for output in wanted.outputs
         ]
         budget = self.batch_tokens or _BATCH_TOKENS.get(model.device_type, _ON_GPU)
-        with self._opened_cache() as cache, self._bar(tokens) as bar:
+        with opened_cache(self) as cache, token_bar(self, tokens) as bar:
             compute = ContextualPass(
                 model,
                 model.aligner(*self._text),
@@ -330,21 +329,6 @@ class TransformerEmbedding(BaseEmbedding):
             return sentence_blocks(
                 cache, tokens, layers, compute, slice_tokens=max(8192, 4 * budget)
             )
-
-    def _opened_cache(self):
-        if self.cache is None:
-            return nullcontext()
-        return SentenceCache(self.cache, self.fingerprint_, self.cache_dtype)
-
-    def _bar(self, tokens):
-        from tqdm import tqdm
-
-        total = None
-        if self.verbose and self.cache is None:
-            rows = {tokens.codes[a:b].tobytes() for a, b in pairwise(tokens.offsets)}
-            total = sum(map(len, rows)) // tokens.codes.itemsize
-        name = type(self).__name__
-        return tqdm(total=total, desc=name, unit=" tokens", disable=not self.verbose)
 
     def _beyond(self, tokens):
         aligner = self._model.aligner(*self._text)

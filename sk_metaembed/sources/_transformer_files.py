@@ -1,8 +1,6 @@
 """Where a transformer's files are, and what they hold."""
 
 import os
-import threading
-from hashlib import blake2b
 from pathlib import Path
 
 _SAFE = "*.safetensors"
@@ -14,9 +12,6 @@ _NEEDED = (
     "model.safetensors.index.json) and the tokenizer's files (tokenizer.json, "
     "tokenizer_config.json; vocab.txt or the like)"
 )
-
-_lock = threading.Lock()
-_digests = {}
 
 
 def folder_of(model, revision=None, *, safetensors=True, code=False):
@@ -121,21 +116,6 @@ def signature_of(folder, *, safetensors=True):
     files = [p for p in Path(folder).iterdir() if p.suffix in _TOLD]
     files += weight_files(folder, safetensors=safetensors)
     return tuple(sorted((str(path), *_stat(path)) for path in files))
-
-
-def file_digest(path):
-    """Return a digest of a file's bytes, read again only when the file changed."""
-    path = Path(path).resolve()
-    key = (str(path), *_stat(path))
-    with _lock:
-        if key in _digests:
-            return _digests[key]
-    whole = blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while chunk := file.read(2**22):
-            whole.update(chunk)
-    with _lock:
-        return _digests.setdefault(key, whole.hexdigest())
 
 
 def _stat(path):

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from ._alignment import Aligner
-from ._fingerprint import fingerprint_of
+from ._fingerprint import file_digest, fingerprint_of
 from ._network_call import NetworkCall, piece_limit
 from ._portable_pair import PortablePair
-from ._transformer_files import file_digest, folder_of, signature_of, weight_files
+from ._transformer_files import folder_of, signature_of, weight_files
 from ._transformer_loading import load_config, load_network, load_tokenizer
 
 _lock = threading.RLock()

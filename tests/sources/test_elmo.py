@@ -11,6 +11,7 @@ from sk_metaembed import ElmoEmbedding, EmbeddingUnion, TokenSequences
 from sk_metaembed.elmo import _product
 from sk_metaembed.elmo._writing import write_model
 from sk_metaembed.sources import _elmo
+from sk_metaembed.sources._sentence_memory import MEMORY
 
 from ..tiny_elmo import OPTIONS, Oracle, TinyElmo, files, random_weights
 
@@ -95,6 +96,21 @@ def test_matrices_in_the_processors_own_layout_give_the_same(monkeypatch, layers
     packed = source().fit_transform(SENTENCES)
     for a, b in zip(plain.blocks, packed.blocks, strict=True):
         assert_close(a.values, b.values)
+
+
+@pytest.mark.parametrize("stateful", [False, True])
+def test_both_directions_in_one_lane_give_the_same(monkeypatch, stateful):
+    expected = source(stateful=stateful).fit(SENTENCES)
+    expected = [expected.transform(SENTENCES) for _ in range(2)]
+    # As on a GPU.
+    monkeypatch.setattr("sk_metaembed.elmo._network._lanes", lambda device: [(0, 1)])
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", {})
+    step = source(stateful=stateful).fit(SENTENCES)
+    assert len(step._model.network._layers[0]) == 1
+    for before in expected:
+        found = step.transform(SENTENCES)
+        for a, b in zip(before.blocks, found.blocks, strict=True):
+            assert_close(a.values, b.values)
 
 
 def test_layers_and_the_outputs_of_the_hub_module(layers):
@@ -246,6 +262,7 @@ def test_the_cache_gives_the_same_without_computing(tmp_path, monkeypatch):
     plain = source(output=output).fit_transform(SENTENCES)
     step = source(output=output, cache=tmp_path)
     assert step.fit_transform(SENTENCES) == plain
+    MEMORY.forget()
     monkeypatch.setattr(_elmo.ElmoPass, "__call__", None)
     monkeypatch.setattr(_elmo.ElmoPass, "words", None)
     assert clone(step).fit_transform(SENTENCES[::-1])[::-1] == plain
@@ -301,7 +318,7 @@ def test_out_of_memory_halves_the_batch(monkeypatch):
         step.transform([["a"]])
 
 
-def test_preprocess_and_a_union(store_like=None):
+def test_preprocess_and_a_union():
     union = EmbeddingUnion(
         [("elmo", source(preprocess="unit")), ("words", source(output="word_emb"))]
     )

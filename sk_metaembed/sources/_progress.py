@@ -1,0 +1,27 @@
+"""A progress bar over tokens."""
+
+from itertools import pairwise
+
+
+def token_bar(source, tokens):
+    """Return a bar that counts tokens of distinct sequences, shown if verbose.
+
+    Parameters
+    ----------
+    source : estimator
+        With parameters `verbose` and `cache`.
+    tokens : TokenSequences
+
+    Returns
+    -------
+    tqdm
+        Without a total where a cache may have some of the sequences.
+    """
+    from tqdm import tqdm
+
+    total = None
+    if source.verbose and source.cache is None:
+        rows = {tokens.codes[a:b].tobytes() for a, b in pairwise(tokens.offsets)}
+        total = sum(map(len, rows)) // tokens.codes.itemsize
+    name = type(source).__name__
+    return tqdm(total=total, desc=name, unit=" tokens", disable=not source.verbose)
