@@ -109,6 +109,19 @@ class Mixer(nn.Module):
             mixed = self.gamma * mixed
         return (torch.relu(mixed) if self.activation == "relu" else mixed), weights
 
+    def task_weights(self):
+        """Return one weight a source that is known, None where words decide.
+
+        Returns
+        -------
+        list of float or None
+        """
+        if self.attention != "task":
+            return None
+        scores = self.source_scores.detach()[None]
+        known = torch.ones_like(scores, dtype=torch.bool)
+        return gate_weights(scores, known, self.gate)[0].tolist()
+
     def scores(self, projected, grid):
         """Return one score a row and source, (n_rows, n_sources)."""
         if self.attention == "task":

@@ -301,6 +301,18 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, TrainableComposi
         data, net = self._data(X), self.net_
         return run_sequences(net, data, net.module_, self._target.n_outputs)
 
+    @property
+    def source_weights_(self):
+        """The scalar mix: the weight of each source, by its name, without gamma."""
+        check_is_fitted(self, "net_")
+        weights = self.net_.module_.mixer.task_weights()
+        if weights is None:
+            raise AttributeError(
+                f"{type(self).__name__} has source_weights_ where it was fitted with "
+                "attention='task'; others depend on the word: attention_weights(X)."
+            )
+        return dict(zip(self._source_dims(), weights, strict=True))
+
     def attention_weights(self, X):
         """Return how much each source counts at each token.
 

@@ -71,6 +71,9 @@ verbose : int, default=0
 
 _ATTRIBUTES = """dims_in_ : dict of str to int
     Dimension of each block in fit, by its name. Predicting wants the same.
+source_weights_ : dict of str to float
+    Weight of each source, without gamma, where `attention` is "task": the scalar mix.
+    Others depend on the word, see `attention_weights`.
 trained_ : dict of str to torch Module
     The networks of `trainable`, by the names of the sources ("finetuned" for a
     single one). ``save(folder)`` writes a transformer for others to load.
