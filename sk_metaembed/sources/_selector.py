@@ -373,8 +373,8 @@ class SourceSelector(
             )
         if self.tol is not None and self.tol < 0 and not backward:
             raise ValueError(
-                "SourceSelector: tol must be strictly positive when doing forward "
-                f"selection, got {self.tol}."
+                "SourceSelector: tol must be 0 or more in forward selection, got "
+                f"{self.tol}."
             )
         return number_of_steps(asked, len(names), tol=self.tol, backward=backward)
 

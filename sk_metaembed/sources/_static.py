@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Mapping, Set
 from itertools import islice
 from numbers import Integral
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -64,6 +65,8 @@ def contextual_to_static(
 
     Raises
     ------
+    FileExistsError
+        If something is at `path`.
     TypeError
         If the source gives no EmbeddedSequences, or the corpus is no iterable.
     ValueError
@@ -116,6 +119,11 @@ def contextual_to_static(
             f"{type(source).__name__}. Of a Pipeline that ends in a predictor, pass "
             "the steps before it: pipeline[:-1]."
         )
+    if path is not None and Path(path).exists():  # told now, not after hours
+        raise FileExistsError(
+            f"{_WHOSE}: {path} exists already. Open it with WordVectors.open, delete "
+            "it first, or give another path."
+        )
     means = RunningMeans(max_contexts)
     for rows in _batches(corpus, batch_size):
         tokens, values, known = _token_vectors(source, rows, blocks)
@@ -149,16 +157,13 @@ class RunningMeans:
         known : ndarray of bool, shape (n_tokens,)
         """
         rows = self._rows_of(tokens.types, tokens.type_counts() > 0, values.shape[1])
-        codes = tokens.codes[known]
-        before = np.zeros(tokens.n_types, dtype=np.int64)
-        before[rows >= 0] = self._seen[rows[rows >= 0]]
+        used = np.flatnonzero(known)
+        codes = tokens.codes[used]
         counts = np.bincount(codes, minlength=tokens.n_types)
-        if self.max_contexts is not None:
-            places = before[codes] + _places(codes)
-            used = np.flatnonzero(known)[places < self.max_contexts]
-        else:
-            used = np.flatnonzero(known)
         present = np.flatnonzero(counts)
+        if self.max_contexts is not None:
+            places = self._seen[rows[codes]] + _places(codes)
+            used = used[places < self.max_contexts]
         sums = sums_by(tokens.codes[used], values[used], tokens.n_types)
         self._sums[rows[present]] += sums[present]
         self._seen[rows[present]] += counts[present]

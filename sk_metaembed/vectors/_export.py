@@ -150,7 +150,9 @@ def export_vectors(
     path = _checked_path(path)
     format = format_of(path, format)
     if unknown not in _UNKNOWN:
-        raise ValueError(f"{_WHOSE}: unknown must be one of {_UNKNOWN}: {unknown!r}.")
+        raise ValueError(
+            f"{_WHOSE}: unknown must be one of {_UNKNOWN}, got {unknown!r}."
+        )
     _check_place(path, format, overwrite)
     given = _checked_words(words)
     words = list(dict.fromkeys(given))
@@ -235,11 +237,11 @@ def _report_unknown(left_out, n_words, unknown):
         f"{_WHOSE}: {len(left_out):,} of {n_words:,} words are not known to the "
         f"embedding: {shown}."
     )
-    if len(left_out) == n_words or unknown == "raise":
-        raise ValueError(
-            f'{message} Give other words; unknown="skip" leaves out those that are not '
-            'known, unknown="keep" writes whatever the embedding gives them.'
-        )
+    keep = 'unknown="keep" writes whatever the embedding gives them.'
+    if len(left_out) == n_words:
+        raise ValueError(f"{message} Nothing is left to write; {keep}")
+    if unknown == "raise":
+        raise ValueError(f'{message} unknown="skip" leaves them out, {keep}')
     if unknown == "warn":
         warnings.warn(f"{message} They are left out.", UserWarning, stacklevel=3)
 

@@ -309,7 +309,7 @@ def test_names_of_dimensions_are_those_that_are_kept():
         ({"n_sources_to_select": 9, "by": "block"}, "number of blocks in X, 4"),
         ({"n_sources_to_select": 0}, "'n_sources_to_select' parameter"),
         ({"n_sources_to_select": 1.5}, "'n_sources_to_select' parameter"),
-        ({"tol": -0.1}, "strictly positive when doing forward selection, got -0.1"),
+        ({"tol": -0.1}, "tol must be 0 or more in forward selection, got -0.1"),
         ({"direction": "sideways"}, "'direction' parameter"),
         ({"by": "layer"}, "'by' parameter"),
         ({"scoring": "no such score"}, "'scoring' parameter"),

@@ -208,3 +208,13 @@ def test_sequence_vectors_and_arrays_are_refused():
     pooled = make_pipeline(source, ConcatMetaEmbedding(), Pooling()).fit(CORPUS)
     with pytest.raises(TypeError, match="gives ndarray, not EmbeddedSequences"):
         contextual_to_static(pooled, CORPUS)
+
+
+def test_a_path_that_is_taken_is_told_before_the_work(tmp_path):
+    source = FunctionEmbedding(place, level="token").fit(CORPUS)
+    wv = contextual_to_static(source, CORPUS, path=tmp_path / "means")
+    assert wv.path == str(tmp_path / "means")
+    unread = iter(CORPUS)
+    with pytest.raises(FileExistsError, match="means exists already"):
+        contextual_to_static(source, unread, path=tmp_path / "means")
+    assert len(list(unread)) == len(CORPUS)

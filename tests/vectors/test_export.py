@@ -184,9 +184,9 @@ def test_unknown_words_are_never_left_out_silently(tmp_path):
     assert skipped.unknown == kept.unknown == ("milk", "rain")
     assert (skipped.n_words, kept.n_words) == (2, 4)
     assert not read(tmp_path / "c.vec")["rain"].any()
-    with pytest.raises(ValueError, match="'milk', 'rain'"):
+    with pytest.raises(ValueError, match="'milk', 'rain'.*skip.* leaves them out"):
         export_vectors(TABLE, words, tmp_path / "d.vec", unknown="raise")
-    with pytest.raises(ValueError, match="2 of 2 words"):
+    with pytest.raises(ValueError, match="2 of 2 words .* Nothing is left to write"):
         export_vectors(TABLE, ["milk", "rain"], tmp_path / "d.vec")
     assert not (tmp_path / "d.vec").exists()
 
