@@ -1,6 +1,7 @@
 """Imports between the package's rooms go down only, and modules form no circle."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -206,3 +207,10 @@ def test_planted_circle_is_caught():
         ("meta._e", False): "from ._d import f",
     }
     assert circles(sources) == ["meta._a", "meta._b", "meta._c"]
+
+
+def test_the_guide_tells_which_room_may_import_what():
+    guide = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)/` \|.*\| (.*) \|$", guide, flags=re.MULTILINE)
+    told = {room: set(re.findall(r"`(\w+)`", below)) for room, below in rows}
+    assert told == {room: BELOW[room] for room in BELOW if room not in ("", "_version")}
