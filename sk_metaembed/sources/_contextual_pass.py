@@ -40,7 +40,7 @@ class ContextualPass:
         self.limit, self.truncate = limit, truncate
         self._runner = BatchRunner(budget)
         self._progress = progress
-        self._pad = _padding_id(model)
+        self._pad = padding_id(model)
 
     def __call__(self, sentences):
         """Yield ``(values, known)`` for each layer and output, a list a sentence."""
@@ -63,7 +63,7 @@ class ContextualPass:
                 states = self.model.call.hidden_states(
                     [w.ids for w in chosen], types, self._pad
                 )
-                _check_dimensions(states, self.wanted)
+                check_dimensions(states, self.wanted)
                 results.take(batch, states, self.aligner.frame.cls)
             if self._progress is not None:
                 self._progress(sum(len(np.unique(w.words)) for w in chosen))
@@ -152,7 +152,10 @@ class _Results:
     def _keep(self, out, rows, states, places, sizes, how):
         for j, layer in enumerate(self.wanted.layers):
             vectors = states[layer].reshape(-1, self.wanted.dim)[places].float()
-            out[j, rows] = pool_pieces(vectors, sizes, how).cpu().numpy()
+            pooled = pool_pieces(vectors, sizes, how).cpu().numpy()
+            if not np.isfinite(pooled).all():
+                raise _overflow(layer, states[layer].dtype)
+            out[j, rows] = pooled
 
     def of_sentences(self):
         """Yield the list of ``(values, known)`` of each sentence."""
@@ -209,7 +212,8 @@ class _Results:
         return (sums / np.maximum(total, 1e-300)[:, None]).astype(np.float32)
 
 
-def _check_dimensions(states, wanted):
+def check_dimensions(states, wanted):
+    """See that the layers have the dimension that blocks were laid out for."""
     odd = [k for k in wanted.layers if states[k].shape[-1] != wanted.dim]
     if odd:
         raise ValueError(
@@ -219,7 +223,15 @@ def _check_dimensions(states, wanted):
         )
 
 
-def _padding_id(model):
+def _overflow(layer, dtype):
+    return ValueError(
+        f"TransformerEmbedding: hidden state {layer}, computed in {dtype}, has NaN or "
+        "infinity. float16 is too narrow for some networks, T5 for one: use "
+        "dtype='bfloat16' or 'float32'. In float32 the weights are damaged."
+    )
+
+
+def padding_id(model):
     """Return the padding id, from which some models count positions."""
     for told in (model.config, model.tokenizer):
         pad = getattr(told, "pad_token_id", None)

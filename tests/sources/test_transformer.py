@@ -188,6 +188,18 @@ def test_half_precision_comes_out_as_float32_and_close(dtype):
     np.testing.assert_allclose(values, exact.values, atol=0.1)
 
 
+def test_what_is_too_large_for_half_precision(tmp_path):
+    network = tiny_bert.network()
+    with torch.no_grad():
+        network.encoder.layer[1].output.LayerNorm.weight.fill_(1e5)
+    network.save_pretrained(tmp_path)
+    tiny_bert.tokenizer().save_pretrained(tmp_path)
+    assert TransformerEmbedding(tmp_path).fit(SENTENCES)
+    assert TransformerEmbedding(tmp_path, dtype="bfloat16").fit(SENTENCES)
+    with pytest.raises(ValueError, match=r"hidden state 2, computed in torch.float16"):
+        TransformerEmbedding(tmp_path, dtype="float16").fit(SENTENCES)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
