@@ -9,7 +9,12 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
-QUICK = ["plot_export.py", "plot_not_language.py", "plot_quickstart.py"]
+QUICK = [
+    "plot_export.py",
+    "plot_not_language.py",
+    "plot_quickstart.py",
+    "plot_static_vs_contextual.py",
+]
 
 
 @pytest.mark.parametrize("name", QUICK)
