@@ -38,6 +38,15 @@ def character_ids(words, max_characters=50):
     return ids, sizes + 2
 
 
+def n_cut(words, max_characters=50):
+    """Return how many words are longer than `character_ids` reads.
+
+    >>> n_cut(["a" * 48, "a" * 49, "é" * 25])
+    2
+    """
+    return sum(len(w.encode("utf-8", "ignore")) > max_characters - 2 for w in words)
+
+
 def mark_ids(max_characters=50):
     """Return the ids of the sentence's begin and end, which are words by themselves.
 

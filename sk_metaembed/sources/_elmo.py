@@ -8,6 +8,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ..elmo._characters import n_cut
 from ..sequences import Block, TokenSequences, check_tokens
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, used_types
 from ._device import chosen_device
@@ -83,6 +84,8 @@ class ElmoEmbedding(BaseEmbedding):
         LSTM layers of the model.
     projection_dim_ : int
         Dimension of each direction: blocks have twice that, "word_emb" has once.
+    n_cut_words_ : int
+        Distinct words of the training fold that are longer than the model reads.
     mix_weights_ : ndarray of shape (n_layers_ + 1,)
         Shares of the layers in "elmo" and "default"; they sum to 1.
     fingerprint_ : str
@@ -121,7 +124,8 @@ class ElmoEmbedding(BaseEmbedding):
     then each call of `transform` is a batch, the number of rows that are carried is
     that of the longest batch so far, and `reset_states` forgets them, as `fit` does.
 
-    A word longer than 48 bytes of UTF-8 is cut there, as it was in training.
+    A word longer than 48 bytes of UTF-8 is cut there, as it was in training. What UTF-8
+    cannot spell, a lone half of a surrogate pair, is left out.
 
     References
     ----------
@@ -262,6 +266,7 @@ class ElmoEmbedding(BaseEmbedding):
         model = self._model = shared_elmo(ElmoSpec(*places, device, self.dtype))
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
+        self.n_cut_words_ = n_cut(tokens.types, options.max_characters)
         self._outputs = chosen_outputs(self.output, self.n_layers_)
         self._wanted = wanted_of(
             self._outputs, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_

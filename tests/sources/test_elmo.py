@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from sk_metaembed import ElmoEmbedding, EmbeddingUnion, TokenSequences
 from sk_metaembed.elmo import _product
+from sk_metaembed.elmo._packing import Packing
 from sk_metaembed.elmo._writing import write_model
 from sk_metaembed.sources import _elmo
 from sk_metaembed.sources._sentence_memory import MEMORY
@@ -187,6 +188,33 @@ def test_long_sequences_go_in_stretches(monkeypatch):
         assert_close(a.values, b.values)
 
 
+def test_packing_lays_every_token_out_once():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        lengths = rng.integers(1, 9, rng.integers(1, 12))
+        packing = Packing(lengths)
+        tokens = np.split(np.arange(lengths.sum()), np.cumsum(lengths)[:-1])
+        turns = [lambda row: row, lambda row: row[::-1]]
+        for places, turn in zip(packing.places, turns, strict=True):
+            expected = [
+                turn(tokens[i])[step]
+                for step in range(lengths.max())
+                for i in packing.order
+                if step < lengths[i]
+            ]
+            np.testing.assert_array_equal(places, expected)
+        ends = [tokens[i][-1] for i in packing.order]
+        np.testing.assert_array_equal(packing.places[0][packing.last], ends)
+        for most in (1, 5, 100):
+            spans = list(packing.spans(most))
+            assert [b for _, b in spans[:-1]] == [a for a, _ in spans[1:]]
+            assert (spans[0][0], spans[-1][1]) == (0, lengths.max())
+            sizes = [packing.starts[b] - packing.starts[a] for a, b in spans]
+            assert all(
+                n <= most or b - a == 1 for n, (a, b) in zip(sizes, spans, strict=True)
+            )
+
+
 def test_equal_sentences_and_words_are_computed_once(monkeypatch):
     step = source().fit(SENTENCES)
     network = step._model.network
@@ -340,6 +368,7 @@ def test_fit_computes_nothing_unless_something_is_learned(monkeypatch):
     }
     assert step.coverage_ == {"types": 1.0, "tokens": 1.0}
     assert len(step.get_feature_names_out()) == 36
+    assert step.n_cut_words_ == 2
     with pytest.raises(TypeError):
         source(preprocess="centre").fit(SENTENCES)
 
