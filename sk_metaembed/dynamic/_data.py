@@ -96,7 +96,7 @@ class SequenceData:
         self.tokens = tokens = tokens_of(X)
         self.blocks = blocks_of(X)
         self._opened = trained.opened if trained else []
-        self.pieces = [opened.pieces(tokens, device) for opened in self._opened]
+        self.pieces = [opened.pieces(tokens) for opened in self._opened]
         self._trained_levels = trained.levels if trained else []
         levels = {block.level for block in self.blocks}.union(self._trained_levels)
         self.level = max(levels, key=LEVELS.index)

@@ -18,7 +18,7 @@ class TrainedSources:
     ``network()``
         A new torch Module. Called with a batch of pieces it returns a pair (values,
         known) of tensors for each entry of `dims`.
-    ``pieces(tokens, device)``
+    ``pieces(tokens)``
         What the network needs to know of sequences: with ``batch(rows, send)``, the
         pieces of some of them, and ``known``, by level an array of bool.
 

@@ -305,6 +305,13 @@ def train(net, train_set, valid_set, epochs, tasks):
     net.max_epochs, asked = epochs, net.max_epochs
     try:
         net.partial_fit(train_set)
+    except torch.OutOfMemoryError as error:
+        raise MemoryError(
+            "The GPU's memory does not suffice for a step of about "
+            f"{net.batch_size} sequences ({error}). Use a smaller batch_size or "
+            "dtype='bfloat16'; of trained transformers, fewer layers or a smaller "
+            "max_length."
+        ) from error
     finally:
         net.callbacks_ = kept
         net.train_split = None

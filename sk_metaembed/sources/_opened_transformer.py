@@ -1,8 +1,7 @@
 """OpenedTransformer: what an estimator that trains a transformer gets of it."""
 
-from ._contextual_pass import _padding_id
+from ._contextual_pass import padding_id
 from ._sentence_pieces import SentencePieces
-from ._transformer import _BATCH_TOKENS, _LEVELS, _NAMES, _ON_GPU
 
 
 class OpenedTransformer:
@@ -28,11 +27,8 @@ class OpenedTransformer:
     def __init__(self, source, n_layers, method, rank, lr):
         self.source = source
         self.n_layers, self.method, self.rank, self.lr = n_layers, method, rank, lr
-        wanted = source._wanted
-        kinds = [(k, layer) for layer in wanted.layers for k in wanted.outputs]
-        names = {f"{_NAMES[kind]}{layer}": kind for kind, layer in kinds}
-        self.dims = dict.fromkeys(names, wanted.dim)
-        self.levels = {name: _LEVELS[kind] for name, kind in names.items()}
+        self.dims = {kind.name: kind.dim for kind in source._kinds()}
+        self.levels = {kind.name: kind.level for kind in source._kinds()}
 
     def network(self):
         """Return a network of one's own, a torch Module that is called with pieces."""
@@ -40,14 +36,12 @@ class OpenedTransformer:
 
         return TunedTransformer(self)
 
-    def pieces(self, tokens, device):
+    def pieces(self, tokens):
         """Return the pieces of sequences, to be cut into batches.
 
         Parameters
         ----------
         tokens : TokenSequences
-        device : torch.device
-            Where batches go.
 
         Returns
         -------
@@ -61,13 +55,12 @@ class OpenedTransformer:
             source._text,
             source._wanted,
             (source.max_length_, source._truncate),
-            source.batch_tokens or _BATCH_TOKENS.get(device.type, _ON_GPU),
         )
 
     @property
     def padding_id(self):
         """The id that shorter sequences of a batch are filled up with."""
-        return _padding_id(self.source._model)
+        return padding_id(self.source._model)
 
     def __eq__(self, other):
         return isinstance(other, OpenedTransformer) and self._key == other._key

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..sequences._indexing import span_index
-from ._batching import token_batches
 from ._word_windows import windows_of
 
 _SENTENCES_AT_ONCE = 1024
@@ -14,7 +13,8 @@ _SENTENCES_AT_ONCE = 1024
 class Pooled(NamedTuple):
     """Where the pieces stand that make up some rows of vectors."""
 
-    places: object  # of pieces, in the flattened hidden states of all chunks
+    windows: object  # of the batch, in which each piece is
+    positions: object  # of the pieces there
     sizes: object  # how many pieces each row has
     rows: object  # the rows
     n_rows: int  # with those that have no piece
@@ -24,7 +24,8 @@ class Pooled(NamedTuple):
 class PieceBatch(NamedTuple):
     """What a network needs for a batch of sentences."""
 
-    chunks: list  # of (ids, types), each a list with an array a window
+    ids: list  # of an array a window
+    types: list | None  # the same
     outputs: dict  # of Pooled, by the output's kind
 
 
@@ -41,12 +42,10 @@ class SentencePieces:
     wanted : Wanted
     window : tuple of int or None, and bool
         Largest number of pieces a window; whether longer sentences are cut.
-    budget : int
-        Pieces that go through the network at once, padding included.
     """
 
-    def __init__(self, tokens, model, text, wanted, window, budget):
-        self._wanted, self._budget = wanted, budget
+    def __init__(self, tokens, model, text, wanted, window):
+        self._wanted = wanted
         aligner = model.aligner(*text)
         self._frame = aligner.frame
         self._lengths = tokens.lengths
@@ -85,46 +84,42 @@ class SentencePieces:
         """
         windows, offsets = span_index(self._windows, rows)
         owners = np.repeat(np.arange(len(rows)), np.diff(offsets))
-        lengths = self._ids.lengths[windows]
-        chunks = token_batches(lengths, self._budget)
-        begins = _begins(lengths, chunks)
         parts = {
-            "words": lambda: self._of_words(windows, owners, begins, rows),
-            "mean": lambda: self._of_sentences(windows, owners, begins, len(rows)),
-            "cls": lambda: self._of_frames(lengths, owners, begins, len(rows)),
+            "words": lambda: self._of_words(windows, owners, rows),
+            "mean": lambda: self._of_sentences(windows, owners),
+            "cls": lambda: self._of_frames(windows, owners),
         }
+        n_rows = {"words": int(self._lengths[rows].sum())}
         outputs = {}
         for kind in self._wanted.outputs:
-            places, owner, n_rows = parts[kind]()
+            where, positions, owner = parts[kind]()
             order = np.argsort(owner, kind="stable")
             found, sizes = np.unique(owner, return_counts=True)
-            how = self._wanted.subword if kind == "words" else "mean"
-            sent = (send(array) for array in (places[order], sizes, found))
-            outputs[kind] = Pooled(*sent, n_rows, how)
-        return PieceBatch([self._chunk(windows[c]) for c in chunks], outputs)
-
-    def _chunk(self, windows):
+            arrays = where[order], positions[order], sizes, found
+            outputs[kind] = Pooled(
+                *(send(array.astype(np.int64)) for array in arrays),
+                n_rows.get(kind, len(rows)),
+                self._wanted.subword if kind == "words" else "mean",
+            )
         types = self._types.rows(windows) if self._frame.typed else None
-        return self._ids.rows(windows), types
+        return PieceBatch(self._ids.rows(windows), types, outputs)
 
-    def _of_words(self, windows, owners, begins, rows):
-        """Return the place of each piece of a word, and the word's row."""
-        sizes = self._words.lengths[windows]
+    # Each returns, piece by piece, the window, the place in it, and the row it is of.
+
+    def _of_words(self, windows, owners, rows):
+        where = np.repeat(np.arange(len(windows)), self._words.lengths[windows])
         firsts = np.cumsum(self._lengths[rows]) - self._lengths[rows]
-        places = self._positions.at(windows) + np.repeat(begins, sizes)
-        words = self._words.at(windows) + np.repeat(firsts[owners], sizes)
-        return places, words, int(self._lengths[rows].sum())
+        words = self._words.at(windows) + firsts[owners][where]
+        return where, self._positions.at(windows), words
 
-    def _of_sentences(self, windows, owners, begins, n_rows):
-        """Return the place of each piece that counts for its sentence's mean."""
-        sizes = self._counted.lengths[windows]
-        places = self._counted.at(windows) + np.repeat(begins, sizes)
-        return places, np.repeat(owners, sizes), n_rows
+    def _of_sentences(self, windows, owners):
+        where = np.repeat(np.arange(len(windows)), self._counted.lengths[windows])
+        return where, self._counted.at(windows), owners[where]
 
-    def _of_frames(self, lengths, owners, begins, n_rows):
-        """Return the place of the classification token of each window."""
+    def _of_frames(self, windows, owners):
         cls = self._frame.cls
-        return begins + (cls if cls >= 0 else lengths + cls), owners, n_rows
+        ends = self._ids.lengths[windows] if cls < 0 else 0
+        return np.arange(len(windows)), np.full(len(windows), cls) + ends, owners
 
 
 class _Ragged(NamedTuple):
@@ -149,13 +144,3 @@ class _Ragged(NamedTuple):
 
     def rows(self, rows):
         return [self.values[self.offsets[i] : self.offsets[i + 1]] for i in rows]
-
-
-def _begins(lengths, chunks):
-    """Return where each window begins in the flattened, padded chunks."""
-    begins, start = np.zeros(len(lengths), dtype=np.int64), 0
-    for chunk in chunks:
-        longest = int(lengths[chunk].max())
-        begins[chunk] = start + longest * np.arange(len(chunk))
-        start += longest * len(chunk)
-    return begins

@@ -1,9 +1,11 @@
 """TunedTransformer: the torch module that trains a transformer's weights."""
 
+import numpy as np
 import torch
 from torch import nn
 
-from ._contextual_pass import _check_dimensions
+from ._batching import token_batches
+from ._contextual_pass import check_dimensions
 from ._network_call import NetworkCall
 from ._subwords import pool_pieces
 from ._transformer_loading import own_randomness, quiet
@@ -32,11 +34,13 @@ class TunedTransformer(nn.Module):
         self.network = opened.source._model.own_network()
         self._call = NetworkCall(self.network, self.network.config)
         self._pad = opened.padding_id
-        _check_mask(self._call)
+        self._company = self._call.company(self._pad)
         train = add_lora if opened.method == "lora" else unfreeze
         train(self._call, opened)
         self.register_load_state_dict_pre_hook(_with_frozen)
 
+    # Batches are put together in NumPy: tracing it took minutes, and won nothing.
+    @torch.compiler.disable
     def forward(self, batch):
         """Return vectors as training needs them, with gradients.
 
@@ -50,18 +54,26 @@ class TunedTransformer(nn.Module):
             One a layer and output: values of shape (n_rows, dim), zero where a row is
             not known.
         """
-        states = [self._call.states(*c, self._pad) for c in batch.chunks]
-        wanted, results = self.opened.source._wanted, []
-        for found in states:
-            _check_dimensions(found, wanted)
+        source = self.opened.source
+        wanted, device = source._wanted, self._call.device
+        lengths = np.array([len(ids) for ids in batch.ids], dtype=np.int64)
+        chunks = token_batches(lengths, source._budget(device.type), self._company)
+        states = [self._states(batch, chunk) for chunk in chunks]
+        begins = torch.from_numpy(_begins(lengths, chunks)).to(device)
+        results = []
         for layer in wanted.layers:
             flat = [s[layer].reshape(-1, wanted.dim).float() for s in states]
-            flat = torch.cat(flat) if flat else self._nothing()
-            results += [_pooled(flat, batch.outputs[kind]) for kind in wanted.outputs]
+            flat = torch.cat([torch.zeros(0, wanted.dim, device=device), *flat])
+            parts = (batch.outputs[kind] for kind in wanted.outputs)
+            results += [_pooled(flat, begins, part) for part in parts]
         return results
 
-    def _nothing(self):
-        return torch.zeros(0, self.opened.source._wanted.dim, device=self._call.device)
+    def _states(self, batch, chunk):
+        ids = [batch.ids[i] for i in chunk]
+        types = None if batch.types is None else [batch.types[i] for i in chunk]
+        states = self._call.states(ids, types, self._pad)
+        check_dimensions(states, self.opened.source._wanted)
+        return states
 
     def trained_parameters(self):
         """Return the weights that are trained, by name."""
@@ -98,22 +110,24 @@ class TunedTransformer(nn.Module):
         return _rebuilt, (self.opened, self.trained_parameters(), self.training)
 
 
-def _check_mask(call):
-    if not call.masks:
-        raise ValueError(
-            f"FineTuned: {type(call.body).__name__} takes no attention mask, so that "
-            "sequences of several lengths cannot go through it at once. Use it as a "
-            "frozen TransformerEmbedding."
-        )
-
-
 def _with_frozen(module, state, prefix, *args):
     for name, weight in module.network.state_dict().items():
         state.setdefault(f"{prefix}network.{name}", weight)
 
 
-def _pooled(flat, part):
-    vectors = pool_pieces(flat[part.places], part.sizes, part.how)
+def _begins(lengths, chunks):
+    """Return where each window begins in the flattened, padded chunks."""
+    begins, start = np.zeros(len(lengths), dtype=np.int64), 0
+    for chunk in chunks:
+        longest = int(lengths[chunk].max())
+        begins[chunk] = start + longest * np.arange(len(chunk))
+        start += longest * len(chunk)
+    return begins
+
+
+def _pooled(flat, begins, part):
+    places = begins[part.windows] + part.positions
+    vectors = pool_pieces(flat[places], part.sizes, part.how)
     values = flat.new_zeros(part.n_rows, flat.shape[1])
     known = torch.zeros(part.n_rows, dtype=torch.bool, device=flat.device)
     return values.index_copy(0, part.rows, vectors), known.index_fill(

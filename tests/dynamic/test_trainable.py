@@ -87,7 +87,7 @@ def vectors(tuned, tokens, rows=None, network=None):
     """Return the vectors that training starts from, and where they are known."""
     opened = tuned.open(tokens)
     network = (network or opened.network()).eval()
-    pieces = opened.pieces(tokens, torch.device("cpu"))
+    pieces = opened.pieces(tokens)
     rows = np.arange(len(tokens))[slice(None) if rows is None else rows]
     with torch.no_grad():
         found = network(pieces.batch(rows, torch.from_numpy))
@@ -402,9 +402,7 @@ def test_dropout_is_on_in_training_alone(data):
     network = model.trained_["finetuned"]
     assert not network.network.training
     opened = model.trainable.open(tokens)
-    batch = opened.pieces(tokens, torch.device("cpu")).batch(
-        np.arange(4), torch.from_numpy
-    )
+    batch = opened.pieces(tokens).batch(np.arange(4), torch.from_numpy)
     still = [network(batch)[0][0] for _ in range(2)]
     assert torch.equal(*still)
     network.train()
@@ -464,7 +462,7 @@ class Letters:
         table = nn.Embedding(256, 3)
         return _Calls(table)
 
-    def pieces(self, tokens, device):
+    def pieces(self, tokens):
         return _Letters(tokens)
 
 
