@@ -9,6 +9,7 @@ too, so that an entry that ended up under another's key is noticed.
 import struct
 import zlib
 from array import array
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -55,12 +56,13 @@ def fields_digest(fields, size=32):
     return blake2b(b"".join(framed), digest_size=size).digest()
 
 
+@lru_cache(2**14)  # each layer asks for it, before and after computing
 def tokens_digest(tokens):
     """Return a digest of a sentence, over its exact tokens.
 
     Parameters
     ----------
-    tokens : sequence of str
+    tokens : tuple of str
         One sentence. Lone surrogates are allowed, as in any Python string.
 
     Returns

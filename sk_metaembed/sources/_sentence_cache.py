@@ -150,7 +150,7 @@ class SentenceCache:
         model = fields_digest(
             [self.fingerprint.encode(), self.dtype.encode(), repr(layer).encode()]
         )
-        return [fields_digest([model, tokens_digest(s)], 20) for s in sentences]
+        return [fields_digest([model, tokens_digest(tuple(s))], 20) for s in sentences]
 
     def get_many(self, keys):
         """Return the entries behind keys, None where there is none that can be used.
