@@ -25,6 +25,7 @@ from sk_metaembed import (
 )
 
 from .. import tiny_bert
+from ..sources.test_transformer_families import FAMILIES, network
 
 OPTIONS = {
     "encoder": "mean",
@@ -540,6 +541,22 @@ def test_lora_without_peft_names_the_extra(data, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "peft", None)
     with pytest.raises(ImportError, match=r"pip install 'sk_metaembed\[lora\]'"):
         classifier(FineTuned(source(), method="lora")).fit(*data)
+
+
+# ConvBERT lets padding into the vectors beside it; T5 is a pair of networks.
+@pytest.mark.parametrize("family", ["ConvBert", "GPT2", "T5"])
+def test_other_families_are_trained_at_their_top_too(data, family):
+    tokens, y = data
+    pair = network(family, **FAMILIES[family]), tiny_bert.tokenizer()
+    tuned = FineTuned(TransformerEmbedding(pair, max_length=40), n_layers=1, lr=0.01)
+    moved, _ = changed(tuned, data, max_epochs=1)
+    top = {"ConvBert": "encoder.layer.1.", "GPT2": "h.1.", "T5": "encoder.block.1."}
+    assert moved
+    assert all(name.startswith(top[family]) for name in moved)
+    model = classifier(tuned, max_epochs=1).fit(tokens, y)
+    together = model.predict_proba(tokens)
+    alone = np.concatenate([model.predict_proba(tokens[i : i + 1]) for i in range(8)])
+    np.testing.assert_allclose(alone, together[:8], atol=1e-5)
 
 
 def test_layers_that_cannot_be_told_apart_are_said(data):
