@@ -39,7 +39,7 @@ class TunedTransformer(nn.Module):
         train(self._call, opened)
         self.register_load_state_dict_pre_hook(_with_frozen)
 
-    # Batches are put together in NumPy: tracing it took minutes, and won nothing.
+    # Batches are put together in NumPy, which torch.compile was minutes in tracing.
     @torch.compiler.disable
     def forward(self, batch):
         """Return vectors as training needs them, with gradients.
