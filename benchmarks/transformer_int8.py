@@ -197,14 +197,16 @@ def main():
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--train", type=int, default=3000, help="0: no accuracy")
+    parser.add_argument("--test", type=int, default=1821)
     parser.add_argument("--torchao", action="store_true", help="minutes of compiling")
     args = parser.parse_args()
     if args.threads:
         torch.set_num_threads(args.threads)
     parts = {name: load_sst2(name) for name in ("train", "test")}
     tokens = parts["train"].tokens[: args.sentences]
-    parts["train"].tokens = parts["train"].tokens[: args.train]
-    parts["train"].target = parts["train"].target[: args.train]
+    for name, n_rows in (("train", args.train), ("test", args.test)):
+        part = parts[name]
+        part.tokens, part.target = part.tokens[:n_rows], part.target[:n_rows]
     print(f"{torch.get_num_threads()} threads; load: {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder:
         sources = forms(str(get_model_path()), folder, args.torchao)
