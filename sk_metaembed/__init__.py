@@ -28,6 +28,7 @@ _HOME = {
     "cache_info": "sources",
     "clear_cache": "sources",
     "contextual_to_static": "sources",
+    "limit_cache": "sources",
     "make_embedding_union": "sources",
     "source_subsets": "sources",
     "AutoencodedMetaEmbedding": "meta",

@@ -1,7 +1,7 @@
 """Sources: steps that give token sequences their vectors."""
 
 from ._base import BaseEmbedding
-from ._cache_info import cache_info, clear_cache
+from ._cache_info import cache_info, clear_cache, limit_cache
 from ._elmo import ElmoEmbedding
 from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding
@@ -32,6 +32,7 @@ __all__ = [
     "cache_info",
     "clear_cache",
     "contextual_to_static",
+    "limit_cache",
     "make_embedding_union",
     "source_subsets",
 ]

@@ -37,7 +37,21 @@ INSERT OR IGNORE INTO settings VALUES ('clock', 0), ('identity', random());
 
 def is_damage(error):
     """Tell whether an error of SQLite says that the file itself is damaged."""
-    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in _DAMAGE
+    return _code(error) in _DAMAGE
+
+
+def is_beyond_repair(error):
+    """Tell whether an error of SQLite leaves nothing but to remove the file.
+
+    Besides damage that is a full disk, on which SQLite cannot delete either, and a file
+    that lacks tables.
+    """
+    beyond = (*_DAMAGE, sqlite3.SQLITE_FULL, sqlite3.SQLITE_ERROR)
+    return _code(error) in beyond
+
+
+def _code(error):
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
 def cache_files(directory):

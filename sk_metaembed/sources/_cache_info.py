@@ -1,11 +1,21 @@
-"""cache_info and clear_cache: look into a sentence cache, and empty it."""
+"""cache_info, limit_cache, clear_cache: look into a sentence cache, bound, empty it."""
 
+import os
 import sqlite3
+from contextlib import closing, suppress
+from math import inf
+from numbers import Real
 from pathlib import Path
 from typing import NamedTuple
 
 from ._cache_entry import FORMAT
-from ._cache_files import cache_files, current_file, is_damage, set_aside
+from ._cache_files import (
+    cache_files,
+    check_folder,
+    current_file,
+    is_beyond_repair,
+    set_aside,
+)
 from ._cache_store import CacheStore
 from ._sentence_memory import MEMORY
 
@@ -91,6 +101,7 @@ def cache_info(directory):
 
     See Also
     --------
+    limit_cache : Bound its size.
     clear_cache : Empty it.
 
     Examples
@@ -134,11 +145,71 @@ def cache_info(directory):
     return CacheInfo(entries, size, disk, hits, misses, limit, FORMAT, sources)
 
 
+def limit_cache(directory, size):
+    """Set how large a sentence cache may grow; what was longest unused goes first.
+
+    Without a limit a cache keeps all it is given. The limit belongs to the folder, and
+    binds every source, process and run that writes to it from now on.
+
+    Parameters
+    ----------
+    directory : path-like
+        The folder that sources are given; made if it is not there yet.
+    size : int or float, or None
+        Bytes that the store may take, free room not counted; what it has beyond is
+        removed at once. SQLite's log beside it can add some tens of megabytes. None
+        for no limit.
+
+    Raises
+    ------
+    ValueError
+        If `size` is no positive number.
+    NotADirectoryError, OSError
+        If the folder is none, or the cache cannot be written.
+
+    See Also
+    --------
+    cache_info : What it holds, and the limit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sk_metaembed import cache_info, limit_cache
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> limit_cache(folder.name, 10 * 2**30)
+    >>> cache_info(folder.name).limit
+    10737418240
+    >>> folder.cleanup()
+    """
+    if not (size is None or (isinstance(size, Real) and 1 <= size < inf)):
+        raise ValueError(
+            f"limit_cache: size must be a positive number of bytes, or None for no "
+            f"limit; got {size!r}."
+        )
+    directory = Path(directory).expanduser()
+    if not check_folder(directory):
+        raise PermissionError(
+            f"The sentence cache in {str(directory)!r} may only be read, so that its "
+            "limit cannot be set."
+        )
+    try:
+        with _store(directory) as store:
+            store.set_limit(None if size is None else int(size))
+    except sqlite3.Error as error:
+        raise OSError(
+            f"The limit of the sentence cache in {str(directory)!r} cannot be set: "
+            f"{error}. If it is damaged or the disk is full, sk_metaembed.clear_cache "
+            "empties it."
+        ) from error
+
+
 def clear_cache(directory):
     """Remove all entries of a sentence cache, and give their room back.
 
     Touches none but the cache's own files, and is safe while other processes use it:
-    they find nothing and compute again. The limit stays as it was set.
+    they find nothing and compute again. The limit stays as it was set. A file that
+    SQLite cannot empty, for it is damaged or the disk is full, is removed and a new one
+    begun, with the limit if it can still be read.
 
     Parameters
     ----------
@@ -179,18 +250,38 @@ def clear_cache(directory):
         store.clear()
     except sqlite3.Error as error:
         store.close()
-        if not is_damage(error):
+        if not is_beyond_repair(error):
             raise OSError(
                 f"The sentence cache in {str(directory)!r} cannot be cleared: {error}. "
                 "It must be writable; try again when no other process is at work on it."
             ) from error
-        set_aside(store.file)
+        _begin_anew(directory, store.file)
     finally:
         store.close()
     current = current_file(directory).name
     for path in cache_files(directory):
         if not path.name.startswith(current):
             path.unlink(missing_ok=True)
+
+
+def _begin_anew(directory, file):
+    """Empty a file that SQLite cannot, and begin the next one with its limit."""
+    limit = None
+    with _store(directory, write=False) as store, suppress(sqlite3.Error):
+        limit = store.limit()
+    # Emptied and not removed: that makes room, and its number stays taken until the
+    # next file is there.
+    with suppress(FileNotFoundError):
+        os.truncate(set_aside(file), 0)
+    for path in cache_files(directory):
+        if path.name.startswith(file.name):
+            path.unlink(missing_ok=True)
+    with _store(directory) as store, suppress(sqlite3.Error):
+        store.set_limit(limit)
+
+
+def _store(directory, *, write=True):
+    return closing(CacheStore(directory, "", write=write))
 
 
 def _files(folder):

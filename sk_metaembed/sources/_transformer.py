@@ -95,7 +95,7 @@ class TransformerEmbedding(BaseEmbedding):
         Pieces a batch, padding included. None for 512 on a CPU and 16384 elsewhere.
     cache : path-like, default=None
         Folder that keeps vectors for other folds, candidates, processes and runs.
-        See `cache_info`.
+        See `cache_info` and `limit_cache`.
     cache_dtype : {"float32", "float16"}, default="float32"
         How they are kept. float16 halves the size and rounds the vectors.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None

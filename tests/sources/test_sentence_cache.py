@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 import pytest
 
-from sk_metaembed import TokenSequences, cache_info, clear_cache
+from sk_metaembed import TokenSequences, cache_info, clear_cache, limit_cache
 from sk_metaembed.sources import _cache_claims, _cache_entry, _cache_store
 from sk_metaembed.sources._cache_files import cache_files, current_file
 from sk_metaembed.sources._compute_missing import compute_missing
@@ -608,6 +608,51 @@ def test_clearing_touches_nothing_else_and_goes_on_under_way(tmp_path):
     assert (tmp_path / "mine.sqlite").read_text() == "precious"
     assert cache_info(tmp_path).entries == 5
     assert cache_info(tmp_path).limit == 10**9
+
+
+def test_a_limit_is_set_before_and_after_there_are_entries(tmp_path, monkeypatch):
+    limit_cache(tmp_path / "new", 2e9)
+    assert cache_info(tmp_path / "new").limit == 2 * 10**9
+    with SentenceCache(tmp_path / "new", "m") as cache:
+        fill(cache, 100, dim=2500)
+        limit_cache(tmp_path / "new", 2**19)
+        assert 0 < cache_info(tmp_path / "new").bytes <= 2**19
+        limit_cache(tmp_path / "new", None)
+        fill(cache, 100, dim=2500)
+    info = cache_info(tmp_path / "new")
+    assert (info.entries, info.limit) == (100, None)
+    for size in (0, -1, float("nan"), float("inf"), "2 GB"):
+        with pytest.raises(ValueError, match="positive number of bytes"):
+            limit_cache(tmp_path / "new", size)
+    no_rights(monkeypatch)
+    with pytest.raises(PermissionError, match="may only be read"):
+        limit_cache(tmp_path / "new", 10**9)
+
+
+def full(store):
+    store.limit()  # opens the file
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorcode = sqlite3.SQLITE_FULL
+    raise error
+
+
+@pytest.mark.parametrize("how", ["full disk", "table lacks"])
+def test_what_sqlite_cannot_empty_is_removed(tmp_path, monkeypatch, how):
+    limit_cache(tmp_path, 10**9)
+    with SentenceCache(tmp_path, "m") as cache:
+        fill(cache, 300)
+        if how == "table lacks":
+            cache._store.ask("DROP TABLE vectors")
+    if how == "full disk":
+        monkeypatch.setattr(_cache_store.CacheStore, "clear", full)
+    large = sum(file.stat().st_size for file in cache_files(tmp_path))
+    clear_cache(tmp_path)
+    assert sum(file.stat().st_size for file in cache_files(tmp_path)) < large / 2
+    assert [file.suffix for file in cache_files(tmp_path)] == [".sqlite"]
+    info = cache_info(tmp_path)
+    assert (info.entries, info.limit) == (0, 10**9)
+    with SentenceCache(tmp_path, "m") as cache:
+        assert all(cache.get_many(fill(cache, 5)))
 
 
 @pytest.mark.parametrize("call", [cache_info, clear_cache])
