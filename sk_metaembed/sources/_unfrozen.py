@@ -83,8 +83,8 @@ def _trained_parts(call, opened):
     layers = _layers(call, opened)
     if layers is None:
         raise ValueError(
-            f"FineTuned: {type(call.body).__name__} does not keep its layers in one "
-            "list, so that the upper ones cannot be told. Use n_layers='all'."
+            f"FineTuned: {type(call.body).__name__} does not keep its layers in "
+            "lists, so that the upper ones cannot be told. Use n_layers='all'."
         )
     if opened.n_layers > highest:
         raise ValueError(
@@ -92,20 +92,33 @@ def _trained_parts(call, opened):
             f"below hidden state {highest}, the highest that the source takes. Use a "
             "smaller number, or 'all'."
         )
-    return layers[highest - opened.n_layers : highest]
+    return _parts(layers[highest - opened.n_layers : highest])
 
 
 def _without_effect(call, opened):
     """Return parts that the vectors do not depend on."""
     highest = max(opened.source._wanted.layers)
     poolers = [m for name, m in call.body.named_children() if name == "pooler"]
-    return [*poolers, *(_layers(call, opened) or [])[highest:]]
+    return poolers + _parts((_layers(call, opened) or [])[highest:])
+
+
+def _parts(layers):
+    return [part for layer in layers for part in layer]
 
 
 def _layers(call, opened):
-    """Return the layers from the input up, None if they are not kept as a list."""
+    """Return each layer's parts, from the input up; None if no list has the layers.
+
+    Most networks keep their layers in one list; XLM and Flaubert have lists side by
+    side, of attentions, norms and feed-forward parts.
+    """
     n_layers = opened.source.n_hidden_states_ - 1
     for module in call.body.modules():
-        if isinstance(module, nn.ModuleList) and len(module) == n_layers:
-            return list(module)
+        lists = [
+            child
+            for child in module.children()
+            if isinstance(child, nn.ModuleList) and len(child) == n_layers
+        ]
+        if lists:
+            return list(zip(*lists, strict=True))
     return None

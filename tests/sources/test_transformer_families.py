@@ -51,6 +51,7 @@ FAMILIES = {
     "DistilBert": DISTIL,
     "Albert": {**SIZE, "embedding_size": 8},
     "ModernBert": {**SIZE, **LOCAL},
+    "XLM": {"emb_dim": 16, "n_layers": 2, "n_heads": 2},
     "XLNet": XLNET,
     "Longformer": {**SIZE, **PADDED_WITHIN, "pad_token_id": 1},
     "GPT2": GPT2,
