@@ -249,7 +249,10 @@ def piece_limit(config, tokenizer=None):
 
 
 # RoBERTa and its kin number positions from behind the padding id.
-_FROM_PADDING = ("roberta", "camembert", "xmod", "longformer", "esm", "mpnet", "luke")
+_FROM_PADDING = (
+    *("roberta", "camembert", "xmod", "longformer", "esm", "mpnet", "luke", "ibert"),
+    *("data2vec-text", "lilt", "markuplm", "layoutlmv3"),
+)
 
 
 def _counts_from_padding(config):

@@ -420,10 +420,11 @@ def test_how_much_a_model_takes(config, told, limit):
     assert piece_limit(Config(**config), Config(model_max_length=told)) == limit
 
 
-def test_roberta_counts_positions_from_its_padding():
-    from transformers import RobertaConfig, RobertaModel
+@pytest.mark.parametrize("family", ["Roberta", "IBert", "Data2VecText", "MarkupLM"])
+def test_some_count_positions_from_their_padding(family):
+    import transformers
 
-    config = RobertaConfig(
+    config = getattr(transformers, f"{family}Config")(
         vocab_size=len(tiny_bert.VOCABULARY),
         hidden_size=8,
         num_hidden_layers=1,
@@ -432,8 +433,8 @@ def test_roberta_counts_positions_from_its_padding():
         max_position_embeddings=12,
         pad_token_id=1,
     )
-    pair = RobertaModel(config), tiny_bert.tokenizer()
-    source = TransformerEmbedding(pair)
+    network = getattr(transformers, f"{family}Model")(config).eval()
+    source = TransformerEmbedding((network, tiny_bert.tokenizer()))
     block = source.fit_transform([["good"] * 30, ["good"] * 3]).blocks[0]
     assert source.max_length_ == 10
     assert block.known.all()
