@@ -3,10 +3,10 @@
 Twelve candidates, five folds, on SST-2 sentences and MiniLM. Two grids:
 
 layers
-    six layers x two penalties. All layers are kept by one pass ahead of the search.
+    six layers x two penalties.
 mixtures
     all seven layers for every candidate: side by side or averaged, pooled by the mean
-    or the maximum, three penalties. The search itself fills the cache.
+    or the maximum, three penalties.
 
 Each grid's bounds, one embedding pass and the classifier fits alone, are measured in
 the process of the cold search, ahead of it and after it; the warm search runs in a
@@ -151,8 +151,6 @@ def run_search(grid, cache, tokens, y):
 
     search = make_search(grid, cache)
     with counting() as counts, Clock() as clock:
-        if grid == "layers":
-            make_source(cache).fit(tokens)
         search.fit(tokens, y)
     info, batches = cache_info(cache), counts.pop("batches", 0)
     return clock.seconds() | {

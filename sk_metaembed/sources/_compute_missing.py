@@ -12,10 +12,11 @@ import numpy as np
 from ._sentence_rows import SentenceRows
 
 _BYTES_AT_ONCE = 2**25  # of vectors read or written together
+_BYTES_OF_A_SLICE = 2**29  # of vectors that one call of compute returns
 _PAUSE = 0.1  # seconds between looks for what another process computes
 
 
-def compute_missing(cache, tokens, layers, compute, *, slice_tokens=8192):
+def compute_missing(cache, tokens, layers, compute, *, also=(), slice_tokens=8192):
     """Return the vectors of token sequences, from the cache or computed.
 
     Equal sentences are computed once. Another process that is computing a sentence at
@@ -35,9 +36,12 @@ def compute_missing(cache, tokens, layers, compute, *, slice_tokens=8192):
         an iterable, a generator for example, with an item a sentence, in order: for
         each layer ``(values, known)``, of shapes (n_tokens, dim) and (n_tokens,) at the
         token level, (dim,) and a bool at the sequence level.
+    also : sequence of Layer, default=()
+        What `compute` gives after `layers`, for the cache alone: who asks for it later
+        finds it there.
     slice_tokens : int, default=8192
-        How many tokens `compute` gets at a time. Sentences come longest first, so that
-        those of a slice are of like length.
+        How many tokens `compute` gets at a time, at most. Sentences come longest
+        first, so that those of a slice are of like length.
 
     Returns
     -------
@@ -65,8 +69,9 @@ def compute_missing(cache, tokens, layers, compute, *, slice_tokens=8192):
     >>> values.ravel(), int(known.sum())
     (array([2., 2., 2., 2., 2.], dtype=float32), 5)
     """
-    rows = SentenceRows(tokens, layers)
+    rows = SentenceRows(tokens, layers, also=also)
     everything = np.arange(len(rows.sentences))
+    slice_tokens = min(slice_tokens, max(1, _BYTES_OF_A_SLICE // rows.bytes_a_token))
     if cache is None:
         _compute(None, rows, _longest_first(rows, everything), compute, slice_tokens)
         return rows.results
@@ -85,7 +90,7 @@ def _read(cache, rows, numbers):
     missing = []
     budget = max(1, _BYTES_AT_ONCE // rows.bytes_a_token)
     for some in _slices(rows, numbers, budget):
-        keys = _keys(cache, rows, some)
+        keys = _keys(cache, rows.sentences, some, rows.layers)
         entries = cache.get_many([key for layer in keys for key in layer])
         for j, number in enumerate(some):
             found = entries[j :: len(some)]
@@ -119,7 +124,7 @@ def _compute(cache, rows, numbers, compute, slice_tokens):
 
 def _still_missing(cache, rows, numbers):
     """Place what another process has kept by now, and return what is left."""
-    keys = _keys(cache, rows, numbers)
+    keys = _keys(cache, rows.sentences, numbers, rows.layers)
     lacking = cache.lacks([key for layer in keys for key in layer])
     left, kept = [], []
     for number, own in zip(numbers, zip(*keys, strict=True), strict=True):
@@ -138,17 +143,18 @@ def _keep(cache, rows, numbers, compute):
     for some in _slices(rows, numbers, budget):
         entries = [rows.checked(n, next(results, None), dtype) for n in some]
         for number, entry in zip(some, entries, strict=True):
-            rows.place(number, entry)
+            rows.place(number, entry[: len(rows.layers)])
         if cache is not None:
-            keys = [key for layer in _keys(cache, rows, some) for key in layer]
+            keys = _keys(cache, rows.sentences, some, rows.computed)
             cache.put_many(
-                keys, [e for layer in zip(*entries, strict=True) for e in layer]
+                [key for layer in keys for key in layer],
+                [e for layer in zip(*entries, strict=True) for e in layer],
             )
 
 
-def _keys(cache, rows, numbers):
-    sentences = [rows.sentences[n] for n in numbers]
-    return [cache.keys(sentences, layer.name) for layer in rows.layers]
+def _keys(cache, sentences, numbers, layers):
+    sentences = [sentences[n] for n in numbers]
+    return [cache.keys(sentences, layer.name) for layer in layers]
 
 
 def _longest_first(rows, numbers):

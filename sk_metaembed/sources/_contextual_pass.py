@@ -219,7 +219,8 @@ def check_dimensions(states, wanted):
         raise ValueError(
             f"TransformerEmbedding: hidden state {odd[0]} has dimension "
             f"{states[odd[0]].shape[-1]}, and {wanted.dim} was expected from the "
-            "model's configuration. Only layers of that dimension can be taken."
+            "model's configuration. Only layers of that dimension can be taken. A "
+            "cache keeps all layers, unless cache_layers='wanted'."
         )
 
 
@@ -227,7 +228,8 @@ def _overflow(layer, dtype):
     return ValueError(
         f"TransformerEmbedding: hidden state {layer}, computed in {dtype}, has NaN or "
         "infinity. float16 is too narrow for some networks, T5 for one: use "
-        "dtype='bfloat16' or 'float32'. In float32 the weights are damaged."
+        "dtype='bfloat16' or 'float32'. In float32 the weights are damaged. A cache "
+        "keeps all layers, unless cache_layers='wanted'."
     )
 
 

@@ -27,8 +27,9 @@ class OpenedTransformer:
     def __init__(self, source, n_layers, method, rank, lr):
         self.source = source
         self.n_layers, self.method, self.rank, self.lr = n_layers, method, rank, lr
-        self.dims = {kind.name: kind.dim for kind in source._kinds()}
-        self.levels = {kind.name: kind.level for kind in source._kinds()}
+        kinds = source._kinds(source.layers_)
+        self.dims = {kind.name: kind.dim for kind in kinds}
+        self.levels = {kind.name: kind.level for kind in kinds}
 
     def network(self):
         """Return a network of one's own, a torch Module that is called with pieces."""

@@ -21,12 +21,12 @@ LIMIT_VARIABLE = "SK_METAEMBED_SENTENCE_MEMORY"
 _LIMIT = 512  # MiB a process
 
 
-def sentence_blocks(cache, tokens, layers, compute, *, slice_tokens=8192):
+def sentence_blocks(cache, tokens, layers, compute, *, also=(), slice_tokens=8192):
     """Return the blocks of token sequences: at hand, from the cache, or computed.
 
     Parameters
     ----------
-    cache, tokens, layers, compute, slice_tokens
+    cache, tokens, layers, compute, also, slice_tokens
         As for `compute_missing`.
 
     Returns
@@ -57,7 +57,7 @@ def sentence_blocks(cache, tokens, layers, compute, *, slice_tokens=8192):
     >>> folder.cleanup()
     """
     layers = [Layer(*layer) for layer in layers]
-    options = {"slice_tokens": slice_tokens}
+    options = {"also": also, "slice_tokens": slice_tokens}
     tables = MEMORY.tables(cache, layers)
     if tables is not None:
         places, sentences = distinct_sentences(tokens)

@@ -35,6 +35,8 @@ class SentenceRows:
         What is embedded.
     layers : sequence of Layer
         What each sentence gives.
+    also : sequence of Layer, default=()
+        What is computed and kept with them, and goes to no row.
     distinct : bool, default=True
         Whether equal sentences are one.
 
@@ -44,14 +46,17 @@ class SentenceRows:
         Without empty ones.
     sizes : ndarray of int, shape (n_sentences,)
         Their numbers of tokens.
+    computed : list of Layer
+        All that `compute` gives: those that are laid out, then the others.
     bytes_a_token : int
-        Of all layers.
+        Of all that is computed.
     results : list of (values, known)
         One a layer, zeros and not known where nothing was placed.
     """
 
-    def __init__(self, tokens, layers, *, distinct=True):
+    def __init__(self, tokens, layers, *, also=(), distinct=True):
         self.layers = [Layer(*layer) for layer in layers]
+        self.computed = [*self.layers, *(Layer(*layer) for layer in also)]
         self._offsets = tokens.offsets
         places = {}
         for i, (start, stop) in enumerate(pairwise(self._offsets)):
@@ -62,7 +67,7 @@ class SentenceRows:
         first = [which[0] for which in self._places]
         self.sentences = [tuple(s) for s in tokens[first].to_list()] if first else []
         self.sizes = np.array([len(s) for s in self.sentences], dtype=np.int64)
-        self.bytes_a_token = 4 * sum(layer.dim for layer in self.layers)
+        self.bytes_a_token = 4 * sum(layer.dim for layer in self.computed)
         self.results = [self._empty(layer, tokens) for layer in self.layers]
 
     def _empty(self, layer, tokens):
@@ -90,13 +95,13 @@ class SentenceRows:
         """Return the entries of a sentence as they are kept, or say what is wrong."""
         sentence = self.sentences[number]
         entry = None if entry is None else list(entry)
-        if entry is None or len(entry) != len(self.layers):
+        if entry is None or len(entry) != len(self.computed):
             raise ValueError(
                 "A source must return, for each sentence, (values, known) for each of "
-                f"{len(self.layers)} layers; for {_short(sentence)} it returned "
+                f"{len(self.computed)} layers; for {_short(sentence)} it returned "
                 f"{'nothing' if entry is None else len(entry)}."
             )
-        for layer, pair in zip(self.layers, entry, strict=True):
+        for layer, pair in zip(self.computed, entry, strict=True):
             if not self.fits(number, pair, layer):
                 raise ValueError(
                     f"Layer {layer.name!r} of {_short(sentence)} ({len(sentence)} "

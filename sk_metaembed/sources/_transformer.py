@@ -96,6 +96,9 @@ class TransformerEmbedding(BaseEmbedding):
     cache : path-like, default=None
         Folder that keeps vectors for other folds, candidates, processes and runs.
         See `cache_info` and `limit_cache`.
+    cache_layers : {"all", "wanted"}, default="all"
+        What is kept of a sentence that was computed: every hidden state, so that a grid
+        over `layers` costs one pass, or those that `layers` names, in less space.
     cache_dtype : {"float32", "float16"}, default="float32"
         How they are kept. float16 halves the size and rounds the vectors.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
@@ -195,6 +198,7 @@ class TransformerEmbedding(BaseEmbedding):
         "compile": ["boolean"],
         "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
         "cache": [str, os.PathLike, None],
+        "cache_layers": [StrOptions({"all", "wanted"})],
         "cache_dtype": [StrOptions({"float32", "float16"})],
         "preprocess": PREPROCESS_CONSTRAINT,
         "verbose": ["verbose"],
@@ -222,6 +226,7 @@ class TransformerEmbedding(BaseEmbedding):
         compile=False,
         batch_tokens=None,
         cache=None,
+        cache_layers="all",
         cache_dtype="float32",
         preprocess=None,
         verbose=0,
@@ -245,6 +250,7 @@ class TransformerEmbedding(BaseEmbedding):
         self.compile = compile
         self.batch_tokens = batch_tokens
         self.cache = cache
+        self.cache_layers = cache_layers
         self.cache_dtype = cache_dtype
         self.preprocess = preprocess
         self.verbose = verbose
@@ -314,29 +320,37 @@ class TransformerEmbedding(BaseEmbedding):
         return blocks
 
     def _contextual(self, tokens):
-        model, layers = self._model, self._kinds()
+        model, wanted = self._model, self._wanted
         budget = self._budget(model.device_type)
+        others = ()
+        if self.cache is not None and self.cache_layers == "all":
+            every = range(self.n_hidden_states_)
+            others = tuple(layer for layer in every if layer not in wanted.layers)
         with opened_cache(self) as cache, token_bar(self, tokens) as bar:
             compute = ContextualPass(
                 model,
                 model.aligner(*self._text),
-                self._wanted,
+                wanted._replace(layers=wanted.layers + others),
                 self.max_length_,
                 self._truncate,
                 budget,
                 bar.update,
             )
             return sentence_blocks(
-                cache, tokens, layers, compute, slice_tokens=max(8192, 4 * budget)
+                cache,
+                tokens,
+                self._kinds(wanted.layers),
+                compute,
+                also=self._kinds(others),
+                slice_tokens=max(8192, 4 * budget),
             )
 
-    def _kinds(self):
+    def _kinds(self, layers):
         """Return a Layer for each layer and output, in the order of the blocks."""
-        wanted = self._wanted
         return [
-            Layer(f"{_NAMES[output]}{layer}", wanted.dim, _LEVELS[output])
-            for layer in wanted.layers
-            for output in wanted.outputs
+            Layer(f"{_NAMES[output]}{layer}", self._wanted.dim, _LEVELS[output])
+            for layer in layers
+            for output in self._wanted.outputs
         ]
 
     def _budget(self, device_type):

@@ -1,0 +1,34 @@
+"""What TransformerEmbedding keeps in a cache of sentences."""
+
+import numpy as np
+
+from sk_metaembed import TransformerEmbedding, cache_info
+from sk_metaembed.sources._sentence_memory import MEMORY
+
+from .. import tiny_bert
+
+SENTENCES = [["the", "film", "was", "plotting"], ["good", "king"], [], ["good", "king"]]
+
+
+def test_a_cache_keeps_the_layers_that_others_will_ask_for(tmp_path):
+    def embedded(cache, layers, **options):
+        source = TransformerEmbedding(
+            tiny_bert.folder(), layers, cache=tmp_path / cache, **options
+        )
+        return source.fit_transform(SENTENCES)
+
+    n_distinct = len({tuple(sentence) for sentence in SENTENCES if sentence})
+    for cache, options, n_passes in (
+        ("every", {}, 1),
+        ("some", {"cache_layers": "wanted"}, 3),
+    ):
+        first = embedded(cache, -1, **options)
+        assert cache_info(tmp_path / cache).misses == n_distinct
+        MEMORY.forget()
+        again = [embedded(cache, layer, **options) for layer in (0, 1)]
+        assert cache_info(tmp_path / cache).misses == n_passes * n_distinct
+        alone = TransformerEmbedding(tiny_bert.folder(), (-1, 0, 1))
+        for mine, block in zip(
+            [first, *again], alone.fit_transform(SENTENCES).blocks, strict=True
+        ):
+            assert np.array_equal(mine.blocks[0].values, block.values)
