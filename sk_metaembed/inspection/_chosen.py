@@ -1,5 +1,6 @@
 """Which tokens of embedded sequences a picture compares: their vectors and labels."""
 
+from collections import Counter
 from numbers import Integral
 
 import numpy as np
@@ -29,7 +30,7 @@ def chosen_vectors(embedded, block, tokens, whose):
     name : str
         The block's name.
     """
-    _check_embedded(embedded, whose)
+    check_embedded(embedded, whose)
     block = _one_block(embedded, block, whose)
     if block.level == "sequence":
         rows = _sequences(len(embedded), tokens, whose)
@@ -42,6 +43,15 @@ def chosen_vectors(embedded, block, tokens, whose):
     check_number(len(rows), whose)
     refuse_unknown(block.known[rows], labels, whose)
     return block.take(rows).values, labels, block.name
+
+
+def check_transforms(estimator, whose, hint=""):
+    """Refuse what has no transform."""
+    if not hasattr(estimator, "transform"):
+        raise TypeError(
+            f"{whose}.from_estimator takes a fitted estimator with transform, got "
+            f"{type(estimator).__name__}.{hint}"
+        )
 
 
 def check_number(n, whose):
@@ -63,7 +73,7 @@ def refuse_unknown(known, labels, whose):
         )
 
 
-def _check_embedded(embedded, whose):
+def check_embedded(embedded, whose):
     if isinstance(embedded, EmbeddedSequences):
         return
     hint = ""
@@ -159,9 +169,13 @@ def _pair(tokens, place):
 
 def _labels(tokens, places):
     """Return the words, and their places too where a word is there twice."""
-    words = tokens.types[tokens.codes[places]].tolist()
-    twice = {word for word in words if words.count(word) > 1}
+    return told_apart(tokens, places, tokens.types[tokens.codes[places]].tolist())
+
+
+def told_apart(tokens, places, names):
+    """Return names of occurrences, with the place where a name is there twice."""
+    counts = Counter(names)
     return [
-        f"{word} {_pair(tokens, place)}" if word in twice else word
-        for word, place in zip(words, places, strict=True)
+        f"{name} {_pair(tokens, place)}" if counts[name] > 1 else name
+        for name, place in zip(names, places, strict=True)
     ]

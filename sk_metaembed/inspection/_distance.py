@@ -4,6 +4,7 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 from sklearn.manifold import MDS
+from sklearn.utils.extmath import svd_flip
 
 from ._drawing import bar_style, figure_of
 from ._graph import (
@@ -157,8 +158,10 @@ class DistanceDisplay(PairsDisplay):
         vectors, labels = check_vectors(
             vectors, labels, cls.__name__, need_direction=metric == "cosine"
         )
-        distances = distances_of(vectors, metric)
-        places = None if projector is None else _project(projector, vectors, distances)
+        distances = distances_of(vectors, metric, cls.__name__)
+        places = None
+        if projector is not None:
+            places = projected(clone(projector), vectors, distances, cls.__name__)
         display = cls(
             distances,
             labels=labels,
@@ -279,14 +282,14 @@ def _graph_size(n):
     return 7.2 * factor, 5.4 * factor
 
 
-def distances_of(vectors, metric):
+def distances_of(vectors, metric, whose="DistanceDisplay"):
     """Return the distance between each two rows, float64 of shape (n, n)."""
     if metric == "cosine":
         return 1 - cosines(vectors)
     distances = squareform(pdist(vectors, metric=metric))
     if not np.isfinite(distances).all() or (distances < 0).any():
         raise ValueError(
-            f"DistanceDisplay: the metric {metric!r} gives distances that are negative "
+            f"{whose}: the metric {metric!r} gives distances that are negative "
             "or not finite for these vectors. Choose another, such as 'euclidean'."
         )
     return distances
@@ -309,7 +312,21 @@ def plane(distances):
         return np.stack([distances[0], np.zeros(n)], axis=1)
     scale = distances.max()
     mds = MDS(metric="precomputed", init="classical_mds", n_init=1, max_iter=1000)
-    return mds.fit_transform(distances / scale) * scale
+    start = classical_plane(distances / scale)
+    return mds.fit_transform(distances / scale, init=start) * scale
+
+
+def classical_plane(distances):
+    """Return the classical solution of multidimensional scaling, shape (n, 2).
+
+    As scikit-learn's ClassicalMDS, and a line where distances leave no second axis: of
+    points on one, or a side longer than the two others, as the cosine allows.
+    """
+    squares = distances**2
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(-(centred + squares.mean()) / 2)
+    axes, _ = svd_flip(vectors[:, :-3:-1], None)
+    return np.sqrt(np.maximum(values[:-3:-1], 0)) * axes
 
 
 def stress(distances, positions):
@@ -333,13 +350,13 @@ def stress(distances, positions):
     return float(np.sqrt((lost**2).sum() / total))
 
 
-def _project(projector, vectors, distances):
-    projector = clone(projector)
+def projected(projector, vectors, distances, whose):
+    """Return where an unfitted projector puts vectors on a plane, shape (n, 2)."""
     given = getattr(projector, "metric", None) == "precomputed"
     places = np.asarray(projector.fit_transform(distances if given else vectors))
     if places.shape != (len(vectors), 2) or not np.isfinite(places).all():
         raise ValueError(
-            f"DistanceDisplay: {type(projector).__name__} must put {len(vectors)} "
+            f"{whose}: {type(projector).__name__} must put {len(vectors)} "
             f"vectors on a plane, shape ({len(vectors)}, 2), got shape {places.shape}. "
             "Give it two components."
         )

@@ -1,6 +1,6 @@
 """What displays share: matplotlib, late, and colours that all can tell apart."""
 
-# Okabe and Ito's palette; hatches tell the bars apart where there is no colour.
+# Okabe and Ito's palette; hatches and markers tell apart where there is no colour.
 _COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -12,6 +12,7 @@ _COLOURS = (
     "#999999",
 )
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo", "---")
+_MARKERS = ("o", "^", "s", "D", "P", "v", "X")
 
 
 def bar_style(number):
@@ -19,6 +20,16 @@ def bar_style(number):
     return {
         "color": _COLOURS[number % len(_COLOURS)],
         "hatch": _HATCHES[number % len(_HATCHES)],
+        "edgecolor": "black",
+        "linewidth": 0.6,
+    }
+
+
+def point_style(number):
+    """Return colour and marker of the points with that number."""
+    return {
+        "color": _COLOURS[number % len(_COLOURS)],
+        "marker": _MARKERS[number % len(_MARKERS)],
         "edgecolor": "black",
         "linewidth": 0.6,
     }

@@ -79,6 +79,12 @@ def draw_lines(ax, positions, pairs, distances, line_kw):
 def fit_limits(ax, positions):
     """Set limits that leave points their proportions, and room for labels around."""
     ax.figure.canvas.figure.draw_without_rendering()
+    set_limits(ax, positions)
+    ax.figure.canvas.figure.draw_without_rendering()
+
+
+def set_limits(ax, positions):
+    """Do so for an axes of a figure that is laid out, without doing that again."""
     size = np.array([ax.bbox.width, ax.bbox.height])
     low, high = positions.min(axis=0), positions.max(axis=0)
     # A quarter of a side stays free, an eighth at each end.
@@ -87,7 +93,6 @@ def fit_limits(ax, positions):
     (x0, y0), (x1, y1) = (low + high) / 2 - half, (low + high) / 2 + half
     ax.set(xlim=(x0, x1), ylim=(y0, y1))
     ax.set_aspect("equal", adjustable="box")
-    ax.figure.canvas.figure.draw_without_rendering()
 
 
 class Room:
@@ -101,15 +106,19 @@ class Room:
         The points, whose dots are taken.
     pairs : ndarray of int, shape (n_pairs, 2)
         Those that lines join. Labels had better not lie on lines.
+    sizes : float or ndarray of shape (n,), default=8
+        Points across that a dot takes.
     """
 
-    def __init__(self, ax, positions, pairs):
+    def __init__(self, ax, positions, pairs, sizes=8):
         self.ax = ax
         self.positions = positions
         self.point = ax.figure.dpi / 72
         self.dots = ax.transData.transform(positions)
-        dot = 8 * self.point
-        self.taken = [_box(x, y, dot, dot) for x, y in self.dots]
+        across = np.broadcast_to(sizes, len(positions)) * self.point
+        self.taken = [
+            _box(*dot, size, size) for dot, size in zip(self.dots, across, strict=True)
+        ]
         self.lines = [_path(self.dots[pair]) for pair in pairs]
 
     def is_free(self, box):
@@ -134,24 +143,36 @@ class Room:
         self.taken.append(box.padded(3))
 
 
-def label_points(room, labels):
+def label_points(room, labels, text_kw=None, *, farthest=None):
     """Write each label beside its point, further away where it is crowded.
 
     Parameters
     ----------
     room : Room
     labels : list of str, length n
+    text_kw : dict, default=None
+        For ``Axes.annotate``.
+    farthest : float, default=None
+        Points between a dot and its label, at most; a label without room so near is
+        left out. None writes all, and covers what is there if nothing is free.
 
     Returns
     -------
     list of matplotlib Annotation, length n
+        None in the place of a label that was left out.
     """
     style = {"textcoords": "offset points", "ha": "center", "va": "center", "zorder": 4}
+    style |= text_kw or {}
     texts = []
     for number, label in enumerate(labels):
         spot = room.positions[number]
         text = room.ax.annotate(label, spot, (0, 0), **style)
-        offset, away = _free_offset(room, room.dots[number], text.get_window_extent())
+        box = text.get_window_extent()
+        offset, away = _free_offset(room, room.dots[number], box, farthest)
+        if offset is None:
+            text.remove()
+            texts.append(None)
+            continue
         text.set_position(offset)
         text.set_in_layout(False)
         if away > _FAR:
@@ -161,7 +182,7 @@ def label_points(room, labels):
     return texts
 
 
-def _free_offset(room, dot, box):
+def _free_offset(room, dot, box, farthest):
     """Return where a label goes, in points from its dot, and how far away that is."""
     spots = [
         (
@@ -170,6 +191,7 @@ def _free_offset(room, dot, box):
             up * (away * room.point + box.height / 2) / room.point,
         )
         for away in _AWAY
+        if farthest is None or away <= farthest
         for right, up in zip(np.cos(_AROUND), np.sin(_AROUND), strict=True)
     ]
     best = None
@@ -182,6 +204,8 @@ def _free_offset(room, dot, box):
             crossed = room.n_lines(place)
             if best is None or crossed < best[0]:
                 best = crossed, place, (dx, dy), away
+    if best is None and farthest is not None:
+        return None, 0
     # In a crowd without any room, above the dot and over what is there.
     _, place, offset, away = best or (0, box, spots[0][1:], 0)
     room.take(place)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..sequences._word_vectors import word_vectors_of
-from ._chosen import check_number, chosen_vectors, refuse_unknown
+from ._chosen import check_number, check_transforms, chosen_vectors, refuse_unknown
 
 
 class PairsDisplay:
@@ -32,12 +32,8 @@ class PairsDisplay:
         TypeError
             If there is no transform, or it gives something else.
         """
-        if not hasattr(estimator, "transform"):
-            raise TypeError(
-                f"{cls.__name__}.from_estimator takes a fitted estimator with "
-                f"transform, got {type(estimator).__name__}. Vectors of words in a "
-                "dict, a WordVectors or KeyedVectors go to from_words."
-            )
+        hint = " Vectors of words in a dict, a WordVectors or KeyedVectors go to "
+        check_transforms(estimator, cls.__name__, hint + "from_words.")
         return cls.from_embedded(estimator.transform(X), **options)
 
     @classmethod

@@ -1,0 +1,343 @@
+import warnings
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.manifold import MDS
+from sklearn.metrics import silhouette_samples, silhouette_score
+
+from sk_metaembed import Block, EmbeddedSequences, FunctionEmbedding, TokenSequences
+from sk_metaembed.inspection import SenseProjectionDisplay
+from sk_metaembed.inspection._senses import merged, on_plane
+
+matplotlib.use("Agg")
+SENTENCES = [
+    ["he", "sat", "on", "the", "bank", "of", "the", "bank"],
+    ["the", "bank", "lent", "money", "to", "banks"],
+    ["nothing", "of", "interest"],
+    ["Bank", "holidays"],
+]
+SENSES = ["shore", "shore", "money"]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.fixture(scope="module")
+def embedded():
+    rng = np.random.default_rng(0)
+    tokens = TokenSequences.from_lists(SENTENCES)
+    known = tokens.types[tokens.codes] != "banks"
+    blocks = [
+        Block("static", rng.normal(size=(tokens.n_types, 3)), "type"),
+        Block("layer", rng.normal(size=(tokens.n_tokens, 4)), "token", known),
+        Block("sentence", rng.normal(size=(len(tokens), 4)), "sequence"),
+    ]
+    return EmbeddedSequences(tokens, blocks)
+
+
+@pytest.fixture(scope="module")
+def two_senses():
+    """Return 8 vectors, the first half of one sense, and their senses."""
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(8, 5)) + 3 * np.eye(5)[[0] * 4 + [1] * 4]
+    return vectors, ["a"] * 4 + ["b"] * 4
+
+
+def rows_of(embedded, word):
+    tokens = embedded.tokens
+    return np.flatnonzero(tokens.types[tokens.codes] == word)
+
+
+def test_planes_and_silhouettes_are_those_of_scikit_learn(two_senses):
+    vectors, senses = two_senses
+    display = SenseProjectionDisplay.from_vectors({"x": vectors}, senses=senses)
+    pca = PCA(2)
+    np.testing.assert_allclose(display.positions[0], pca.fit_transform(vectors))
+    np.testing.assert_allclose(display.shares[0], pca.explained_variance_ratio_)
+    expected = silhouette_score(vectors, senses, metric="cosine")
+    assert display.silhouette_scores == {"x": pytest.approx(expected)}
+    own = silhouette_samples(vectors, senses, metric="cosine")
+    np.testing.assert_allclose(display.silhouettes[0], own)
+    euclidean = SenseProjectionDisplay.from_vectors(
+        vectors, senses=senses, metric="euclidean"
+    )
+    expected = silhouette_score(vectors, senses)
+    assert euclidean.silhouette_scores[""] == pytest.approx(expected)
+
+
+def test_artists_show_the_data(two_senses):
+    vectors, senses = two_senses
+    display = SenseProjectionDisplay.from_vectors({"x": vectors}, senses=senses)
+    (ax,) = display.axes_
+    first, second = display.points_[0]
+    np.testing.assert_allclose(first.get_offsets(), display.positions[0][:4])
+    np.testing.assert_allclose(second.get_offsets(), display.positions[0][4:])
+    assert [text.get_text() for text in display.labels_[0]] == list("01234567")
+    score = display.silhouette_scores["x"]
+    assert ax.get_title() == f"x\nsilhouette {score:.2f}"
+    one, two = display.shares[0]
+    assert ax.get_xlabel() == f"PCA 1: {one:.0%} of the variance"
+    assert ax.get_ylabel() == f"PCA 2: {two:.0%} of the variance"
+    assert [text.get_text() for text in display.legend_.get_texts()] == ["a", "b"]
+    assert display.figure_ is ax.figure
+
+
+def test_senses_differ_in_colour_and_in_marker():
+    senses = list("abcdefg")
+    display = SenseProjectionDisplay.from_vectors(np.eye(7) + 1, senses=senses)
+    points = display.points_[0]
+    assert len({tuple(p.get_facecolor()[0]) for p in points}) == 7
+    assert len({p.get_paths()[0].vertices.tobytes() for p in points}) == 7
+
+
+def test_occurrences_are_chosen_by_word_words_or_function(embedded):
+    make = SenseProjectionDisplay.from_embedded
+    display = make(embedded, "bank", blocks=["layer"], senses=SENSES)
+    values = embedded.block("layer").values[rows_of(embedded, "bank")]
+    expected = PCA(2).fit_transform(values.astype(np.float64))
+    np.testing.assert_allclose(display.positions[0], expected, atol=1e-9)
+    assert display.labels == ["the bank of", "the bank", "the bank lent"]
+    several = make(embedded, ("banks", "bank"), blocks=["static"])
+    assert several.labels == [*display.labels, "to banks"]
+    same = make(embedded, lambda word: word.startswith("bank"), blocks="static")
+    assert (same.positions == several.positions).all()
+    assert same.labels == several.labels
+
+
+def test_a_label_that_is_there_twice_gets_its_place():
+    tokens = TokenSequences.from_lists([["a", "b"], ["b", "a"], ["a", "b"]])
+    block = Block("x", np.eye(6), "token")
+    embedded = EmbeddedSequences(tokens, [block])
+    display = SenseProjectionDisplay.from_embedded(embedded, "b")
+    assert display.labels == ["a b (0, 1)", "b a", "a b (2, 1)"]
+    long = EmbeddedSequences(
+        TokenSequences.from_lists([["x" * 40, "b", "y" * 15]]),
+        [Block("x", np.eye(3), "token")],
+    )
+    display = SenseProjectionDisplay.from_embedded(long, "b")
+    assert display.labels == ["x" * 14 + "… b " + "y" * 15]
+
+
+def test_one_panel_a_block_and_static_blocks_coincide(embedded):
+    display = SenseProjectionDisplay.from_embedded(embedded, "bank", senses=SENSES)
+    static, layer, sentence = display.axes_
+    assert display.blocks == ["static", "layer", "sentence"]
+    assert static.get_title() == ("static\nsilhouette 0.00\nall 3 occurrences coincide")
+    assert static.get_xlabel() == "PCA 1: no variance"
+    assert display.silhouette_scores["static"] == 0
+    assert (display.positions[0] == 0).all()
+    assert "coincide" not in layer.get_title()
+    assert "3 occurrences at 2 spots" in sentence.get_title()
+    (label,) = display.labels_[0]
+    assert label.get_text() == "\n".join(display.labels)
+    assert len(display.labels_[2]) == 2
+
+
+def test_of_senses_at_one_spot_the_lower_marker_is_larger(embedded):
+    display = SenseProjectionDisplay.from_embedded(
+        embedded, "bank", blocks=["static"], senses=["c", "b", "a"]
+    )
+    sizes = [points.get_sizes()[0] for points in display.points_[0]]
+    assert sizes[0] > sizes[1] > sizes[2]
+    apart = SenseProjectionDisplay.from_embedded(
+        embedded, "bank", blocks=["layer"], senses=["c", "b", "a"]
+    )
+    assert {points.get_sizes()[0] for points in apart.points_[0]} == {sizes[2]}
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1, 1e30])
+def test_rounding_is_no_difference(scale):
+    rng = np.random.default_rng(0)
+    exact = scale * rng.normal(size=(1, 300)).repeat(6, axis=0)
+    rough = (exact * (1 + 1e-8 * rng.normal(size=exact.shape))).astype(np.float32)
+    senses = ["a", "b"] * 3
+    display = SenseProjectionDisplay.from_vectors({"x": rough}, senses=senses)
+    assert (display.silhouettes == 0).all()
+    assert "all 6 occurrences coincide" in display.axes_[0].get_title()
+    longer = exact * np.arange(1, 7)[:, None]
+    display = SenseProjectionDisplay.from_vectors(longer, senses=senses)
+    assert (display.silhouettes == 0).all()
+    apart = scale * rng.normal(size=(6, 4))
+    assert (merged(apart) == apart).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (2, 5), (3, 1), (1, 1)])
+def test_few_occurrences_or_dimensions_are_placed_without_nan(shape):
+    vectors = np.random.default_rng(0).normal(size=shape)
+    display = SenseProjectionDisplay.from_vectors(
+        {"x": vectors}, senses=["a"] * len(vectors)
+    )
+    assert np.isfinite(display.positions).all()
+    assert np.isfinite(display.shares).all()
+    assert display.silhouettes is None
+    assert display.silhouette_scores == {}
+    assert display.axes_[0].get_title() == "x\nno silhouette: one sense"
+    assert "silhouette" not in display.frame()
+    assert "coincide" not in display.axes_[0].get_title()
+
+
+def test_no_silhouette_where_no_sense_occurs_twice(two_senses):
+    vectors, _ = two_senses
+    display = SenseProjectionDisplay.from_vectors(vectors, senses=range(8))
+    assert display.axes_[0].get_title() == "no silhouette: no sense occurs twice"
+    plain = SenseProjectionDisplay.from_vectors(vectors)
+    assert plain.axes_[0].get_title() == ""
+    assert plain.legend_ is None
+    assert len(plain.points_[0]) == 1
+
+
+def test_any_projector_makes_the_planes(two_senses):
+    vectors, _ = two_senses
+    make = SenseProjectionDisplay.from_vectors
+    svd = TruncatedSVD(2, algorithm="arpack", random_state=0)
+    display = make(vectors, projector=svd)
+    np.testing.assert_allclose(display.positions[0], svd.fit_transform(vectors))
+    assert display.axes_[0].get_xlabel().startswith("TruncatedSVD 1: ")
+    mds = MDS(metric="precomputed", init="classical_mds", n_init=1)
+    display = make({"x": vectors, "y": np.ones((8, 2))}, projector=mds)
+    assert display.shares is None
+    assert display.axes_[0].get_xlabel() == "MDS 1"
+    assert np.isfinite(display.positions).all()
+    assert not hasattr(mds, "embedding_")
+
+
+def test_equal_vectors_have_exactly_one_place():
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(4, 300))[[0, 1, 2, 0, 3, 0]]
+    positions, _ = on_plane(vectors, None, "cosine", "test")
+    assert len(np.unique(positions, axis=0)) == 4
+    assert (positions[0] == positions[3]).all()
+
+
+@pytest.mark.parametrize("n", [5, 20])
+def test_no_text_lies_on_another(n):
+    rng = np.random.default_rng(n)
+    centres = rng.normal(size=(3, 8)).repeat(n, axis=0)[:n]
+    layers = {f"layer {i}": centres + i * rng.normal(size=(n, 8)) for i in range(3)}
+    labels = [f"a work number {i}" for i in range(n)]
+    display = SenseProjectionDisplay.from_vectors(layers, labels, senses=labels)
+    display.figure_.canvas.draw()
+    for ax, texts in zip(display.axes_, display.labels_, strict=True):
+        boxes = [text.get_window_extent().padded(-1) for text in texts if text]
+        frame = ax.get_window_extent().padded(1)
+        assert boxes
+        for i, box in enumerate(boxes):
+            assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+            assert frame.x0 <= box.x0 <= box.x1 <= frame.x1
+            assert frame.y0 <= box.y0 <= box.y1 <= frame.y1
+    beside = display.legend_.get_window_extent()
+    assert not any(beside.overlaps(ax.get_window_extent()) for ax in display.axes_)
+
+
+def test_axes_and_options_are_passed_on(two_senses):
+    vectors, senses = two_senses
+    layers = {"x": vectors, "y": vectors[:, :3], "z": vectors**2}
+    make = SenseProjectionDisplay.from_vectors
+    figure, axes = plt.subplots(3, 1)
+    display = make(layers, senses=senses, ax=axes, legend=False)
+    assert list(display.axes_) == list(axes)
+    assert display.legend_ is None
+    figure, (left, right) = plt.subplots(1, 2)
+    style = {"scatter_kw": {"marker": "*"}}
+    display = make(layers, senses=senses, ax=right, n_cols=2, **style)
+    assert display.axes_[1].get_legend() is display.legend_
+    assert len(display.axes_) == 3
+    assert len(figure.axes) == 5
+    assert not right.axison
+    assert display.figure_ is figure
+    single = make({"x": vectors}, ax=left, text_kw={"color": "red"})
+    assert list(single.axes_) == [left]
+    assert single.labels_[0][0].get_color() == "red"
+    assert make(vectors, include_labels=False).labels_ == [[]]
+    many = np.random.default_rng(0).normal(size=(21, 3))
+    assert make(many).labels_ == [[]]
+    assert len(make(many).plot(include_labels=True).labels_[0]) == 21
+    assert len(make(layers).figure_.axes) == 3
+
+
+def test_estimators_give_the_same():
+    def embed(words):
+        return [[len(word), ord(word[0]), ord(word[-1])] for word in words]
+
+    source = FunctionEmbedding(embed).fit(SENTENCES)
+    display = SenseProjectionDisplay.from_estimator(
+        source, SENTENCES, ("bank", "Bank", "banks"), senses=list("aabbb")
+    )
+    transformed = source.transform(SENTENCES)
+    same = SenseProjectionDisplay.from_embedded(
+        transformed, ("bank", "Bank", "banks"), senses=list("aabbb")
+    )
+    assert display.frame().equals(same.frame())
+    assert "5 occurrences at 3 spots" in display.axes_[0].get_title()
+
+
+def test_frame_has_a_row_a_block_and_occurrence(embedded):
+    display = SenseProjectionDisplay.from_embedded(embedded, "bank", senses=SENSES)
+    frame = display.frame()
+    columns = ["block", "label", "sense", "x", "y", "silhouette"]
+    assert frame.columns.tolist() == columns
+    assert frame["block"].tolist() == np.repeat(display.blocks, 3).tolist()
+    assert frame["sense"].tolist() == SENSES * 3
+    np.testing.assert_array_equal(frame[["x", "y"]], np.vstack(display.positions))
+    means = frame.groupby("block")["silhouette"].mean().to_dict()
+    assert means == pytest.approx(display.silhouette_scores)
+    assert not frame.isna().any(axis=None)
+    plain = SenseProjectionDisplay.from_embedded(embedded, "bank").frame()
+    assert plain.columns.tolist() == ["block", "label", "x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "message"),
+    [
+        ("river", {}, "'river' does not occur in the 4 sequences"),
+        ("BANKS", {}, "'BANKS' does not occur.* There is 'banks'"),
+        (("bank", "bark"), {}, "'bark' does not occur"),
+        (str.isdigit, {}, "isdigit takes none of the 14 distinct words"),
+        ("banks", {}, "block 'layer': no vector is known for 1 of 1: to banks"),
+        ("bank", {"senses": ["a"]}, "1 senses for 3 occurrences: 'the bank of', 'the"),
+        ("bank", {"senses": ["a", None, "b"]}, "sense of 'the bank' is missing"),
+        ("bank", {"labels": ["a"] * 4}, "4 labels for 3 occurrences"),
+        ("bank", {"n_cols": 0}, "n_cols must be 1 or more, got 0"),
+        ("bank", {"ax": []}, "3 panels, one a block, and 0 axes"),
+        ("bank", {"projector": PCA(1)}, r"PCA must put 3 .* got shape \(3, 1\)"),
+        ("bank", {"blocks": []}, "at least one block"),
+    ],
+)
+def test_errors_say_what_is_wrong(embedded, words, options, message):
+    with pytest.raises(ValueError, match=message):
+        SenseProjectionDisplay.from_embedded(embedded, words, **options)
+
+
+def test_other_errors_say_what_is_wrong(embedded):
+    make = SenseProjectionDisplay
+    with pytest.raises(TypeError, match="words must be a str.*got none"):
+        make.from_embedded(embedded, [])
+    with pytest.raises(TypeError, match="got 3 among them"):
+        make.from_embedded(embedded, ["bank", 3])
+    with pytest.raises(TypeError, match="takes a fitted estimator .* got dict"):
+        make.from_estimator({}, SENTENCES, "bank")
+    with pytest.raises(TypeError, match=r"EmbeddedSequences, got list"):
+        make.from_embedded(SENTENCES, "bank")
+    with pytest.raises(KeyError, match="No block is named 'top'"):
+        make.from_embedded(embedded, "bank", blocks=["top"])
+    with pytest.raises(ValueError, match="2 labels for 3 vectors"):
+        make.from_vectors({"x": np.eye(2), "y": np.ones((3, 2))})
+    with pytest.raises(ValueError, match="vector of '1' is zero"):
+        make.from_vectors([[1.0], [0.0]], senses=["a", "a"])
+    assert len(make.from_vectors([[1.0], [0.0]]).labels) == 2
+    by_hand = plt.figure().add_axes((0, 0, 1, 1))
+    with pytest.raises(ValueError, match="placed by hand"):
+        make.from_embedded(embedded, "bank", ax=by_hand)
