@@ -5,6 +5,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 from sklearn.manifold import MDS
 from sklearn.utils.extmath import svd_flip
+from sklearn.utils.extmath import svd_flip
 
 from ._drawing import bar_style, figure_of
 from ._graph import (
@@ -108,6 +109,210 @@ class DistanceDisplay(PairsDisplay):
 
     @property
     def stress(self):
+        """Share of the distances that the graph's plane loses, 0 for none."""
+        return stress(self.distances, self._placed())
+
+    @classmethod
+    def from_vectors(
+        cls,
+        vectors,
+        labels=None,
+        *,
+        metric="cosine",
+        projector=None,
+        title=None,
+        ax=None,
+        **plot_kw,
+    ):
+        """Compare the rows of an array.
+
+        Parameters
+        ----------
+        vectors : array-like of shape (n, dim)
+            Finite, 1000 at most; none of them zero if the metric is cosine.
+        labels : sequence of str, length n, default=None
+            What to call them. None numbers them.
+        metric : str or callable, default="cosine"
+            As for scipy's ``pdist``; cosine is 1 minus the cosine similarity.
+        projector : estimator with `fit_transform`, default=None
+            Puts the vectors on a plane, such as scikit-learn's PCA or TSNE with two
+            components. One whose own ``metric`` is "precomputed" gets the distances.
+            None keeps the distances by multidimensional scaling.
+        title : str, default=None
+            Stands above the picture.
+        ax : matplotlib Axes, default=None
+            Where to draw. None makes a figure.
+        **plot_kw
+            Passed on to `plot`.
+
+        Returns
+        -------
+        DistanceDisplay
+            Plotted.
+
+        Raises
+        ------
+        ValueError
+            If a vector is not finite, or zero under the cosine, if the metric gives
+            no distances, or the projector no plane.
+        """
+        vectors, labels = check_vectors(
+            vectors, labels, cls.__name__, need_direction=metric == "cosine"
+        )
+        distances = distances_of(vectors, metric, cls.__name__)
+        places = None
+        if projector is not None:
+            places = projected(clone(projector), vectors, distances, cls.__name__)
+        display = cls(
+            distances,
+            labels=labels,
+            metric=getattr(metric, "__name__", metric),
+            positions=places,
+            title=title,
+        )
+        return display.plot(ax, **plot_kw)
+
+    def plot(
+        self,
+        ax=None,
+        *,
+        kind="graph",
+        n_neighbors=None,
+        include_values=None,
+        values_format=None,
+        colorbar=True,
+        im_kw=None,
+        line_kw=None,
+        scatter_kw=None,
+        text_kw=None,
+    ):
+        """Draw the graph, or the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw. None makes a figure.
+        kind : {"graph", "matrix"}, default="graph"
+            The graph, or the heat map of all distances.
+        n_neighbors : int, default=None
+            The graph joins each token with that many nearest ones. None joins all of
+            up to six tokens, and each of more with its two nearest.
+        include_values : bool, default=None
+            Whether to write distances. None writes those that have room; so does True
+            in a graph, where others would cover each other.
+        values_format : str, default=None
+            How to write them, such as ``".1f"``. None takes two decimals.
+        colorbar : bool, default=True
+            Whether to draw the scale beside the picture.
+        im_kw : dict, default=None
+            Passed on to ``Axes.imshow`` for the heat map.
+        line_kw : dict, default=None
+            Passed on to matplotlib's LineCollection for the graph's lines.
+        scatter_kw : dict, default=None
+            Passed on to ``Axes.scatter`` for the graph's dots.
+        text_kw : dict, default=None
+            Passed on to ``Axes.text`` for the numbers.
+
+        Returns
+        -------
+        self : DistanceDisplay
+            With `ax_`, `figure_`, and `lines_`, `points_`, `labels_` or `im_`, and
+            `text_` set.
+        """
+        n = len(self.labels)
+        kinds = {"graph": _graph_size(n), "matrix": heat_map_size(self.labels)}
+        if kind not in kinds:
+            raise ValueError(f"kind must be 'graph' or 'matrix', got {kind!r}.")
+        if not (n_neighbors is None or n_neighbors >= 0):
+            raise ValueError(f"n_neighbors must be 0 or more, got {n_neighbors}.")
+        ax = figure_of(ax, kinds[kind], type(self).__name__)
+        if self.title is not None:
+            ax.set_title(self.title)
+        scale = f"{self.metric} distance" if colorbar else None
+        written = {"asked": include_values, "values_format": values_format}
+        written["text_kw"] = text_kw or {}
+        if kind == "matrix":
+            self._draw_matrix(ax, scale, written, im_kw or {})
+        else:
+            pairs = nearest_pairs(self.distances, n_neighbors)
+            self._draw_graph(ax, scale, pairs, line_kw or {}, scatter_kw or {})
+            self._write_graph(ax, pairs, **written)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_matrix(self, ax, scale, written, im_kw):
+        # Near is light, as alike is in the heat map of similarities.
+        style = {"cmap": "cividis_r", "vmin": 0} | im_kw
+        values, labels = self.distances, self.labels
+        self.im_ = draw_heat_map(ax, values, labels, colorbar=scale, im_kw=style)
+        self.text_ = write_values(ax, self.im_, values, **written)
+
+    def _draw_graph(self, ax, scale, pairs, line_kw, scatter_kw):
+        places = self._placed()
+        self.lines_ = draw_lines(ax, places, pairs, self.distances, line_kw)
+        style = {"s": 36, "zorder": 2, "linewidth": 0.6, "edgecolor": "black"}
+        style |= {"color": bar_style(0)["color"]} | scatter_kw
+        self.points_ = ax.scatter(*places.T, **style)
+        ax.set(xticks=[], yticks=[], xlabel=f"two dimensions, stress {self.stress:.2f}")
+        if scale is not None and len(pairs):
+            ax.figure.colorbar(self.lines_, ax=ax, label=scale)
+        fit_limits(ax, places)
+
+    def _write_graph(self, ax, pairs, asked, values_format, text_kw):
+        room = Room(ax, self._placed(), pairs)
+        lengths = self.distances[tuple(pairs.T)]
+        shown = [format_value(d, self.distances, values_format) for d in lengths]
+        numbered = list(zip(pairs, shown, strict=True)) if asked is not False else []
+        # Beside a short line there is room only as long as no label is there.
+        short = [pair for pair in numbered if room.is_short(pair[0])]
+        long = [pair for pair in numbered if not room.is_short(pair[0])]
+        texts = label_lines(room, short, text_kw)
+        self.labels_ = label_points(room, self.labels)
+        texts += label_lines(room, long, text_kw)
+        self.text_ = texts if asked is not False else None
+
+    def _placed(self):
+        """Return where the tokens are put, found once."""
+        if self.positions is None:
+            self.positions = plane(self.distances)
+        return self.positions
+
+
+def _graph_size(n):
+    factor = np.clip(np.sqrt(n / 16), 1, 2)
+    return 7.2 * factor, 5.4 * factor
+
+
+def distances_of(vectors, metric, whose="DistanceDisplay"):
+    """Return the distance between each two rows, float64 of shape (n, n)."""
+    if metric == "cosine":
+        return 1 - cosines(vectors)
+    distances = squareform(pdist(vectors, metric=metric))
+    if not np.isfinite(distances).all() or (distances < 0).any():
+        raise ValueError(
+            f"{whose}: the metric {metric!r} gives distances that are negative "
+            "or not finite for these vectors. Choose another, such as 'euclidean'."
+        )
+    return distances
+
+
+def plane(distances):
+    """Return places on a plane whose distances come near to the given ones.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, n)
+
+    Returns
+    -------
+    ndarray of shape (n, 2)
+    """
+    n = len(distances)
+    if n < 3 or not distances.any():
+        # Exact, and nothing that could be scaled.
+        return np.stack([distances[0], np.zeros(n)], axis=1)
+    scale = distances.max()
+def stress(self):
         """Share of the distances that the graph's plane loses, 0 for none."""
         return stress(self.distances, self._placed())
 

@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 from sklearn.decomposition import PCA
-from sklearn.manifold import MDS
+from sklearn.manifold import MDS, ClassicalMDS
 
 from sk_metaembed import Block, EmbeddedSequences, TokenSequences
 from sk_metaembed.inspection import DistanceDisplay
-from sk_metaembed.inspection._distance import distances_of, plane, stress
+from sk_metaembed.inspection._distance import (
+    classical_plane,
+    distances_of,
+    plane,
+    stress,
+)
 from sk_metaembed.inspection._graph import nearest_pairs
 
 matplotlib.use("Agg")
@@ -51,6 +56,35 @@ def test_few_or_equal_vectors_are_placed_without_nan(n):
     apart = DistanceDisplay.from_vectors(np.eye(n), metric="euclidean")
     assert np.isfinite(apart.positions).all()
     assert len(apart.labels_) == n
+
+
+@pytest.mark.parametrize(
+    "distances",
+    [
+        [[0, 1.9, 0.2], [1.9, 0, 0.3], [0.2, 0.3, 0]],  # no triangle has these sides
+        abs(np.arange(7.0)[:, None] - np.arange(7.0)),
+    ],
+    ids=["no triangle", "line"],
+)
+def test_what_has_no_second_axis_is_a_line(distances):
+    distances = np.array(distances)
+    places = plane(distances)
+    np.testing.assert_allclose(places[:, 1], 0, atol=1e-6)
+    if len(places) > 3:
+        assert stress(distances, places) < 1e-6
+
+
+def test_three_words_whose_cosines_are_no_triangle():
+    vectors = [[1, 0], [1, 1], [0, 1]]
+    display = DistanceDisplay.from_vectors(vectors, ["king", "queen", "apple"])
+    assert np.isfinite(display.positions).all()
+
+
+def test_the_start_is_scikit_learns(vectors):
+    distances = distances_of(vectors, "euclidean")
+    expected = ClassicalMDS(n_components=2, metric="precomputed")
+    expected = expected.fit_transform(distances)
+    np.testing.assert_allclose(classical_plane(distances), expected, atol=1e-12)
 
 
 def test_stress_is_zero_at_any_scale_and_one_for_a_heap(vectors):
