@@ -58,9 +58,11 @@ class FineTuned(BaseEstimator):
     `dtype`: the parameters `device`, `dtype`, `compile` and `cache` of `source` have no
     effect here. Dropout is the model's own, during training.
 
-    A pickle of the fitted estimator holds the weights that were trained; the others
-    are read again from the model's folder. ``trained_[name].save(folder)`` writes the
-    whole model as transformers does, for `TransformerEmbedding` and others to load.
+    A pickle of the fitted estimator holds the weights that were trained, and twice as
+    much of the optimizer's state, to go on from; ``net_.trim_for_prediction()`` drops
+    that. Other weights are read again from the model's folder.
+    ``trained_[name].save(folder)`` writes the whole model as transformers does, for
+    `TransformerEmbedding` and others to load.
 
     An estimator asks a trainable source for one thing, ``open(tokens)``, so that other
     networks can be trained by it too: see `sk_metaembed.dynamic`.
