@@ -7,6 +7,7 @@ _DARK, _LIGHT = 0.0, 0.78
 _THICK, _THIN = 3.0, 0.7
 
 _AWAY = (5, 13, 22, 34, 50, 70, 95, 125, 160)  # points between a dot and its label
+_CLOSE = 5  # points; a label so near to a dot seems to belong to it
 _FAR = 13  # from here on a dotted line leads to the label
 _AROUND = np.pi / 2 + np.arange(16) * np.pi / 8  # above first
 _SHORT = 45  # points; a line that is shorter has its number beside it
@@ -132,6 +133,12 @@ class Room:
         """Return how many lines cross a box."""
         return sum(line.intersects_bbox(box, filled=False) for line in self.lines)
 
+    def n_others(self, box, number):
+        """Return how many dots are close to the box of a label of another one."""
+        near = box.padded(_CLOSE * self.point)
+        dots = self.taken[: len(self.dots)]
+        return sum(near.overlaps(dot) for i, dot in enumerate(dots) if i != number)
+
     def is_short(self, pair):
         """Tell whether a line is so short that a number would hide it."""
         return (
@@ -168,7 +175,7 @@ def label_points(room, labels, text_kw=None, *, farthest=None):
         spot = room.positions[number]
         text = room.ax.annotate(label, spot, (0, 0), **style)
         box = text.get_window_extent()
-        offset, away = _free_offset(room, room.dots[number], box, farthest)
+        offset, away = _free_offset(room, number, box, farthest)
         if offset is None:
             text.remove()
             texts.append(None)
@@ -182,7 +189,7 @@ def label_points(room, labels, text_kw=None, *, farthest=None):
     return texts
 
 
-def _free_offset(room, dot, box, farthest):
+def _free_offset(room, number, box, farthest):
     """Return where a label goes, in points from its dot, and how far away that is."""
     spots = [
         (
@@ -194,16 +201,17 @@ def _free_offset(room, dot, box, farthest):
         if farthest is None or away <= farthest
         for right, up in zip(np.cos(_AROUND), np.sin(_AROUND), strict=True)
     ]
-    best = None
+    best, dot = None, room.dots[number]
     for away, dx, dy in spots:
         if best is not None and away > _FAR:
             break
         x, y = dot + np.array([dx, dy]) * room.point
         place = _box(x, y, box.width, box.height)
         if room.is_free(place):
-            crossed = room.n_lines(place)
-            if best is None or crossed < best[0]:
-                best = crossed, place, (dx, dy), away
+            # Neither on lines, nor where it could belong to another dot.
+            cost = room.n_lines(place), room.n_others(place, number)
+            if best is None or cost < best[0]:
+                best = cost, place, (dx, dy), away
     if best is None and farthest is not None:
         return None, 0
     # In a crowd without any room, above the dot and over what is there.
