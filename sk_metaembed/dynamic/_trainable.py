@@ -79,19 +79,26 @@ def trainable_pairs(trainable, *, whose):
     """
     if trainable is None:
         return []
-    if hasattr(trainable, "open"):
+    if _can_be_trained(trainable):
         return [(type(trainable).__name__.lower(), trainable)]
     pairs = list(trainable) if isinstance(trainable, list | tuple) else [trainable]
     for pair in pairs:
         named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
-        if not named or not hasattr(pair[1], "open"):
-            came = type(pair[1] if named else pair).__name__
+        if not named or not _can_be_trained(pair[1]):
+            came = pair[1] if named else pair
+            kind = f"class {came.__name__}" if isinstance(came, type) else None
+            todo = "Wrap a transformer in it: FineTuned(TransformerEmbedding(...))."
+            if _can_be_trained(came):
+                todo = "Give each one in a list a name: [('bert', FineTuned(...))]."
             raise TypeError(
                 f"{whose}: trainable takes a FineTuned source, or a list of pairs "
-                f"(name, FineTuned); got {came}. Wrap a transformer in it: "
-                "FineTuned(TransformerEmbedding(...))."
+                f"(name, FineTuned); got {kind or type(came).__name__}. {todo}"
             )
     return pairs
+
+
+def _can_be_trained(source):
+    return hasattr(source, "open") and not isinstance(source, type)
 
 
 def read_input(X, *, dims=None, whose, reads_tokens):

@@ -500,6 +500,8 @@ def test_whatever_opens_can_be_trained(data):
         ([source()], TypeError, "takes a FineTuned source"),
         ([("bert", source())], TypeError, "got TransformerEmbedding"),
         ("bert", TypeError, "takes a FineTuned source"),
+        (FineTuned, TypeError, "got class FineTuned. Wrap a transformer in it"),
+        ([FineTuned(source())], TypeError, "got FineTuned. Give each one in a list a"),
         ([("lr", FineTuned(source()))], ValueError, "conflict with constructor"),
         ([("a", FineTuned(source()))] * 2, ValueError, "not unique"),
         (FineTuned(FunctionEmbedding(spelling)), TypeError, "got FunctionEmbedding"),
