@@ -109,10 +109,21 @@ class SentenceRows:
                     f"level, got values of shape {np.shape(pair[0])} and known of "
                     f"shape {np.shape(pair[1])}."
                 )
+        pairs = enumerate(zip(self.computed, entry, strict=True))
+        return [self._kept(i, sentence, *pair, dtype) for i, pair in pairs]
+
+    def _kept(self, i, sentence, layer, pair, dtype):
         try:
-            return [as_kept(*pair, dtype) for pair in entry]
+            return as_kept(*pair, dtype)
         except ValueError as error:
-            raise ValueError(f"{_short(sentence)}: {error}") from error
+            where = f"Layer {layer.name!r} of {_short(sentence)}"
+            extra = ""
+            if i >= len(self.layers):
+                extra = (
+                    " The layer was not asked for, but the cache keeps all of them: "
+                    "cache_layers='wanted' leaves it out."
+                )
+            raise ValueError(f"{where}: {error}{extra}") from error
 
 
 def _short(sentence):

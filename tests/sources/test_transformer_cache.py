@@ -1,6 +1,8 @@
 """What TransformerEmbedding keeps in a cache of sentences."""
 
 import numpy as np
+import pytest
+import torch
 
 from sk_metaembed import TransformerEmbedding, cache_info
 from sk_metaembed.sources._sentence_memory import MEMORY
@@ -32,3 +34,17 @@ def test_a_cache_keeps_the_layers_that_others_will_ask_for(tmp_path):
             [first, *again], alone.fit_transform(SENTENCES).blocks, strict=True
         ):
             assert np.array_equal(mine.blocks[0].values, block.values)
+
+
+def test_a_layer_that_cannot_be_kept_is_named_with_what_to_do(tmp_path):
+    network = tiny_bert.network()
+    with torch.no_grad():
+        network.encoder.layer[0].output.LayerNorm.weight.fill_(1e6)
+    pair = network, tiny_bert.tokenizer()
+    options = {"cache": tmp_path, "cache_dtype": "float16"}
+    with pytest.raises(ValueError, match=r"Layer 'layer1' of .* as float32\.$"):
+        TransformerEmbedding(pair, layers="all", **options).fit(SENTENCES)
+    with pytest.raises(ValueError, match=r"not asked for.* cache_layers='wanted'"):
+        TransformerEmbedding(pair, **options).fit(SENTENCES)
+    wanted = TransformerEmbedding(pair, cache_layers="wanted", **options)
+    assert wanted.fit_transform(SENTENCES).blocks[0].known.all()
