@@ -73,7 +73,7 @@ mix = DynamicMetaEmbedding(
     "task", projection_dim=None, activation=None, max_epochs=40, **options
 )
 mix.fit(embedded.select(layers), classes[train])
-for name, weight in mix.source_weights_.items():
+for name, weight in mix.layer_weights_.items():
     print(f"{name}  {weight:.2f}")
 
 # %%
@@ -182,7 +182,7 @@ dme.set_params(attention="word").fit(embedded, classes[train])
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(11, 6), layout="constrained", width_ratios=(1, 2)
 )
-bars = left.barh(list(mix.source_weights_), list(mix.source_weights_.values()))
+bars = left.barh(list(mix.layer_weights_), list(mix.layer_weights_.values()))
 left.bar_label(bars, fmt="%.2f", padding=3)
 left.margins(x=0.2)
 left.invert_yaxis()

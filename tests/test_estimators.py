@@ -142,6 +142,7 @@ ESTIMATORS = [
     DynamicMetaEmbedding(**NET, attention="context", encoder="bilstm-max"),
     DynamicMetaEmbedding(**NET, trainable=[("tuned", TUNED)]),
     DynamicMetaEmbedding(**NET, attention="task", encoder="gru", output="sequence"),
+    DynamicMetaEmbedding(**NET, attention="task", layer_norm=True, mix_penalty=0.1),
     DynamicMetaClassifier(**LEARNING_NET),
     DynamicMetaRegressor(**LEARNING_NET),
     DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),

@@ -41,10 +41,15 @@ class Mixer(nn.Module):
     gate : {"softmax", "sigmoid"}
     activation : {"relu", None}
         Applied to the sum.
+    layer_norm : bool, default=False
+        Bring each projected vector to mean 0 and variance 1 before it is weighed.
     """
 
-    def __init__(self, dims, projection_dim, attention, gate, activation):
+    def __init__(
+        self, dims, projection_dim, attention, gate, activation, layer_norm=False
+    ):
         super().__init__()
+        self.layer_norm = layer_norm
         self.attention = attention
         self.gate = gate
         self.activation = activation
@@ -91,6 +96,8 @@ class Mixer(nn.Module):
         known : bool tensor of shape (n_rows, n_sources)
         """
         projected = [p(v) for p, v in zip(self.projections, batch.values, strict=True)]
+        if self.layer_norm:
+            projected = [_normalized(v) for v in projected]
         known = batch.known
         if per_token:
             projected = [v[i] for v, i in zip(projected, batch.index, strict=True)]
@@ -109,15 +116,20 @@ class Mixer(nn.Module):
             mixed = self.gamma * mixed
         return (torch.relu(mixed) if self.activation == "relu" else mixed), weights
 
+    def penalty(self):
+        """Return the squared norm of the scalar mix's scores, 0 where it has none.
+
+        Equal weights have scores of 0: what makes this small makes weights equal.
+        """
+        return self.source_scores.square().sum() if self.attention == "task" else 0.0
+
     def task_weights(self):
-        """Return one weight a source that is known, None where words decide.
+        """Return the scalar mix: one weight a source, where all are known.
 
         Returns
         -------
-        list of float or None
+        list of float
         """
-        if self.attention != "task":
-            return None
         scores = self.source_scores.detach()[None]
         known = torch.ones_like(scores, dtype=torch.bool)
         return gate_weights(scores, known, self.gate)[0].tolist()
@@ -143,6 +155,13 @@ def _projection(dim_in, dim_out):
     nn.init.xavier_uniform_(linear.weight)
     nn.init.zeros_(linear.bias)
     return linear
+
+
+def _normalized(vectors):
+    # Each row by itself and nothing learned: bilm-tf's and AllenNLP's formula, but that
+    # they take mean and variance over the whole batch, so that a word's vector depends
+    # on the sentences beside it. Theirs is the small number too.
+    return nn.functional.layer_norm(vectors, vectors.shape[-1:], eps=1e-12)
 
 
 def _orthogonal(module):

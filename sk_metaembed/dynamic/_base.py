@@ -12,6 +12,7 @@ from ..sequences._estimator import EmbeddedInputMixin
 from ._composition import TrainableComposition
 from ._holdout import split_rows
 from ._options import ENCODERS, check_options, label_weights
+from ._scalar_mix import ScalarMixAttributes
 from ._targets import LabelTarget, check_target
 from ._trainable import check_dims, dims_of, read_input
 
@@ -19,7 +20,12 @@ _POSITIVE = Interval(Integral, 1, None, closed="left")
 _DROPOUT = Interval(Real, 0, 1, closed="left")
 
 
-class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, TrainableComposition):
+class BaseDynamicMeta(
+    EmbeddedInputMixin,
+    CallbackSupportMixin,
+    ScalarMixAttributes,
+    TrainableComposition,
+):
     """Trains mixer, encoder and head on y; leaves say what comes out.
 
     A leaf gives ``_make_target(y, classes, weights)``, and an ``__init__`` of its own
@@ -33,6 +39,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, TrainableComposi
         "gate": [StrOptions({"softmax", "sigmoid"})],
         "projection_dim": [_POSITIVE, None],
         "activation": [StrOptions({"relu"}), None],
+        "layer_norm": ["boolean"],
+        "mix_penalty": [Interval(Real, 0, None, closed="left")],
         "encoder": [StrOptions(set(ENCODERS))],
         "encoder_dim": [_POSITIVE, tuple, list],
         "hidden_dims": [tuple, list],
@@ -67,6 +75,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, TrainableComposi
         gate="softmax",
         projection_dim=256,
         activation="relu",
+        layer_norm=False,
+        mix_penalty=0.0,
         encoder="bilstm-max",
         encoder_dim=512,
         hidden_dims=(512, 512),
@@ -97,6 +107,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, TrainableComposi
         self.gate = gate
         self.projection_dim = projection_dim
         self.activation = activation
+        self.layer_norm = layer_norm
+        self.mix_penalty = mix_penalty
         self.encoder = encoder
         self.encoder_dim = encoder_dim
         self.hidden_dims = hidden_dims
@@ -224,7 +236,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, TrainableComposi
     def _start(self, X, y, weights, classes=None):
         whose = type(self).__name__
         trained = self._opened(X)
-        check_dims(dims_of(X), trained, self.projection_dim, whose=whose)
+        check_dims(
+            dims_of(X), trained, self.projection_dim, self.layer_norm, whose=whose
+        )
         self.__dict__.pop("net_", None)
         self.dims_in_, self._trained = dims_of(X), trained
         self._target = self._make_target(y, classes, weights)
@@ -300,18 +314,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, TrainableComposi
 
         data, net = self._data(X), self.net_
         return run_sequences(net, data, net.module_, self._target.n_outputs)
-
-    @property
-    def source_weights_(self):
-        """The scalar mix: the weight of each source, by its name, without gamma."""
-        check_is_fitted(self, "net_")
-        weights = self.net_.module_.mixer.task_weights()
-        if weights is None:
-            raise AttributeError(
-                f"{type(self).__name__} has source_weights_ where it was fitted with "
-                "attention='task'; others depend on the word: attention_weights(X)."
-            )
-        return dict(zip(self._source_dims(), weights, strict=True))
 
     def attention_weights(self, X):
         """Return how much each source counts at each token.

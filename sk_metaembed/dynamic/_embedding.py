@@ -58,9 +58,20 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     with :math:`\phi` a softmax over the sources that know the word, or a sigmoid.
     CDME scores :math:`a \cdot h_{ij} + b` instead, :math:`h_{ij}` being the state of a
     BiLSTM with 2 units a direction over the source's projected sequence; it is shared
-    by the sources. With ``attention="task"``, :math:`\alpha_i` is a softmax over one
-    scalar a source, and the sum is multiplied by :math:`\gamma`. Word-level weights
-    are computed once a distinct word, and the output is then a type-level block.
+    by the sources. Word-level weights are computed once a distinct word, and the
+    output is then a type-level block.
+
+    With ``attention="task"`` it is ELMo's scalar mix,
+
+    .. math:: m_j = \mathrm{ReLU}\Big(\gamma \sum_i \alpha_i w'_{ij}\Big), \qquad
+              \alpha = \mathrm{softmax}(s)
+
+    with :math:`s = 0` and :math:`\gamma = 1` at first, and `mix_penalty` times
+    :math:`|s|^2` added to the loss. The published form has neither projection nor
+    ReLU: ``projection_dim=None, activation=None``. What it has learned like that of
+    the layers of an `ElmoEmbedding` can be given to one with ``output="elmo"``: the
+    logarithms of `layer_weights_` as ``mix_weights``, `gamma_` as ``gamma``, and the
+    same ``layer_norm``.
 
     References
     ----------
@@ -98,6 +109,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         gate="softmax",
         projection_dim=256,
         activation="relu",
+        layer_norm=False,
+        mix_penalty=0.0,
         encoder="mean",
         encoder_dim=512,
         hidden_dims=(),
@@ -130,6 +143,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             gate=gate,
             projection_dim=projection_dim,
             activation=activation,
+            layer_norm=layer_norm,
+            mix_penalty=mix_penalty,
             encoder=encoder,
             encoder_dim=encoder_dim,
             hidden_dims=hidden_dims,
@@ -177,6 +192,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         EmbeddedSequences or ndarray of float32, shape (n_sequences, encoder dim)
             As `transform` gives it.
         """
+        self._validate_params()
         # Read once: a generator of texts would run dry.
         whose = type(self).__name__
         X = read_input(X, whose=whose, reads_tokens=bool(self._pairs()))

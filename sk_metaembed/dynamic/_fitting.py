@@ -84,6 +84,7 @@ def _network(estimator):
         "attention": estimator.attention,
         "gate": estimator.gate,
         "activation": estimator.activation,
+        "layer_norm": estimator.layer_norm,
         "encoder": estimator.encoder,
         "encoder_dims": tuple(np.atleast_1d(estimator.encoder_dim).tolist()),
         "hidden_dims": tuple(estimator.hidden_dims),
@@ -124,6 +125,7 @@ def _old_net(estimator, has_valid):
                 "or fit with warm_start=False, or a clone."
             )
     net.autocast = autocast_type(estimator)
+    net.mix_penalty = estimator.mix_penalty
     # The plateaus of the last fit must not slow this one down.
     net.set_params(
         lr=estimator.lr,

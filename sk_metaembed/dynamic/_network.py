@@ -20,6 +20,8 @@ class DynamicMetaNet(nn.Module):
     encoder : str
     encoder_dims, hidden_dims : tuple of int
     embedding_dropout, encoder_dropout, head_dropout : float
+    layer_norm : bool, default=False
+        As `Mixer` takes it.
     trained : TrainedSources, default=None
         Sources whose networks are trained too; `dims` has theirs at its end.
     """
@@ -39,10 +41,13 @@ class DynamicMetaNet(nn.Module):
         embedding_dropout,
         encoder_dropout,
         head_dropout,
+        layer_norm=False,
         trained=None,
     ):
         super().__init__()
-        self.mixer = Mixer(dims, projection_dim, attention, gate, activation)
+        self.mixer = Mixer(
+            dims, projection_dim, attention, gate, activation, layer_norm
+        )
         self.dropout = ByteDropout(embedding_dropout)
         self.encoder = make_encoder(
             encoder, self.mixer.dim, encoder_dims, encoder_dropout

@@ -15,6 +15,13 @@ projection_dim : int or None, default=256
     their dimensions must then agree.
 activation : {"relu"} or None, default="relu"
     Applied to the mixed vectors.
+layer_norm : bool, default=False
+    Bring each word's vector of each source, projected, to mean 0 and variance 1
+    before it is weighed, so that no source counts more for being longer.
+mix_penalty : float, default=0.0
+    Pulls the weights of ``attention="task"`` towards equal ones: lambda of the
+    penalty lambda * abs(s)^2 on what goes into their softmax. 0.001 lets them differ,
+    1 comes near to the mean. Other attentions do not use it.
 encoder : {"bilstm-max", "gru", "mean", "max", "attention"}, default="%(encoder)s"
     Turns a sequence's mixed vectors into one vector: a bidirectional LSTM and the
     maximum over time, a GRU's last state, the mean, the maximum, or a learned
@@ -71,9 +78,11 @@ verbose : int, default=0
 
 _ATTRIBUTES = """dims_in_ : dict of str to int
     Dimension of each block in fit, by its name. Predicting wants the same.
-source_weights_ : dict of str to float
-    Weight of each source, without gamma, where `attention` is "task": the scalar mix.
-    Others depend on the word, see `attention_weights`.
+layer_weights_ : dict of str to float
+    Weight of each layer or source where `attention` is "task"; under the softmax gate
+    they sum to 1. Others depend on the word, see `attention_weights`.
+gamma_ : float
+    What their sum is multiplied by, where `attention` is "task".
 trained_ : dict of str to torch Module
     The networks of `trainable`, by the names of the sources ("finetuned" for a
     single one). ``save(folder)`` writes a transformer for others to load.

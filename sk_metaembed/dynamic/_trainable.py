@@ -138,8 +138,8 @@ def dims_of(X):
     return {} if isinstance(X, TokenSequences) else block_dims(X)
 
 
-def check_dims(dims, trained, projection_dim, *, whose):
-    """Raise unless the sources' names differ, and dimensions agree where they must.
+def check_dims(dims, trained, projection_dim, layer_norm, *, whose):
+    """Raise unless the sources' names differ and their dimensions can be mixed.
 
     Parameters
     ----------
@@ -147,6 +147,7 @@ def check_dims(dims, trained, projection_dim, *, whose):
         Of X's blocks.
     trained : TrainedSources
     projection_dim : int or None
+    layer_norm : bool
     whose : str
         The estimator's name.
 
@@ -166,4 +167,10 @@ def check_dims(dims, trained, projection_dim, *, whose):
         raise ValueError(
             f"{whose}: without a projection all sources need one dimension, got "
             f"{dims}. Set projection_dim, for example to {min(dims.values())}."
+        )
+    if layer_norm and (projection_dim or min(dims.values())) == 1:
+        raise ValueError(
+            f"{whose}: layer_norm=True leaves nothing of vectors of one dimension, "
+            "whose mean is the number itself. Set projection_dim to 2 or more, or "
+            "layer_norm=False."
         )

@@ -25,10 +25,13 @@ class SequenceNet(NeuralNet):
     ----------
     autocast : torch.dtype or None
         Compute matrix products in this type; weights stay float32.
+    mix_penalty : float
+        What the squared norm of the scalar mix's scores counts in training.
     """
 
-    def __init__(self, *args, autocast=None, **kwargs):
+    def __init__(self, *args, autocast=None, mix_penalty=0.0, **kwargs):
         self.autocast = autocast
+        self.mix_penalty = mix_penalty
         super().__init__(*args, **kwargs)
 
     def infer(self, x, **fit_params):
@@ -52,7 +55,10 @@ class SequenceNet(NeuralNet):
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
         """Return the loss; everything lies on the device already."""
-        return self.criterion_(y_pred, y_true, X.weights)
+        loss = self.criterion_(y_pred, y_true, X.weights)
+        if training and self.mix_penalty:
+            loss = loss + self.mix_penalty * self.module_.mixer.penalty()
+        return loss
 
     def map_batches(self, function, batches):
         """Yield ``(rows, function(batch) as an array)``, without gradients."""
@@ -210,6 +216,7 @@ def make_net(estimator, network, loss, monitor, device, rng):
         compile__dynamic=True,
         verbose=estimator.verbose,
         autocast=autocast_type(estimator),
+        mix_penalty=estimator.mix_penalty,
     )
 
 

@@ -86,8 +86,8 @@ class ElmoEmbedding(BaseEmbedding):
         Dimension of each direction: blocks have twice that, "word_emb" has once.
     n_cut_words_ : int
         Distinct words of the training fold that are longer than the model reads.
-    mix_weights_ : ndarray of shape (n_layers_ + 1,)
-        Shares of the layers in "elmo" and "default"; they sum to 1.
+    layer_weights_ : dict of str to float
+        Weight of each layer in "elmo" and "default"; they sum to 1.
     fingerprint_ : str
         Of weights and options; the cache's key.
     coverage_ : dict
@@ -271,7 +271,8 @@ class ElmoEmbedding(BaseEmbedding):
         self._wanted = wanted_of(
             self._outputs, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_
         )
-        self.mix_weights_ = np.array(self._wanted.shares)
+        names = (f"layer{k}" for k in range(self.n_layers_ + 1))
+        self.layer_weights_ = dict(zip(names, self._wanted.shares, strict=True))
         self.fingerprint_ = fingerprint_of(
             {"version": _VERSION, "model": model.fingerprint}
         )

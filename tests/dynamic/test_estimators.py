@@ -82,16 +82,16 @@ def test_word_weights_give_a_type_level_block_and_context_a_token_level_one(
 @pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
 def test_the_scalar_mix_is_told_by_source(embedded, labels, gate):
     model = DynamicMetaClassifier("task", gate=gate, encoder="mean", **SMALL)
-    assert not hasattr(model, "source_weights_")
-    weights = model.fit(embedded, labels).source_weights_
+    assert not hasattr(model, "layer_weights_")
+    weights = model.fit(embedded, labels).layer_weights_
     assert list(weights) == list(embedded.names)
     frame = model.attention_weights(embedded)[list(weights)]
     known = (frame > 0).all(axis=1)
     expected = np.tile(list(weights.values()), (known.sum(), 1))
     np.testing.assert_allclose(frame[known], expected, atol=1e-6)
     model.set_params(attention="word")
-    assert model.source_weights_ == weights
-    assert not hasattr(model.fit(embedded, labels), "source_weights_")
+    assert model.layer_weights_ == weights
+    assert not hasattr(model.fit(embedded, labels), "layer_weights_")
 
 
 @pytest.mark.parametrize("attention", ["word", "context"])

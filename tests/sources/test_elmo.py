@@ -148,7 +148,8 @@ def test_the_mix_is_gamma_times_softmax_weighted_layers(layers):
     shares = np.array([0.2, 0.5, 0.3])
     mixing = {"mix_weights": np.log(shares) + 7, "gamma": -2.0}
     step = source(output="elmo", **mixing).fit(SENTENCES)
-    np.testing.assert_allclose(step.mix_weights_, shares, rtol=1e-6)
+    weights = dict(zip(["layer0", "layer1", "layer2"], shares, strict=True))
+    assert step.layer_weights_ == pytest.approx(weights)
     expected = [rows_of(SENTENCES, layers, k) for k in range(3)]
     mix = -2 * np.tensordot(shares, expected, axes=1)
     assert_close(step.transform(SENTENCES).blocks[0].values, mix)

@@ -1,0 +1,326 @@
+"""ELMo's scalar mix, learned: the formula, layers normalised, weights made equal."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from torch import nn
+
+from sk_metaembed import (
+    Block,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+)
+
+from .conftest import make_embedded
+
+MIX = {
+    "attention": "task",
+    "projection_dim": None,
+    "activation": None,
+    "encoder": "mean",
+    "hidden_dims": (),
+    "embedding_dropout": 0.0,
+    "head_dropout": 0.0,
+    "lr": 0.05,
+    "batch_size": 16,
+    "max_epochs": 12,
+    "early_stopping": False,
+    "random_state": 0,
+}
+KINDS = [DynamicMetaEmbedding, DynamicMetaClassifier, DynamicMetaRegressor]
+
+
+@pytest.fixture(scope="module")
+def layers():
+    """Three layers of one dimension and two levels, some rows unknown, one long."""
+    embedded = make_embedded(levels=("type", "token", "token"))
+    scales = (1, 1, 20)
+    return embedded.with_blocks(
+        Block(f"layer{k}", scale * block.values[:, :4] + k, block.level, block.known)
+        for k, (scale, block) in enumerate(zip(scales, embedded.blocks, strict=True))
+    )
+
+
+@pytest.fixture(scope="module")
+def y(layers):
+    """Two classes that the middle layer decides."""
+    block, segments = layers.blocks[1], layers.tokens.segment_ids()
+    score = np.bincount(segments, (block.values[:, 0] - 1) * block.known, len(layers))
+    return (score > 0).astype(int)
+
+
+def rows_of(X):
+    """Return the values and the known rows of each block, token by token."""
+    blocks = [X.broadcast(block, "token") for block in X.blocks]
+    values = np.array([block.values for block in blocks], dtype=np.float64)
+    return values, np.array([block.known for block in blocks])
+
+
+def normalized(values):
+    values = values - values.mean(axis=-1, keepdims=True)
+    return values / np.sqrt(values.var(axis=-1, keepdims=True) + 1e-12)
+
+
+def mixed(model, X, gate="softmax"):
+    """Return the scalar mix of every token as the paper has it, in NumPy."""
+    values, known = rows_of(X)
+    if model.layer_norm:
+        values = normalized(values)
+    weights = np.array(list(model.layer_weights_.values()))[:, None] * known
+    if gate == "softmax":
+        weights = weights / np.maximum(weights.sum(axis=0), 1e-30)
+    return model.gamma_ * (weights[:, :, None] * values).sum(axis=0)
+
+
+def spread(model):
+    return np.ptp(list(model.layer_weights_.values()))
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
+def test_what_comes_out_is_the_mix_that_is_told(layers, y, gate, layer_norm):
+    model = DynamicMetaEmbedding(**MIX, gate=gate, layer_norm=layer_norm)
+    (block,) = model.fit_transform(layers, y).blocks
+    assert list(model.layer_weights_) == ["layer0", "layer1", "layer2"]
+    assert spread(model) > 0.05
+    assert abs(model.gamma_ - 1) > 0.05
+    if gate == "softmax":
+        assert sum(model.layer_weights_.values()) == pytest.approx(1)
+    np.testing.assert_allclose(
+        block.values, mixed(model, layers, gate), rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_array_equal(block.known, rows_of(layers)[1].any(axis=0))
+    assert not block.values[~block.known].any()
+
+
+def test_it_starts_as_the_mean():
+    X = make_embedded(levels=("token",))
+    X = X.with_blocks([X.blocks[0], X.blocks[0].rename("again")])
+    model = DynamicMetaEmbedding(**MIX | {"lr": 1e-12, "max_epochs": 1})
+    (block,) = model.fit(X, np.arange(60) % 2).transform(X).blocks
+    assert model.layer_weights_ == pytest.approx({"s0": 0.5, "again": 0.5})
+    assert model.gamma_ == pytest.approx(1)
+    np.testing.assert_allclose(block.values, X.blocks[0].values, atol=1e-6)
+
+
+def test_the_layer_that_tells_the_labels_gets_the_weight(layers, y):
+    model = DynamicMetaClassifier(**MIX | {"max_epochs": 40}, layer_norm=True)
+    weights = model.fit(layers, y).layer_weights_
+    assert weights["layer1"] > 0.6
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_pull_makes_weights_equal(layers, y, kind):
+    found = [
+        spread(kind(**MIX, mix_penalty=penalty).fit(layers, y))
+        for penalty in (0.0, 0.1, 10.0)
+    ]
+    assert found[0] > 1.3 * found[1] > 2 * found[2]
+    assert found[2] < 0.02
+
+
+def test_the_pull_is_lambda_times_the_squared_norm_in_training_alone(layers, y):
+    options = MIX | {"max_epochs": 1, "batch_size": 60}
+    model = DynamicMetaRegressor(**options, mix_penalty=0.3, warm_start=True)
+    net = model.fit(layers, y).net_
+    scores = net.module_.mixer.source_scores
+    nn.init.constant_(scores, 2.0)
+    before = [
+        net.module_.state_dict()[name].clone() for name in net.module_.state_dict()
+    ]
+    losses = {}
+    for penalty in (0.0, 0.3, 0.5):
+        for weight, old in zip(net.module_.state_dict().values(), before, strict=True):
+            weight.copy_(old)
+        model.set_params(mix_penalty=penalty)
+        model.fit(layers, y, X_val=layers, y_val=y)
+        losses[penalty] = model.history_[-1]["train_loss"], model.history_[-1]
+    plain = losses[0.0][0]
+    # Three scores of 2.
+    assert losses[0.3][0] - plain == pytest.approx(0.3 * 12, rel=1e-4)
+    assert losses[0.5][0] - plain == pytest.approx(0.5 * 12, rel=1e-4)
+    assert losses[0.5][1]["valid_loss"] < 2
+
+
+@pytest.mark.parametrize("attention", ["task", "word", "context", "uniform"])
+def test_layers_are_normalised_token_by_token_for_any_attention(layers, y, attention):
+    options = MIX | {"attention": attention, "layer_norm": True}
+    model = DynamicMetaEmbedding(**options).fit(layers, y)
+    values, _ = rows_of(layers)
+    frame = model.attention_weights(layers)[list(layers.names)]
+    gamma = model.gamma_ if attention == "task" else 1
+    expected = gamma * np.einsum("td,dtv->tv", frame.to_numpy(), normalized(values))
+    whole = model.transform(layers)
+    np.testing.assert_allclose(whole.blocks[0].values, expected, rtol=1e-4, atol=1e-4)
+    for rows in ([5], [9, 2, 9], slice(30, 40)):
+        alone = model.transform(layers[rows])
+        for mine, other in zip(alone.to_list(), whole[rows].to_list(), strict=True):
+            np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-5)
+
+
+def test_normalised_sources_do_not_depend_on_their_scale(layers, y):
+    scaled = layers.with_blocks(
+        Block(block.name, 8 * block.values + 3, block.level, block.known)
+        for block in layers.blocks
+    )
+    options = MIX | {"layer_norm": True, "max_epochs": 3}
+    found = [
+        DynamicMetaEmbedding(**options).fit_transform(X, y) for X in (layers, scaled)
+    ]
+    np.testing.assert_allclose(
+        found[0].blocks[0].values, found[1].blocks[0].values, rtol=1e-3, atol=1e-3
+    )
+
+
+def test_projected_vectors_are_normalised_after_the_projection(layers, y):
+    options = MIX | {"layer_norm": True, "projection_dim": 6}
+    model = DynamicMetaEmbedding(**options).fit(layers, y)
+    mixer = model.net_.module_.mixer
+    values, known = rows_of(layers)
+    values = np.array(
+        [
+            v @ p.weight.detach().numpy().T + p.bias.detach().numpy()
+            for v, p in zip(values, mixer.projections, strict=True)
+        ]
+    )
+    weights = model.attention_weights(layers)[list(layers.names)].to_numpy()
+    expected = model.gamma_ * np.einsum("td,dtv->tv", weights, normalized(values))
+    (block,) = model.transform(layers).blocks
+    np.testing.assert_allclose(
+        block.values[known.any(axis=0)], expected[known.any(axis=0)], atol=1e-4
+    )
+
+
+def test_equal_numbers_are_normalised_to_zero(layers, y):
+    constant = layers.with_blocks(
+        Block(b.name, np.full_like(b.values, 2.0), b.level, b.known)
+        for b in layers.blocks
+    )
+    model = DynamicMetaEmbedding(**MIX, layer_norm=True).fit(constant, y)
+    assert not model.transform(constant).blocks[0].values.any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_copies_tell_the_same(layers, y, kind):
+    model = kind(**MIX, layer_norm=True, mix_penalty=0.01)
+    assert not hasattr(model, "layer_weights_")
+    assert not hasattr(model, "gamma_")
+    model.fit(layers, y)
+    copy = pickle.loads(pickle.dumps(model))
+    again = clone(model).fit(layers, y)
+    for other in (copy, again):
+        assert other.layer_weights_ == model.layer_weights_
+        assert other.gamma_ == model.gamma_
+    assert not hasattr(clone(model), "gamma_")
+
+
+def test_going_on_may_change_the_pull_but_not_the_net(layers, y):
+    model = DynamicMetaClassifier(**MIX, warm_start=True).fit(layers, y)
+    before = spread(model)
+    model.set_params(mix_penalty=10.0, max_epochs=30).fit(layers, y)
+    assert spread(model) < before / 2
+    with pytest.raises(ValueError, match="layer_norm is False, but True is asked for"):
+        model.set_params(layer_norm=True).fit(layers, y)
+
+
+def test_a_search_tries_the_pull_and_the_norm_with_any_attention(layers, y):
+    grid = {
+        "attention": ["task", "word"],
+        "mix_penalty": [0.0, 1.0],
+        "layer_norm": [False, True],
+    }
+    model = DynamicMetaClassifier(**MIX | {"max_epochs": 2})
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(layers, y)
+    scores = search.cv_results_["mean_test_score"].reshape(2, 2, 2)
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("attention", ["word", "context", "uniform"])
+def test_other_attentions_have_no_scalar_mix(layers, y, attention):
+    options = MIX | {"attention": attention, "max_epochs": 2}
+    plain, pulled = (
+        DynamicMetaEmbedding(**options, mix_penalty=penalty).fit(layers, y)
+        for penalty in (0.0, 5.0)
+    )
+    np.testing.assert_array_equal(
+        plain.transform(layers).blocks[0].values,
+        pulled.transform(layers).blocks[0].values,
+    )
+    for name in ("layer_weights_", "gamma_"):
+        with pytest.raises(AttributeError, match=f"has {name} where .*='task'"):
+            getattr(plain, name)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mix_penalty": -0.1}, "'mix_penalty' parameter .* must be a float"),
+        ({"mix_penalty": "small"}, "'mix_penalty' parameter"),
+        ({"mix_penalty": np.inf}, "'mix_penalty' parameter"),
+        ({"mix_penalty": np.nan}, "'mix_penalty' parameter"),
+        ({"layer_norm": "yes"}, "'layer_norm' parameter"),
+        ({"layer_norm": True, "projection_dim": 1}, "leaves nothing of vectors of one"),
+    ],
+)
+def test_what_makes_no_mix_gets_a_sentence(layers, y, options, message):
+    with pytest.raises(ValueError, match=message):
+        DynamicMetaEmbedding(**MIX | options).fit(layers, y)
+
+
+class Table:
+    """A trainable source: a table of words."""
+
+    def open(self, tokens):
+        return OpenTable()
+
+
+class OpenTable:
+    dims, levels, lr = {"table": 4}, {"table": "token"}, 0.05
+
+    def __eq__(self, other):
+        return isinstance(other, OpenTable)
+
+    __hash__ = None
+
+    def network(self):
+        return TableNetwork()
+
+    def pieces(self, tokens):
+        return TablePieces(tokens)
+
+
+class TablePieces:
+    def __init__(self, tokens):
+        self.tokens = tokens
+        self.known = {"token": np.ones(tokens.n_tokens, dtype=bool)}
+
+    def batch(self, rows, send):
+        words = [word for row in rows for word in self.tokens[int(row)]]
+        return send(np.array([int(word[1:]) for word in words], dtype=np.int64))
+
+
+class TableNetwork(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(30, 4)
+
+    def forward(self, words):
+        return [(self.table(words), torch.ones_like(words, dtype=torch.bool))]
+
+
+def test_a_trained_source_is_mixed_by_its_name(layers, y):
+    model = DynamicMetaEmbedding(
+        **MIX, trainable=[("own", Table())], layer_norm=True, mix_penalty=0.001
+    )
+    (block,) = model.fit_transform(layers, y).blocks
+    assert list(model.layer_weights_) == ["layer0", "layer1", "layer2", "own"]
+    words = [int(word[1:]) for row in layers.tokens for word in row]
+    table = model.trained_["own"].table.weight.detach().numpy()[words]
+    own = Block("own", table, "token")
+    expected = mixed(model, layers.with_blocks([*layers.blocks, own]))
+    np.testing.assert_allclose(block.values, expected, rtol=1e-4, atol=1e-4)
