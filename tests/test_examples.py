@@ -14,6 +14,7 @@ QUICK = [
     "plot_not_language.py",
     "plot_quickstart.py",
     "plot_static_vs_contextual.py",
+    "plot_word_senses.py",
 ]
 
 

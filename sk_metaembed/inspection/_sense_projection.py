@@ -24,7 +24,7 @@ from ._senses import (
     told_silhouette,
 )
 
-_PANEL = 3.6, 3.3  # inches
+_PANEL, _ALONE = (3.6, 3.3), (6.8, 4.8)  # inches
 _MOST_LABELLED = 20  # occurrences; of more, nobody reads labels in a panel
 
 
@@ -321,7 +321,8 @@ class SenseProjectionDisplay:
         whose = type(self).__name__
         if n_cols < 1:
             raise ValueError(f"{whose}: n_cols must be 1 or more, got {n_cols}.")
-        self.axes_ = panel_axes(ax, len(self.blocks), n_cols, _PANEL, whose)
+        size = _ALONE if len(self.blocks) == 1 else _PANEL
+        self.axes_ = panel_axes(ax, len(self.blocks), n_cols, size, whose)
         self.figure_ = self.axes_[0].figure
         self.points_ = []
         for number, panel in enumerate(self.axes_):
