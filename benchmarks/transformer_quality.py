@@ -204,8 +204,9 @@ def measure(inputs, y, label, parameters, rates, seeds):
     seconds = (time.process_time() - begin) / (seeds + len(rates) - 1)
     weights = ""
     if parameters["attention"] == "task":
-        scores = [model.net_.module_.mixer.source_scores for _, model in runs]
-        shares = np.mean([s.detach().softmax(0).cpu().numpy() for s in scores], axis=0)
+        shares = np.mean(
+            [list(model.layer_weights_.values()) for _, model in runs], axis=0
+        )
         weights = " ".join(f"{share:.2f}" for share in shares)
     epochs = np.mean([model.n_iter_ for _, model in runs])
     print(
