@@ -15,6 +15,7 @@ _HOME = {
     "Tokenizer": "sequences",
     "WordVectors": "vectors",
     "export_vectors": "vectors",
+    "ElmoLanguageModel": "elmo",
     "ElmoEmbedding": "sources",
     "EmbeddingUnion": "sources",
     "EstimatorEmbedding": "sources",
@@ -49,6 +50,7 @@ _HOME = {
 _ROOMS = (
     "datasets",
     "dynamic",
+    "elmo",
     "inspection",
     "meta",
     "metrics",
