@@ -47,10 +47,11 @@ class FullSoftmax(nn.Module):
 
 
 class SampledSoftmax(FullSoftmax):
-    """Learns from the target and a sample of words; what is not learned is exact.
+    """Learns from the target and a sample of words; elsewhere it is the full one.
 
     Words must be numbered by frequency: a number k is drawn with a probability near
-    ``1 / k``.
+    ``1 / k``. Each that is drawn stands for as many as make the sum over all words
+    right on average.
 
     Parameters
     ----------
@@ -73,7 +74,8 @@ class SampledSoftmax(FullSoftmax):
         others = others.float() - self._expected(sample)
         others = others.masked_fill(sample == targets[:, None], -torch.inf)
         own = (vectors * self.weight[targets]).sum(dim=1) + self.bias[targets]
-        own = own.float() - self._expected(targets)
+        # It is always there, and stands for itself alone.
+        own = own.float()
         scores = torch.cat([own[:, None], others], dim=1)
         return torch.logsumexp(scores, dim=1) - own
 
@@ -101,7 +103,9 @@ class AdaptiveSoftmax(nn.Module):
 
     def forward(self, vectors, targets):
         """Return ``-log p(target)`` of each row."""
-        return -self.clusters(vectors, targets).output.float()
+        # It cannot put losses of lower precision in their places.
+        with torch.autocast(vectors.device.type, enabled=False):
+            return -self.clusters(vectors.float(), targets).output
 
 
 def make_softmax(kind, dim, n_words, n_samples):
