@@ -51,7 +51,9 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
         if self.checkpoint is not None:
             checkpoint = self.checkpoint, self._told(counts)
         net = self._new_net(saved)
-        return self._go_on(net, corpora, counts, self.max_epochs, checkpoint)
+        return self._go_on(
+            net, corpora, counts, checkpoint, self.max_epochs, self.schedule
+        )
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
@@ -75,7 +77,7 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
             self._random = check_random_state(self.random_state)
             self._begin(counts[0], saved)
             self.net_ = self._new_net(saved)
-        return self._go_on(self.net_, corpora, counts, 1, None)
+        return self._go_on(self.net_, corpora, counts, None, 1, "constant")
 
     def perplexity(self, X, direction="both"):
         """Return how many words the model hesitates between, on average.
@@ -205,12 +207,21 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
     def _seed(self):
         return int(self._random.randint(np.iinfo(np.int32).max))
 
-    def _go_on(self, net, corpora, counts, epochs, checkpoint):
+    def _go_on(self, net, corpora, counts, checkpoint, epochs, schedule):
         """Train a net, and tell of it."""
         from ._training import train
 
         try:
-            train(self, net, corpora, self._seed(), epochs, counts[0], checkpoint)
+            train(
+                self,
+                net,
+                corpora,
+                self._seed(),
+                epochs,
+                counts[0],
+                checkpoint,
+                schedule,
+            )
         except FloatingPointError:
             self.__dict__.pop("net_", None)  # what it holds is no number any more
             raise

@@ -83,7 +83,7 @@ def new_net(model, seed, saved):
     return net
 
 
-def train(model, net, corpora, seed, epochs, count, checkpoint):
+def train(model, net, corpora, seed, epochs, count, checkpoint, schedule):
     """Train a net for some epochs.
 
     Parameters
@@ -99,6 +99,7 @@ def train(model, net, corpora, seed, epochs, count, checkpoint):
         Of the corpus.
     checkpoint : (path-like, dict) or None
         Where to, and what the fit is told by.
+    schedule : {"cosine", "constant"}
     """
     device, found = torch.device(net.device), None
     if checkpoint is not None:
@@ -120,9 +121,9 @@ def train(model, net, corpora, seed, epochs, count, checkpoint):
     ]
     n_words = count.n_words + count.n_rows
     n_steps = epochs * (n_words // (n_lanes * model.n_steps) + 1)
-    schedule = Schedule(model.lr, n_steps if model.schedule == "cosine" else None)
+    rates = Schedule(model.lr, n_steps if schedule == "cosine" else None)
     counter, keeper = Perplexities(), KeepBest(model.patience)
-    callbacks = [StopWhenDiverged(), schedule, counter, keeper]
+    callbacks = [StopWhenDiverged(), rates, counter, keeper]
     if model.gradient_clip is not None:
         callbacks.append(GradientNormClipping(model.gradient_clip))
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
@@ -134,7 +135,7 @@ def train(model, net, corpora, seed, epochs, count, checkpoint):
                 checkpoint[1],
                 seed,
                 counter,
-                schedule,
+                rates,
                 keeper,
             )
             callbacks.append(writer)
