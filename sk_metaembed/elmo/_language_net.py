@@ -151,7 +151,8 @@ def perplexities(forward, backward, n_words):
 
     Examples
     --------
-    >>> perplexities(0.0, 2 * math.log(16.0), 2)
+    >>> found = perplexities(0.0, 2 * math.log(16.0), 2)
+    >>> {name: round(value, 6) for name, value in found.items()}
     {'forward': 1.0, 'backward': 16.0, 'perplexity': 4.0}
     """
     losses = {
