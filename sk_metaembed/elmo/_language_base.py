@@ -41,6 +41,11 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
         -------
         self : ElmoLanguageModel
             The trained model.
+
+        Notes
+        -----
+        An interrupt from the keyboard ends training: with the best weights so far, or
+        where nothing is held out with those of the moment.
         """
         corpora, counts = _read(X, X_val)
         saved = None if self.initial is None else read_language_model(self.initial)

@@ -156,7 +156,7 @@ class ElmoLanguageModel(BaseLanguageModel):
     >>> texts = ["the cat sat on the mat", "the dog sat on the rug"] * 20
     >>> model = ElmoLanguageModel(
     ...     projection_dim=8, cell_dim=16, filters=((1, 8), (2, 8)), char_dim=4,
-    ...     batch_size=4, max_epochs=5, lr=0.02, random_state=0,
+    ...     batch_size=4, max_epochs=10, lr=0.05, random_state=0,
     ... )
     >>> _ = model.fit(texts)
     >>> bool(model.perplexity(texts) < 2 < model.perplexity(["mat the on sat cat the"]))

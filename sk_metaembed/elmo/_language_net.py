@@ -135,6 +135,11 @@ class Perplexities(Callback):
         # A record a batch would grow without end.
         net.history[-1]["batches"] = []
 
+    def on_train_end(self, net, **kwargs):
+        """Tell also of an epoch that was interrupted from the keyboard."""
+        if net.history and net.history[-1]["batches"]:
+            self.on_epoch_end(net)
+
 
 def perplexities(forward, backward, n_words):
     """Return perplexities from summed losses.

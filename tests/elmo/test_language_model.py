@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
+from skorch.callbacks import Callback
 
 from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
 from sk_metaembed.elmo._language_net import perplexities
@@ -233,6 +234,32 @@ def test_patience_ends_training_with_the_best_weights():
     told = model.history_[:, "valid_perplexity"]
     assert len(told) < 30
     assert int(np.argmin(told)) == len(told) - 3
+
+
+class Interrupt(Callback):
+    """Stands for a key that is pressed in the second epoch."""
+
+    def on_batch_end(self, net, **kwargs):
+        if len(net.history) == 2:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_ends_training():
+    model = ElmoLanguageModel(**SMALL, callbacks=[Interrupt()]).fit(sentences(20))
+    told = model.history_[:, "train_perplexity"]
+    assert model.n_iter_ == len(told) == 2
+    assert np.isfinite(told).all()
+
+
+def test_partial_fit_begins_and_goes_on():
+    model = ElmoLanguageModel(**SMALL)
+    found = [
+        model.partial_fit(sentences(40)).perplexity(sentences(9, seed=1))
+        for _ in range(3)
+    ]
+    assert found == sorted(found, reverse=True)
+    assert model.n_iter_ == 3
+    assert model.net_.optimizer_.param_groups[0]["lr"] == SMALL["lr"]
 
 
 def test_a_file_is_learned_from_as_its_lines_are(tmp_path):
