@@ -16,6 +16,7 @@ _HOME = {
     "WordVectors": "vectors",
     "export_vectors": "vectors",
     "ElmoEmbedding": "sources",
+    "ElmoLanguageModel": "elmo",
     "EmbeddingUnion": "sources",
     "EstimatorEmbedding": "sources",
     "FastTextEmbedding": "sources",
@@ -50,6 +51,7 @@ _HOME = {
 _ROOMS = (
     "datasets",
     "dynamic",
+    "elmo",
     "inspection",
     "meta",
     "metrics",

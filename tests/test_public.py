@@ -15,6 +15,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 ROOMS = [
     "datasets",
     "dynamic",
+    "elmo",
     "inspection",
     "meta",
     "metrics",

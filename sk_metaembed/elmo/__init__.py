@@ -1,3 +1,5 @@
-"""ELMo's bidirectional language model: files, characters, network."""
+"""ELMo's bidirectional language model: files, characters, network, training."""
 
-__all__ = []
+from ._language_model import ElmoLanguageModel
+
+__all__ = ["ElmoLanguageModel"]

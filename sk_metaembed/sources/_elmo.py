@@ -107,6 +107,7 @@ class ElmoEmbedding(BaseEmbedding):
 
     See Also
     --------
+    ElmoLanguageModel : Trains such a model, or fine-tunes one.
     TransformerEmbedding : BERT and its kin.
     DynamicMetaEmbedding : With ``attention="task"`` it learns ELMo's scalar mix.
     contextual_to_static : A contextual source's mean vectors over a corpus.

@@ -21,6 +21,7 @@ METHODS = (
     "predict_proba",
     "predict_log_proba",
     "decision_function",
+    "score_samples",
 )
 _N_ROWS = 24
 _DIMS = {"first": 6, "second": 4}

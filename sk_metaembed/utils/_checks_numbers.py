@@ -53,6 +53,7 @@ _ADAPTED = (
     "predict_proba",
     "predict_log_proba",
     "decision_function",
+    "score_samples",
     "score",
 )
 _EXACT_DIM = 6

@@ -1,0 +1,154 @@
+"""Checkpoints: all that training needs to go on as if it had never been interrupted."""
+
+import os
+from pathlib import Path
+
+import torch
+from skorch.callbacks import Callback
+
+
+class Checkpoints(Callback):
+    """Writes a file every so many batches, and after each epoch.
+
+    The file is written beside its place and put there in one go: a process that is
+    killed leaves the last one whole.
+
+    Parameters
+    ----------
+    file : Path
+    every : int
+        Batches.
+    belongs : dict of str to str
+        What the fit is told by; a file of another fit is refused.
+    seed : int
+        Of the fit.
+    perplexities : Perplexities
+    schedule : Schedule
+    keeper : KeepBest
+    """
+
+    def __init__(self, file, every, belongs, seed, perplexities, schedule, keeper):
+        self.file, self.every, self.belongs, self.seed = file, every, belongs, seed
+        self.perplexities, self.schedule, self.keeper = perplexities, schedule, keeper
+        self.n_batches = 0
+
+    def on_batch_end(self, net, training=False, **kwargs):
+        """Write, if it is time."""
+        if training:
+            self.n_batches += 1
+            if self.n_batches % self.every == 0:
+                self._write(net, epoch_over=False)
+
+    def on_epoch_end(self, net, **kwargs):
+        """Write that the epoch is over."""
+        self.n_batches = 0
+        self._write(net, epoch_over=True)
+
+    def _write(self, net, epoch_over):
+        finished = net.history if epoch_over else net.history[:-1]
+        device = torch.device(net.device)
+        generators = [torch.get_rng_state()]
+        if device.type == "cuda":
+            generators.append(torch.cuda.get_rng_state(device))
+        write_atomically(
+            self.file,
+            {
+                "belongs": self.belongs,
+                "seed": self.seed,
+                "module": net.module_.state_dict(),
+                "optimizer": net.optimizer_.state_dict(),
+                "generators": generators,
+                "history": [_plain(epoch) for epoch in finished],
+                "n_batches": self.n_batches,
+                "sums": None if epoch_over else self.perplexities.sums_["train"],
+                "carried": None if epoch_over else net.carried_,
+                "step": self.schedule.step,
+                "best": [self.keeper.best, self.keeper.n_worse],
+                "best_weights": self.keeper.weights,
+            },
+        )
+
+    def restore(self, net, found):
+        """Bring a net and the other callbacks to where a checkpoint was written.
+
+        Parameters
+        ----------
+        net : LanguageNet
+            Initialised.
+        found : dict
+            As `read_checkpoint` gives it.
+        """
+        net.module_.load_state_dict(found["module"])
+        net.optimizer_.load_state_dict(found["optimizer"])
+        for epoch in found["history"]:
+            net.history.new_epoch()
+            net.history.record("batches", [])
+            for name, value in epoch.items():
+                net.history.record(name, value)
+        net.carried_ = found["carried"]
+        self.n_batches = found["n_batches"]
+        self.perplexities.restored = found["sums"]
+        self.schedule.step = found["step"]
+        self.keeper.best, self.keeper.n_worse = found["best"]
+        self.keeper.weights = found["best_weights"]
+        torch.set_rng_state(found["generators"][0].cpu())
+        for state in found["generators"][1:]:
+            torch.cuda.set_rng_state(state.cpu(), torch.device(net.device))
+
+
+def read_checkpoint(file, belongs, device):
+    """Return what a checkpoint holds, or None where there is none.
+
+    Parameters
+    ----------
+    file : Path
+    belongs : dict of str to str
+        As the fit at hand would write it.
+    device : torch.device
+
+    Returns
+    -------
+    dict or None
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or of another fit.
+    """
+    if not file.exists():
+        return None
+    try:
+        found = torch.load(file, map_location=device, weights_only=True)
+        told = found["belongs"]
+    except Exception as error:  # torch raises many kinds for what it cannot read
+        raise ValueError(
+            f"ElmoLanguageModel: {file} is no checkpoint, or damaged ({error!r:.200}). "
+            "Delete it, or give another place as checkpoint."
+        ) from error
+    for name, value in belongs.items():
+        if told.get(name) != value:
+            raise ValueError(
+                f"ElmoLanguageModel: the checkpoint {file} is of another fit: its "
+                f"{name} is {told.get(name)}, and {value} is asked for. Delete it, or "
+                "give another place as checkpoint."
+            )
+    return found
+
+
+def write_atomically(file, content):
+    """Write with torch, so that the file is the old or the new one, and whole."""
+    file = Path(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        with open(beside, "wb") as held:
+            torch.save(content, held)
+            held.flush()
+            os.fsync(held.fileno())
+        os.replace(beside, file)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _plain(epoch):
+    return {k: v for k, v in epoch.items() if isinstance(v, int | float | bool)}

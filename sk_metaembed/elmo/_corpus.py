@@ -1,0 +1,190 @@
+"""Corpora: rows of words, from memory, from files line by line, or from an iterable."""
+
+import os
+from collections.abc import Iterable, Mapping, Set
+from itertools import pairwise
+from pathlib import Path
+
+from ..sequences import TokenSequences, check_tokens
+
+_BUFFER = 10_000  # rows of a stream, of which the next one is drawn
+
+
+def read_corpus(X, *, whose):
+    """Return the corpus that X stands for.
+
+    Parameters
+    ----------
+    X : path-like, TokenSequences, texts, token lists, or an iterable of them
+        A path is that of a file, a line a row, or of a folder of ``*.txt``. An
+        iterable that can be gone through again, and is no collection, is streamed.
+    whose : str
+        Begins the error messages.
+
+    Returns
+    -------
+    RowsCorpus, FilesCorpus or StreamCorpus
+        Each gives rows, lists of str, by ``rows(rng)``: in order, or shuffled by a
+        numpy Generator.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file or folder.
+    TypeError, ValueError
+        If X is nothing of the kind.
+
+    Examples
+    --------
+    >>> corpus = read_corpus(["the end", ["of", "it"]][:1], whose="Reader")
+    >>> list(corpus.rows())
+    [['the', 'end']]
+    """
+    if isinstance(X, os.PathLike):
+        return FilesCorpus(_files(Path(X), whose))
+    if isinstance(X, str):
+        raise TypeError(
+            f"{whose} got a single str: {X[:60]!r}. Put a text in a list, [text]; a "
+            "file or folder comes as a path, pathlib.Path(...)."
+        )
+    if _is_stream(X):
+        return StreamCorpus(X, whose)
+    return RowsCorpus(check_tokens(X, whose=whose, split=split_at_spaces))
+
+
+def split_at_spaces(texts):
+    """Return texts as `ElmoEmbedding` splits them."""
+    return TokenSequences.from_lists([text.split() for text in texts])
+
+
+class RowsCorpus:
+    """Rows in memory.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    """
+
+    def __init__(self, tokens):
+        self._tokens = tokens
+
+    def rows(self, rng=None):
+        """Yield each row's words."""
+        tokens, types = self._tokens, self._tokens.types
+        spans = list(pairwise(tokens.offsets.tolist()))
+        order = range(len(spans)) if rng is None else rng.permutation(len(spans))
+        for i in order:
+            a, b = spans[i]
+            yield [types[code] for code in tokens.codes[a:b]]
+
+
+class FilesCorpus:
+    """Lines of files of UTF-8, empty ones left out.
+
+    Parameters
+    ----------
+    files : list of Path
+    """
+
+    def __init__(self, files):
+        self._files = files
+
+    def rows(self, rng=None):
+        """Yield each line's words."""
+        if rng is None:
+            yield from self._lines(self._files)
+        else:
+            order = rng.permutation(len(self._files))
+            yield from drawn(self._lines([self._files[i] for i in order]), rng)
+
+    def _lines(self, files):
+        for file in files:
+            with open(file, "rb") as lines:
+                for number, line in enumerate(lines, start=1):
+                    words = _decoded(line, file, number).split()
+                    if words:
+                        yield words
+
+
+class StreamCorpus:
+    """Rows of an iterable that can be gone through again and again.
+
+    Parameters
+    ----------
+    iterable : iterable of str or of token lists
+    whose : str
+        Begins the error messages.
+    """
+
+    def __init__(self, iterable, whose):
+        self._iterable, self._whose = iterable, whose
+
+    def rows(self, rng=None):
+        """Yield each row's words."""
+        rows = self._rows()
+        return rows if rng is None else drawn(rows, rng)
+
+    def _rows(self):
+        for i, row in enumerate(self._iterable):
+            words = row.split() if isinstance(row, str) else row
+            fits = isinstance(words, list | tuple)
+            if not fits or not all(isinstance(word, str) for word in words):
+                raise TypeError(
+                    f"{self._whose}: row {i} of the stream is {row!r:.60}. Every row "
+                    "must be a str or a list of str."
+                )
+            yield list(words)
+
+
+def drawn(rows, rng, size=_BUFFER):
+    """Yield rows in random order, as far as a buffer of some of them allows.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> sorted(drawn(range(10), rng, size=4)) == list(range(10))
+    True
+    """
+    held = []
+    for row in rows:
+        if len(held) < size:
+            held.append(row)
+            continue
+        place = rng.integers(size)
+        held[place], row = row, held[place]
+        yield row
+    for place in rng.permutation(len(held)):
+        yield held[place]
+
+
+def _is_stream(X):
+    """Tell whether X is to be gone through again, and not to be kept."""
+    if isinstance(X, Mapping | Set) or not isinstance(X, Iterable):
+        return False
+    is_collection = hasattr(X, "__len__") or hasattr(X, "__array__")
+    return not is_collection and iter(X) is not X
+
+
+def _files(path, whose):
+    path = path.expanduser()
+    if path.is_dir():
+        found = sorted(p for p in path.rglob("*.txt") if p.is_file())
+        if not found:
+            raise FileNotFoundError(
+                f"{whose}: the folder {path} has no *.txt in it. Give a folder of "
+                "plain text, a line a sequence, or the path of one file."
+            )
+        return found
+    if not path.is_file():
+        raise FileNotFoundError(f"{whose}: there is no file or folder {str(path)!r}.")
+    return [path]
+
+
+def _decoded(line, file, number):
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{file}, line {number}: byte {line[error.start]:#04x} at place "
+            f"{error.start} is not UTF-8. Bring the file to UTF-8, or decode its lines "
+            "yourself and pass them as a list."
+        ) from error

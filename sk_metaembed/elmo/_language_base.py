@@ -1,0 +1,295 @@
+"""What an ElmoLanguageModel does: fit, perplexities, files."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..sequences._estimator import SequencesInputMixin
+from ._corpus import read_corpus
+from ._options import ElmoOptions
+from ._saved import read_language_model, write_language_model
+from ._vocabulary import Vocabulary, check_count, count_words, make_vocabulary
+
+_WHOSE = "ElmoLanguageModel"
+# What may differ between a fit that was interrupted and the one that goes on.
+_FREE = ("device", "verbose", "checkpoint", "checkpoint_every", "callbacks")
+
+
+class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
+    """The methods of `ElmoLanguageModel`, which has the parameters."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, *, X_val=None):
+        """Train on a corpus.
+
+        Parameters
+        ----------
+        X : path-like, TokenSequences, texts, token lists, or an iterable of them
+            The path of a file of UTF-8, a line a row, or of a folder of ``*.txt``; a
+            collection; or an iterable that can be gone through again, which is
+            streamed. Texts and lines are split where there is space.
+        y : ignored
+            Nothing is learned from labels.
+        X_val : as X, default=None
+            Held-out rows: their perplexity is recorded each epoch, and the weights of
+            the best epoch are kept.
+
+        Returns
+        -------
+        self : ElmoLanguageModel
+            The trained model.
+
+        Notes
+        -----
+        An interrupt from the keyboard ends training: with the best weights so far, or
+        where nothing is held out with those of the moment.
+        """
+        corpora, counts = _read(X, X_val)
+        saved = None if self.initial is None else read_language_model(self.initial)
+        self.__dict__.pop("net_", None)
+        self._random = check_random_state(self.random_state)
+        self._begin(counts[0], saved)
+        checkpoint = None
+        if self.checkpoint is not None:
+            checkpoint = self.checkpoint, self._told(counts)
+        net = self._new_net(saved)
+        return self._go_on(
+            net, corpora, counts, checkpoint, self.max_epochs, self.schedule
+        )
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None):
+        """Train for one more epoch, at a learning rate that stays.
+
+        Parameters
+        ----------
+        X : path-like, TokenSequences, texts, token lists, or an iterable of them
+            As for `fit`. The first call decides on the vocabulary.
+        y : ignored
+            Nothing is learned from labels.
+
+        Returns
+        -------
+        self : ElmoLanguageModel
+            The trained model.
+        """
+        corpora, counts = _read(X, None)
+        if not hasattr(self, "net_"):
+            saved = None if self.initial is None else read_language_model(self.initial)
+            self._random = check_random_state(self.random_state)
+            self._begin(counts[0], saved)
+            self.net_ = self._new_net(saved)
+        return self._go_on(self.net_, corpora, counts, None, 1, "constant")
+
+    def perplexity(self, X, direction="both"):
+        """Return how many words the model hesitates between, on average.
+
+        Parameters
+        ----------
+        X : as for `fit`
+            Rows, of which the ends count as words.
+        direction : {"both", "forward", "backward"}, default="both"
+            Whether words are predicted from those before or behind; "both" takes the
+            mean of the losses.
+
+        Returns
+        -------
+        perplexity : float
+            1 where every word is foreseen; see Notes of the class.
+        """
+        rows = {"both": [0, 1], "forward": [0], "backward": [1]}
+        if direction not in rows:
+            raise ValueError(
+                f"{_WHOSE}: direction must be one of {list(rows)}, got {direction!r}."
+            )
+        losses, n_words = self._losses(X)
+        if not len(n_words):
+            raise ValueError(
+                f"{_WHOSE}: perplexity of nothing: X has 0 rows. Give at least one."
+            )
+        return float(np.exp(losses[rows[direction]].mean(axis=0).sum() / n_words.sum()))
+
+    def score_samples(self, X):
+        """Return each row's log-likelihood, the mean of both directions.
+
+        Parameters
+        ----------
+        X : as for `fit`
+            Rows.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_rows,)
+            Summed over words and the row's end, so that longer rows have less.
+        """
+        return -self._losses(X)[0].mean(axis=0)
+
+    def score(self, X, y=None):
+        """Return the negative perplexity, so that more is better.
+
+        Parameters
+        ----------
+        X : as for `fit`
+            Rows.
+        y : ignored
+            There are no labels.
+
+        Returns
+        -------
+        score : float
+            Minus `perplexity`.
+        """
+        return -self.perplexity(X)
+
+    def save(self, folder):
+        """Write the model where `ElmoEmbedding`, AllenNLP and `load` can read it.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            Made if it is not there. It gets options.json and weights.hdf5, in
+            AllenNLP's layout, and vocab.txt; the softmax goes along in the HDF5 file.
+
+        Returns
+        -------
+        options_file, weights_file : Path
+            What `ElmoEmbedding` takes.
+        """
+        check_is_fitted(self, "net_")
+        return write_language_model(
+            folder, self.options_, self.net_.module_, self.vocabulary_
+        )
+
+    @classmethod
+    def load(cls, folder, **params):
+        """Return the model in a folder, ready to be asked for perplexities.
+
+        Parameters
+        ----------
+        folder : str, path-like or (options, weights)
+            That `save` wrote, with its vocabulary.
+        **params : dict
+            Further parameters of the model, for `partial_fit`.
+
+        Returns
+        -------
+        model : ElmoLanguageModel
+            Fitted. Its `initial` is the folder: `fit` begins from it, too.
+        """
+        model = cls(folder, **params)
+        model._validate_params()
+        saved = read_language_model(folder)
+        if saved.words is None:
+            raise ValueError(
+                f"{_WHOSE}: {folder} has no vocabulary with a softmax, so it predicts "
+                "nothing yet. Fit with initial= to learn one on a corpus."
+            )
+        model._random = check_random_state(model.random_state)
+        model._begin(None, saved)
+        model.net_ = model._new_net(saved)
+        model.history_, model.n_iter_ = model.net_.history, 0
+        return model
+
+    def _begin(self, count, saved):
+        """Decide on shapes and vocabulary."""
+        options = _shapes(self) if saved is None else saved.options
+        if saved is None or saved.words is None:
+            kept = make_vocabulary(
+                count, self.min_count, self.max_vocabulary, whose=_WHOSE
+            )
+        else:
+            kept = Vocabulary.of(saved.words)
+        self.options_, self._vocabulary, self.vocabulary_ = options, kept, kept.words
+
+    def _new_net(self, saved):
+        from ._training import new_net
+
+        return new_net(self, self._seed(), saved)
+
+    def _seed(self):
+        return int(self._random.randint(np.iinfo(np.int32).max))
+
+    def _go_on(self, net, corpora, counts, checkpoint, epochs, schedule):
+        """Train a net, and tell of it."""
+        from ._training import train
+
+        try:
+            train(
+                self,
+                net,
+                corpora,
+                self._seed(),
+                epochs,
+                counts[0],
+                checkpoint,
+                schedule,
+            )
+        except FloatingPointError:
+            self.__dict__.pop("net_", None)  # what it holds is no number any more
+            raise
+        known = self._vocabulary.numbers
+        words = counts[0].words
+        self.n_words_ = counts[0].n_words
+        self.coverage_ = sum(n for w, n in words.items() if w in known) / self.n_words_
+        self.net_, self.history_, self.n_iter_ = net, net.history, len(net.history)
+        return self
+
+    def _told(self, counts):
+        """Return what tells this fit from another, for its checkpoint."""
+        params = {k: v for k, v in self.get_params().items() if k not in _FREE}
+        if not isinstance(self.random_state, Integral):
+            del params["random_state"]
+        told = {name: repr(value) for name, value in params.items()}
+        told["corpus"] = str([count and count.checksum for count in counts])
+        return told
+
+    def _losses(self, X):
+        from ._training import row_losses
+
+        check_is_fitted(self, "net_")
+        return row_losses(self, read_corpus(X, whose=_WHOSE), self.batch_size)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "net_")
+
+
+def _read(X, X_val):
+    """Return the corpora and what they count, the second None where there is none."""
+    corpora = [None if x is None else read_corpus(x, whose=_WHOSE) for x in (X_val,)]
+    corpora.insert(0, read_corpus(X, whose=_WHOSE))
+    counts = [corpus and count_words(corpus) for corpus in corpora]
+    check_count(counts[0], whose=_WHOSE)
+    if counts[1] is not None and not counts[1].n_rows:
+        raise ValueError(f"{_WHOSE}: X_val holds no rows. Leave it out.")
+    return corpora, counts
+
+
+def _shapes(model):
+    """Return the options of a model that begins from nothing."""
+    try:
+        filters = tuple((int(width), int(n)) for width, n in model.filters)
+    except (TypeError, ValueError):
+        filters = ()
+    fit = [1 <= width <= model.max_characters and n >= 1 for width, n in filters]
+    if not fit or not all(fit):
+        raise ValueError(
+            f"{_WHOSE}: filters must be pairs of width and number, such as ((1, 32), "
+            f"(2, 64)), no wider than the {model.max_characters} characters of a word; "
+            f"got {model.filters!r}."
+        )
+    return ElmoOptions(
+        model.projection_dim,
+        model.cell_dim,
+        model.n_layers,
+        model.cell_clip,
+        model.proj_clip,
+        bool(model.skip_connections),
+        model.char_dim,
+        model.max_characters,
+        filters,
+        model.n_highway,
+        model.activation,
+    )

@@ -1,0 +1,212 @@
+"""From an ElmoLanguageModel and its corpus to a trained net, and to its losses."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from sklearn.base import clone
+from skorch.callbacks import GradientNormClipping
+from skorch.helper import predefined_split
+
+from ._checkpoint import Checkpoints, read_checkpoint
+from ._grids import NOTHING, GridStream
+from ._language_net import (
+    KeepBest,
+    LanguageModule,
+    LanguageNet,
+    Perplexities,
+    Schedule,
+    StopWhenDiverged,
+    StopWhenWorse,
+)
+
+_AT_ONCE = 64  # steps of a batch where nothing is learned
+
+
+def resolve_device(device):
+    """Return the torch device for "auto" or a torch device name."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(device)
+    except RuntimeError as error:
+        raise ValueError(
+            f"ElmoLanguageModel: device={device!r} is no torch device. Use 'auto', "
+            "'cpu', 'cuda' or 'cuda:1'."
+        ) from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            f"ElmoLanguageModel: device={str(device)!r} was asked for, but torch sees "
+            f"no GPU (torch {torch.__version__}). Use device='auto' or 'cpu'."
+        )
+    return device
+
+
+def new_net(model, seed, saved):
+    """Return a net that has learned nothing yet.
+
+    Parameters
+    ----------
+    model : ElmoLanguageModel
+        With its vocabulary and options.
+    seed : int
+    saved : Saved or None
+        What it begins from.
+
+    Returns
+    -------
+    LanguageNet
+    """
+    device = resolve_device(model.device)
+    net = LanguageNet(
+        LanguageModule,
+        module__options=model.options_,
+        module__dropout=model.dropout,
+        module__n_words=len(model.vocabulary_),
+        module__softmax=model.softmax if saved is None else saved.softmax(model),
+        module__n_samples=model.n_samples,
+        criterion=torch.nn.Identity,
+        optimizer=torch.optim.Adam,
+        lr=model.lr,
+        iterator_train=_as_it_is,
+        iterator_valid=_as_it_is,
+        train_split=None,
+        device=str(device),
+        bfloat16=model.dtype == "bfloat16",
+        verbose=model.verbose,
+    )
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        net.initialize()
+        if saved is not None:
+            saved.load_into(net.module_)
+    return net
+
+
+def train(model, net, corpora, seed, epochs, count, checkpoint, schedule):
+    """Train a net for some epochs.
+
+    Parameters
+    ----------
+    model : ElmoLanguageModel
+    net : LanguageNet
+    corpora : tuple of corpus and corpus or None
+        To learn from, and to hold out.
+    seed : int
+        Of the rows' order and of dropout.
+    epochs : int
+    count : CorpusCount
+        Of the corpus.
+    checkpoint : (path-like, dict) or None
+        Where to, and what the fit is told by.
+    schedule : {"cosine", "constant"}
+    """
+    device, found = torch.device(net.device), None
+    if checkpoint is not None:
+        found = read_checkpoint(Path(checkpoint[0]), checkpoint[1], device)
+        seed = seed if found is None else found["seed"]
+    n_lanes = min(model.batch_size, count.n_rows)
+    streams = [
+        corpus
+        and GridStream(
+            corpus,
+            model._vocabulary,
+            model.options_.max_characters,
+            n_lanes,
+            model.n_steps,
+            device,
+            order,
+        )
+        for corpus, order in zip(corpora, (seed, None), strict=True)
+    ]
+    n_words = count.n_words + count.n_rows
+    n_steps = epochs * (n_words // (n_lanes * model.n_steps) + 1)
+    rates = Schedule(model.lr, n_steps if schedule == "cosine" else None)
+    counter, keeper = Perplexities(), KeepBest(model.patience)
+    callbacks = [StopWhenDiverged(), rates, counter, keeper]
+    if model.gradient_clip is not None:
+        callbacks.append(GradientNormClipping(model.gradient_clip))
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        if checkpoint is not None:
+            writer = Checkpoints(
+                Path(checkpoint[0]),
+                model.checkpoint_every,
+                checkpoint[1],
+                seed,
+                counter,
+                rates,
+                keeper,
+            )
+            callbacks.append(writer)
+        if found is not None:
+            writer.restore(net, found)
+            streams[0].epoch = len(found["history"])
+            streams[0].skip = found["n_batches"]
+            epochs = 0 if keeper.is_over() else epochs - streams[0].epoch
+        # After all that keeps account, so that a callback may end the process.
+        callbacks += [clone(own, safe=False) for own in model.callbacks or []]
+        _run(net, streams, epochs, [*callbacks, StopWhenWorse(keeper)])
+    keeper.load_best(net)
+
+
+def _run(net, streams, epochs, callbacks):
+    """Train with these callbacks, and leave none of them in the net."""
+    kept = net.callbacks_
+    named = [(f"{type(c).__name__}{k}", c) for k, c in enumerate(callbacks)]
+    # What prints an epoch comes last.
+    net.callbacks_ = [*kept[:-1], *named, kept[-1]]
+    net.train_split = streams[1] and predefined_split(streams[1])
+    net.max_epochs = epochs
+    for callback in callbacks:
+        callback.initialize()
+    try:
+        if epochs > 0:
+            net.partial_fit(streams[0])
+    finally:
+        net.callbacks_, net.train_split, net.carried_ = kept, None, None
+
+
+def row_losses(model, corpus, n_lanes):
+    """Return summed losses of rows, and how many words each has.
+
+    Parameters
+    ----------
+    model : ElmoLanguageModel
+        Fitted.
+    corpus : corpus, as `read_corpus` gives it
+    n_lanes : int
+
+    Returns
+    -------
+    losses : float64 ndarray of shape (2, n_rows)
+        Forward and backward.
+    n_words : int64 ndarray of shape (n_rows,)
+        The mark that ends a row included.
+    """
+    net = model.net_
+    stream = GridStream(
+        corpus,
+        model._vocabulary,
+        model.options_.max_characters,
+        n_lanes,
+        _AT_ONCE,
+        torch.device(net.device),
+    )
+    losses, n_words, states = np.zeros((2, 0)), np.zeros(0, np.int64), None
+    net.module_.eval()
+    with torch.no_grad():
+        for batch, _ in stream:
+            found, states = net.losses(batch, states)
+            rows = batch.rows[batch.targets[0] != NOTHING].cpu().numpy()
+            more = max(0, rows.max() + 1 - len(n_words))
+            losses = np.pad(losses, ((0, 0), (0, more)))
+            n_words = np.pad(n_words, (0, more))
+            for total, values in zip(losses, found.double().cpu().numpy(), strict=True):
+                np.add.at(total, rows, values)
+            np.add.at(n_words, rows, 1)
+    return losses, n_words
+
+
+def _as_it_is(dataset, **kwargs):
+    return dataset

@@ -1,0 +1,108 @@
+"""Batches have every word of a corpus once, in both directions."""
+
+import numpy as np
+import pytest
+import torch
+
+from sk_metaembed.elmo._corpus import StreamCorpus, read_corpus
+from sk_metaembed.elmo._grids import NOTHING, GridStream
+from sk_metaembed.elmo._vocabulary import SPECIAL, Vocabulary
+
+ROWS = [["a", "b", "c", "a", "d"], ["b"], [], ["c", "zz", "a"], ["d", "d"]]
+VOCABULARY = Vocabulary.of([*SPECIAL, "a", "b", "c", "d"])
+
+
+def stream(n_lanes, n_steps, seed=None, rows=ROWS):
+    corpus = read_corpus(rows, whose="test")
+    return GridStream(
+        corpus, VOCABULARY, 10, n_lanes, n_steps, torch.device("cpu"), seed
+    )
+
+
+def targets_of_rows(batches):
+    found = {}
+    for batch, _ in batches:
+        for t, lane in torch.nonzero(batch.targets[0] != NOTHING).tolist():
+            row = found.setdefault(int(batch.rows[t, lane]), ([], []))
+            for d in (0, 1):
+                row[d].append(int(batch.targets[d, t, lane]))
+    return [found[i] for i in sorted(found)]
+
+
+@pytest.mark.parametrize(("n_lanes", "n_steps"), [(1, 1), (2, 3), (3, 2), (7, 50)])
+def test_targets_are_the_rows_words_and_marks(n_lanes, n_steps):
+    expected = []
+    for row in ROWS:
+        numbers = [VOCABULARY.numbers.get(word, 2) for word in row]
+        expected.append(([*numbers, 1], [*numbers[::-1], 0]))
+    assert targets_of_rows(stream(n_lanes, n_steps)) == expected
+
+
+def test_shuffled_epochs_differ_and_have_the_same_words():
+    batches = stream(2, 3, seed=0)
+    first, second = list(batches), list(batches)
+    told = [sorted(targets_of_rows(epoch)) for epoch in (first, second)]
+    assert told[0] == told[1] == sorted(targets_of_rows(stream(2, 3)))
+    assert [b.targets.tolist() for b, _ in first] != [
+        b.targets.tolist() for b, _ in second
+    ]
+
+
+def test_skipped_batches_leave_the_others_as_they_are():
+    whole = stream(2, 3, seed=0)
+    list(whole)
+    expected = list(whole)[2:]
+    resumed = stream(2, 3, seed=0)
+    resumed.epoch, resumed.skip = 1, 2
+    found = list(resumed)
+    assert len(found) == len(expected) > 0
+    for (one, _), (other, _) in zip(found, expected, strict=True):
+        for name in ("inputs", "targets", "rows", "fresh", "characters"):
+            assert torch.equal(getattr(one, name), getattr(other, name))
+
+
+def test_a_word_that_is_spelled_as_a_mark_is_none():
+    (row,) = targets_of_rows(stream(1, 9, rows=[["<S>", "a"]]))
+    assert row == ([2, 3, 1], [3, 2, 0])
+
+
+def test_files_folders_and_streams_give_the_same_rows(tmp_path):
+    for name, rows in (("one.txt", ROWS[:2]), ("sub/two.txt", ROWS[2:])):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("\n".join(map(" ".join, rows)) + "\n", "utf-8")
+    (tmp_path / "other.bin").write_bytes(b"\xff")
+    told = [row for row in ROWS if row]
+    assert list(read_corpus(tmp_path, whose="test").rows()) == told
+    assert list(read_corpus(tmp_path / "one.txt", whose="test").rows()) == told[:2]
+
+    class Again:
+        def __iter__(self):
+            return iter([" ".join(ROWS[0]), ROWS[1]])
+
+    corpus = read_corpus(Again(), whose="test")
+    assert isinstance(corpus, StreamCorpus)
+    assert list(corpus.rows()) == list(corpus.rows()) == ROWS[:2]
+    shuffled = corpus.rows(np.random.default_rng(0))
+    assert sorted(shuffled) == sorted(ROWS[:2])
+
+
+def test_bad_corpora_are_named(tmp_path):
+    file = tmp_path / "bad.txt"
+    file.write_bytes(b"fine\nalso \xe9 here\n")
+    with pytest.raises(ValueError, match=r"bad\.txt, line 2: byte 0xe9 at place 5"):
+        list(read_corpus(file, whose="test").rows())
+    with pytest.raises(FileNotFoundError, match=r"no file or folder .*nowhere"):
+        read_corpus(tmp_path / "nowhere", whose="test")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"empty has no \*\.txt"):
+        read_corpus(tmp_path / "empty", whose="test")
+    with pytest.raises(TypeError, match=r"pathlib\.Path"):
+        read_corpus("corpus.txt", whose="test")
+
+    class Numbers:
+        def __iter__(self):
+            return iter(["fine", 3])
+
+    with pytest.raises(TypeError, match="row 1 of the stream is 3"):
+        list(read_corpus(Numbers(), whose="test").rows())

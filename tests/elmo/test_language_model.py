@@ -1,0 +1,317 @@
+"""ElmoLanguageModel: what it learns, what it writes, and how it goes on."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from skorch.callbacks import Callback
+
+from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
+from sk_metaembed.elmo._language_net import perplexities
+from sk_metaembed.elmo._options import read_options
+from sk_metaembed.elmo._softmax import make_softmax
+
+SMALL = {
+    "projection_dim": 6,
+    "cell_dim": 10,
+    "filters": ((1, 4), (2, 6)),
+    "char_dim": 4,
+    "batch_size": 4,
+    "n_steps": 5,
+    "max_epochs": 2,
+    "lr": 0.02,
+    "device": "cpu",
+    "random_state": 0,
+}
+
+
+def sentences(n, verb="sat", seed=0):
+    """Return sentences of a small grammar: who, what, where."""
+    rng = np.random.default_rng(seed)
+    who, where = ["cat", "dog", "hen"], ["mat", "rug", "log", "bed"]
+    return [
+        ["the", rng.choice(who), verb, "on", "the", rng.choice(where)] for _ in range(n)
+    ]
+
+
+def weights_of(model):
+    return {k: v.clone() for k, v in model.net_.module_.state_dict().items()}
+
+
+def assert_same_weights(one, other):
+    one, other = weights_of(one), weights_of(other)
+    assert one.keys() == other.keys()
+    for name, tensor in one.items():
+        assert torch.equal(tensor, other[name]), name
+
+
+@pytest.fixture(scope="module")
+def trained():
+    model = ElmoLanguageModel(**{**SMALL, "max_epochs": 12})
+    return model.fit(sentences(80), X_val=sentences(20, seed=1))
+
+
+@pytest.fixture(scope="module")
+def saved(trained, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    trained.save(folder)
+    return folder
+
+
+def test_it_learns_the_grammar(trained):
+    # Of seven predictions two have choices, three and four: 12 ** (1 / 7) is 1.43.
+    held_out = sentences(50, seed=2)
+    assert trained.perplexity(held_out) < 2.0 < trained.perplexity([["on", "on"]])
+    told = [epoch["valid_perplexity"] for epoch in trained.history_]
+    assert min(told) < told[0] / 2
+    assert trained.n_iter_ == len(told) == 12
+    assert trained.vocabulary_[:4] == ["<S>", "</S>", "<UNK>", "the"]
+    assert trained.coverage_ == 1.0
+    assert trained.n_words_ == 480
+
+
+def test_the_best_epoch_is_kept(trained):
+    told = min(epoch["valid_perplexity"] for epoch in trained.history_)
+    assert trained.perplexity(sentences(20, seed=1)) == pytest.approx(told, rel=1e-5)
+
+
+def test_perplexity_is_told_by_rows_and_directions(trained):
+    rows = [*sentences(7, seed=3), ["the"], [], ["unheard", "of", "cat"]]
+    forward, backward, both = (
+        np.log(trained.perplexity(rows, d)) for d in ("forward", "backward", "both")
+    )
+    assert both == pytest.approx((forward + backward) / 2)
+    assert trained.score(rows) == -trained.perplexity(rows)
+    likelihoods = trained.score_samples(rows)
+    n_words = sum(map(len, rows)) + len(rows)
+    assert -likelihoods.sum() / n_words == pytest.approx(both)
+    alone = [trained.score_samples([row])[0] for row in rows]
+    np.testing.assert_allclose(likelihoods, alone, rtol=1e-5)
+    texts = [" ".join(row) for row in rows]
+    np.testing.assert_allclose(trained.score_samples(texts), likelihoods, rtol=1e-6)
+
+
+def test_probabilities_sum_to_one(trained):
+    words = trained.vocabulary_
+    for kind in ("full", "adaptive", "sampled"):
+        torch.manual_seed(0)
+        softmax = make_softmax(kind, 4, len(words), 5).eval()
+        vector = torch.randn(1, 4).expand(len(words), 4)
+        with torch.no_grad():
+            losses = softmax(vector, torch.arange(len(words)))
+        assert torch.exp(-losses).sum().item() == pytest.approx(1, rel=1e-5)
+
+
+def test_sampled_losses_come_near_full_ones():
+    torch.manual_seed(0)
+    softmax = make_softmax("sampled", 4, 50, 20_000)
+    vectors, targets = torch.randn(30, 4), torch.randint(50, (30,))
+    expected = softmax.eval()(vectors, targets)
+    found = softmax.train()(vectors, targets)
+    torch.testing.assert_close(found, expected, atol=0.1, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("softmax", "dtype"),
+    [("adaptive", "bfloat16"), ("full", "bfloat16"), ("sampled", "float32")],
+)
+def test_every_softmax_and_precision_learns(softmax, dtype):
+    model = ElmoLanguageModel(**SMALL, softmax=softmax, dtype=dtype, n_samples=10)
+    model.fit(sentences(60))
+    assert model.perplexity(sentences(20, seed=1)) < 6
+    same = clone(model).fit(sentences(60))
+    assert_same_weights(model, same)
+
+
+def test_what_is_saved_embeds_and_goes_on(trained, saved):
+    rows = sentences(5, seed=4)
+    files = saved / "options.json", saved / "weights.hdf5"
+    assert read_options(files[0]) == trained.options_
+    block = ElmoEmbedding(*files).fit_transform(rows).blocks[-1]
+    assert block.values.shape == (30, 12)
+    # The words' vectors lead to the same perplexity by hand.
+    softmax = trained.net_.module_.softmax
+    ahead = torch.from_numpy(block.values.reshape(5, 6, 12)[:, :-1, :6].copy())
+    numbers = [[trained.vocabulary_.index(w) for w in row[1:]] for row in rows]
+    with torch.no_grad():
+        losses = softmax(ahead.reshape(-1, 6), torch.tensor(numbers).reshape(-1))
+    marked = trained.perplexity(rows, "forward")
+    assert np.exp(losses.mean().item()) == pytest.approx(marked, rel=0.3)
+    again = ElmoLanguageModel.load(saved)
+    assert again.perplexity(rows) == pytest.approx(trained.perplexity(rows))
+    copied = pickle.loads(pickle.dumps(trained))
+    assert copied.perplexity(rows) == trained.perplexity(rows)
+
+
+@pytest.mark.parametrize("kind", ["adaptive", "full"])
+def test_fine_tuning_lowers_perplexity_on_the_domain(trained, kind, tmp_path):
+    if kind == "adaptive":
+        trained = ElmoLanguageModel(**SMALL, softmax=kind).fit(sentences(80))
+    trained.save(tmp_path)
+    # The sentences of the domain have other words in the places of those known.
+    domain, held_out = (sentences(40, "on", seed) for seed in (5, 6))
+    before = ElmoLanguageModel.load(tmp_path)
+    tuned = ElmoLanguageModel(tmp_path, **{**SMALL, "max_epochs": 3}).fit(domain)
+    assert tuned.vocabulary_ == before.vocabulary_
+    assert tuned.perplexity(held_out) < 0.7 * before.perplexity(held_out)
+    on = before.partial_fit(domain)
+    assert on.perplexity(held_out) < trained.perplexity(held_out)
+
+
+def test_weights_without_vocabulary_get_one(saved):
+    files = saved / "options.json", saved / "weights.hdf5"
+    with pytest.raises(ValueError, match="no vocabulary"):
+        ElmoLanguageModel.load(files)
+    model = ElmoLanguageModel(files, **SMALL).fit(sentences(20, "lay"))
+    assert "lay" in model.vocabulary_
+    assert model.options_.projection_dim == 6
+
+
+KILLED = """
+    import os, signal, sys
+    from skorch.callbacks import Callback
+    from test_language_model import SMALL, sentences
+    from sk_metaembed import ElmoLanguageModel
+
+    class Kill(Callback):
+        n = 0
+        def on_batch_end(self, net, training=False, **kwargs):
+            self.n += training
+            if self.n == {batch}:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    model = ElmoLanguageModel(
+        **SMALL, checkpoint=sys.argv[1], checkpoint_every=4, callbacks=[Kill()]
+    )
+    model.fit(sentences(60), X_val=sentences(9, seed=1))
+"""
+
+
+def test_a_killed_fit_goes_on_to_the_same_weights(tmp_path):
+    file = tmp_path / "state" / "fit.pt"
+    data = {"X": sentences(60), "X_val": sentences(9, seed=1)}
+    whole = ElmoLanguageModel(**SMALL).fit(**data)
+    n_batches = -(-60 * 7 // 20)
+    script = textwrap.dedent(KILLED.format(batch=n_batches + 10))
+    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(file)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    found = torch.load(file, weights_only=True)
+    assert len(found["history"]) == 1
+    assert found["n_batches"] == 8
+    resumed = ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
+    assert_same_weights(resumed, whole)
+    for name in ("train_forward", "train_perplexity", "valid_backward"):
+        assert resumed.history_[:, name] == whole.history_[:, name]
+    assert [p.name for p in file.parent.iterdir()] == ["fit.pt"]
+    # What is over is only read.
+    again = ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
+    assert_same_weights(again, whole)
+    with pytest.raises(ValueError, match=r"fit\.pt is of another fit: its lr is 0\.02"):
+        ElmoLanguageModel(**{**SMALL, "lr": 0.1}, checkpoint=file).fit(**data)
+    with pytest.raises(ValueError, match="of another fit: its corpus"):
+        ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(61))
+    file.write_bytes(file.read_bytes()[:300])
+    with pytest.raises(ValueError, match=r"fit\.pt is no checkpoint, or damaged"):
+        ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
+
+
+def test_patience_ends_training_with_the_best_weights():
+    model = ElmoLanguageModel(**{**SMALL, "lr": 0.5, "max_epochs": 30}, patience=2)
+    model.fit(sentences(30), X_val=sentences(10, seed=1))
+    told = model.history_[:, "valid_perplexity"]
+    assert len(told) < 30
+    assert int(np.argmin(told)) == len(told) - 3
+
+
+class Interrupt(Callback):
+    """Stands for a key that is pressed in the second epoch."""
+
+    def on_batch_end(self, net, **kwargs):
+        if len(net.history) == 2:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_ends_training():
+    model = ElmoLanguageModel(**SMALL, callbacks=[Interrupt()]).fit(sentences(20))
+    told = model.history_[:, "train_perplexity"]
+    assert model.n_iter_ == len(told) == 2
+    assert np.isfinite(told).all()
+
+
+def test_partial_fit_begins_and_goes_on():
+    model = ElmoLanguageModel(**SMALL)
+    found = [
+        model.partial_fit(sentences(40)).perplexity(sentences(9, seed=1))
+        for _ in range(3)
+    ]
+    assert found == sorted(found, reverse=True)
+    assert model.n_iter_ == 3
+    assert model.net_.optimizer_.param_groups[0]["lr"] == SMALL["lr"]
+
+
+def test_a_file_is_learned_from_as_its_lines_are(tmp_path):
+    file = tmp_path / "corpus.txt"
+    file.write_text("\n".join(map(" ".join, sentences(20))) + "\n\n", "utf-8")
+    model = ElmoLanguageModel(**SMALL).fit(file)
+    assert model.n_words_ == 120
+    assert model.perplexity(file) == model.perplexity(sentences(20))
+
+
+@pytest.mark.parametrize(
+    ("X", "params", "message"),
+    [
+        ([], {}, "the corpus is empty: 0 rows"),
+        ([[], []], {}, "the corpus is empty: 2 rows"),
+        ([["a", "a"]], {}, "only one word, 'a', in 1 rows"),
+        ([["a", "b"]], {"min_count": 2}, "the most frequent occurs 1 times"),
+        ([["a", "b"]], {"filters": ((60, 2),)}, "filters must be pairs"),
+        ([["a", "b"]], {"filters": ((1,),)}, "filters must be pairs"),
+        ([["a", "b"]], {"device": "abacus"}, "no torch device"),
+    ],
+)
+def test_what_cannot_be_learned_from_is_refused(X, params, message):
+    with pytest.raises(ValueError, match=message):
+        ElmoLanguageModel(**{**SMALL, **params}).fit(X)
+
+
+def test_nothing_has_no_perplexity(trained):
+    with pytest.raises(ValueError, match="perplexity of nothing"):
+        trained.perplexity([])
+    with pytest.raises(ValueError, match="direction must be one of"):
+        trained.perplexity([["the"]], "sideways")
+    assert len(trained.score_samples([])) == 0
+    with pytest.raises(ValueError, match="X_val holds no rows"):
+        ElmoLanguageModel(**SMALL).fit(sentences(3), X_val=[])
+
+
+def test_a_loss_that_is_no_number_ends_training():
+    model = ElmoLanguageModel(**{**SMALL, "lr": 1e12}, gradient_clip=None)
+    with pytest.raises(FloatingPointError, match="training diverged in epoch"):
+        model.fit(sentences(20))
+    assert not hasattr(model, "net_")
+    assert perplexities(1e9, 1.0, 1)["forward"] == np.inf
+
+
+def test_a_vocabulary_of_other_size_is_refused(saved, tmp_path):
+    for file in saved.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    with open(tmp_path / "vocab.txt", "a", encoding="utf-8") as held:
+        held.write("more\n")
+    with pytest.raises(ValueError, match=r"vocab\.txt has 14 words, but the softmax"):
+        ElmoLanguageModel.load(tmp_path)
+    (tmp_path / "vocab.txt").write_text("a\nb\n", "utf-8")
+    with pytest.raises(ValueError, match="no vocabulary"):
+        ElmoLanguageModel.load(tmp_path)
