@@ -19,8 +19,9 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
+# A process a core, each with one thread: more threads than cores make all slow.
 test: lint
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4
 
 lint: $(READY)
 	$(BIN)/ruff check .
