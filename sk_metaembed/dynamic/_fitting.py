@@ -3,13 +3,13 @@
 import numpy as np
 import torch
 
+from ..sequences._device import chosen_device
 from ._data import SequenceData, SequenceDataset
 from ._training import (
     FitTasks,
     autocast_type,
     make_callbacks,
     make_net,
-    resolve_device,
     seeded,
     set_trained_lrs,
     train,
@@ -37,7 +37,9 @@ def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new)
     """
     # A net that goes on stays where it is: it may come from another machine.
     device = (
-        resolve_device(estimator.device) if new else torch.device(estimator.net_.device)
+        chosen_device(estimator.device, whose=type(estimator).__name__)
+        if new
+        else torch.device(estimator.net_.device)
     )
     train_set, valid_set = _datasets(estimator, X, y, weights, held_out, device)
     seed, devices = seeded(estimator._random, device)

@@ -155,25 +155,6 @@ class StopWhenAsked(Callback):
             raise KeyboardInterrupt
 
 
-def resolve_device(device):
-    """Return the torch device for "auto" or a torch device name."""
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(device)
-    except RuntimeError as error:
-        raise ValueError(
-            f"device={device!r} is no torch device. Use device='auto', 'cpu', 'cuda' "
-            "or 'cuda:1'."
-        ) from error
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(
-            f"device={str(device)!r} was asked for, but torch sees no GPU "
-            f"(torch {torch.__version__}). Use device='auto' or 'cpu'."
-        )
-    return device
-
-
 def make_net(estimator, network, loss, monitor, device, rng):
     """Build the skorch net from an estimator's parameters; nothing is trained.
 

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from skorch.callbacks import GradientNormClipping
 from skorch.helper import predefined_split
 
+from ..sequences._device import chosen_device
 from ._checkpoint import Checkpoints, read_checkpoint
 from ._grids import NOTHING, GridStream
 from ._language_net import (
@@ -21,25 +22,6 @@ from ._language_net import (
 )
 
 _AT_ONCE = 64  # steps of a batch where nothing is learned
-
-
-def resolve_device(device):
-    """Return the torch device for "auto" or a torch device name."""
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(device)
-    except RuntimeError as error:
-        raise ValueError(
-            f"ElmoLanguageModel: device={device!r} is no torch device. Use 'auto', "
-            "'cpu', 'cuda' or 'cuda:1'."
-        ) from error
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(
-            f"ElmoLanguageModel: device={str(device)!r} was asked for, but torch sees "
-            f"no GPU (torch {torch.__version__}). Use device='auto' or 'cpu'."
-        )
-    return device
 
 
 def new_net(model, seed, saved):
@@ -57,7 +39,7 @@ def new_net(model, seed, saved):
     -------
     LanguageNet
     """
-    device = resolve_device(model.device)
+    device = chosen_device(model.device, whose="ElmoLanguageModel")
     net = LanguageNet(
         LanguageModule,
         module__options=model.options_,

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from ..sequences._device import chosen_device
 from ._autoencoding import Layer, reconstruction_loss
-from ._gradient import minimise, seeded_torch, torch_device
+from ._gradient import minimise, seeded_torch
 
 
 def train_encoders(estimator, sources, known, weights, *, whose):
@@ -29,7 +30,7 @@ def train_encoders(estimator, sources, known, weights, *, whose):
     """
     import torch
 
-    device = torch_device(estimator.device, whose)
+    device = chosen_device(estimator.device, whose=whose)
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T[:, :, None].astype(np.float32)).to(device)
     with seeded_torch(estimator.random_state, device):

@@ -14,38 +14,6 @@ from sklearn.utils import check_random_state
 _PATIENCE = 3  # epochs in a row without the progress asked for
 
 
-def torch_device(name, whose):
-    """Return the torch device for "auto", "cpu", "cuda" or another torch name.
-
-    Parameters
-    ----------
-    name : str
-    whose : str
-        Begins the error messages.
-
-    Returns
-    -------
-    torch.device
-    """
-    import torch
-
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise ValueError(
-            f"{whose}: device={name!r} is no torch device. Use device='auto', 'cpu', "
-            "'cuda' or 'cuda:1'."
-        ) from error
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(
-            f"{whose}: device={name!r} was asked for, but torch sees no GPU (torch "
-            f"{torch.__version__}). Use device='auto' or 'cpu'."
-        )
-    return device
-
-
 @contextmanager
 def seeded_torch(random_state, device):
     """Seed torch inside the context; outside, its generators are as they were.

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ._gradient import minimise, seeded_torch, torch_device
+from ..sequences._device import chosen_device
+from ._gradient import minimise, seeded_torch
 from ._one_to_n_maths import Decoders, penalised_loss
 
 _START = 0.03  # size of the first entries
@@ -31,7 +32,7 @@ def descend(estimator, sources, known, weights, n_components, *, whose):
     """
     import torch
 
-    device = torch_device(estimator.device, whose)
+    device = chosen_device(estimator.device, whose=whose)
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T.astype(np.float32)).to(device)
     with seeded_torch(estimator.random_state, device):

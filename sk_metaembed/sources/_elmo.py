@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..elmo._characters import n_cut
 from ..sequences import Block, TokenSequences, check_tokens
+from ..sequences._device import chosen_device
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, used_types
-from ._device import chosen_device
 from ._elmo_model import ElmoSpec, shared_elmo
 from ._elmo_outputs import chosen_outputs, wanted_of
 from ._elmo_pass import ElmoPass

@@ -3,7 +3,7 @@
 import os
 from numbers import Integral
 
-from ._device import chosen_device
+from ..sequences._device import chosen_device
 from ._transformer_model import ModelSpec, loaded_model, shared_model
 
 OUTPUTS = ("words", "cls", "mean")
