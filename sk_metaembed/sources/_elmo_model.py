@@ -2,20 +2,17 @@
 
 import os
 import threading
-from collections import deque
 from typing import NamedTuple
-from weakref import WeakValueDictionary
 
 from ..elmo._options import read_options
 from ..elmo._weights import check_weights, read_weights
+from ..sequences._handles import Handles
 from ._fetch import local_file
 from ._fingerprint import file_digest, fingerprint_of
+from ._reopening import reopened
 
 _WHOSE = "ElmoEmbedding"
-_lock = threading.RLock()
-_handles = WeakValueDictionary()
-# Candidates of a grid search drop a model and ask for it again.
-_recent = deque(maxlen=2)
+_handles = Handles(keep=2)
 
 
 class ElmoSpec(NamedTuple):
@@ -102,13 +99,7 @@ def shared_elmo(spec):
     spec = spec._replace(options=_absolute(spec.options))
     spec = spec._replace(weights=_absolute(spec.weights))
     key = spec, tuple(map(_signature, files))
-    with _lock:
-        handle = _handles.get(key)
-        if handle is None:
-            handle = _handles[key] = ElmoModel(spec, files)
-        if handle not in _recent:
-            _recent.append(handle)
-        return handle
+    return _handles.get(key, lambda: ElmoModel(spec, files))
 
 
 def _absolute(place):
@@ -127,15 +118,11 @@ def _signature(file):
 
 
 def _reopen(spec, fingerprint):
-    import torch
-
-    if spec.device.startswith("cuda") and not torch.cuda.is_available():
-        spec = spec._replace(device="cpu")
-    handle = shared_elmo(spec)
-    if handle.fingerprint != fingerprint:
-        raise ValueError(
-            f"The ELMo pickled here had fingerprint {fingerprint}, but {spec.options} "
-            f"and {spec.weights} now have {handle.fingerprint}: options or weights "
-            "changed. Bring back what was there, or fit again."
-        )
-    return handle
+    return reopened(
+        shared_elmo,
+        spec,
+        fingerprint,
+        what="ELMo",
+        where=f"{spec.options} and {spec.weights}",
+        parts="options or weights",
+    )

@@ -9,13 +9,12 @@ again costs about what it takes to look them up.
 import os
 import threading
 from collections import OrderedDict
-from itertools import pairwise
 
 import numpy as np
 
 from ..sequences import Block
 from ._compute_missing import compute_missing
-from ._sentence_rows import Layer
+from ._sentence_rows import Layer, distinct_sentences
 
 LIMIT_VARIABLE = "SK_METAEMBED_SENTENCE_MEMORY"
 _LIMIT = 512  # MiB a process
@@ -245,28 +244,6 @@ def limit():
         raise ValueError(
             f"{LIMIT_VARIABLE} must be a number of MiB, 0 for none, got {told!r}."
         ) from None
-
-
-def distinct_sentences(tokens):
-    """Return distinct sentences and the sequences where each stands.
-
-    Parameters
-    ----------
-    tokens : TokenSequences
-
-    Returns
-    -------
-    places : list of list of int
-    sentences : list of tuple of str
-        In first-seen order, without empty ones.
-    """
-    places = {}
-    for i, (start, stop) in enumerate(pairwise(tokens.offsets.tolist())):
-        if stop > start:
-            places.setdefault(tokens.codes[start:stop].tobytes(), []).append(i)
-    first = [which[0] for which in places.values()]
-    sentences = [tuple(s) for s in tokens[first].to_list()] if first else []
-    return list(places.values()), sentences
 
 
 def _not_at_hand(tables, sentences):

@@ -26,6 +26,31 @@ class Layer(NamedTuple):
     level: str = "token"
 
 
+def distinct_sentences(tokens, *, together=True):
+    """Return distinct sentences and the sequences where each stands.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    together : bool, default=True
+        Whether equal sentences are one.
+
+    Returns
+    -------
+    places : list of list of int
+    sentences : list of tuple of str
+        In first-seen order, without empty ones.
+    """
+    places = {}
+    for i, (start, stop) in enumerate(pairwise(tokens.offsets.tolist())):
+        if stop > start:
+            key = tokens.codes[start:stop].tobytes() if together else i
+            places.setdefault(key, []).append(i)
+    first = [which[0] for which in places.values()]
+    sentences = [tuple(s) for s in tokens[first].to_list()] if first else []
+    return list(places.values()), sentences
+
+
 class SentenceRows:
     """The distinct sentences of a container, and where their vectors go.
 
@@ -58,14 +83,7 @@ class SentenceRows:
         self.layers = [Layer(*layer) for layer in layers]
         self.computed = [*self.layers, *(Layer(*layer) for layer in also)]
         self._offsets = tokens.offsets
-        places = {}
-        for i, (start, stop) in enumerate(pairwise(self._offsets)):
-            if stop > start:
-                key = tokens.codes[start:stop].tobytes() if distinct else i
-                places.setdefault(key, []).append(i)
-        self._places = list(places.values())
-        first = [which[0] for which in self._places]
-        self.sentences = [tuple(s) for s in tokens[first].to_list()] if first else []
+        self._places, self.sentences = distinct_sentences(tokens, together=distinct)
         self.sizes = np.array([len(s) for s in self.sentences], dtype=np.int64)
         self.bytes_a_token = 4 * sum(layer.dim for layer in self.computed)
         self.results = [self._empty(layer, tokens) for layer in self.layers]

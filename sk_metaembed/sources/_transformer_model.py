@@ -8,22 +8,21 @@ needed.
 import json
 import os
 import threading
-from collections import deque
 from copy import deepcopy
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
+from ..sequences._handles import Handles
 from ._alignment import Aligner
 from ._fingerprint import file_digest, fingerprint_of
 from ._network_call import NetworkCall, piece_limit
 from ._portable_pair import PortablePair
+from ._reopening import reopened
 from ._transformer_files import folder_of, signature_of, weight_files
 from ._transformer_loading import load_config, load_network, load_tokenizer
 
 _lock = threading.RLock()
-_handles = WeakValueDictionary()
-# Candidates of a grid search drop a model and ask for it again.
-_recent = deque(maxlen=2)
+_handles = Handles(keep=2)
 _loaded = WeakValueDictionary()
 
 
@@ -148,29 +147,18 @@ def shared_model(spec):
     else:
         spec = spec._replace(model=os.path.abspath(spec.model))
     key = spec, signature_of(folder, safetensors=spec.safetensors)
-    with _lock:
-        handle = _handles.get(key)
-        if handle is None:
-            handle = _handles[key] = TransformerModel(spec, folder)
-        if handle not in _recent:
-            _recent.append(handle)
-        return handle
+    return _handles.get(key, lambda: TransformerModel(spec, folder))
 
 
 def _reopen(spec, fingerprint):
-    import torch
-
-    if spec.device.startswith("cuda") and not torch.cuda.is_available():
-        spec = spec._replace(device="cpu")
-    handle = shared_model(spec)
-    if handle.fingerprint != fingerprint:
-        raise ValueError(
-            f"The transformer pickled here had fingerprint {fingerprint}, but the "
-            f"files at {spec.model} now have {handle.fingerprint}: weights, "
-            "configuration or tokenizer changed. Bring back what was there, or fit "
-            "again."
-        )
-    return handle
+    return reopened(
+        shared_model,
+        spec,
+        fingerprint,
+        what="transformer",
+        where=f"the files at {spec.model}",
+        parts="weights, configuration or tokenizer",
+    )
 
 
 class LoadedModel(_Handle):

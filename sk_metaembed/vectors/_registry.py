@@ -1,30 +1,19 @@
 """One handle a store a process, so that all who use it share one map."""
 
 import os
-import threading
-from collections import deque
-from weakref import WeakValueDictionary
 
+from ..sequences._handles import Handles
 from ._cache import default_root
 from ._layout import is_store, read_meta
 
-_lock = threading.Lock()
-_handles = WeakValueDictionary()
-# Workers unpickle, use and drop a handle per task: keep the latest open
-_recent = deque(maxlen=16)
+_handles = Handles(keep=16)
 
 
 def handle_of(path, make):
     """Return the process's handle on a store, made by ``make(path, meta)`` if new."""
     path = os.path.realpath(path)
     meta = read_meta(path)
-    key = path, meta["fingerprint"]
-    with _lock:
-        handle = _handles.get(key)
-        if handle is None:
-            handle = _handles[key] = make(path, meta)
-            _recent.append(handle)
-        return handle
+    return _handles.get((path, meta["fingerprint"]), lambda: make(path, meta))
 
 
 def reopen(path, fingerprint, make):
@@ -40,8 +29,7 @@ def reopen(path, fingerprint, make):
     ValueError
         If what is there has another fingerprint.
     """
-    with _lock:
-        handle = _handles.get((path, fingerprint))
+    handle = _handles.find((path, fingerprint))
     if handle is not None:
         return handle
     other = os.path.join(default_root(), os.path.basename(path))

@@ -11,6 +11,7 @@ from sk_metaembed import ElmoEmbedding, EmbeddingUnion, TokenSequences
 from sk_metaembed.elmo import _product
 from sk_metaembed.elmo._packing import Packing
 from sk_metaembed.elmo._writing import write_model
+from sk_metaembed.sequences._handles import Handles
 from sk_metaembed.sources import _elmo
 from sk_metaembed.sources._sentence_memory import MEMORY
 
@@ -93,7 +94,7 @@ def test_matrices_in_the_processors_own_layout_give_the_same(monkeypatch, layers
     # Where oneDNN cannot lay matrices out, there is nothing to compare.
     if product._packed is None:
         pytest.skip("This torch has no oneDNN operators for packed matrices.")
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", {})
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", Handles(2))
     packed = source().fit_transform(SENTENCES)
     for a, b in zip(plain.blocks, packed.blocks, strict=True):
         assert_close(a.values, b.values)
@@ -105,7 +106,7 @@ def test_both_directions_in_one_lane_give_the_same(monkeypatch, stateful):
     expected = [expected.transform(SENTENCES) for _ in range(2)]
     # As on a GPU.
     monkeypatch.setattr("sk_metaembed.elmo._network._lanes", lambda device: [(0, 1)])
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", {})
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", Handles(2))
     step = source(stateful=stateful).fit(SENTENCES)
     assert len(step._model.network._layers[0]) == 1
     for before in expected:
@@ -183,7 +184,7 @@ def test_long_sequences_go_in_stretches(monkeypatch):
     sentences = [words, words[:70], words[5:300]]
     whole = source().fit_transform(sentences)
     monkeypatch.setattr("sk_metaembed.elmo._lstm._BYTES_AT_ONCE", {"cpu": 1})
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", {})
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", Handles(2))
     stretched = source().fit_transform(sentences)
     for a, b in zip(whole.blocks, stretched.blocks, strict=True):
         assert_close(a.values, b.values)

@@ -15,6 +15,7 @@ from sk_metaembed import ElmoEmbedding
 from sk_metaembed.elmo._options import read_options
 from sk_metaembed.elmo._weights import read_weights
 from sk_metaembed.elmo._writing import write_model
+from sk_metaembed.sequences._handles import Handles
 
 from ..tiny_elmo import OPTIONS, files, random_weights
 
@@ -185,7 +186,7 @@ def test_h5py_is_asked_for_by_the_extra_that_brings_it(monkeypatch):
 
     paths = [str(path) for path in files()]
     monkeypatch.setattr(builtins, "__import__", without)
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", {})
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", Handles(2))
     with pytest.raises(ImportError, match=r"pip install 'sk_metaembed\[elmo\]'"):
         ElmoEmbedding(*paths).fit([["a"]])
 

@@ -57,8 +57,7 @@ def test_nothing_is_loaded_before_fit_nor_by_a_warm_cache(folder, tmp_path, pass
     source = TransformerEmbedding(folder, "all", cache=tmp_path / "cache")
     cold = source.fit_transform(SENTENCES)
     assert len(passes) == 2  # each distinct sentence once
-    models._handles.clear()
-    models._recent.clear()
+    models._handles.forget()
     warm = clone(source)
     assert cold == warm.fit_transform(SENTENCES)
     assert len(passes) == 2
@@ -147,8 +146,7 @@ def test_a_pickle_holds_no_weights(folder):
     source = TransformerEmbedding(big, "all", static=True).fit(SENTENCES)
     data = pickle.dumps(source)
     assert len(data) < 5000
-    models._handles.clear()
-    models._recent.clear()
+    models._handles.forget()
     again = pickle.loads(data)
     assert again._model._call is None
     assert again.transform(SENTENCES) == source.transform(SENTENCES)
@@ -202,8 +200,7 @@ def test_threads_get_what_one_gets(folder):
     rows = [["good"] * n + ["king"] for n in range(1, 20)]
     source = TransformerEmbedding(folder, prefix="query:").fit(SENTENCES)
     expected = values(source, rows)
-    models._handles.clear()
-    models._recent.clear()
+    models._handles.forget()
     shared = TransformerEmbedding(folder, prefix="query:").fit(SENTENCES)
     assert shared._model._call is not source._model._call
     results = [None] * 8

@@ -26,8 +26,7 @@ class Holder(BaseEstimator):
 
 def forget():
     """Leave the registry as a process that has opened nothing has it."""
-    _registry._handles.clear()
-    _registry._recent.clear()
+    _registry._handles.forget()
 
 
 def test_copies_are_the_handle(wv):
