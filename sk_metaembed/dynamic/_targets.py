@@ -78,7 +78,7 @@ def _missing(y):
         gaps = np.frompyfunc(_is_gap, 1, 1)(y).astype(bool)
     else:
         return np.zeros(len(y), dtype=bool)
-    return gaps.reshape(len(y), -1).any(axis=1)
+    return gaps.any(axis=tuple(range(1, gaps.ndim)))
 
 
 def _is_gap(value):

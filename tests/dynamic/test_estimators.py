@@ -292,6 +292,7 @@ def test_a_single_projected_source_without_weights_is_the_source():
             "at row 59",
         ),
         (lambda X, y: (X[:0], y[:0]), ValueError, "at least one sequence"),
+        (lambda X, y: (X[:0], []), ValueError, "at least one sequence"),
         (lambda X, y: (X, np.linspace(0, 1, 60)), ValueError, "Unknown label type"),
     ],
 )
