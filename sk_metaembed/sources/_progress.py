@@ -1,6 +1,6 @@
 """A progress bar over tokens."""
 
-from itertools import pairwise
+from ._sentence_rows import distinct_sentences
 
 
 def token_bar(source, tokens):
@@ -21,7 +21,7 @@ def token_bar(source, tokens):
 
     total = None
     if source.verbose and source.cache is None:
-        rows = {tokens.codes[a:b].tobytes() for a, b in pairwise(tokens.offsets)}
-        total = sum(map(len, rows)) // tokens.codes.itemsize
+        _, sentences = distinct_sentences(tokens)
+        total = sum(map(len, sentences))
     name = type(source).__name__
     return tqdm(total=total, desc=name, unit=" tokens", disable=not source.verbose)
