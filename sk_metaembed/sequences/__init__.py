@@ -3,6 +3,7 @@
 from ._block import Block
 from ._embedded import EmbeddedSequences
 from ._estimator import EmbeddedInputMixin, SequencesInputMixin, SequencesOutputMixin
+from ._spans import convert_tags
 from ._tokenizer import Tokenizer
 from ._tokens import TokenSequences
 from ._validation import check_texts, check_tokens
@@ -17,4 +18,5 @@ __all__ = [
     "Tokenizer",
     "check_texts",
     "check_tokens",
+    "convert_tags",
 ]

@@ -1,0 +1,133 @@
+"""Spans of tags against a reading tag by tag, and what the schemes allow."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from sk_metaembed import TokenSequences
+from sk_metaembed.sequences import convert_tags
+from sk_metaembed.sequences._spans import check_scheme, spans_of, tag_transitions
+
+IOB2 = ["O", "B-x", "I-x", "B-y", "I-y"]
+IOBES = [*IOB2, "E-x", "S-x", "E-y", "S-y"]
+
+
+def sequences(tags, length):
+    return [list(row) for n in range(length + 1) for row in product(tags, repeat=n)]
+
+
+def read(tags, scheme=None):
+    """Return the spans of each row as a list of (start, stop, label)."""
+    spans = spans_of(TokenSequences.from_lists(tags), scheme)
+    found = [[] for _ in tags]
+    for row, *span in zip(*spans[:4], strict=True):
+        found[row].append(tuple(span))
+    return found
+
+
+def conlleval(row):
+    """Return a row's spans, found one tag at a time."""
+    spans, before = [], "O"
+    for i, tag in enumerate(row):
+        goes_on = tag[0] in "IE" and before[0] in "BI" and tag[2:] == before[2:]
+        if goes_on:
+            spans[-1] = (spans[-1][0], i + 1, tag[2:])
+        elif tag != "O":
+            spans.append((i, i + 1, tag[2:]))
+        before = tag
+    return spans
+
+
+@pytest.mark.parametrize(("tags", "length"), [(IOB2, 4), (IOBES, 3)])
+def test_spans_are_those_of_a_reading_tag_by_tag(tags, length):
+    rows = sequences(tags, length)
+    assert read(rows) == [conlleval(row) for row in rows]
+
+
+def keeps(row, scheme):
+    """Tell whether a row's spans, written anew, are the row itself."""
+    return convert_tags([row], to=scheme)[0] == row
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags", "length"), [("IOB2", IOB2, 4), ("IOBES", IOBES, 3)]
+)
+def test_what_a_scheme_allows_is_what_it_writes(scheme, tags, length):
+    for row in sequences(tags, length):
+        sequence = TokenSequences.from_lists([["O"], row, []])
+        if keeps(row, scheme):
+            check_scheme(sequence, scheme, whose="T")
+        else:
+            with pytest.raises(ValueError, match="T: row 1 of y, tag"):
+                check_scheme(sequence, scheme, whose="T")
+        spans = spans_of(sequence, scheme)
+        assert not keeps(row, scheme) or spans.sound.all()
+
+
+def test_no_span_reaches_beyond_its_sentence():
+    assert read([["B-x"], ["I-x"], [], ["I-x"]]) == [
+        [(0, 1, "x")],
+        [(0, 1, "x")],
+        [],
+        [(0, 1, "x")],
+    ]
+
+
+def test_no_tags_hold_no_spans():
+    spans = spans_of(TokenSequences.from_lists([]), "IOB2")
+    assert [len(array) for array in spans] == [0] * 5
+    check_scheme(TokenSequences.from_lists([[], []]), "IOBES", whose="T")
+
+
+def test_a_label_may_hold_dashes_and_may_be_missing():
+    assert read([["B-creative-work", "I-creative-work", "B", "I"]]) == [
+        [(0, 2, "creative-work"), (2, 4, "_")]
+    ]
+    assert convert_tags([["B", "I", "I-x"]], to="BIOES").tolist() == [["B", "E", "S-x"]]
+
+
+@pytest.mark.parametrize(
+    ("row", "scheme", "message"),
+    [
+        (["O", "I-x"], "IOB2", "tag 1 is 'I-x': it must not follow 'O' in IOB2"),
+        (["B-x", "I-y"], "IOB2", "tag 1 is 'I-y': it must not follow 'B-x' in IOB2"),
+        (["I-x"], "IOB2", "tag 0 is 'I-x': it begins its sentence"),
+        (["O", "B-x"], "IOBES", "tag 1 is 'B-x': it ends its sentence"),
+        (["B-x", "O"], "IOBES", "tag 1 is 'O': it must not follow 'B-x' in IOBES"),
+        (
+            ["O", "S-x"],
+            "IOB2",
+            r'tag 1 is \'S-x\', which is no tag of IOB2.*"I-..."',
+        ),
+        (["person"], "IOB2", "tag 0 is 'person', which is no tag of IOB2"),
+        (["O-x"], "IOB2", "tag 0 is 'O-x', which is no tag"),
+        (["B-"], "IOBES", "tag 0 is 'B-', which is no tag of IOBES"),
+    ],
+)
+def test_damage_is_named(row, scheme, message):
+    tags = TokenSequences.from_lists([["O"], row])
+    with pytest.raises(ValueError, match="T: row 1 of y, " + message):
+        check_scheme(tags, scheme, whose="T")
+
+
+def test_a_scheme_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="scheme must be one of .*, got 'BILOU'"):
+        spans_of(TokenSequences.from_lists([["O"]]), "BILOU")
+
+
+def test_transitions_are_those_that_the_check_lets_pass():
+    start, between, end = tag_transitions(IOBES, "IOBES")
+    for (i, one), (j, other) in product(enumerate(IOBES), repeat=2):
+        legal = start[i] and between[i, j] and end[j]
+        assert legal == keeps([one, other], "IOBES")
+    assert np.array_equal(start & end, [keeps([tag], "IOBES") for tag in IOBES])
+    with pytest.raises(ValueError, match=r"\['X'\] are no tags of IOB2"):
+        tag_transitions(["O", "X"], "IOB2")
+
+
+def test_conversion_there_and_back_changes_nothing():
+    rows = [row for row in sequences(IOB2, 4) if keeps(row, "IOB2")]
+    there = convert_tags(rows, to="IOBES")
+    check_scheme(TokenSequences.from_lists(there), "IOBES", whose="T")
+    assert convert_tags(there, to="IOB2").tolist() == rows

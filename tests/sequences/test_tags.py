@@ -1,0 +1,97 @@
+"""Tags as y of a tagger: what is read, what is refused, and what is predicted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils import _safe_indexing
+
+from sk_metaembed import TokenSequences
+from sk_metaembed.sequences._tags import read_tags, tag_classes, tag_codes, tag_lists
+
+TOKENS = TokenSequences.from_lists([["in", "Rome"], [], ["Ada"]])
+TAGS = [["O", "B-place"], [], ["B-person"]]
+
+
+def objects(rows):
+    array = np.empty(len(rows), dtype=object)
+    for i, row in enumerate(rows):
+        array[i] = row
+    return array
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        TAGS,
+        tuple(map(tuple, TAGS)),
+        objects(TAGS),
+        objects([np.array(row, dtype=str) for row in TAGS]),
+        pd.Series(TAGS),
+        pd.DataFrame({"tags": TAGS}),
+        TokenSequences.from_lists(TAGS),
+        TokenSequences.from_lists([["X", "Y"], *TAGS])[1:],
+    ],
+    ids=["lists", "tuples", "array", "arrays", "series", "frame", "tokens", "subset"],
+)
+def test_every_form_of_tags_is_read_alike(form):
+    tags = read_tags(form, TOKENS, whose="T")
+    assert tags.to_list() == TAGS
+    assert tag_classes(tags).tolist() == ["B-person", "B-place", "O"]
+
+
+def test_sentences_of_one_length_may_come_as_a_table():
+    tokens = TokenSequences.from_lists([["a", "b"], ["c", "d"]])
+    table = np.array([["O", "B-x"], ["B-y", "O"]])
+    assert read_tags(table, tokens, whose="T").to_list() == table.tolist()
+
+
+def test_classes_are_those_that_occur():
+    tags = TokenSequences.from_lists(TAGS)
+    assert tag_classes(tags[:2]).tolist() == ["B-place", "O"]
+
+
+@pytest.mark.parametrize(
+    ("y", "error", "message"),
+    [
+        (None, ValueError, "T requires y to be passed, but the target y is None"),
+        (TAGS[:2], ValueError, "T: y has 2 rows for 3 sentences"),
+        ([["O"], [], ["O"]], ValueError, "row 0 of y has 1 tags for a sentence of 2"),
+        ([["O", "O"], ["O"], ["O"]], ValueError, r"row 1 of y has 1 tags .* 0 tokens"),
+        ([["O", "O"], [], ["O"] * 9], ValueError, r"row 2 of y has 9 tags .*\['Ada'\]"),
+        ([["O"], ["O"], ["O"]], ValueError, r"\(2 rows are wrong in all\.\)"),
+        ([["O", None], [], ["O"]], TypeError, r"row 0 of y, tag 1 is missing \(None\)"),
+        ([["O", np.nan], [], ["O"]], TypeError, "row 0 of y, tag 1 is missing"),
+        ([["O", 3], [], ["O"]], TypeError, r"row 0 of y, tag 1 is of type int \(3\)"),
+        (["OB", "", "O"], TypeError, "row 0 of y is of type str: 'OB'"),
+        ([["O", "O"], None, ["O"]], TypeError, "row 1 of y is missing: None"),
+        (np.arange(3), TypeError, "row 0 of y is of type int: 0"),
+        ("OOO", TypeError, "T: y expects a collection"),
+    ],
+)
+def test_wrong_tags_are_named(y, error, message):
+    with pytest.raises(error, match=message):
+        read_tags(y, TOKENS, whose="T")
+
+
+def test_tags_come_back_as_lists_that_can_be_concatenated_and_indexed():
+    tags = read_tags(TAGS, TOKENS, whose="T")
+    classes = tag_classes(tags)
+    codes = tag_codes(tags, classes, whose="T")
+    lists = tag_lists(codes, classes, TOKENS.offsets)
+    assert lists.shape == (3,)
+    assert lists.tolist() == TAGS
+    assert np.concatenate([lists[2:], lists[:2]])[[1, 2, 0]].tolist() == TAGS
+    assert _safe_indexing(lists, np.array([2])).tolist() == TAGS[2:]
+
+
+def test_predictions_of_one_length_stay_lists():
+    lists = tag_lists(np.zeros(4, dtype=int), ["O"], np.array([0, 2, 4]))
+    assert lists.shape == (2,)
+    assert lists.tolist() == [["O", "O"], ["O", "O"]]
+    assert tag_lists(np.zeros(0, dtype=int), [], np.array([0])).shape == (0,)
+
+
+def test_a_tag_that_was_not_learned_is_named():
+    tags = TokenSequences.from_lists([["O"], [], ["O", "B-new"]])
+    with pytest.raises(ValueError, match="T: row 2 of y, tag 1 is 'B-new', which is"):
+        tag_codes(tags, ["O", "B-old"], whose="T")
