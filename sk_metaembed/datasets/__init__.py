@@ -6,6 +6,7 @@ Some come in pip packages, others lie in the folder that the environment variabl
 
 from ._analogies import load_analogies
 from ._bbc import load_bbc_news
+from ._conll import load_conll
 from ._glove import load_glove_6b_50d
 from ._sentence_similarity import load_sick, load_sts_benchmark
 from ._sst2 import load_sst2
@@ -20,6 +21,7 @@ __all__ = [
     "WORD_SIMILARITY",
     "load_analogies",
     "load_bbc_news",
+    "load_conll",
     "load_glove_6b_50d",
     "load_sick",
     "load_sst2",

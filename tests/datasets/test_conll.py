@@ -1,0 +1,125 @@
+"""CoNLL files: what is read, and the lines that are named when it cannot be."""
+
+import gzip
+import os
+
+import numpy as np
+import pytest
+
+from sk_metaembed.datasets import load_conll
+from sk_metaembed.sequences._spans import check_scheme
+from sk_metaembed.sequences._tags import read_tags
+
+TWO = "To\tO\nRome\tB-place\n\nAda\tB-person\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="some.conll"):
+        path = tmp_path / name
+        if isinstance(content, str):
+            content = content.encode()
+        path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        TWO,
+        TWO.rstrip("\n"),
+        TWO.replace("\t", " "),
+        TWO.replace("\t", "   "),
+        TWO.replace("\n", "\r\n"),
+        TWO.replace("\n\n", "\n\t\n\n \n"),
+        "\ufeff\n" + TWO,
+        TWO.replace("\t", " \t"),
+    ],
+    ids=["tabs", "no end", "space", "spaces", "CRLF", "blank", "mark", "mixed"],
+)
+def test_files_that_say_the_same_are_read_alike(write, content):
+    bunch = load_conll(write(content))
+    assert bunch.tokens.to_list() == [["To", "Rome"], ["Ada"]]
+    assert bunch.tags.tolist() == [["O", "B-place"], ["B-person"]]
+    assert bunch.groups.tolist() == [0, 0]
+
+
+def test_packed_files_and_encodings_are_read(write):
+    assert load_conll(write(TWO, "some.conll.gz")).tokens.n_tokens == 3
+    path = write("Citroën\tB-x\n".encode("latin-1"))
+    assert load_conll(path, encoding="latin-1").tokens[0] == ["Citroën"]
+    with pytest.raises(ValueError, match="some.conll, line 1: byte 0xeb is no utf-8"):
+        load_conll(path)
+
+
+def test_columns_are_chosen_by_name_or_number(write):
+    path = write(
+        "-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\n\n\n"
+        "-DOCSTART- -X- -X- O\n\nit PRP B-NP O\nis VBZ B-VP O\n"
+    )
+    by_name = load_conll(path, ("tokens", "pos", None, "tags"))
+    assert sorted(by_name) == ["groups", "pos", "tags", "tokens"]
+    assert by_name.pos.tolist() == [["NNP"], ["PRP", "VBZ"]]
+    assert by_name.groups.tolist() == [0, 1]
+    by_number = load_conll(path, {"tokens": 0, "tags": -1})
+    assert by_number.tags.tolist() == by_name.tags.tolist() == [["B-ORG"], ["O", "O"]]
+    assert by_number.tokens == by_name.tokens
+    assert load_conll(path, {"tokens": 0}).tokens == by_name.tokens
+
+
+def test_comments_are_passed_over_only_if_asked_for(write):
+    path = write("# id 1\n#\tO\nRome\tB-place\n")
+    assert load_conll(path, comment="# ").tokens[0] == ["#", "Rome"]
+    with pytest.raises(ValueError, match="line 1: expected 2 columns.*got '# id 1'"):
+        load_conll(path)
+
+
+def test_tokens_may_hold_what_splits_lines_or_words_elsewhere(write):
+    strange = ["a\xa0b", "\u2028", "\x85", "New York"]
+    bunch = load_conll(write("".join(f"{token}\tO\n" for token in strange)))
+    assert bunch.tokens.to_list() == [strange]
+
+
+@pytest.mark.parametrize(
+    ("content", "columns", "message"),
+    [
+        ("a O\nb\n", ("tokens", "tags"), "line 2: expected 2 columns, none .* got 'b'"),
+        ("a O x\n", ("tokens", "tags"), "line 1: expected 2 columns, .* 'a O x'"),
+        ("a\tO\n\n\tO\n", ("tokens", "tags"), r"line 3: expected 2 columns"),
+        ("a\tO\nb\t\n", ("tokens", "tags"), r"line 2: expected 2 columns"),
+        ("a O x\nb O\n", {"tokens": 0, "tags": -1}, "line 2: expected 3 columns"),
+        ("a O\n", {"tokens": 0, "tags": 3}, "line 1: has 2 columns, but .*3"),
+        ("a O\n", ("token", "tag"), 'one of them "tokens"'),
+        ("a O\n", ("tokens", "tokens"), "must name each column once"),
+        ("a O\n", {"tokens": "first"}, "by int"),
+        ("a O\n", "tokens", "must be a list of names or a dict"),
+        ("\n\n", ("tokens", "tags"), "some.conll holds no sentence"),
+    ],
+)
+def test_what_does_not_fit_is_named(write, content, columns, message):
+    with pytest.raises(ValueError, match=message):
+        load_conll(write(content), columns)
+
+
+@pytest.mark.skipif(
+    not os.path.isdir(os.path.join(os.environ.get("SK_METAEMBED_DATA", ""), "wnut17")),
+    reason="SK_METAEMBED_DATA names no folder that holds wnut17",
+)
+@pytest.mark.parametrize(
+    ("file", "n_sentences", "n_tokens"),
+    [
+        ("wnut17train.conll", 3394, 62730),
+        ("emerging.dev.conll", 1009, 15733),
+        ("emerging.test.annotated", 1287, 23394),
+    ],
+)
+def test_the_shared_tasks_files_are_read_in_full(file, n_sentences, n_tokens):
+    path = os.path.join(os.environ["SK_METAEMBED_DATA"], "wnut17", file)
+    bunch = load_conll(path)
+    assert len(bunch.tokens) == n_sentences
+    assert bunch.tokens.n_tokens == n_tokens
+    tags = read_tags(bunch.tags, bunch.tokens, whose="wnut17")
+    assert np.unique(tags.types).size == 13
+    check_scheme(tags, "IOB2", whose="wnut17")
