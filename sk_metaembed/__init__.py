@@ -15,6 +15,7 @@ _HOME = {
     "Tokenizer": "sequences",
     "WordVectors": "vectors",
     "export_vectors": "vectors",
+    "CharEmbedding": "sources",
     "ElmoEmbedding": "sources",
     "ElmoLanguageModel": "elmo",
     "EmbeddingUnion": "sources",

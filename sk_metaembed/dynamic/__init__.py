@@ -1,8 +1,8 @@
 """Dynamic meta-embeddings: sources mixed by attention that is trained on labels.
 
 Sources come embedded, in the blocks of X, or are trained along, in `trainable`:
-`FineTuned` for transformers, or whatever has the method ``open`` that
-``dynamic._trainable.TrainedSources`` describes.
+`FineTuned` for transformers, `CharEmbedding` for words' characters, or whatever has the
+method ``open`` that ``dynamic._trainable.TrainedSources`` describes.
 """
 
 from ._embedding import DynamicMetaEmbedding

@@ -98,6 +98,7 @@ class SequenceData:
         self._opened = trained.opened if trained else []
         self.pieces = [opened.pieces(tokens) for opened in self._opened]
         self._trained_levels = trained.levels if trained else []
+        self._of_types = [set(o.levels.values()) == {"type"} for o in self._opened]
         levels = {block.level for block in self.blocks}.union(self._trained_levels)
         self.level = max(levels, key=LEVELS.index)
         if self.level == "sequence":  # no token is looked at: one position a sequence
@@ -144,17 +145,35 @@ class SequenceData:
             index,
             Grid.of(lengths, self._tensor),
             rows,
-            pieces=[pieces.batch(rows, self._tensor) for pieces in self.pieces],
+            pieces=self._pieces_of(rows, places),
             pieces_index=[places.rows(level)[1] for level in self._trained_levels],
         )
+
+    def _pieces_of(self, rows, places):
+        return [
+            pieces.batch(places.types if of_types else rows, self._tensor)
+            for pieces, of_types in zip(self.pieces, self._of_types, strict=True)
+        ]
+
+    @property
+    def is_static(self):
+        """Whether every source has one vector a type."""
+        blocks = all(block.level == "type" for block in self.blocks)
+        return blocks and all(self._of_types)
 
     def type_batch(self, types):
         """Return a `Batch` of types, for what does not depend on a sequence."""
         rows = self._tensor(types)
         index = torch.arange(len(types), device=self.device)
-        parts = [(values[rows].float(), known[rows]) for values, known in self.tables]
-        values, known = (list(part) for part in zip(*parts, strict=True))
-        return Batch(values, known, [index] * len(parts), None, types)
+        return Batch(
+            [values[rows].float() for values, _ in self.tables],
+            [known[rows] for _, known in self.tables],
+            [index] * len(self.tables),
+            None,
+            types,
+            pieces=[pieces.batch(types, self._tensor) for pieces in self.pieces],
+            pieces_index=[index] * len(self._trained_levels),
+        )
 
     def known_at(self, level):
         """Return which types, tokens or sequences any source knows."""
@@ -198,9 +217,16 @@ class _Places:
         values, known = table
         return values[rows].float(), known[rows], index
 
+    @property
+    def types(self):
+        """The types that occur, in the order of their rows."""
+        self.rows("type")
+        return self._types
+
     def _type(self):
-        types, index = np.unique(self._data.codes[self._positions], return_inverse=True)
-        return self._data._tensor(types), self._data._tensor(index)
+        codes = self._data.codes[self._positions]
+        self._types, index = np.unique(codes, return_inverse=True)
+        return self._data._tensor(self._types), self._data._tensor(index)
 
     def _sequence(self):
         index = np.repeat(np.arange(len(self._rows)), self._lengths)

@@ -48,8 +48,7 @@ def run_sequences(net, data, function, dim):
 
 def mixes_per_type(net, data):
     """Whether mixed vectors and weights depend on a token's type alone."""
-    is_static = all(block.level == "type" for block in data.blocks) and not data.pieces
-    return is_static and net.module_.mixer.attention != "context"
+    return data.is_static and net.module_.mixer.attention != "context"
 
 
 def run_positions(net, data, pick, dim):

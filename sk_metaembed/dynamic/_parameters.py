@@ -4,10 +4,11 @@ _COMMON = """attention : {"word", "context", "task", "uniform"}, default="word"
     What a source's weight may see. "word": the word (DME). "context": a small
     BiLSTM over the sequence (CDME). "task": nothing, one weight a source, and a
     factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
-trainable : FineTuned or list of (str, FineTuned), default=None
+trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
     Sources whose own weights are trained too, at their own learning rates, beside
     the blocks of X or alone. X may then be texts, token lists or TokenSequences; it
-    must hold blocks if it did in fit. `FineTuned` wraps a `TransformerEmbedding`.
+    must hold blocks if it did in fit. `FineTuned` wraps a `TransformerEmbedding`;
+    `CharEmbedding` learns words' vectors from their characters.
 gate : {"softmax", "sigmoid"}, default="softmax"
     Weights that sum to 1 over the sources that know the word, or each by itself.
 projection_dim : int or None, default=256

@@ -12,7 +12,8 @@ class TrainedSources:
     of which the same network would be made, and has
 
     ``dims``, ``levels``
-        Dimension and level ("token" or "sequence") of each kind of vectors, by name.
+        Dimension and level of each kind of vectors, by name: "token" or "sequence", or
+        "type" for all of them.
     ``lr``
         The learning rate of its weights.
     ``network()``
@@ -20,7 +21,8 @@ class TrainedSources:
         known) of tensors for each entry of `dims`.
     ``pieces(tokens)``
         What the network needs to know of sequences: with ``batch(rows, send)``, the
-        pieces of some of them, and ``known``, by level an array of bool.
+        pieces of some of them, or of some types where the level is "type"; and
+        ``known``, by level an array of bool.
 
     Parameters
     ----------
@@ -91,8 +93,9 @@ def trainable_pairs(trainable, *, whose):
             if _can_be_trained(came):
                 todo = "Give each one in a list a name: [('bert', FineTuned(...))]."
             raise TypeError(
-                f"{whose}: trainable takes a FineTuned source, or a list of pairs "
-                f"(name, FineTuned); got {kind or type(came).__name__}. {todo}"
+                f"{whose}: trainable takes a FineTuned source, a CharEmbedding, or a "
+                f"list of pairs (name, source); got {kind or type(came).__name__}. "
+                f"{todo}"
             )
     return pairs
 

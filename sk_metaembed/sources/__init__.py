@@ -2,6 +2,7 @@
 
 from ._base import BaseEmbedding
 from ._cache_info import cache_info, clear_cache, limit_cache
+from ._char_embedding import CharEmbedding
 from ._elmo import ElmoEmbedding
 from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding
@@ -19,6 +20,7 @@ from ._words import BaseWordEmbedding
 __all__ = [
     "BaseEmbedding",
     "BaseWordEmbedding",
+    "CharEmbedding",
     "ElmoEmbedding",
     "EmbeddingUnion",
     "EstimatorEmbedding",

@@ -1,0 +1,265 @@
+"""Word vectors from characters: what they depend on, and what is learned."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from sk_metaembed import (
+    CharEmbedding,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+    EmbeddingUnion,
+    FunctionEmbedding,
+    Tokenizer,
+    TokenSequences,
+)
+
+SMALL = {"char_dim": 6, "filters": ((1, 3), (2, 4), (5, 5)), "hidden_dim": 5}
+OPTIONS = {
+    "encoder": "mean",
+    "projection_dim": 8,
+    "hidden_dims": (),
+    "lr": 0.02,
+    "batch_size": 16,
+    "max_epochs": 3,
+    "random_state": 0,
+}
+STRANGE = [
+    "a",
+    "",
+    "né",
+    "日本語",
+    "\ud800",
+    "x\ud800y",
+    "\x00",
+    "🙂",
+    "w" * 70,
+    "Word",
+    "word",
+]
+
+
+def char(kind="cnn", **options):
+    return CharEmbedding(kind, **SMALL | {"lr": 0.02} | options)
+
+
+def words_ending(n, seed):
+    """Return words whose class is told by their last two letters alone."""
+    rng = np.random.default_rng(seed)
+    letters = list("abcdefghijklmnopqrstuvwxyz")
+    stems = ["".join(rng.choice(letters, rng.integers(2, 7))) for _ in range(n)]
+    y = np.arange(n) % 2
+    return [[stem + ("ly", "en")[k]] for stem, k in zip(stems, y, strict=True)], y
+
+
+@pytest.fixture(scope="module")
+def data():
+    rows, y = words_ending(40, 0)
+    rows = [["the", *row, "It"] for row in rows]
+    rows[3], rows[4] = [], ["", rows[4][1]]
+    return TokenSequences.from_lists(rows), y
+
+
+def vectors(opened, network, words):
+    tokens = TokenSequences.from_lists([[word] for word in words])
+    pieces = opened.pieces(tokens)
+    with torch.no_grad():
+        ((values, known),) = network(
+            pieces.batch(np.arange(tokens.n_types), torch.from_numpy)
+        )
+    np.testing.assert_array_equal(known.numpy(), pieces.known["type"])
+    return values.numpy()[tokens.codes], known.numpy()[tokens.codes]
+
+
+def by_hand(network, word):
+    """Return the vector of one word, character by character."""
+    ids = torch.tensor([258, *word.encode(), 259])
+    rows = network.characters.weight[ids].detach()
+    found = []
+    for conv in network.reader.convolutions:
+        (width,) = conv.kernel_size
+        left = (width - 1) // 2
+        zeros = torch.zeros(width, rows.shape[1])
+        padded = torch.cat([zeros[:left], rows, zeros])
+        windows = [padded[i : i + width].T for i in range(len(ids))]
+        values = [(conv.weight * w).sum(dim=(1, 2)) + conv.bias for w in windows]
+        found.append(torch.stack(values).amax(dim=0))
+    return torch.cat(found).relu().detach().numpy()
+
+
+@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
+def test_a_word_is_the_same_alone_and_in_any_batch(kind):
+    opened = char(kind).open(TokenSequences.from_lists([STRANGE]))
+    network = opened.network().eval()
+    many = STRANGE + [f"{'n' * (i % 40)}{i}" for i in range(600)]
+    together, known = vectors(opened, network, many)
+    assert np.flatnonzero(~known).tolist() == [1, 4]  # no bytes at all
+    assert not together[~known].any()
+    for i, word in enumerate(STRANGE):
+        alone, _ = vectors(opened, network, [word])
+        np.testing.assert_allclose(alone[0], together[i], atol=1e-6)
+    turned, _ = vectors(opened, network, many[::-1])
+    np.testing.assert_allclose(turned[::-1], together, atol=1e-6)
+    assert together.shape == (len(many), opened.dims["char"])
+
+
+def test_filters_are_those_of_the_formula():
+    opened = char().open(TokenSequences.from_lists([["abc", "de"]]))
+    network = opened.network().eval()
+    for word in ["a", "abcabc", "né"]:
+        found, _ = vectors(opened, network, [word, "w" * 30])
+        np.testing.assert_allclose(found[0], by_hand(network, word), atol=1e-5)
+
+
+def test_states_are_the_last_ones_of_both_directions():
+    opened = char("bilstm").open(TokenSequences.from_lists([["abc", "de"]]))
+    network = opened.network().eval()
+    found, _ = vectors(opened, network, ["edcba", "w" * 30])
+    ids = torch.tensor([258, *b"edcba", 259])
+    rows = network.characters(ids).detach()[None]
+    reader = network.reader
+    onwards, backwards = reader.onwards(rows), reader.backwards(rows.flip(1))
+    expected = torch.cat([onwards[0][0, -1], backwards[0][0, -1]]).detach()
+    np.testing.assert_allclose(found[0], expected.numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
+def test_endings_are_learned_and_hold_for_words_unseen(kind):
+    X, y = words_ending(120, 0)
+    model = DynamicMetaClassifier(
+        trainable=char(kind, dropout=0.0),
+        **OPTIONS | {"max_epochs": 15, "early_stopping": False},
+    )
+    new, labels = words_ending(60, 1)
+    assert model.fit(X, y).score(new, labels) >= 0.95
+    same = clone(model).fit(X, y)
+    np.testing.assert_array_equal(same.predict_proba(new), model.predict_proba(new))
+    other = clone(model).set_params(random_state=1).fit(X, y)
+    assert np.abs(other.predict_proba(new) - model.predict_proba(new)).max() > 1e-4
+
+
+def test_characters_unseen_say_nothing():
+    opened = char().open(TokenSequences.from_lists([["abc"], ["bad"]]))
+    weight = opened.network().characters.weight.detach()
+    seen = {*b"abcd", 258, 259}
+    assert {i for i in range(261) if weight[i].any()} == seen
+    tokens = TokenSequences.from_lists([["abc"], ["x"]])[:1]  # "x" is in its types
+    assert char().open(tokens).unseen[ord("x")]
+
+
+@pytest.mark.parametrize("attention", ["word", "context", "task", "uniform"])
+def test_sequences_are_the_same_alone_and_pickled(data, attention):
+    tokens, y = data
+    embedded = FunctionEmbedding(lengths).fit_transform(tokens)
+    model = DynamicMetaClassifier(
+        attention, trainable=[("char", char()), ("b", char("bilstm"))], **OPTIONS
+    ).fit(embedded, y)
+    together = model.predict_proba(embedded)
+    alone = [model.predict_proba(embedded[i : i + 1]) for i in range(len(tokens))]
+    np.testing.assert_allclose(np.concatenate(alone), together, atol=1e-6)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict_proba(embedded), together)
+    frame = model.attention_weights(embedded)
+    assert frame.columns[3:].tolist() == ["function", "char", "b"]
+
+
+def lengths(words):
+    return np.array([[len(w), 1.0] for w in words])
+
+
+@pytest.mark.parametrize("attention", ["word", "context"])
+def test_static_sources_stay_static(data, attention):
+    tokens, y = data
+    embedded = FunctionEmbedding(lengths).fit_transform(tokens)
+    step = DynamicMetaEmbedding(attention, trainable=char(), **OPTIONS)
+    (block,) = step.fit_transform(embedded, y).blocks
+    assert block.level == ("type" if attention == "word" else "token")
+    alone = DynamicMetaEmbedding(attention, trainable=char(), **OPTIONS)
+    (block,) = alone.fit(tokens, y).transform(tokens[4:6]).blocks
+    # The empty word has no characters, so that no source knows it.
+    empty = list(tokens.types).index("")
+    expected = [empty] if attention == "word" else [0]
+    used = tokens[4:6].type_counts() > 0 if attention == "word" else True
+    assert np.flatnonzero(~block.known & used).tolist() == expected
+
+
+def test_it_goes_with_sentences_and_tokens(data):
+    tokens, y = data
+    others = EmbeddingUnion(
+        [
+            ("s", FunctionEmbedding(whole, level="sequence")),
+            ("t", FunctionEmbedding(each, level="token")),
+        ]
+    )
+    for active in (("s",), ("s", "t")):
+        X = others.set_params(active=active).fit_transform(tokens)
+        model = DynamicMetaRegressor(trainable=char(), **OPTIONS).fit(X, y * 1.5)
+        alone = np.concatenate([model.predict(X[i : i + 1]) for i in range(8)])
+        np.testing.assert_allclose(alone, model.predict(X)[:8], atol=1e-5)
+
+
+def whole(sequences):
+    return np.array([[len(row), 1.0] for row in sequences])
+
+
+def each(sequences):
+    return [[(float(len(word)), 1.0) for word in row] for row in sequences]
+
+
+def test_it_goes_on_with_other_words(data):
+    tokens, y = data
+    model = DynamicMetaClassifier(trainable=char(), **OPTIONS)
+    model.partial_fit(tokens, y, classes=[0, 1])
+    new = TokenSequences.from_lists([["日本"], ["語"]])
+    model.partial_fit(new, [0, 1])
+    weight = model.trained_["charembedding"].characters.weight
+    assert weight[list("日".encode())].any()
+    with pytest.raises(ValueError, match="goes on with the net of the last fit"):
+        model.set_params(trainable__char_dim=7).partial_fit(new, [0, 1])
+
+
+def test_it_is_searched_by_name():
+    X, y = words_ending(24, 0)
+    texts = [" ".join(row) for row in X]
+    model = DynamicMetaClassifier(
+        trainable=[("char", char())], **OPTIONS | {"max_epochs": 1}
+    )
+    grid = {"char__kind": ["cnn", "bilstm"], "char__lowercase": [True, False]}
+    search = GridSearchCV(model, grid, cv=2).fit(texts, y)
+    assert clone(search.best_estimator_).get_params()["char__char_dim"] == 6
+    assert search.predict(texts).shape == (24,)
+
+
+def test_lower_case_and_long_words():
+    tokens = Tokenizer(lowercase=False).fit_transform(["Word word " + "w" * 20])
+    opened = char(lowercase=True, max_chars=5).open(tokens)
+    network = opened.network().eval()
+    found, _ = vectors(opened, network, ["Word", "word", "wwwww", "w" * 20])
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[2], found[3])
+    assert network.n_cut_words == 1
+    opened = char().open(tokens)
+    found, _ = vectors(opened, opened.network().eval(), ["Word", "word"])
+    assert np.abs(found[0] - found[1]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "lstm"}, "'kind' parameter"),
+        ({"filters": ()}, "filters is empty"),
+        ({"filters": ((3, 0),)}, r"filters must hold pairs .* got \(3, 0\)"),
+        ({"filters": (3, 30)}, "filters must hold pairs .* got 3"),
+        ({"max_chars": 0}, "'max_chars' parameter"),
+        ({"dropout": 1.0}, "'dropout' parameter"),
+        ({"lr": 0}, "'lr' parameter"),
+    ],
+)
+def test_what_makes_no_network_gets_a_sentence(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        DynamicMetaClassifier(trainable=CharEmbedding(**options)).fit(*data)
