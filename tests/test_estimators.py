@@ -158,7 +158,7 @@ ESTIMATORS = [
     DynamicMetaRegressor(**LEARNING_NET),
     DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
     DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
-    DynamicMetaClassifier(**LEARNING_NET, trainable=CHARACTERS),
+    DynamicMetaRegressor(**NET, trainable=CharEmbedding("bilstm", hidden_dim=2)),
     Pooling(),
     Pooling(("mean", "max", "min"), weights="idf"),
     Pooling(("sum", "first", "last"), weights="sif"),
