@@ -55,7 +55,7 @@ def other_text(movies):
     return paragraphs(lines)
 
 
-def split(domain, n_articles, seed=0):
+def split_rows(domain, n_articles, seed=0):
     """Return rows to train on and to hold out: of all classes but one, and of it.
 
     Of each class a tenth is held out; articles that occur twice are taken once.
@@ -71,7 +71,14 @@ def split(domain, n_articles, seed=0):
         n_held_out = max(1, len(rows) // 10)
         parts[kind == domain, "held out"] += list(rows[:n_held_out])
         parts[kind == domain, "train"] += list(rows[n_held_out:])
-    return {k: paragraphs([news.texts[i] for i in v]) for k, v in parts.items()}
+    return parts
+
+
+def split(domain, n_articles):
+    """Return the paragraphs of the articles of `split_rows`."""
+    texts = load_bbc_news().texts
+    parts = split_rows(domain, n_articles)
+    return {k: paragraphs([texts[i] for i in v]) for k, v in parts.items()}
 
 
 class KneserNey:

