@@ -9,8 +9,10 @@ from importlib import import_module
 from ._version import __version__
 
 _HOME = {
+    "PairEncoder": "adapters",
     "Block": "sequences",
     "EmbeddedSequences": "sequences",
+    "SequencePairs": "sequences",
     "TokenSequences": "sequences",
     "Tokenizer": "sequences",
     "WordVectors": "vectors",
@@ -50,6 +52,7 @@ _HOME = {
     "RandomEncoderPooling": "pooling",
 }
 _ROOMS = (
+    "adapters",
     "datasets",
     "dynamic",
     "elmo",

@@ -29,6 +29,7 @@ from sk_metaembed import (
     GCCAMetaEmbedding,
     LocallyLinearMetaEmbedding,
     OneToNMetaEmbedding,
+    PairEncoder,
     Pooling,
     PretrainedEmbedding,
     ProcrustesMetaEmbedding,
@@ -159,6 +160,8 @@ ESTIMATORS = [
     DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
     DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
     DynamicMetaRegressor(**NET, trainable=CharEmbedding("bilstm", hidden_dim=2)),
+    PairEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
+    PairEncoder(EmbeddingUnion(SOURCES)),
     Pooling(),
     Pooling(("mean", "max", "min"), weights="idf"),
     Pooling(("sum", "first", "last"), weights="sif"),
@@ -206,7 +209,8 @@ def test_every_public_estimator_is_checked():
 def test_scikit_learns_suite_is_among_the_checks(estimator):
     params = parametrize_with_checks([estimator]).args[1]
     names = [param.id for param in params]
-    takes_numbers = estimator.__sklearn_tags__().input_tags.two_d_array
+    takes = estimator.__sklearn_tags__().input_tags
+    takes_numbers = takes.two_d_array and not takes.string
     from_sklearn = names if takes_numbers else [n for n in names if "feed_words" in n]
     assert len(from_sklearn) > 30
 

@@ -18,6 +18,7 @@ BELOW = {
     "vectors": {"sequences"},
     "sources": {"sequences", "vectors", "elmo"},
     "meta": {"sequences"},
+    "adapters": {"sequences"},
     "dynamic": {"sequences"},
     "pooling": {"sequences"},
     "elmo": {"sequences"},

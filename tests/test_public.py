@@ -13,6 +13,7 @@ import sk_metaembed
 ROOT = Path(sk_metaembed.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 ROOMS = [
+    "adapters",
     "datasets",
     "dynamic",
     "elmo",

@@ -3,6 +3,7 @@
 from ._block import Block
 from ._embedded import EmbeddedSequences
 from ._estimator import EmbeddedInputMixin, SequencesInputMixin, SequencesOutputMixin
+from ._pairs import SequencePairs
 from ._spans import convert_tags
 from ._tokenizer import Tokenizer
 from ._tokens import TokenSequences
@@ -12,6 +13,7 @@ __all__ = [
     "Block",
     "EmbeddedInputMixin",
     "EmbeddedSequences",
+    "SequencePairs",
     "SequencesInputMixin",
     "SequencesOutputMixin",
     "TokenSequences",

@@ -18,9 +18,12 @@ def _table(head, rows):
 def _preview(tokens):
     for i in range(min(len(tokens), _PREVIEW_ROWS)):
         words = tokens[i]
-        shown = " | ".join(words[:_PREVIEW_TOKENS])
-        more = " …" if len(words) > _PREVIEW_TOKENS else ""
-        yield i, len(words), shown + more
+        yield i, len(words), _shown_words(words)
+
+
+def _shown_words(words):
+    more = " …" if len(words) > _PREVIEW_TOKENS else ""
+    return " | ".join(words[:_PREVIEW_TOKENS]) + more
 
 
 def tokens_html(tokens):
@@ -40,3 +43,16 @@ def embedded_html(embedded):
     )
     rows = _table(("row", "tokens", "preview"), _preview(embedded.tokens))
     return f"<div><b>{escape(repr(embedded))}</b>{blocks}{rows}</div>"
+
+
+def pairs_html(pairs):
+    """Return the summary and the first rows of a SequencePairs."""
+    shown = pairs[:_PREVIEW_ROWS].sequences
+    tokens = getattr(shown, "tokens", shown)
+    n_rows = len(tokens) // 2
+    previews = [_shown_words(tokens[i]) for i in range(len(tokens))]
+    rows = _table(
+        ("row", "first", "second"),
+        zip(range(n_rows), previews[:n_rows], previews[n_rows:], strict=True),
+    )
+    return f"<div><b>{escape(repr(pairs))}</b>{rows}</div>"

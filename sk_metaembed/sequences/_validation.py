@@ -66,6 +66,7 @@ def _only_column(X, whose):
             f"(shape {tuple(X.shape)}). Select one, for example with "
             'ColumnTransformer([("text", step, "name of the column")]); for token '
             "lists of equal length pass a list of lists, not an array."
+            + (" For pairs of texts there is PairEncoder." if n_columns == 2 else "")
         )
     if hasattr(X, "iloc"):
         return X.iloc[:, 0]

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 
-from ..sequences import Block, EmbeddedSequences, TokenSequences
+from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
 
 WORDS = (
     *("good", "fine", "great", "happy", "warm", "bright", "sweet", "café"),
@@ -65,16 +65,23 @@ def targets(estimator, n_rows=_N_ROWS):
 
 
 def input_kind(estimator):
-    """Return "tokens", "embedded" or "array", as the estimator's tags say."""
-    tags = get_tags(estimator).input_tags
-    if tags.two_d_array:
-        return "array"
-    return "tokens" if tags.string else "embedded"
+    """Return "tokens", "pairs", "embedded" or "array", as the estimator's tags say."""
+    return kind_of(get_tags(estimator))
+
+
+def kind_of(tags):
+    """Return what `input_kind` returns, from tags."""
+    if tags.input_tags.two_d_array:
+        return "pairs" if tags.input_tags.string else "array"
+    return "tokens" if tags.input_tags.string else "embedded"
 
 
 def input_forms(estimator):
     """Return the rows in each form that the estimator must take, by name."""
     rows = token_lists()
+    if input_kind(estimator) == "pairs":
+        texts = [" ".join(row) for row in rows]
+        return {"token lists": paired(rows), "texts": paired(texts)}
     if input_kind(estimator) == "tokens":
         return {"token lists": rows, "texts": [" ".join(row) for row in rows]}
     return {
@@ -86,7 +93,28 @@ def input_forms(estimator):
 
 def as_input(estimator, rows):
     """Return token lists in the first form that the estimator takes."""
+    if input_kind(estimator) == "pairs":
+        return paired(rows)
     return rows if input_kind(estimator) == "tokens" else embedded(rows)
+
+
+def as_container(estimator, rows):
+    """Return token lists in the container that the estimator takes."""
+    if input_kind(estimator) == "pairs":
+        return SequencePairs.from_lists(paired(rows))
+    if input_kind(estimator) == "tokens":
+        return TokenSequences.from_lists(rows)
+    return embedded(rows)
+
+
+def paired(rows):
+    """Return each row and the one after it, the last one's being the first."""
+    return list(zip(rows, [*rows[1:], *rows[:1]], strict=True))
+
+
+def unpaired(output):
+    """Return both sides of SequencePairs as one container, others as they are."""
+    return output.sequences if isinstance(output, SequencePairs) else output
 
 
 def embedded(rows, levels=("type", "type")):
@@ -152,6 +180,7 @@ def outputs(estimator, X):
 
 def assert_same(actual, expected, what, rtol=1e-4):
     """Compare two outputs, or two dicts of outputs, row by row."""
+    actual, expected = unpaired(actual), unpaired(expected)
     if isinstance(expected, dict):
         require(actual.keys() == expected.keys(), f"{what}: methods differ.")
         for method, value in expected.items():
@@ -189,6 +218,7 @@ def _assert_same_array(actual, expected, what, rtol):
 
 def values_of(output):
     """Return the numbers of an output, or None where it holds no numbers."""
+    output = unpaired(output)
     if isinstance(output, EmbeddedSequences):
         return np.concatenate([block.values.ravel() for block in output.blocks])
     if isinstance(output, TokenSequences):

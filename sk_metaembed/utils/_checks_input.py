@@ -8,6 +8,7 @@ from sklearn.utils import get_tags
 from ..sequences import TokenSequences
 from ._checks_data import (
     METHODS,
+    as_container,
     as_input,
     assert_same,
     fitted,
@@ -28,7 +29,8 @@ def check_containers(estimator):
         expected = outputs(fitted(estimator, X), X)
         containers = _plain_containers(X)
         if form == "token lists":
-            containers["TokenSequences"] = lambda X=X: TokenSequences.from_lists(X)
+            container = as_container(estimator, token_lists())
+            containers[type(container).__name__] = lambda container=container: container
         _check_containers(estimator, containers, expected, form)
 
 
@@ -36,6 +38,12 @@ def check_pandas_containers(estimator):
     """See that a pandas Series and a one-column DataFrame give what a list gives."""
     pandas = import_or_skip("pandas")
     for form, X in input_forms(estimator).items():
+        if isinstance(X[0], tuple):
+            frame = pandas.DataFrame(X, index=range(10, 10 + len(X)))
+            containers = {"pandas DataFrame": lambda frame=frame: frame}
+            expected = outputs(fitted(estimator, X), X)
+            _check_containers(estimator, containers, expected, form)
+            continue
         series = pandas.Series(X, index=range(10, 10 + len(X)), name="text")
         containers = {
             "pandas Series": lambda series=series: series,
@@ -48,6 +56,13 @@ def check_polars_containers(estimator):
     """See that a polars Series and a one-column DataFrame give what a list gives."""
     polars = import_or_skip("polars")
     for form, X in input_forms(estimator).items():
+        if isinstance(X[0], tuple):
+            columns = dict(zip(("first", "second"), zip(*X, strict=True), strict=True))
+            frame = polars.DataFrame(columns, strict=False)
+            containers = {"polars DataFrame": lambda frame=frame: frame}
+            expected = outputs(fitted(estimator, X), X)
+            _check_containers(estimator, containers, expected, form)
+            continue
         series = polars.Series("text", X)
         containers = {
             "polars Series": lambda series=series: series,
@@ -57,15 +72,18 @@ def check_polars_containers(estimator):
 
 
 def _plain_containers(X):
-    as_objects = np.empty(len(X), dtype=object)
-    as_objects[:] = X
+    is_pairs = isinstance(X[0], tuple)
+    as_objects = np.empty((len(X), 2) if is_pairs else len(X), dtype=object)
+    for i, row in enumerate(X):
+        as_objects[i] = row
     containers = {
         "tuple": lambda: tuple(X),
         "object array": lambda: as_objects,
-        "one-column array": lambda: as_objects[:, None],
         "generator": lambda: (row for row in X),
     }
-    if isinstance(X[0], str):
+    if not is_pairs:
+        containers["one-column array"] = lambda: as_objects[:, None]
+    if isinstance(X[0], str) or (is_pairs and isinstance(X[0][0], str)):
         containers["str array"] = lambda: np.array(X)
     return containers
 
@@ -89,15 +107,35 @@ def check_refuses_bad_rows(estimator):
         step = fitted(estimator, X)
         for bad in (None, float("nan"), 3, 2.5, b"bytes", {"a": 1}):
             _check_refused(step, [X[0], bad, *X[2:]], "row 1", f"{bad!r} among {form}")
-    bad_tokens = [["good"], ["fine", 3], *token_lists()[2:]]
-    _check_refused(step, bad_tokens, "row 1", "a number among the tokens")
-    mixed = [["good"], "good film", *token_lists()[2:]]
-    _check_refused(step, mixed, "row 1", "a text among token lists")
+    for bad, what in (
+        (["fine", 3], "a number among the tokens"),
+        ("good film", "a text among token lists"),
+    ):
+        rows = [["good"], bad, *token_lists()[2:]]
+        if input_kind(estimator) == "pairs":
+            rows = [(row, ["the"]) for row in rows]
+        _check_refused(step, rows, "row 1", what)
+
+
+def check_refuses_bad_sides(estimator):
+    """See that a side that is no text is refused and named, and other columns too."""
+    for form, X in input_forms(estimator).items():
+        step = fitted(estimator, X)
+        for bad in (None, float("nan"), 3, b"bytes"):
+            for side, pair in (("first", (bad, X[1][1])), ("second", (X[1][0], bad))):
+                rows = [X[0], pair, *X[2:]]
+                what = f"{bad!r} among {form}"
+                _check_refused(step, rows, f"row 1, {side} side", what)
+        _check_refused(step, [X[0], (*X[1], X[1][0]), *X[2:]], "row 1", "three sides")
+        _check_refused(step, [X[0], X[1][:1], *X[2:]], "row 1", "one side")
+    texts = np.array([[" ".join(row)] for row in token_lists()])
+    _check_refused(step, texts, "column", "one column of texts")
+    _check_refused(step, np.repeat(texts, 3, axis=1), "column", "three columns")
 
 
 def check_refuses_other_collections(estimator):
     """See that what is no collection of texts is refused, in fit and after."""
-    step = fitted(estimator, token_lists())
+    step = fitted(estimator, as_input(estimator, token_lists()))
     _check_refused(step, "a single text", "list", "a single str")
     for bad in (b"bytes", None, 3, float("nan"), {"a": "text"}, {"a", "b"}):
         _check_refused(step, bad, type(bad).__name__, f"{bad!r} for X")
@@ -214,7 +252,9 @@ def check_label_kinds(estimator):
 
 def input_checks(estimator):
     """Yield the checks of this module that go with the estimator."""
-    if input_kind(estimator) == "tokens":
+    if input_kind(estimator) == "pairs":
+        yield check_refuses_bad_sides
+    if input_kind(estimator) in ("tokens", "pairs"):
         yield check_containers
         yield from (check_pandas_containers, check_polars_containers)
         yield from (check_refuses_bad_rows, check_refuses_other_collections)

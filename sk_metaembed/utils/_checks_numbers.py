@@ -18,8 +18,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from ..sequences import Block, EmbeddedSequences, TokenSequences
-from ._checks_data import WORDS, word_vectors
+from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
+from ._checks_data import WORDS, kind_of, unpaired, word_vectors
 
 _WORDLESS = (
     "check_estimator_cloneable",
@@ -57,6 +57,7 @@ _ADAPTED = (
     "score",
 )
 _EXACT_DIM = 6
+_CONTAINERS = TokenSequences | EmbeddedSequences | SequencePairs
 
 
 def wordless_checks(estimator):
@@ -106,18 +107,18 @@ def _numeric_class(base):
         tags.input_tags.string = False
         return tags
 
-    def takes_text(self):
-        return super(numeric, self).__sklearn_tags__().input_tags.string
+    def kind(self):
+        return kind_of(super(numeric, self).__sklearn_tags__())
 
     def adapted(name):
         @wraps(getattr(base, name))
         def method(self, X, *args, **kwargs):
             own = getattr(super(numeric, self), name)
-            if isinstance(X, _Spelled | TokenSequences | EmbeddedSequences):
+            if isinstance(X, _Spelled | _CONTAINERS):
                 return own(X, *args, **kwargs)  # the estimator calls itself
             later = name == "partial_fit" and hasattr(self, "n_features_in_")
             X = validate_data(self, X, reset="fit" in name and not later)
-            return _as_array(own(_spell(X, takes_text(self)), *args, **kwargs))
+            return _as_array(own(_spell(X, kind(self)), *args, **kwargs))
 
         if name == "fit":
             return method
@@ -155,13 +156,15 @@ class _Spelled(list):
     """Token lists that were numbers."""
 
 
-def _spell(X, takes_text):
+def _spell(X, kind):
     """Return each row of numbers as words, one a number, or as their vectors."""
     n_columns = X.shape[1]
     numbers = X.astype(np.float64)
     steps = np.rint(2 * numbers).astype(np.int64) + 7 * np.arange(n_columns)
     rows = np.array(WORDS, dtype=object)[steps % len(WORDS)].tolist()
-    if takes_text:
+    if kind == "pairs":
+        return _Spelled((row, row[::-1]) for row in rows)
+    if kind == "tokens":
         return _Spelled(rows)
     tokens = TokenSequences.from_lists(rows)
     ways = [np.random.default_rng(j).normal(size=_EXACT_DIM) for j in range(n_columns)]
@@ -176,6 +179,8 @@ def _spell(X, takes_text):
 
 
 def _as_array(output):
+    if isinstance(output, SequencePairs):
+        return np.concatenate(np.split(_as_array(unpaired(output)), 2), axis=1)
     if isinstance(output, EmbeddedSequences):
         if output.level == "sequence":
             return np.concatenate([block.values for block in output.blocks], axis=1)

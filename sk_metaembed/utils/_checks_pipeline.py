@@ -10,8 +10,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from ..sequences import EmbeddedSequences, TokenSequences
+from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ._checks_data import (
+    as_container,
     as_input,
     assert_same,
     fitted,
@@ -19,16 +20,20 @@ from ._checks_data import (
     input_kind,
     is_predictor,
     outputs,
+    paired,
     require,
     seeded,
     targets,
     token_lists,
+    unpaired,
 )
 from ._checks_steps import text_pipeline
 
 
 def _texts(estimator):
-    return [" ".join(row) for row in token_lists()], targets(estimator)
+    texts = [" ".join(row) for row in token_lists()]
+    texts = paired(texts) if input_kind(estimator) == "pairs" else texts
+    return texts, targets(estimator)
 
 
 def check_grid_search(estimator):
@@ -45,9 +50,7 @@ def check_cross_validation(estimator):
     pipe = text_pipeline(estimator, classify=True)
     if input_kind(estimator) == "embedded":
         pipe = pipe[1:]
-        X = as_input(estimator, token_lists())
-    else:
-        X = TokenSequences.from_lists(token_lists())
+    X = as_container(estimator, token_lists())
     scores = cross_val_score(pipe, X, targets(estimator), cv=2, error_score="raise")
     require(np.isfinite(scores).all(), f"cross_val_score gave {scores}.")
 
@@ -78,8 +81,12 @@ def check_column_transformer_polars(estimator):
 def _check_column_transformer(estimator, make_frame, kind):
     texts, y = _texts(estimator)
     number = np.arange(len(texts), dtype=float)
-    frame = make_frame({"text": texts, "a": number, "b": -number})
-    parts = [("words", text_pipeline(estimator), "text")]
+    columns = {"text": texts}
+    if input_kind(estimator) == "pairs":
+        columns = dict(zip(("text", "other"), zip(*texts, strict=True), strict=True))
+    frame = make_frame({**columns, "a": number, "b": -number})
+    names = list(columns) if len(columns) > 1 else "text"
+    parts = [("words", text_pipeline(estimator), names)]
     both = ColumnTransformer([*parts, ("numbers", StandardScaler(), ["a", "b"])])
     expected = text_pipeline(estimator).fit(texts, y).transform(texts)
     result = both.fit(frame, y).transform(frame)
@@ -116,7 +123,7 @@ def _check_set_output(estimator, kind):
     with config_context(transform_output=kind):
         configured = step.transform(X)
     for result in (asked, configured):
-        if isinstance(expected, TokenSequences | EmbeddedSequences):
+        if isinstance(expected, TokenSequences | EmbeddedSequences | SequencePairs):
             assert_same(result, expected, "a container, after set_output")
         else:
             _check_frame(result, kind, expected, step.get_feature_names_out())
@@ -147,7 +154,7 @@ def check_feature_names(estimator):
         np.array_equal(names, step.get_feature_names_out(None)),
         "get_feature_names_out(None) must be get_feature_names_out().",
     )
-    result = step.transform(X)
+    result = unpaired(step.transform(X))
     if isinstance(result, TokenSequences):
         return
     width = result.dim if isinstance(result, EmbeddedSequences) else result.shape[1]

@@ -5,6 +5,7 @@ import numpy as np
 from ..sequences import EmbeddedSequences, TokenSequences
 from ._checks_data import (
     UNKNOWN_WORDS,
+    as_container,
     as_input,
     assert_same,
     fitted,
@@ -12,6 +13,7 @@ from ._checks_data import (
     outputs,
     require,
     token_lists,
+    unpaired,
     values_of,
 )
 
@@ -52,7 +54,7 @@ def check_subset(estimator):
         if isinstance(X, list):
             if form == "texts":
                 continue
-            X = TokenSequences.from_lists(X)
+            X = as_container(estimator, token_lists())
         everything = outputs(step, X)
         for key in keys:
             subset = {name: value[key] for name, value in everything.items()}
@@ -79,6 +81,7 @@ def check_awkward_rows(estimator):
 
 def _check_shape(value, usual, n_rows, what):
     require(len(value) == n_rows, f"{what}: {n_rows} rows gave {len(value)}.")
+    value, usual = unpaired(value), unpaired(usual)
     if isinstance(value, EmbeddedSequences):
         require(
             [b.dim for b in value.blocks] == [b.dim for b in usual.blocks],
@@ -113,11 +116,13 @@ def check_output_kind(estimator):
             return
         result = step.transform(X)
         require(len(result) == len(X), f"{form}: {len(X)} rows gave {len(result)}.")
+        result = unpaired(result)
         if isinstance(result, TokenSequences):
             continue
         _check_finite_float(result, form)
         if isinstance(result, EmbeddedSequences) and form != "texts":
-            given = token_lists()
+            given = unpaired(as_container(estimator, token_lists()))
+            given = getattr(given, "tokens", given).to_list()
             require(
                 result.tokens.to_list() == given,
                 f"{form}: the tokens that came out are not those that went in.",

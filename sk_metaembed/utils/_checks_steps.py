@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._estimator import SequencesInputMixin, SequencesOutputMixin
-from ._checks_data import embedded, input_kind, is_predictor, seeded
+from ._checks_data import embedded, input_kind, is_predictor, seeded, unpaired
 
 
 class _WordTable(
@@ -46,6 +46,9 @@ class _AsArray(SequencesInputMixin, TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     def _values(self, X):
+        if unpaired(X) is not X:
+            sides = self._values(unpaired(X))
+            return np.concatenate(np.split(sides, 2), axis=1)
         if hasattr(X, "offsets"):  # a TokenSequences
             X = embedded(X.to_list())
         if not isinstance(X, EmbeddedSequences):

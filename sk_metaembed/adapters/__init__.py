@@ -1,0 +1,5 @@
+"""Adapters: steps that put a scikit-learn estimator where rows are more than a text."""
+
+from ._pair_encoder import PairEncoder
+
+__all__ = ["PairEncoder"]

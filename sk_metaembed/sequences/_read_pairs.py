@@ -1,0 +1,181 @@
+"""Reading what users pass as pairs of texts, with errors that name row and side."""
+
+import numbers
+from collections.abc import Iterable, Mapping, Sequence, Set
+
+import numpy as np
+
+from ._embedded import EmbeddedSequences
+from ._pairs import SequencePairs
+from ._tokens import TokenSequences
+from ._validation import _is_token_list, _kind, _remedy, _shown, _token_remedy
+
+_ALLOWED = (
+    "Allowed are an array of shape (n_pairs, 2), a pandas or polars DataFrame of two "
+    "columns, a list of pairs, of str or of lists of str; or SequencePairs"
+)
+_SIDES = ("first", "second")
+
+
+def read_pairs(X, *, whose="X", texts=True):
+    """Return both sides of pairs as one collection, or say which side is wrong.
+
+    Parameters
+    ----------
+    X : array of shape (n_pairs, 2), DataFrame, iterable of pairs, or SequencePairs
+        Of texts or of token lists.
+    whose : str, default="X"
+        Begins the error messages, for example an estimator's name.
+    texts : bool, default=True
+        Whether sides may be texts; if not, they must be token lists.
+
+    Returns
+    -------
+    list of str or of list of str, or TokenSequences, or EmbeddedSequences
+        All first sides, then all second sides; a container if X is SequencePairs.
+
+    Raises
+    ------
+    TypeError
+        If X is no collection of pairs, or a side is missing or neither a str nor a
+        list of str, or the sides are mixed.
+    ValueError
+        If there are more or fewer than two columns, or a row has not two sides.
+    """
+    if isinstance(X, SequencePairs):
+        return X.sequences
+    first, second = _columns(X, whose)
+    rows = [*first, *second]
+    if texts and set(map(type, rows)) <= {str}:
+        return rows
+    known = next((row for row in rows if _kind(row) != "missing"), "")
+    wanted = "a str" if texts and isinstance(known, str) else "a list of str"
+    read = _text if wanted == "a str" else _tokens
+    n_pairs = len(first)
+    return [
+        read(row, f"{whose}: row {i % n_pairs}, {_SIDES[i // n_pairs]} side", wanted)
+        for i, row in enumerate(rows)
+    ]
+
+
+def column_names(X):
+    """Return the names of a DataFrame's columns, None if there are none that are str.
+
+    Parameters
+    ----------
+    X : anything
+
+    Returns
+    -------
+    list of str or None
+    """
+    if not hasattr(X, "columns"):
+        return None
+    names = list(getattr(X, "column_names", X.columns))
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def frame_columns(frame):
+    """Return the columns of a pandas or polars DataFrame, or Arrow table, as lists.
+
+    Parameters
+    ----------
+    frame : DataFrame or Table
+
+    Returns
+    -------
+    list of list
+        Entries keep their own types.
+    """
+    n_columns = frame.shape[1]
+    if hasattr(frame, "iloc"):
+        return [frame.iloc[:, j].tolist() for j in range(n_columns)]
+    if hasattr(frame, "to_series"):
+        return [frame.to_series(j).to_list() for j in range(n_columns)]
+    return [frame.column(j).to_pylist() for j in range(n_columns)]
+
+
+def _columns(X, whose):
+    """Return the first sides and the second sides, unchecked."""
+    _refuse_others(X, whose)
+    if hasattr(X, "columns") and hasattr(X, "shape"):
+        _check_two(X.shape, whose)
+        return frame_columns(X)
+    if getattr(X, "ndim", 1) == 2:
+        _check_two(X.shape, whose)
+        return X[:, 0].tolist(), X[:, 1].tolist()
+    if getattr(X, "ndim", 1) != 1:
+        raise ValueError(
+            f"{whose} got an array of shape {X.shape}. {_ALLOWED}. Token lists of "
+            "equal length go into a list of pairs, not into an array."
+        )
+    pairs = [_pair(row, i, whose) for i, row in enumerate(X)]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _refuse_others(X, whose):
+    if isinstance(X, TokenSequences | EmbeddedSequences):
+        raise TypeError(
+            f"{whose} takes pairs of sequences, got {X!r}, which is single ones. "
+            f"{_ALLOWED}."
+        )
+    single = isinstance(X, str | bytes | numbers.Number | Mapping | Set)
+    is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
+    if X is None or single or hasattr(X, "tocsr") or not is_rows:
+        raise TypeError(f"{whose} got {type(X).__name__}: {_shown(X)}. {_ALLOWED}.")
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError(f"{whose} got a LazyFrame; call its collect() first.")
+
+
+def _check_two(shape, whose):
+    if shape[1] != 2:
+        raise ValueError(
+            f"{whose} takes two columns of texts, the sides of the pairs; got "
+            f"{shape[1]} columns (shape {tuple(shape)}). Select two, for example with "
+            'ColumnTransformer([("pairs", step, ["one column", "another"])]).'
+        )
+
+
+def _pair(row, i, whose):
+    is_text = isinstance(row, str | bytes)
+    if is_text or not isinstance(row, Sequence | np.ndarray):
+        if not hasattr(row, "to_list") or is_text:
+            came = _kind(row)
+            raise TypeError(
+                f"{whose}: row {i} is {came} ({_shown(row)}), not a pair. Every row "
+                f"must have two sides. {_ALLOWED}."
+            )
+        row = row.to_list()
+    if len(row) != 2:
+        raise ValueError(
+            f"{whose}: row {i} has {len(row)} sides ({_shown(row)}), not two. If these "
+            "are the columns of all pairs, pass list(zip(first, second))."
+        )
+    return row
+
+
+def _text(value, where, wanted):
+    if isinstance(value, str):
+        return str(value)
+    raise TypeError(_complaint(value, where, wanted))
+
+
+def _tokens(value, where, wanted):
+    if not _is_token_list(value):
+        raise TypeError(_complaint(value, where, wanted))
+    tokens = value.tolist() if isinstance(value, np.ndarray) else list(value)
+    for j, token in enumerate(tokens):
+        if not isinstance(token, str):
+            raise TypeError(
+                f"{where}, token {j} is {_kind(token)} ({_shown(token)}). Every token "
+                f"must be a str; {_token_remedy(_kind(token))}"
+            )
+    return [str(token) for token in tokens]
+
+
+def _complaint(value, where, wanted):
+    came = _kind(value)
+    shown = f" ({_shown(value)})" if came == "missing" else f": {_shown(value)}"
+    return f"{where} is {came}{shown}. Every side must be {wanted}; " + _remedy(
+        came, wanted
+    )

@@ -1,0 +1,219 @@
+"""PairEncoder: one encoder for both sides, and what comes out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer
+
+from sk_metaembed import (
+    Block,
+    ConcatMetaEmbedding,
+    DynamicMetaEmbedding,
+    EmbeddedSequences,
+    PairEncoder,
+    Pooling,
+    SequencePairs,
+    Tokenizer,
+    Word2VecEmbedding,
+)
+
+X = np.array(
+    [
+        ("a dog runs", "a dog sleeps"),
+        ("a cat sleeps", "no cat sleeps"),
+        ("a dog runs", "a cat runs"),
+        ("no dog", "no dog"),
+    ]
+    * 3,
+    dtype=object,
+)
+Y = np.array([0, 1, 0, 1] * 3)
+LSA = make_pipeline(TfidfVectorizer(), TruncatedSVD(3, random_state=0))
+
+
+class Recorder(TransformerMixin, BaseEstimator):
+    """Notes what it is given; a text's vector is its length."""
+
+    def fit(self, X, y=None):
+        self.fitted_on_, self.y_ = list(X), y
+        self.given_ = []
+        return self
+
+    def transform(self, X):
+        self.given_.append(list(X))
+        return np.array([[len(x), 1.0] for x in X])
+
+
+def test_the_encoder_sees_both_sides_as_one_corpus_once_and_no_labels():
+    step = PairEncoder(Recorder()).fit(X, Y)
+    corpus = [*X[:, 0], *X[:, 1]]
+    assert step.encoder_.fitted_on_ == corpus
+    assert step.encoder_.y_ is None
+    assert not hasattr(step.encoder, "fitted_on_")
+    step.encoder_.given_.clear()
+    step.transform(X)
+    (given,) = step.encoder_.given_
+    assert given == list(dict.fromkeys(corpus))
+    both = PairEncoder(Recorder())
+    both.fit_transform(X, Y)
+    assert both.encoder_.fitted_on_ == corpus
+    assert len(both.encoder_.given_) == 1
+
+
+@pytest.mark.parametrize("encoder", [TfidfVectorizer(), LSA], ids=["sparse", "dense"])
+def test_features_are_those_of_the_sides_encoded_alone(encoder):
+    step = PairEncoder(encoder).fit(X)
+    u, v = (step.encoder_.transform(X[:, side]) for side in (0, 1))
+    out = step.transform(X)
+    assert out.dtype == np.float32
+    assert sparse.issparse(out) == sparse.issparse(u)
+    u, v, out = (m.toarray() if sparse.issparse(m) else m for m in (u, v, out))
+    expected = np.hstack([u, v, abs(u - v), u * v])
+    np.testing.assert_allclose(out, expected, atol=1e-6)
+    chosen = PairEncoder(encoder, ["product", "v"]).fit(X).transform(X)
+    chosen = chosen.toarray() if sparse.issparse(chosen) else chosen
+    np.testing.assert_allclose(chosen, np.hstack([u * v, v]), atol=1e-6)
+
+
+def test_swapped_sides_swap_and_equal_sides_do_not_differ():
+    step = PairEncoder(LSA).fit(X)
+    u, v, difference, product = np.split(step.transform(X), 4, axis=1)
+    swapped = np.split(step.transform(X[:, ::-1]), 4, axis=1)
+    for mine, other in zip(swapped, (v, u, difference, product), strict=True):
+        np.testing.assert_array_equal(mine, other)
+    u, v, difference, product = np.split(step.transform(X[:, [0, 0]]), 4, axis=1)
+    np.testing.assert_array_equal(u, v)
+    assert not difference.any()
+    np.testing.assert_array_equal(product, u * u)
+
+
+def test_names_tell_feature_and_column():
+    step = PairEncoder(CountVectorizer(), ("absdiff", "u")).fit(X)
+    words = step.encoder_.get_feature_names_out()
+    names = [f"{f}__{w}" for f in ("absdiff", "u") for w in words]
+    assert step.get_feature_names_out().tolist() == names
+    nameless = PairEncoder(FunctionTransformer(_lengths), ["u"]).fit(X)
+    assert nameless.get_feature_names_out().tolist() == ["u__0", "u__1"]
+
+
+def _lengths(texts):
+    return np.array([[len(text), text.count("o")] for text in texts])
+
+
+def _length_frame(texts):
+    return pd.DataFrame(_lengths(texts), columns=["length", "os"])
+
+
+def test_frames_go_in_and_come_out():
+    frame = pd.DataFrame(X, columns=["premise", "hypothesis"])
+    step = PairEncoder(FunctionTransformer(_length_frame)).set_output(
+        transform="pandas"
+    )
+    out = step.fit_transform(frame)
+    assert list(out.columns[:4]) == ["u__length", "u__os", "v__length", "v__os"]
+    assert step.feature_names_in_.tolist() == ["premise", "hypothesis"]
+    np.testing.assert_array_equal(step.transform(X), out)
+    with pytest.raises(ValueError, match="feature names should match.*this order"):
+        step.transform(frame[["hypothesis", "premise"]])
+    with config_context(transform_output="polars"):
+        assert PairEncoder(LSA).fit_transform(X).shape == (12, 12)
+
+
+def test_sequences_come_out_where_the_encoder_ends_in_them():
+    source = make_pipeline(Tokenizer(), Word2VecEmbedding(vector_size=5, min_count=1))
+    step = PairEncoder(source).set_output(transform="pandas")
+    pairs = step.fit_transform(X)
+    assert isinstance(pairs, SequencePairs)
+    assert isinstance(pairs.sequences, EmbeddedSequences)
+    assert pairs.to_list()[0][1].shape == (3, 5)
+    assert step.transform(X) == pairs
+    alone = step.encoder_.transform(X[:, 1])
+    assert pairs.second == alone
+    assert len(step.get_feature_names_out()) == 5
+    step.set_output(transform="default")
+
+    rest = PairEncoder(make_pipeline(ConcatMetaEmbedding(), Pooling()), ["absdiff"])
+    both = make_pipeline(step, rest, LogisticRegression()).fit(X, Y)
+    one = make_pipeline(*source, ConcatMetaEmbedding(), Pooling())
+    names = both[1].get_feature_names_out()
+    assert len(names) == 5
+    assert both.predict(X).shape == Y.shape
+    assert (
+        both[1].transform(pairs).shape
+        == PairEncoder(one, ["absdiff"]).fit_transform(X).shape
+    )
+
+
+def test_it_stands_in_pipelines_and_searches():
+    pipe = make_pipeline(PairEncoder(LSA), LogisticRegression())
+    grid = {
+        "pairencoder__encoder__truncatedsvd__n_components": [1, 2],
+        "pairencoder__features": [("u", "v"), ("absdiff", "product")],
+    }
+    for rows in (X, X.tolist(), pd.DataFrame(X)):
+        search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(rows, Y)
+        assert search.predict(rows).shape == Y.shape
+    assert cross_val_predict(pipe, X, Y, cv=2).shape == Y.shape
+    with config_context(enable_metadata_routing=True):
+        assert pipe.fit(X, Y).score(X, Y) > 0.4
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        DynamicMetaEmbedding(),
+        make_pipeline(CountVectorizer(), NeighborhoodComponentsAnalysis()),
+        make_pipeline(make_union(LSA, make_pipeline(NeighborhoodComponentsAnalysis()))),
+    ],
+)
+def test_an_encoder_that_needs_labels_is_refused(encoder):
+    with pytest.raises(ValueError, match="labels of pairs.*behind the PairEncoder"):
+        PairEncoder(encoder).fit(X, Y)
+
+
+@pytest.mark.parametrize("features", [(), ("u", "cosine"), ["u", "u"]])
+def test_strange_features_are_refused(features):
+    with pytest.raises(ValueError, match="features must hold some of"):
+        PairEncoder(LSA, features).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (lambda texts: np.ones(len(texts)), ValueError, "got shape"),
+        (lambda texts: np.ones((1, 2)), ValueError, "one row of numbers a text"),
+        (lambda texts: np.full((len(texts), 2), np.nan), ValueError, "NaN"),
+        (lambda texts: np.array([[t] for t in texts]), TypeError, "must give numbers"),
+        (lambda texts: [object()] * len(texts), TypeError, "must give numbers"),
+    ],
+)
+def test_what_is_no_vector_is_refused(function, error, message):
+    for method in ("fit", "fit_transform"):
+        with pytest.raises(error, match=message):
+            getattr(PairEncoder(FunctionTransformer(function)), method)(X)
+
+
+def test_no_pairs_are_refused_in_fit_and_give_none_later():
+    with pytest.raises(ValueError, match="at least one pair"):
+        PairEncoder(LSA).fit([])
+    step = PairEncoder(LSA).fit(X)
+    assert step.transform([]).shape == (0, 12)
+    tokens = PairEncoder(Tokenizer()).fit(X)
+    assert len(tokens.transform([])) == 0
+
+
+def test_blocks_of_sentences_are_handed_on():
+    tokens = Tokenizer().fit_transform([*X[:, 0], *X[:, 1]])
+    block = Block("sentence", np.eye(len(tokens)), "sequence")
+    pairs = SequencePairs(EmbeddedSequences(tokens, [block]))
+    out = PairEncoder(Pooling(), ["u", "v"]).fit_transform(pairs)
+    np.testing.assert_array_equal(out, np.hstack(np.split(np.eye(len(tokens)), 2)))

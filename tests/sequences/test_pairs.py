@@ -1,0 +1,183 @@
+"""SequencePairs, and the reading of pairs."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sk_metaembed import Block, EmbeddedSequences, SequencePairs, TokenSequences
+from sk_metaembed.sequences._pair_features import pair_features
+from sk_metaembed.sequences._read_pairs import read_pairs
+
+ROWS = [(["a", "dog"], ["a", "cat"]), (["hi"], []), (["a"], ["dog", "dog"])]
+
+
+def tokens():
+    return SequencePairs.from_lists(ROWS)
+
+
+def embedded():
+    pairs = tokens().sequences
+    blocks = [
+        Block("table", np.arange(pairs.n_types * 2).reshape(-1, 2), "type"),
+        Block("context", np.arange(pairs.n_tokens)[:, None], "token"),
+        Block("sentence", np.arange(len(pairs))[:, None], "sequence"),
+    ]
+    return SequencePairs(EmbeddedSequences(pairs, blocks))
+
+
+@pytest.fixture(params=[tokens, embedded], ids=["tokens", "embedded"])
+def pairs(request):
+    return request.param()
+
+
+def test_sides_are_those_that_came_in():
+    pairs = tokens()
+    assert pairs.first.to_list() == [first for first, _ in ROWS]
+    assert pairs.second.to_list() == [second for _, second in ROWS]
+    assert pairs.to_list() == list(pairs) == ROWS
+    assert len(pairs) == 3
+    assert pairs.shape == (3,)
+
+
+@pytest.mark.parametrize("key", [slice(1, 3), [2, 0, 2], [], np.array([1, 0, 1]) == 1])
+def test_a_subset_takes_both_sides(pairs, key):
+    subset = pairs[key]
+    assert subset.first == pairs.first[key]
+    assert subset.second == pairs.second[key]
+    for mine, theirs in zip(subset, np.arange(3)[key], strict=True):
+        for side, other in zip(mine, pairs[int(theirs)], strict=True):
+            np.testing.assert_array_equal(side, other)
+
+
+def test_a_subset_shares_types_and_their_vectors():
+    pairs = embedded()
+    subset = pairs[[2, 0]]
+    assert subset.sequences.tokens.types is pairs.sequences.tokens.types
+    table, own = (p.sequences.block("table").values for p in (pairs, subset))
+    assert np.shares_memory(table, own)
+    assert pairs.first.block("table") is pairs.sequences.block("table")
+
+
+def test_copies_are_equal_and_others_are_not(pairs):
+    assert pickle.loads(pickle.dumps(pairs)) == pairs
+    assert pairs[[0, 1, 2]] == pairs
+    assert pairs[[1, 0, 2]] != pairs
+    assert pairs != pairs.sequences
+    swapped = SequencePairs(pairs.sequences[[3, 4, 5, 0, 1, 2]])
+    assert swapped != pairs
+    assert swapped.first == pairs.second
+
+
+def test_it_cannot_be_changed_hashed_or_made_an_array(pairs):
+    with pytest.raises(AttributeError, match="immutable"):
+        pairs.sequences = None
+    with pytest.raises(AttributeError, match="immutable"):
+        del pairs.sequences
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(pairs)
+    with pytest.raises(TypeError, match="Pooling"):
+        np.asarray(pairs)
+
+
+def test_it_shows_itself(pairs):
+    assert repr(pairs).startswith("SequencePairs(3 pairs of ")
+    html = pairs._repr_html_()
+    assert "a | dog" in html
+    assert "dog | dog" in html
+
+
+def test_an_odd_number_of_sequences_and_other_things_are_refused():
+    with pytest.raises(ValueError, match="odd"):
+        SequencePairs(TokenSequences.from_lists([["a"]]))
+    with pytest.raises(TypeError, match="got list"):
+        SequencePairs([["a"], ["b"]])
+    with pytest.raises(TypeError, match="row 0, first side.*list of str"):
+        SequencePairs.from_lists([("a text", "another")])
+    with pytest.raises(TypeError, match="single ones"):
+        SequencePairs.from_lists(TokenSequences.from_lists([["a"], ["b"]]))
+
+
+TEXTS = [("a", "b"), ("c", "d"), ("e", "f")]
+FLAT = ["a", "c", "e", "b", "d", "f"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        tuple,
+        iter,
+        np.array,
+        lambda rows: np.array(rows, dtype=object),
+        lambda rows: pd.DataFrame(rows, columns=["one", "other"], index=[5, 6, 7]),
+        lambda rows: pd.Series(rows),
+        lambda rows: [list(row) for row in rows],
+        lambda rows: [np.array(row) for row in rows],
+    ],
+)
+def test_every_container_of_pairs_is_read_alike(make):
+    rows = read_pairs(make(TEXTS))
+    assert rows == FLAT
+    assert {type(row) for row in rows} == {str}
+
+
+def test_polars_and_arrow_columns_are_read():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(TEXTS, schema=["one", "other"], orient="row")
+    assert read_pairs(frame) == FLAT
+    assert read_pairs(frame.to_arrow()) == FLAT
+
+
+def test_token_lists_are_read_as_they_are():
+    flat = [side for column in zip(*ROWS, strict=True) for side in column]
+    assert read_pairs(ROWS) == flat
+    assert read_pairs(pd.DataFrame(ROWS)) == flat
+    assert read_pairs([(np.array(["a"]), ("b", "c"))]) == [["a"], ["b", "c"]]
+    pairs = tokens()
+    assert read_pairs(pairs) is pairs.sequences
+
+
+def test_no_rows_are_no_pairs():
+    assert read_pairs([]) == read_pairs(np.empty((0, 2), dtype=object)) == []
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
+@pytest.mark.parametrize("side", ["first", "second"])
+@pytest.mark.parametrize("make", [list, pd.DataFrame])
+def test_a_missing_side_is_named(missing, side, make):
+    pair = (missing, "d") if side == "first" else ("c", missing)
+    with pytest.raises(TypeError, match=f"PairEncoder: row 1, {side} side is missing"):
+        read_pairs(make([TEXTS[0], pair, TEXTS[2]]), whose="PairEncoder")
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (np.array([["a", "b", "c"]]), ValueError, "got 3 columns"),
+        (pd.DataFrame({"a": ["b"]}), ValueError, "got 1 columns"),
+        ([("a", "b"), ("a", "b", "c")], ValueError, "row 1 has 3 sides"),
+        ([("a", "b"), ("a",)], ValueError, "row 1 has 1 sides"),
+        ((["a"] * 3, ["b"] * 3), ValueError, r"list\(zip\(first, second\)\)"),
+        (["ab", "cd"], TypeError, "row 0 is of type str .* not a pair"),
+        ([("a", "b"), None], TypeError, "row 1 is missing"),
+        ([("a", "b"), ("a", 3)], TypeError, "row 1, second side is of type int"),
+        ([("a", "b"), (b"a", "b")], TypeError, "row 1, first side is of type bytes"),
+        ([("a", "b"), (["a"], "b")], TypeError, "row 1, first side is of type list"),
+        ([(["a"], ["b", 3])], TypeError, "row 0, second side, token 1"),
+        (np.ones((3, 2)), TypeError, "row 0, first side is of type float"),
+        (np.array([[["a"], ["b"]]]), ValueError, "Token lists of equal length"),
+        ("a text", TypeError, "got str"),
+        (TokenSequences.from_lists([["b"]]), TypeError, "single ones"),
+    ],
+)
+def test_what_is_no_pair_is_refused(X, error, message):
+    with pytest.raises(error, match=message):
+        read_pairs(X)
+
+
+def test_features_of_pairs():
+    u, v = np.array([[1.0, -2.0]]), np.array([[3.0, 5.0]])
+    assert pair_features(u, v).tolist() == [[1, -2, 3, 5, 2, 7, 3, -10]]
+    assert pair_features(u, v, ["product", "u"]).tolist() == [[3, -10, 1, -2]]
