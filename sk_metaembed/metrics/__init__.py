@@ -1,4 +1,4 @@
-"""How good embeddings are, measured without labels: words, analogies, sentences."""
+"""How good embeddings are, measured without labels; and the spans of predicted tags."""
 
 from ._analogy import analogy_score
 from ._coverage import coverage_report
@@ -8,6 +8,7 @@ from ._scorers import (
     make_word_similarity_scorer,
 )
 from ._sentence_similarity import sentence_similarity_score
+from ._spans import span_classification_report, span_f1_score
 from ._word_similarity import word_similarity_score
 
 __all__ = [
@@ -17,5 +18,7 @@ __all__ = [
     "make_sentence_similarity_scorer",
     "make_word_similarity_scorer",
     "sentence_similarity_score",
+    "span_classification_report",
+    "span_f1_score",
     "word_similarity_score",
 ]

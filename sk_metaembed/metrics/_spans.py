@@ -1,0 +1,291 @@
+"""Span F1: how many of the entities that tags mark were found."""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+
+from ._spans_counts import count_spans
+
+_AVERAGES = ("micro", "macro", "weighted", None)
+_PARTS = {
+    "Precision": lambda found, predicted, actual: (found, predicted),
+    "Recall": lambda found, predicted, actual: (found, actual),
+    "F1": lambda found, predicted, actual: (2 * found, predicted + actual),
+}
+_UNDEFINED = {"Precision": "predicted", "Recall": "true", "F1": "true or predicted"}
+
+
+def span_f1_score(
+    y_true,
+    y_pred,
+    *,
+    scheme="IOB2",
+    average="micro",
+    labels=None,
+    level="entity",
+    tokens=None,
+    match="strict",
+    invalid="repair",
+    zero_division="warn",
+):
+    r"""Score predicted tags by the spans that they mark: F1 of entities.
+
+    The usual score of named entity recognition. A span is found if it is predicted with
+    the same first token, last token and label; half an entity is none.
+    ``make_scorer(span_f1_score)`` serves ``GridSearchCV`` and ``cross_val_score``.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of lists of str, array of such lists, or TokenSequences
+        One tag a token.
+    scheme : {"IOB2", "IOBES", "BIOES"}, default="IOB2"
+        What the tags are written in.
+    average : {"micro", "macro", "weighted"} or None, default="micro"
+        Over all spans; the mean over labels; that mean weighted by how often labels are
+        true; or None for one score a label.
+    labels : list of str, default=None
+        The labels that count, such as "person". None means all that occur in either,
+        sorted.
+    level : {"entity", "surface"}, default="entity"
+        Count each occurrence of an entity, or each distinct pair of its words and its
+        label once: the second score of the WNUT-2017 shared task, which a few frequent
+        entities cannot raise.
+    tokens : token lists, TokenSequences or EmbeddedSequences, default=None
+        The sentences, for ``level="surface"``.
+    match : {"strict", "exact", "partial", "type"}, default="strict"
+        What counts as found. The others are those of SemEval-2013, counted by the
+        package nervaluate: "exact" asks for the place alone; "partial" for that too,
+        and an overlap is half a find; "type" for the label and an overlap. With
+        averages other than "micro", each label is matched among its own spans.
+    invalid : {"repair", "drop", "raise"}, default="repair"
+        What becomes of spans that do not begin (and, in IOBES, end) as the scheme asks,
+        such as an I behind an O. "repair" reads them as the scorer conlleval does: what
+        has no span of its label to go on with begins one. "drop" counts them as no
+        spans, as seqeval's strict mode does. "raise" refuses them and says where.
+    zero_division : {"warn", 0.0, 1.0}, default="warn"
+        The score where no span is true and none predicted. "warn" is 0 and a warning.
+
+    Returns
+    -------
+    float, or ndarray of float64 of shape (n_labels,)
+        Between 0 and 1.
+
+    Raises
+    ------
+    TypeError
+        If tags are no lists of str.
+    ValueError
+        If rows differ in length (the message names the first), a tag is none of the
+        scheme's, or an option is unknown.
+    ImportError
+        If `match` asks for nervaluate and it is not installed.
+
+    See Also
+    --------
+    span_classification_report : Precision, recall and F1 of each label.
+
+    Notes
+    -----
+    With :math:`T` the true and :math:`P` the predicted spans,
+    :math:`F_1 = 2 |T \cap P| / (|T| + |P|)`.
+
+    References
+    ----------
+    L. Derczynski et al. (2017). Results of the WNUT2017 shared task on novel and
+    emerging entity recognition. W-NUT.
+
+    I. Segura-Bedmar et al. (2013). SemEval-2013 task 9: extraction of drug-drug
+    interactions from biomedical texts. SemEval.
+
+    Examples
+    --------
+    >>> from sk_metaembed.metrics import span_f1_score
+    >>> y_true = [["B-place", "O", "B-place"], ["B-person", "I-person"]]
+    >>> y_pred = [["B-place", "O", "B-place"], ["B-person", "O"]]
+    >>> round(span_f1_score(y_true, y_pred), 3)
+    0.667
+    >>> span_f1_score(y_true, y_pred, average=None)
+    array([0., 1.])
+    >>> tokens = [["Rome", "and", "Rome"], ["Ada", "Lovelace"]]
+    >>> span_f1_score(y_true, y_pred, level="surface", tokens=tokens)
+    0.5
+    """
+    _check(average, zero_division, "span_f1_score")
+    counts = count_spans(
+        y_true,
+        y_pred,
+        scheme=scheme,
+        invalid=invalid,
+        labels=labels,
+        level=level,
+        tokens=tokens,
+        match=match,
+        whose="span_f1_score",
+    )
+    score = _score(counts, "F1", average, zero_division)
+    return score if average is None else float(score)
+
+
+def span_classification_report(
+    y_true,
+    y_pred,
+    *,
+    scheme="IOB2",
+    labels=None,
+    level="entity",
+    tokens=None,
+    match="strict",
+    invalid="repair",
+    zero_division="warn",
+    digits=2,
+    output_dict=False,
+):
+    """Tell precision, recall and F1 of the spans of each label, and their averages.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of lists of str, array of such lists, or TokenSequences
+        One tag a token.
+    scheme : {"IOB2", "IOBES", "BIOES"}, default="IOB2"
+        What the tags are written in.
+    labels : list of str, default=None
+        The labels to tell of. None means all that occur in either, sorted.
+    level : {"entity", "surface"}, default="entity"
+        As for `span_f1_score`.
+    tokens : token lists, TokenSequences or EmbeddedSequences, default=None
+        The sentences, for ``level="surface"``.
+    match : {"strict", "exact", "partial", "type"}, default="strict"
+        As for `span_f1_score`.
+    invalid : {"repair", "drop", "raise"}, default="repair"
+        As for `span_f1_score`.
+    zero_division : {"warn", 0.0, 1.0}, default="warn"
+        A precision without predicted, a recall without true, and an F1 without any
+        spans. "warn" is 0 and a warning.
+    digits : int, default=2
+        Of the numbers in the text.
+    output_dict : bool, default=False
+        Return a dict instead of a text.
+
+    Returns
+    -------
+    str, or dict of str to dict
+        By label, and under "micro avg", "macro avg" and "weighted avg": "precision",
+        "recall", "f1-score" and "support", the number of true spans.
+
+    Raises
+    ------
+    TypeError, ValueError, ImportError
+        As `span_f1_score` does.
+
+    See Also
+    --------
+    span_f1_score : One number.
+
+    Examples
+    --------
+    >>> from sk_metaembed.metrics import span_classification_report
+    >>> y_true = [["B-place", "O", "B-place"], ["B-person", "I-person"]]
+    >>> y_pred = [["B-place", "O", "B-place"], ["B-person", "O"]]
+    >>> print(span_classification_report(y_true, y_pred))
+                  precision    recall  f1-score   support
+    <BLANKLINE>
+          person       0.00      0.00      0.00         1
+           place       1.00      1.00      1.00         2
+    <BLANKLINE>
+       micro avg       0.67      0.67      0.67         3
+       macro avg       0.50      0.50      0.50         3
+    weighted avg       0.67      0.67      0.67         3
+    <BLANKLINE>
+    """
+    _check("micro", zero_division, "span_classification_report")
+    counts = count_spans(
+        y_true,
+        y_pred,
+        scheme=scheme,
+        invalid=invalid,
+        labels=labels,
+        level=level,
+        tokens=tokens,
+        match=match,
+        whose="span_classification_report",
+    )
+    rows = zip(*_scores(counts, None, zero_division), counts.actual, strict=True)
+    report = dict(zip(counts.labels, map(_cells, rows), strict=True))
+    for average in _AVERAGES[:3]:
+        actual = counts.total[2] if average == "micro" else counts.actual.sum()
+        scores = _scores(counts, average, zero_division)
+        report[f"{average} avg"] = _cells([*scores, actual])
+    return report if output_dict else _text(report, digits)
+
+
+def _check(average, zero_division, whose):
+    if average not in _AVERAGES:
+        raise ValueError(
+            f"{whose}: average must be one of {_AVERAGES}, got {average!r}."
+        )
+    if zero_division not in ("warn", 0, 1):
+        raise ValueError(
+            f'{whose}: zero_division must be "warn", 0 or 1, got {zero_division!r}.'
+        )
+
+
+def _scores(counts, average, zero_division):
+    return [_score(counts, name, average, zero_division) for name in _PARTS]
+
+
+def _score(counts, name, average, zero_division):
+    """Return a score, an array with one a label for ``average=None``."""
+    found, predicted, actual = counts.found, counts.predicted, counts.actual
+    if average == "micro":
+        found, predicted, actual = counts.total[:, None]
+    part, whole = _PARTS[name](found, predicted, actual)
+    scores = _ratio(part, whole, zero_division, name)
+    if average in ("micro", None):
+        return scores if average is None else scores[0]
+    weights = actual if average == "weighted" else np.ones(len(scores))
+    if weights.sum():
+        return np.average(scores, weights=weights)
+    # No span is true: a predicted one is wrong, none at all is undefined.
+    return 0.0 if predicted.sum() else _undefined(zero_division, name)
+
+
+def _ratio(part, whole, zero_division, name):
+    ratio = np.zeros(len(whole))
+    defined = whole > 0
+    ratio[defined] = part[defined] / whole[defined]
+    if not defined.all():
+        ratio[~defined] = _undefined(zero_division, name)
+    return ratio
+
+
+def _undefined(zero_division, name):
+    if zero_division != "warn":
+        return float(zero_division)
+    warnings.warn(
+        f"{name} is undefined where no spans are {_UNDEFINED[name]}, and is set to 0. "
+        "Use zero_division to say what it should be.",
+        UndefinedMetricWarning,
+        stacklevel=2,
+    )
+    return 0.0
+
+
+def _cells(numbers):
+    *scores, support = numbers
+    names = "precision", "recall", "f1-score"
+    cells = {name: float(score) for name, score in zip(names, scores, strict=True)}
+    return {**cells, "support": int(support)}
+
+
+def _text(report, digits):
+    """Lay a report out as scikit-learn's `classification_report` does."""
+    width = max(len("weighted avg"), *map(len, report), digits)
+    names = "precision", "recall", "f1-score", "support"
+    head = " " * width + " " + "".join(f" {name:>9}" for name in names)
+    lines = []
+    for label, cells in report.items():
+        scores = "".join(f" {cells[name]:>9.{digits}f}" for name in names[:3])
+        lines.append(f"{label:>{width}} {scores} {cells['support']:>9}")
+    blocks = ["\n".join(lines[:-3])] if lines[:-3] else []
+    return "\n\n".join([head, *blocks, "\n".join(lines[-3:])]) + "\n"

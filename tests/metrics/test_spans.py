@@ -1,0 +1,271 @@
+"""Span F1 against a count by hand, and against nervaluate."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nervaluate import Evaluator
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import make_scorer
+
+from sk_metaembed import TokenSequences
+from sk_metaembed.metrics import span_classification_report, span_f1_score
+from sk_metaembed.sequences import convert_tags
+
+IOB2 = ["O", "B-x", "I-x", "B-y", "I-y"]
+IOBES = [*IOB2, "E-x", "S-x", "E-y", "S-y"]
+TRUE = [["B-x", "I-x", "O"], [], ["B-y", "B-x"]]
+
+
+def spans(rows, *, sound=False, scheme="IOB2"):
+    """Return the spans of tag lists as conlleval reads them, one tag at a time."""
+    found = []
+    for i, row in enumerate(rows):
+        before = "O"
+        for j, tag in enumerate(row):
+            goes_on = before[0] in "BI" and tag[0] in "IE" and tag[1:] == before[1:]
+            if goes_on:
+                found[-1][2:4] = [j + 1, found[-1][3] + tag[0]]
+            elif tag != "O":
+                found.append([i, j, j + 1, tag[0], tag[2:]])
+            before = tag
+    if sound:
+        ends = "BI" if scheme == "IOB2" else "ES"
+        found = [
+            s
+            for s in found
+            if s[3][0] in "BS" and (s[3][-1] in ends or scheme == "IOB2")
+        ]
+    return {(i, start, stop, label) for i, start, stop, _, label in found}
+
+
+def f1(true, pred):
+    total = len(true) + len(pred)
+    return 2 * len(true & pred) / total if total else 0.0
+
+
+def by_hand(true, pred, average):
+    """Return F1 of two sets whose tuples end in a label."""
+    if average == "micro":
+        return f1(true, pred)
+    labels = sorted({span[-1] for span in true | pred})
+    each = [
+        f1({s for s in true if s[-1] == a}, {s for s in pred if s[-1] == a})
+        for a in labels
+    ]
+    support = [sum(s[-1] == a for s in true) for a in labels]
+    if average is None:
+        return each
+    weights = support if average == "weighted" else np.ones(len(labels))
+    return np.average(each, weights=weights) if np.sum(weights) else 0.0
+
+
+def pairs(tags):
+    """Return a strategy of two taggings of the same sentences."""
+    row = st.lists(st.tuples(*[st.sampled_from(tags)] * 2), max_size=7)
+    return st.lists(row, max_size=4).map(
+        lambda rows: tuple([[pair[k] for pair in r] for r in rows] for k in (0, 1))
+    )
+
+
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted", None])
+@pytest.mark.parametrize(("scheme", "tags"), [("IOB2", IOB2), ("IOBES", IOBES)])
+@pytest.mark.parametrize("invalid", ["repair", "drop"])
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_scores_are_those_counted_by_hand(data, average, scheme, tags, invalid):
+    y_true, y_pred = data.draw(pairs(tags))
+    true, pred = (
+        spans(y, sound=invalid == "drop", scheme=scheme) for y in (y_true, y_pred)
+    )
+    score = span_f1_score(
+        y_true,
+        y_pred,
+        average=average,
+        scheme=scheme,
+        invalid=invalid,
+        zero_division=0,
+    )
+    np.testing.assert_allclose(score, by_hand(true, pred, average))
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_surface_forms_are_counted_once(data):
+    y_true, y_pred = data.draw(pairs(IOB2))
+    rng = np.random.default_rng(0)
+    tokens = [rng.choice(["a", "b"], len(row)).tolist() for row in y_true]
+
+    def forms(y):
+        return {(*tokens[i][j:k], label) for i, j, k, label in spans(y)}
+
+    for average in ("micro", "macro"):
+        score = span_f1_score(
+            y_true,
+            y_pred,
+            level="surface",
+            tokens=tokens,
+            average=average,
+            zero_division=0,
+        )
+        expected = by_hand(forms(y_true), forms(y_pred), average)
+        np.testing.assert_allclose(score, expected)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_matches_are_nervaluates(data):
+    y_true, y_pred = data.draw(pairs(IOB2))
+    if not spans(y_true) | spans(y_pred):
+        return
+    documents = [
+        [
+            [
+                {"label": label, "start": a, "end": b - 1}
+                for i, a, b, label in sorted(spans(y))
+                if i == row
+            ]
+            for row in range(len(y))
+        ]
+        for y in (y_true, y_pred)
+    ]
+    result = Evaluator(*documents, tags=["x", "y"], loader="dict").evaluate()
+    for match in ("strict", "exact", "partial", "type"):
+        name = "ent_type" if match == "type" else match
+        options = {"match": match, "zero_division": 0}
+        score = span_f1_score(y_true, y_pred, **options)
+        assert score == pytest.approx(result["overall"][name].f1)
+        each = span_f1_score(y_true, y_pred, average=None, labels=["x", "y"], **options)
+        for label, one in zip("xy", each, strict=True):
+            entities = result["entities"].get(label)
+            assert one == pytest.approx(entities[name].f1 if entities else 0)
+
+
+def test_a_perfect_tagging_scores_one_and_an_empty_one_nothing():
+    nothing = [["O"] * len(row) for row in TRUE]
+    for average in ("micro", "macro", "weighted"):
+        assert span_f1_score(TRUE, TRUE, average=average) == 1.0
+        assert span_f1_score(TRUE, nothing, average=average) == 0.0
+    tokens = [["a"] * len(row) for row in TRUE]
+    assert span_f1_score(TRUE, TRUE, level="surface", tokens=tokens) == 1.0
+    for match in ("exact", "partial", "type"):
+        assert span_f1_score(TRUE, TRUE, match=match) == 1.0
+        assert span_f1_score(TRUE, nothing, match=match) == 0.0
+
+
+def test_overlaps_count_for_what_they_are():
+    true, pred = [["B-x", "I-x", "O"]], [["B-x", "O", "O"]]
+    scores = {m: span_f1_score(true, pred, match=m) for m in ("partial", "type")}
+    assert scores == {"partial": 0.5, "type": 1.0}
+    assert span_f1_score(true, [["B-y", "I-y", "O"]], match="exact") == 1.0
+
+
+def test_schemes_and_containers_do_not_matter():
+    y_pred = [["B-x", "O", "O"], [], ["B-y", "B-x"]]
+    expected = span_f1_score(TRUE, y_pred)
+    assert expected == pytest.approx(2 / 3)
+    as_tokens = TokenSequences.from_lists(TRUE)
+    assert span_f1_score(as_tokens, np.array(y_pred, dtype=object)) == expected
+    converted = [convert_tags(y, to="IOBES") for y in (TRUE, y_pred)]
+    assert span_f1_score(*converted, scheme="IOBES") == expected
+
+
+@pytest.mark.parametrize("empty", [[], [[]], [["O", "O"]]])
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted"])
+@pytest.mark.parametrize("match", ["strict", "partial"])
+def test_no_spans_at_all_score_what_is_asked_for(empty, average, match):
+    for value in (0, 1):
+        score = span_f1_score(
+            empty, empty, average=average, match=match, zero_division=value
+        )
+        assert score == value
+    with pytest.warns(UndefinedMetricWarning, match="no spans are true or predicted"):
+        assert span_f1_score(empty, empty, average=average, match=match) == 0
+
+
+def test_what_is_only_predicted_is_wrong_whatever_is_undefined():
+    for average in ("micro", "macro", "weighted"):
+        assert (
+            span_f1_score([["O"]], [["B-x"]], average=average, zero_division=1) == 0.0
+        )
+
+
+def test_labels_choose_what_counts():
+    y_pred = [["B-x", "I-x", "O"], [], ["O", "B-x"]]
+    assert span_f1_score(TRUE, y_pred, labels=["x"]) == 1.0
+    assert span_f1_score(TRUE, y_pred, labels=["y", "x"], average=None).tolist() == [
+        0.0,
+        1.0,
+    ]
+
+
+def test_the_report_holds_what_scores_say():
+    y_pred = [["B-x", "O", "O"], [], ["B-y", "B-x"]]
+    report = span_classification_report(TRUE, y_pred, output_dict=True)
+    each = span_f1_score(TRUE, y_pred, average=None)
+    assert [report[k]["f1-score"] for k in "xy"] == each.tolist()
+    for average in ("micro", "macro", "weighted"):
+        row = report[f"{average} avg"]
+        assert row["f1-score"] == span_f1_score(TRUE, y_pred, average=average)
+        assert row["support"] == 3
+    text = span_classification_report(TRUE, y_pred, digits=3)
+    assert [line.split()[0] for line in text.splitlines() if line] == [
+        "precision",
+        *"xy",
+        "micro",
+        "macro",
+        "weighted",
+    ]
+    with pytest.warns(UndefinedMetricWarning):
+        assert "micro avg" in span_classification_report([["O"]], [["O"]])
+
+
+def test_it_makes_a_scorer():
+    class Tagger(BaseEstimator):
+        def predict(self, X):
+            return TokenSequences.from_lists(X)
+
+    scorer = make_scorer(span_f1_score, average="macro")
+    assert scorer(Tagger(), TRUE, TRUE) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("y_pred", "options", "message"),
+    [
+        (TRUE[:2], {}, "y_pred has 2 rows for 3 sentences"),
+        ([["O"] * 3, [], ["O"]], {}, "row 2 of y_pred has 1 tags for a sentence of 2"),
+        (TRUE, {"average": "samples"}, "average must be one of"),
+        (TRUE, {"scheme": "BILOU"}, "scheme must be one of"),
+        (TRUE, {"invalid": "strict"}, "invalid must be one of"),
+        (TRUE, {"level": "word"}, "level must be one of"),
+        (TRUE, {"match": "loose"}, "match must be one of"),
+        (TRUE, {"zero_division": np.nan}, "zero_division must be"),
+        (TRUE, {"level": "surface"}, "pass tokens="),
+        (TRUE, {"level": "surface", "tokens": [["a"]] * 3}, "row 0 of y_true has 3"),
+        (
+            TRUE,
+            {"level": "surface", "tokens": [["a"] * 3, [], ["b"] * 2], "match": "type"},
+            "choose one of the two",
+        ),
+        ([["B-x", "I-x", "O"], [], ["O", "x"]], {}, "row 2 of y_pred, tag 1 is 'x'"),
+        (
+            [["O", "I-x", "O"], [], ["O", "O"]],
+            {"invalid": "raise"},
+            "row 0 of y_pred, tag 1 is 'I-x': it must not follow 'O' in IOB2",
+        ),
+    ],
+)
+def test_wrong_input_is_named(y_pred, options, message):
+    with pytest.raises(ValueError, match=message), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        span_f1_score(TRUE, y_pred, **options)
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "nervaluate", None)
+    with pytest.raises(ImportError, match=r"sk_metaembed\[tagging\]"):
+        span_f1_score(TRUE, TRUE, match="partial")
+    assert span_f1_score(TRUE, TRUE) == 1.0
