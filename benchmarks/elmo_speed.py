@@ -5,7 +5,9 @@ Random weights of the original's size and of the small one's, on SST-2's test se
 batches of 32 as they come, runs the character CNN on every token and the LSTM one step
 at a time, by two products a step; "shrinking" sorts each batch by length and leaves
 ended sentences out, as AllenNLP does, "padded" computes them to the end. Both sides
-take turns; the vectors are compared.
+take turns; the vectors are compared. Where the package elmoformanylangs can be imported
+(`pip install --no-deps elmoformanylangs "overrides<4"`), its network takes part, with
+weights of its own.
 
 Run: python benchmarks/elmo_speed.py [--size small] [--sentences 256] [--threads 2]
      [--device auto] [--dtype float32] [--plain shrinking padded]
@@ -15,6 +17,7 @@ import argparse
 import os
 import tempfile
 import time
+from importlib.util import find_spec
 from statistics import median
 
 import numpy as np
@@ -233,6 +236,13 @@ def main():
         plain(rows[:2])
         sides[f"plain, {kind}"] = lambda plain=plain: plain(rows)
 
+    if find_spec("elmoformanylangs"):
+        from _elmo_for_many_langs import ManyLangs
+
+        peer = ManyLangs(options)
+        peer(rows[:2])
+        sides["elmoformanylangs"] = lambda: peer(rows)
+
     times = {name: [] for name in sides}
     found = {}
     for _ in range(told.repeats):
@@ -248,7 +258,8 @@ def main():
     ours = np.array(times["ours"])
     for name, seconds in times.items():
         seconds = np.array(seconds)
-        gap = np.abs(found[name] - found["ours"]).max()
+        is_peer = name == "elmoformanylangs"  # whose vectors are others
+        gap = np.nan if is_peer else np.abs(found[name] - found["ours"]).max()
         print(
             f"{name:17} {tokens.n_tokens / median(seconds[:, 0]):8.0f} tokens/s, "
             f"{1e3 * median(seconds[:, 1]) / tokens.n_tokens:6.2f} ms CPU a token; "
