@@ -64,8 +64,17 @@ class AttentionEncoder(nn.Module):
         return segment_sum(tokens * (weights / total[rows]), grid)
 
 
-class BiLSTMMaxEncoder(nn.Module):
-    """A bidirectional LSTM, then the maximum over time (BiLSTM-Max)."""
+class BiLSTM(nn.Module):
+    """Bidirectional LSTM layers, one over the other, over the tokens of a batch.
+
+    Parameters
+    ----------
+    dim_in : int
+    dims : tuple of int
+        Sizes of one direction's states.
+    dropout : float
+        On each layer's input.
+    """
 
     def __init__(self, dim_in, dims, dropout):
         super().__init__()
@@ -77,10 +86,18 @@ class BiLSTMMaxEncoder(nn.Module):
         self.dim = sizes[-1]
 
     def forward(self, tokens, grid):
-        """Return (n_sequences, 2 * dims[-1])."""
+        """Return the last layer's states, (n_tokens, 2 * dims[-1])."""
         for layer in self.layers:
             tokens = layer(self.dropout(tokens), grid)
-        return segment_max(tokens, grid)
+        return tokens
+
+
+class BiLSTMMaxEncoder(BiLSTM):
+    """A bidirectional LSTM, then the maximum over time (BiLSTM-Max)."""
+
+    def forward(self, tokens, grid):
+        """Return (n_sequences, 2 * dims[-1])."""
+        return segment_max(super().forward(tokens, grid), grid)
 
 
 class GRUEncoder(nn.Module):

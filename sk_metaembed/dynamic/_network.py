@@ -8,18 +8,15 @@ from ._dropout import ByteDropout
 from ._encoders import make_encoder
 
 
-class DynamicMetaNet(nn.Module):
-    """Mix the sources, encode the sequence, and map it to outputs.
+class MixingNet(nn.Module):
+    """The mixer of sources, of which some may be trained along, and a dropout.
 
     Parameters
     ----------
     dims : list of int
-    n_outputs : int
     projection_dim, attention, gate, activation
         As `Mixer` takes them.
-    encoder : str
-    encoder_dims, hidden_dims : tuple of int
-    embedding_dropout, encoder_dropout, head_dropout : float
+    embedding_dropout : float
     layer_norm : bool, default=False
         As `Mixer` takes it.
     trained : TrainedSources, default=None
@@ -29,18 +26,12 @@ class DynamicMetaNet(nn.Module):
     def __init__(
         self,
         dims,
-        n_outputs,
         *,
         projection_dim,
         attention,
         gate,
         activation,
-        encoder,
-        encoder_dims,
-        hidden_dims,
         embedding_dropout,
-        encoder_dropout,
-        head_dropout,
         layer_norm=False,
         trained=None,
     ):
@@ -49,10 +40,6 @@ class DynamicMetaNet(nn.Module):
             dims, projection_dim, attention, gate, activation, layer_norm
         )
         self.dropout = ByteDropout(embedding_dropout)
-        self.encoder = make_encoder(
-            encoder, self.mixer.dim, encoder_dims, encoder_dropout
-        )
-        self.head = _head(self.encoder.dim, hidden_dims, n_outputs, head_dropout)
         self.trained = nn.ModuleList(
             opened.network() for opened in (trained.opened if trained else ())
         )
@@ -64,6 +51,39 @@ class DynamicMetaNet(nn.Module):
             batch = batch.completed([v for net, part in pairs for v in net(part)])
         return self.mixer.mix(batch)
 
+
+class DynamicMetaNet(MixingNet):
+    """Mix the sources, encode the sequence, and map it to outputs.
+
+    Parameters
+    ----------
+    dims : list of int
+    n_outputs : int
+    encoder : str
+    encoder_dims, hidden_dims : tuple of int
+    encoder_dropout, head_dropout : float
+    **mixing
+        As `MixingNet` takes them.
+    """
+
+    def __init__(
+        self,
+        dims,
+        n_outputs,
+        *,
+        encoder,
+        encoder_dims,
+        hidden_dims,
+        encoder_dropout,
+        head_dropout,
+        **mixing,
+    ):
+        super().__init__(dims, **mixing)
+        self.encoder = make_encoder(
+            encoder, self.mixer.dim, encoder_dims, encoder_dropout
+        )
+        self.head = make_head(self.encoder.dim, hidden_dims, n_outputs, head_dropout)
+
     def encode(self, batch):
         """Return the sequences' vectors, (n_sequences, encoder.dim)."""
         return self.encoder(self.dropout(self.mix(batch)[0]), batch.grid)
@@ -73,7 +93,8 @@ class DynamicMetaNet(nn.Module):
         return self.head(self.encode(batch)).float()
 
 
-def _head(dim_in, hidden_dims, n_outputs, dropout):
+def make_head(dim_in, hidden_dims, n_outputs, dropout):
+    """Return the layers that map vectors to outputs."""
     layers, dim = [], dim_in
     for hidden in hidden_dims:
         layers += [nn.Linear(dim, hidden), nn.ReLU(), ByteDropout(dropout)]
