@@ -47,6 +47,7 @@ _HOME = {
     "DynamicMetaClassifier": "dynamic",
     "DynamicMetaEmbedding": "dynamic",
     "DynamicMetaRegressor": "dynamic",
+    "DynamicMetaTagger": "dynamic",
     "CommonComponentRemoval": "pooling",
     "Pooling": "pooling",
     "RandomEncoderPooling": "pooling",

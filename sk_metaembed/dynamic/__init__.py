@@ -7,5 +7,11 @@ method ``open`` that ``dynamic._trainable.TrainedSources`` describes.
 
 from ._embedding import DynamicMetaEmbedding
 from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor
+from ._tagger import DynamicMetaTagger
 
-__all__ = ["DynamicMetaClassifier", "DynamicMetaEmbedding", "DynamicMetaRegressor"]
+__all__ = [
+    "DynamicMetaClassifier",
+    "DynamicMetaEmbedding",
+    "DynamicMetaRegressor",
+    "DynamicMetaTagger",
+]

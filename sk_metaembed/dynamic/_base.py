@@ -13,7 +13,7 @@ from ._composition import TrainableComposition
 from ._holdout import split_rows
 from ._options import ENCODERS, check_options, label_weights
 from ._scalar_mix import ScalarMixAttributes
-from ._targets import LabelTarget, check_target
+from ._targets import check_target
 from ._trainable import check_dims, dims_of, read_input
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
@@ -144,7 +144,8 @@ class BaseDynamicMeta(
             With the blocks of the sources that are to be combined; or texts, token
             lists or TokenSequences where the trainable sources are all there are.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
-            Labels, an indicator matrix of labels, or numbers.
+            Labels, an indicator matrix of labels, or numbers; of a tagger a list of
+            tags a sequence.
         sample_weight : array-like of shape (n_sequences,), default=None
             How much each sequence counts in the loss and in the held-out score.
         X_val : EmbeddedSequences, default=None
@@ -182,7 +183,7 @@ class BaseDynamicMeta(
         X : EmbeddedSequences of shape (n_sequences,)
             With the blocks of the first call.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
-            Labels, an indicator matrix of labels, or numbers.
+            As for `fit`.
         classes : array-like, default=None
             All labels that will ever come; needed in the first call unless y has
             them all.
@@ -215,7 +216,7 @@ class BaseDynamicMeta(
         check_options(self, whose=whose)
         dims = self.dims_in_ if goes_on else None
         X = read_input(X, dims=dims, whose=whose, reads_tokens=bool(self._pairs()))
-        y = check_target(y, len(X), whose=whose)
+        y = self._read_target(y, X, whose=whose)
         if len(X) == 0:
             raise ValueError(
                 f"Found array with 0 sample(s): {whose} needs at least one sequence "
@@ -224,7 +225,7 @@ class BaseDynamicMeta(
         return X, y, _checked_weights(sample_weight, X)
 
     def _check_same_classes(self, classes):
-        if classes is None or not isinstance(self._target, LabelTarget):
+        if classes is None or not self._target.takes_classes:
             return
         known = self._target.classes
         if not np.array_equal(np.unique(classes), known):
@@ -274,7 +275,7 @@ class BaseDynamicMeta(
         X_val = self._read(X_val, whose=f"{whose}'s X_val")
         if len(X_val) == 0:
             raise ValueError(f"{whose}: X_val holds no sequences. Leave it out.")
-        return X_val, check_target(y_val, len(X_val), whose=f"{whose}'s y_val")
+        return X_val, self._read_target(y_val, X_val, whose=f"{whose}'s y_val")
 
     def _train(self, X, y, weights, held_out, epochs, *, new):
         from ._fitting import train_estimator
@@ -296,6 +297,25 @@ class BaseDynamicMeta(
         )
         return self
 
+    def _torch_parts(self):
+        """Return the classes of the network and of the loss."""
+        from ._network import DynamicMetaNet, WeightedLoss
+
+        return DynamicMetaNet, WeightedLoss
+
+    def _network_parameters(self):
+        """Return the parameters that not all kinds of networks have."""
+        return {"encoder": self.encoder}
+
+    def _valid_score(self):
+        """Return the callback that writes the held-out score into the history."""
+        from ._training import ValidAccuracy
+
+        return ValidAccuracy()
+
+    def _read_target(self, y, X, *, whose):
+        return check_target(y, len(X), whose=whose)
+
     def _read(self, X, whose):
         return read_input(
             X, dims=self.dims_in_, whose=whose, reads_tokens=bool(self._trained)
@@ -306,7 +326,8 @@ class BaseDynamicMeta(
         from ._inference import data_for
 
         check_is_fitted(self, "net_")
-        return data_for(self.net_, self._read(X, type(self).__name__), self._trained)
+        X = self._read(X, type(self).__name__)
+        return data_for(self.net_, X, self._trained, self._target.per_token)
 
     def _outputs(self, X):
         """Return the net's outputs, float32 of shape (n_sequences, n_outputs)."""

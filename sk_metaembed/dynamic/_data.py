@@ -35,8 +35,8 @@ class Batch:
         Where the tokens stand; None where none is needed.
     rows : ndarray of int64, shape (n_sequences,)
         Which sequences of the data these are.
-    weights : tensor of float32, shape (n_sequences,), or None
-        How much each sequence counts in the loss.
+    weights : tensor of float32, shape (n_sequences,) or (n_tokens,), or None
+        How much each sequence, or each token of a tagger, counts in the loss.
     pieces : list
         What each source needs that is trained along and computes its vectors itself.
     pieces_index : list of int64 tensor of shape (n_tokens,)
@@ -89,9 +89,11 @@ class SequenceData:
         on the host and travel batch by batch.
     trained : TrainedSources, default=None
         Those that are trained along.
+    per_token : bool, default=False
+        Whether there is a position for each token even if no source looks at tokens.
     """
 
-    def __init__(self, X, device, trained=None):
+    def __init__(self, X, device, trained=None, per_token=False):
         self.device = device
         self.tokens = tokens = tokens_of(X)
         self.blocks = blocks_of(X)
@@ -100,6 +102,8 @@ class SequenceData:
         self._trained_levels = trained.levels if trained else []
         self._of_types = [set(o.levels.values()) == {"type"} for o in self._opened]
         levels = {block.level for block in self.blocks}.union(self._trained_levels)
+        if per_token:
+            levels.add("token")
         self.level = max(levels, key=LEVELS.index)
         if self.level == "sequence":  # no token is looked at: one position a sequence
             self.offsets = np.arange(len(tokens) + 1)
@@ -246,8 +250,9 @@ class SequenceDataset(Dataset):
     rows : ndarray of int64
         The sequences that belong to this part, such as the training part.
     target : ndarray of shape (n_data,) or (n_data, n_outputs), default=None
-        Targets of all sequences of `data`.
+        Targets of all sequences of `data`; or `TokenRows`, those of their tokens.
     weights : ndarray of shape (n_data,), default=None
+        Or `TokenRows` too.
     """
 
     def __init__(self, data, rows, target=None, weights=None):

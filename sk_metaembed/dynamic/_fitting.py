@@ -56,9 +56,10 @@ def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new)
 def _datasets(estimator, X, y, weights, held_out, device):
     whose = type(estimator).__name__
     target = estimator._target
-    data = SequenceData(X, device, estimator._trained)
+    data = SequenceData(X, device, estimator._trained, target.per_token)
     values = target.encode(y, whose=whose)
     everything = np.flatnonzero(weights)
+    weights = target.spread(weights, y, whose=whose)
     if held_out is None:
         return SequenceDataset(data, everything, values, weights), None
     first, second = held_out
@@ -67,17 +68,18 @@ def _datasets(estimator, X, y, weights, held_out, device):
             SequenceDataset(data, first, values, weights),
             SequenceDataset(data, second, values, weights),
         )
+    ones, whose = np.ones(len(first), dtype=np.float32), f"{whose}'s y_val"
     valid = SequenceDataset(
-        SequenceData(first, device, estimator._trained),
+        SequenceData(first, device, estimator._trained, target.per_token),
         np.arange(len(first)),
-        target.encode(second, whose=f"{whose}'s y_val"),
-        np.ones(len(first), dtype=np.float32),
+        target.encode(second, whose=whose),
+        target.spread(ones, second, whose=whose),
     )
     return SequenceDataset(data, everything, values, weights), valid
 
 
 def _network(estimator):
-    """Return the parameters of the estimator's `DynamicMetaNet`."""
+    """Return the parameters of the estimator's network."""
     return {
         "trained": estimator._trained,
         "dims": list(estimator._source_dims().values()),
@@ -87,12 +89,12 @@ def _network(estimator):
         "gate": estimator.gate,
         "activation": estimator.activation,
         "layer_norm": estimator.layer_norm,
-        "encoder": estimator.encoder,
         "encoder_dims": tuple(np.atleast_1d(estimator.encoder_dim).tolist()),
         "hidden_dims": tuple(estimator.hidden_dims),
         "embedding_dropout": estimator.embedding_dropout,
         "encoder_dropout": estimator.encoder_dropout,
         "head_dropout": estimator.head_dropout,
+        **estimator._network_parameters(),
     }
 
 
@@ -109,10 +111,7 @@ def _new_net(estimator, has_valid, device, seed):
 
 
 def _monitor(estimator, has_valid):
-    if not has_valid:
-        return None
-    is_accuracy = estimator._target.loss == "cross-entropy"
-    return "valid_acc" if is_accuracy else "valid_loss"
+    return estimator._target.monitor if has_valid else None
 
 
 def _old_net(estimator, has_valid):

@@ -9,7 +9,7 @@ from ._data import BucketLoader, SequenceData, SequenceDataset
 _TYPES_PER_BATCH = 16_384
 
 
-def data_for(net, X, trained):
+def data_for(net, X, trained, per_token=False):
     """Return X as the net reads it, on the net's device.
 
     Parameters
@@ -17,12 +17,14 @@ def data_for(net, X, trained):
     net : SequenceNet
     X : EmbeddedSequences or TokenSequences
     trained : TrainedSources
+    per_token : bool, default=False
+        As `SequenceData` takes it.
 
     Returns
     -------
     SequenceData
     """
-    return SequenceData(X, torch.device(net.device), trained)
+    return SequenceData(X, torch.device(net.device), trained, per_token)
 
 
 def run_sequences(net, data, function, dim):
@@ -78,11 +80,29 @@ def run_positions(net, data, pick, dim):
         for rows, result in net.map_batches(lambda b: mix(b)[pick], batches):
             values[rows] = result
         return values, "type"
-    batches = _batches(net, data)
-    values = np.zeros((int(data.offsets[-1]), dim), dtype=np.float32)
-    for rows, result in net.map_batches(lambda b: mix(b)[pick], batches):
-        values[data.positions(rows)] = result
+    values = run_tokens(net, data, lambda b: mix(b)[pick], dim)
     return values, "sequence" if data.level == "sequence" else "token"
+
+
+def run_tokens(net, data, function, dim):
+    """Apply a function of batches to every token.
+
+    Parameters
+    ----------
+    net : SequenceNet
+    data : SequenceData
+    function : callable
+        Batch to tensor of shape (n_tokens, dim).
+    dim : int
+
+    Returns
+    -------
+    ndarray of float32, shape (n_tokens, dim)
+    """
+    values = np.zeros((int(data.offsets[-1]), dim), dtype=np.float32)
+    for rows, result in net.map_batches(function, _batches(net, data)):
+        values[data.positions(rows)] = result
+    return values
 
 
 def _batches(net, data):

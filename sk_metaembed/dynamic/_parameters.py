@@ -1,5 +1,7 @@
 """The parameters' description, once for all Dynamic* estimators."""
 
+import re
+
 _COMMON = """attention : {"word", "context", "task", "uniform"}, default="word"
     What a source's weight may see. "word": the word (DME). "context": a small
     BiLSTM over the sequence (CDME). "task": nothing, one weight a source, and a
@@ -35,7 +37,7 @@ embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
     Dropout on mixed vectors, on the input of recurrent layers, and in the head.
 lr : float, default=%(lr)s
     Adam's learning rate.
-batch_size : int, default=64
+batch_size : int, default=%(batch_size)s
     About how many sequences make a step. A batch holds sequences of about equal
     length.
 max_epochs : int, default=100
@@ -50,11 +52,11 @@ early_stopping : bool, default=True
     `max_epochs` at one learning rate.
 validation_fraction : float, default=0.1
     Size of that part, in proportion to the classes. ``fit`` also takes `X_val`.
-patience : int, default=3
+patience : int, default=%(patience)s
     Epochs without a gain before training stops.
-lr_factor : float, default=0.2
+lr_factor : float, default=%(lr_factor)s
     What the learning rate is multiplied by after `lr_patience` epochs without gain.
-lr_patience : int, default=0
+lr_patience : int, default=%(lr_patience)s
     Epochs without a gain before the learning rate falls.
 class_weight : dict, list of dict, "balanced" or None, default=None
     How much each label counts in the loss and in the held-out score; labels not
@@ -97,11 +99,17 @@ classes_ : ndarray of shape (n_classes,)
     Only where y holds labels."""
 
 
-def describe(**defaults):
+_DEFAULTS = {"batch_size": "64", "patience": "3", "lr_factor": "0.2"}
+_DEFAULTS |= {"encoder": "bilstm-max", "hidden_dims": "(512, 512)", "lr_patience": "0"}
+
+
+def describe(entries=None, **defaults):
     """Return a class decorator that fills the docstring's placeholders.
 
     Parameters
     ----------
+    entries : dict of str to (str or None), default=None
+        Other descriptions, by the first name they describe; None leaves one out.
     **defaults
         Defaults that differ between the estimators.
 
@@ -114,11 +122,18 @@ def describe(**defaults):
         if cls.__doc__ is None:  # python -OO
             return cls
         cls.__doc__ = cls.__doc__.replace(
-            "    %(common)s", _indent(_COMMON % defaults)
+            "    %(common)s", _indent(_common(entries or {}, _DEFAULTS | defaults))
         ).replace("    %(attributes)s", _indent(_ATTRIBUTES))
         return cls
 
     return fill
+
+
+def _common(entries, defaults):
+    """Return the common parameters' entries, which begin where nothing is indented."""
+    texts = re.split(r"\n(?=\w)", _COMMON % defaults)
+    texts = {re.match(r"\w+", text).group(): text for text in texts} | entries
+    return "\n".join(text for text in texts.values() if text is not None)
 
 
 def _indent(text):

@@ -87,10 +87,24 @@ def _is_gap(value):
     return isinstance(value, float | np.floating) and not np.isfinite(value)
 
 
-class LabelTarget:
+class PerSequence:
+    """What targets have in common; those of tokens say where they differ."""
+
+    monitor = "valid_loss"
+    takes_classes = False
+    per_token = False
+
+    def spread(self, weights, y, *, whose):
+        """Return the weights in the loss, of sequences as they come."""
+        return weights
+
+
+class LabelTarget(PerSequence):
     """One label a sequence, trained by cross-entropy."""
 
     loss = "cross-entropy"
+    monitor = "valid_acc"
+    takes_classes = True
     is_classification = True
 
     def __init__(self, y, classes=None):
@@ -125,7 +139,7 @@ class LabelTarget:
         return y
 
 
-class IndicatorTarget:
+class IndicatorTarget(PerSequence):
     """Any number of labels a sequence, as an indicator matrix of 0 and 1."""
 
     loss = "binary-cross-entropy"
@@ -164,7 +178,7 @@ class IndicatorTarget:
         return None
 
 
-class NumberTarget:
+class NumberTarget(PerSequence):
     """One or more numbers a sequence, standardised for training."""
 
     loss = "squared-error"

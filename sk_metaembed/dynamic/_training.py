@@ -1,4 +1,4 @@
-"""The skorch net that trains a `DynamicMetaNet`, and the callbacks it needs."""
+"""The skorch net that trains a network, and the callbacks it needs."""
 
 import math
 
@@ -15,7 +15,6 @@ from skorch.callbacks import (
 from skorch.helper import predefined_split
 
 from ._data import BucketLoader
-from ._network import DynamicMetaNet, WeightedLoss
 
 
 class SequenceNet(NeuralNet):
@@ -162,10 +161,10 @@ def make_net(estimator, network, loss, monitor, device, rng):
     ----------
     estimator : one of the Dynamic* estimators
     network : dict
-        Parameters of `DynamicMetaNet`.
+        Parameters of the estimator's kind of network.
     loss : str
-        As `WeightedLoss` takes it.
-    monitor : {"valid_acc", "valid_loss", None}
+        As the estimator's kind of loss takes it.
+    monitor : {"valid_acc", "valid_f1", "valid_loss", None}
         What early stopping and the learning rate follow; None without held-out part.
     device : torch.device
     rng : numpy RandomState
@@ -175,10 +174,11 @@ def make_net(estimator, network, loss, monitor, device, rng):
     -------
     SequenceNet
     """
+    network_class, loss_class = estimator._torch_parts()
     return SequenceNet(
-        DynamicMetaNet,
+        network_class,
         **{f"module__{name}": value for name, value in network.items()},
-        criterion=WeightedLoss,
+        criterion=loss_class,
         criterion__kind=loss,
         optimizer=torch.optim.Adam,
         optimizer__weight_decay=estimator.weight_decay,
@@ -231,7 +231,7 @@ def make_callbacks(estimator, monitor):
     Parameters
     ----------
     estimator : one of the Dynamic* estimators
-    monitor : {"valid_acc", "valid_loss", None}
+    monitor : {"valid_acc", "valid_f1", "valid_loss", None}
         As `make_net` takes it.
 
     Returns
@@ -241,10 +241,10 @@ def make_callbacks(estimator, monitor):
     callbacks = [("diverged", StopWhenDiverged())]
     if estimator.gradient_clip is not None:
         callbacks += [("clip", GradientNormClipping(estimator.gradient_clip))]
-    higher = monitor == "valid_acc"
+    higher = monitor in ("valid_acc", "valid_f1")
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
-        callbacks += [("valid_acc", ValidAccuracy())]
+        callbacks += [(monitor, estimator._valid_score())]
     # Clones: skorch writes into its callbacks, and a parameter stays as it was given.
     # Before early stopping, which cuts the last epoch short for what follows it.
     callbacks += [clone(own, safe=False) for own in estimator.callbacks or []]

@@ -1,0 +1,316 @@
+"""DynamicMetaTagger: a tag a token, by the net end to end."""
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import _check_sample_weight
+
+from ..sequences._spans import SCHEMES, check_scheme
+from ..sequences._tags import read_tags, tag_lists
+from ._base import BaseDynamicMeta
+from ._parameters import describe
+from ._tag_target import TagTarget, allowed_tags, tag_weights
+from ._trainable import tokens_of
+
+_ENTRIES = {
+    "encoder": None,
+    "encoder_dim": """encoder_dim : int or tuple of int, default=200
+    Size of the BiLSTM (one direction), or of several stacked ones.""",
+    "embedding_dropout": """embedding_dropout, encoder_dropout, head_dropout : float, \
+default=0.5, 0.0, 0.5
+    Dropout on mixed vectors, on the input of recurrent layers, and in the head: on
+    the BiLSTM's states and on hidden layers.""",
+    "early_stopping": """early_stopping : bool, default=True
+    Hold a part of the sentences out, follow the F1 of its spans if there is a
+    `scheme`, else its accuracy, and keep the weights of the best epoch. False trains
+    on all data for `max_epochs` at one learning rate.""",
+    "validation_fraction": """validation_fraction : float, default=0.1
+    Size of that part. ``fit`` also takes `X_val`.""",
+    "class_weight": """class_weight : dict, "balanced" or None, default=None
+    How much each tag counts in the loss and in the held-out score, where a span
+    counts as its first token does; tags not named count 1, and "balanced" makes rare
+    ones count more. The Notes tell what it means in a CRF.""",
+}
+
+
+@describe(
+    _ENTRIES,
+    hidden_dims="()",
+    lr="1e-3",
+    batch_size="32",
+    patience="10",
+    lr_factor="0.5",
+    lr_patience="3",
+)
+class DynamicMetaTagger(BaseDynamicMeta):
+    r"""Tag tokens by a net over dynamic meta-embeddings (DME and CDME).
+
+    Sources are projected, weighted and summed word by word, a BiLSTM reads the
+    sentence both ways, and a linear layer scores the tags of each token. A CRF on top
+    scores tags beside each other too, and takes the best sequence of them. It is the
+    usual model for named entities, parts of speech or chunks, with its word vectors
+    mixed out of several sources; characters come in by `trainable`.
+
+    Parameters
+    ----------
+    %(common)s
+    decoder : {"crf", "softmax"}, default="crf"
+        Whether scores of tags beside each other are learned, or each token is decided
+        by itself.
+    scheme : {"IOB2", "IOBES", "BIOES"}, default=None
+        The scheme that tags keep to: y is checked against it, and what it forbids is
+        never predicted. Under None all tags may follow each other.
+
+    Attributes
+    ----------
+    %(attributes)s
+
+    Raises
+    ------
+    TypeError
+        If X is not an EmbeddedSequences, and there are not trainable sources alone.
+    ValueError
+        If y has more or fewer tags than tokens, breaks the scheme, or has tags that
+        were not seen in training; or the blocks are not those of fit.
+
+    See Also
+    --------
+    DynamicMetaClassifier : The same mixing for a label a sequence.
+    sk_metaembed.sequences.convert_tags : Writes tags in another scheme.
+
+    Notes
+    -----
+    With scores :math:`s_t` of the tags of token :math:`t`, and learned transitions
+    :math:`T`, the CRF's probability of tags :math:`y` is
+
+    .. math:: p(y \mid x) \propto \exp \sum_t \big(s_t[y_t] + T[y_{t-1}, y_t]\big)
+
+    where :math:`y_0` and what follows the last token stand for the sentence's ends.
+    It is exact: the best sequence (Viterbi), and marginals by forward-backward. The
+    loss is the mean over tokens of
+    :math:`-w_{y_t} \log p(y_t \mid y_{t-1}, x)`, whose sum is minus the
+    log-likelihood where all weights are 1. So `class_weight` weighs what a token's
+    tag adds to the likelihood, given the tag before it and the whole sentence.
+
+    A scheme forbids transitions: I-person follows B-person and I-person alone. They
+    count as impossible in the CRF's training too. Of ``decoder="softmax"`` the
+    training knows nothing of them, and predicting takes the most probable of the
+    allowed sequences. If the tags of training leave no sequence that is allowed, the
+    one with fewest breaches is taken.
+
+    Sequence-level sources are the same for all tokens of a sequence. It is no
+    classifier in the sense of scikit-learn, which knows of no lists as labels:
+    searches take ``scoring=make_scorer(span_f1_score)``, and splitters keep sentences
+    whole.
+
+    References
+    ----------
+    .. [1] D. Kiela, C. Wang, K. Cho. "Dynamic Meta-Embeddings for Improved Sentence
+       Representations". EMNLP 2018.
+    .. [2] G. Lample et al. "Neural Architectures for Named Entity Recognition".
+       NAACL 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block, DynamicMetaTagger, EmbeddedSequences
+    >>> from sk_metaembed import TokenSequences
+    >>> sentences = [["in", "New", "York"], ["in", "Bonn", "today"]] * 20
+    >>> tokens = TokenSequences.from_lists(sentences)
+    >>> X = EmbeddedSequences(tokens, [Block("one-hot", np.eye(5), "type")])
+    >>> y = [["O", "B-place", "I-place"], ["O", "B-place", "O"]] * 20
+    >>> tagger = DynamicMetaTagger(
+    ...     scheme="IOB2",
+    ...     projection_dim=8,
+    ...     encoder_dim=8,
+    ...     lr=0.05,
+    ...     max_epochs=20,
+    ...     early_stopping=False,
+    ...     random_state=0,
+    ... )
+    >>> tagger.fit(X, y).predict(X[:1]).tolist()
+    [['O', 'B-place', 'I-place']]
+    """
+
+    _parameter_constraints: dict = {
+        **BaseDynamicMeta._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decoder": [StrOptions({"crf", "softmax"})],
+        "scheme": [StrOptions(set(SCHEMES)), None],
+    }
+    _parameter_constraints.pop("encoder")
+
+    def __init__(
+        self,
+        attention="word",
+        *,
+        trainable=None,
+        gate="softmax",
+        projection_dim=256,
+        activation="relu",
+        layer_norm=False,
+        mix_penalty=0.0,
+        encoder_dim=200,
+        hidden_dims=(),
+        embedding_dropout=0.5,
+        encoder_dropout=0.0,
+        head_dropout=0.5,
+        lr=1e-3,
+        batch_size=32,
+        max_epochs=100,
+        weight_decay=0.0,
+        gradient_clip=5.0,
+        early_stopping=True,
+        validation_fraction=0.1,
+        patience=10,
+        lr_factor=0.5,
+        lr_patience=3,
+        class_weight=None,
+        device="auto",
+        dtype="float32",
+        compile=False,
+        callbacks=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+        decoder="crf",
+        scheme=None,
+    ):
+        super().__init__(
+            attention,
+            trainable=trainable,
+            gate=gate,
+            projection_dim=projection_dim,
+            activation=activation,
+            layer_norm=layer_norm,
+            mix_penalty=mix_penalty,
+            encoder_dim=encoder_dim,
+            hidden_dims=hidden_dims,
+            embedding_dropout=embedding_dropout,
+            encoder_dropout=encoder_dropout,
+            head_dropout=head_dropout,
+            lr=lr,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            weight_decay=weight_decay,
+            gradient_clip=gradient_clip,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            lr_factor=lr_factor,
+            lr_patience=lr_patience,
+            class_weight=class_weight,
+            device=device,
+            dtype=dtype,
+            compile=compile,
+            callbacks=callbacks,
+            warm_start=warm_start,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        del self.encoder  # a BiLSTM always
+        self.decoder = decoder
+        self.scheme = scheme
+
+    def predict(self, X):
+        """Return the best sequence of tags of each sentence.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks that fit saw; tokens or texts if it saw none.
+
+        Returns
+        -------
+        ndarray of object, shape (n_sequences,)
+            Each a list of str, one tag a token.
+        """
+        from ._inference import run_tokens
+
+        data, net = self._data(X), self.net_
+        codes = run_tokens(net, data, net.module_.decode, 1)[:, 0].astype(np.int64)
+        return tag_lists(codes, self.classes_, data.offsets)
+
+    def predict_proba(self, X):
+        """Return the probability of each tag at each token.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks that fit saw; tokens or texts if it saw none.
+
+        Returns
+        -------
+        list of ndarray of float32, shape (n_tokens_i, n_classes)
+            One array a sentence; rows sum to 1. Of a CRF, and under a scheme, they
+            are marginals over all sequences of tags.
+        """
+        from ._inference import run_tokens
+
+        data, net = self._data(X), self.net_
+        shares = run_tokens(net, data, net.module_.probabilities, len(self.classes_))
+        return np.split(shares, data.offsets[1:-1]) if len(data) else []
+
+    def score(self, X, y, sample_weight=None):
+        """Return the share of tokens with the right tag.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks that fit saw; tokens or texts if it saw none.
+        y : list of lists of str
+            The right tags.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            How much each token of a sequence counts.
+
+        Returns
+        -------
+        float
+            In [0, 1]; 1 if there are no tokens.
+        """
+        whose = type(self).__name__
+        X = self._read(X, whose)
+        right = read_tags(y, tokens_of(X), whose=whose)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weights = np.repeat(weights, right.lengths)
+        found = np.concatenate([np.empty(0, dtype=object), *self.predict(X)])
+        hits = found == right.types[right.codes]
+        return float(hits @ weights / weights.sum()) if weights.any() else 1.0
+
+    def _read_target(self, y, X, *, whose):
+        tags = read_tags(y, tokens_of(X), whose=whose)
+        if self.scheme is not None:
+            check_scheme(tags, self.scheme, whose=whose)
+        return tags
+
+    def _make_target(self, y, classes, weights):
+        if classes is None and y.n_tokens == 0:
+            raise ValueError(
+                f"{type(self).__name__}: y holds no tags, because all sentences are "
+                "empty. It needs at least one token to learn from."
+            )
+        monitor = "valid_acc" if self.scheme is None else "valid_f1"
+        return TagTarget(y, classes, loss=self.decoder, monitor=monitor)
+
+    def _weights(self, y, weights):
+        """Return the sentences' weights, with mean 1; note those of the tags."""
+        target = self._target
+        target.tag_weights = tag_weights(
+            self.class_weight, y, target.classes, whose=type(self).__name__
+        )
+        return (weights / weights.mean()).astype(np.float32)
+
+    def _torch_parts(self):
+        from ._tagging import TaggingNet, TagLoss
+
+        return TaggingNet, TagLoss
+
+    def _network_parameters(self):
+        return {
+            "learns_chain": self.decoder == "crf",
+            "allowed": allowed_tags(self._target.classes, self.scheme),
+        }
+
+    def _valid_score(self):
+        from ._tag_score import ValidTags
+
+        return ValidTags(self._target.classes, self.scheme)
