@@ -1,0 +1,236 @@
+"""The CRF, against all paths one by one and against autograd."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from sk_metaembed.dynamic._chain import (
+    FORBIDDEN,
+    Chain,
+    best_tags,
+    tag_losses,
+    tag_probabilities,
+)
+from sk_metaembed.dynamic._grid import Grid
+
+LENGTHS = (3, 0, 1, 4, 2, 0)
+
+
+def grid_of(lengths):
+    return Grid.of(np.asarray(lengths, dtype=np.int64), torch.from_numpy)
+
+
+def chain_of(n_tags, seed=0, scale=2.0):
+    generator = torch.Generator().manual_seed(seed)
+    shapes = (n_tags, n_tags), (n_tags,), (n_tags,)
+    return Chain(*(scale * torch.randn(s, generator=generator) for s in shapes))
+
+
+def scores_of(lengths, n_tags, seed=1, scale=2.0):
+    generator = torch.Generator().manual_seed(seed)
+    return scale * torch.randn((sum(lengths), n_tags), generator=generator)
+
+
+def parts(lengths):
+    ends = np.cumsum(lengths)
+    return [slice(end - n, end) for end, n in zip(ends, lengths, strict=True)]
+
+
+def score(path, scores, chain):
+    """Return the score of one path, in float64."""
+    total = chain.starts[path[0]].double() + chain.ends[path[-1]].double()
+    total = total + sum(scores[i, tag].double() for i, tag in enumerate(path))
+    steps = zip(path[:-1], path[1:], strict=True)
+    return total + sum(chain.transitions[a, b].double() for a, b in steps)
+
+
+def every_path(scores, chain):
+    """Return all paths of one sentence, and their scores."""
+    paths = list(product(range(scores.shape[1]), repeat=len(scores)))
+    return paths, torch.stack([score(p, scores, chain) for p in paths])
+
+
+def forbidding(chain, pairs):
+    transitions = chain.transitions.clone()
+    for a, b in pairs:
+        transitions[a, b] += FORBIDDEN
+    return chain._replace(transitions=transitions)
+
+
+CHAINS = {
+    "three tags": chain_of(3),
+    "one tag": chain_of(1),
+    "two tags": chain_of(2, scale=10.0),
+    "some forbidden": forbidding(chain_of(3), [(0, 1), (2, 2)]),
+}
+
+
+@pytest.fixture(params=CHAINS, ids=str)
+def chain(request):
+    return CHAINS[request.param]
+
+
+def test_tags_have_their_likelihood_among_all_paths(chain):
+    n_tags = len(chain.starts)
+    scores, grid = scores_of(LENGTHS, n_tags), grid_of(LENGTHS)
+    for part in parts(LENGTHS):
+        if part.start == part.stop:
+            continue
+        paths, totals = every_path(scores[part], chain)
+        log_partition = torch.logsumexp(totals, dim=0)
+        for path, total in zip(paths, totals, strict=True):
+            tags = torch.zeros(len(scores), dtype=torch.int64)
+            tags[part] = torch.tensor(path)
+            losses = tag_losses(scores, chain, grid, tags)[part]
+            expected = (log_partition - total).item()
+            assert losses.sum().item() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_each_token_has_the_likelihood_of_its_tag_given_the_one_before(chain):
+    n_tags, length = len(chain.starts), 4
+    scores = scores_of([length], n_tags)
+    paths, totals = every_path(scores, chain)
+    tags = torch.tensor(paths[len(paths) // 2])
+    losses = tag_losses(scores, chain, grid_of([length]), tags)
+    for i in range(length):
+        agree = [torch.tensor(p[: i + 1]) for p in paths]
+        until = torch.tensor([bool((a == tags[: i + 1]).all()) for a in agree])
+        before = torch.tensor([bool((a[:i] == tags[:i]).all()) for a in agree])
+        expected = totals[before].logsumexp(0) - totals[until].logsumexp(0)
+        assert losses[i].item() == pytest.approx(expected.item(), rel=1e-4, abs=1e-4)
+
+
+def test_the_best_path_is_the_best_of_all(chain):
+    scores = scores_of(LENGTHS, len(chain.starts))
+    found = best_tags(scores, chain, grid_of(LENGTHS))
+    for part in parts(LENGTHS):
+        if part.start < part.stop:
+            paths, totals = every_path(scores[part], chain)
+            assert found[part].tolist() == list(paths[totals.argmax()])
+
+
+def test_marginals_are_sums_over_all_paths(chain):
+    n_tags = len(chain.starts)
+    scores = scores_of(LENGTHS, n_tags)
+    found = tag_probabilities(scores, chain, grid_of(LENGTHS))
+    for part in parts(LENGTHS):
+        if part.start == part.stop:
+            continue
+        paths, totals = every_path(scores[part], chain)
+        shares = torch.softmax(totals, dim=0)
+        expected = torch.zeros(part.stop - part.start, n_tags, dtype=torch.float64)
+        for path, share in zip(paths, shares, strict=True):
+            expected[torch.arange(len(path)), torch.tensor(path)] += share
+        torch.testing.assert_close(found[part].double(), expected, atol=1e-5, rtol=1e-4)
+
+
+def test_marginals_are_the_gradient_of_the_log_partition():
+    chain = Chain(*(part.clone().requires_grad_() for part in chain_of(4)))
+    scores = scores_of(LENGTHS, 4).requires_grad_()
+    grid = grid_of(LENGTHS)
+    tags = torch.zeros(len(scores), dtype=torch.int64)
+    gold = scores.sum(dim=0)[0]
+    for n in LENGTHS:
+        if n:
+            gold = gold + chain.starts[0] + chain.ends[0]
+            gold = gold + (n - 1) * chain.transitions[0, 0]
+    log_partition = gold + tag_losses(scores, chain, grid, tags).sum()
+    log_partition.backward()
+    shares = tag_probabilities(
+        scores.detach(), Chain(*map(torch.Tensor.detach, chain)), grid
+    )
+    torch.testing.assert_close(scores.grad, shares, atol=1e-5, rtol=1e-4)
+    full = [n for n in LENGTHS if n]
+    assert chain.transitions.grad.sum() == pytest.approx(
+        sum(full) - len(full), rel=1e-5
+    )
+    assert chain.starts.grad.sum() == pytest.approx(len(full), rel=1e-5)
+    firsts = torch.tensor([p.start for p in parts(LENGTHS) if p.start < p.stop])
+    lasts = torch.tensor([p.stop - 1 for p in parts(LENGTHS) if p.start < p.stop])
+    torch.testing.assert_close(
+        chain.starts.grad, shares[firsts].sum(0), atol=1e-5, rtol=1e-4
+    )
+    torch.testing.assert_close(
+        chain.ends.grad, shares[lasts].sum(0), atol=1e-5, rtol=1e-4
+    )
+
+
+def test_weighted_losses_have_the_gradient_of_finite_differences():
+    chain = Chain(*(part.double() for part in chain_of(3)))
+    scores = scores_of((3, 2), 3).double().requires_grad_()
+    tags, weights = torch.tensor([0, 2, 1, 1, 0]), torch.tensor([1.0, 5, 0, 2, 0.1])
+    grid = grid_of((3, 2))
+
+    def loss(scores, *parts):
+        return (tag_losses(scores, Chain(*parts), grid, tags) * weights).sum()
+
+    inputs = scores, *(part.clone().requires_grad_() for part in chain)
+    assert torch.autograd.gradcheck(loss, inputs)
+
+
+def test_a_sentence_is_the_same_alone_and_in_any_batch():
+    chain, scores, grid = chain_of(5), scores_of(LENGTHS, 5), grid_of(LENGTHS)
+    tags = scores.argmax(dim=1)
+    together = (
+        best_tags(scores, chain, grid),
+        tag_probabilities(scores, chain, grid),
+        tag_losses(scores, chain, grid, tags),
+    )
+    for n, part in zip(LENGTHS, parts(LENGTHS), strict=True):
+        alone = grid_of([n])
+        assert torch.equal(best_tags(scores[part], chain, alone), together[0][part])
+        mine = tag_probabilities(scores[part], chain, alone)
+        torch.testing.assert_close(mine, together[1][part], rtol=1e-6, atol=1e-7)
+        mine = tag_losses(scores[part], chain, alone, tags[part])
+        torch.testing.assert_close(mine, together[2][part], rtol=1e-6, atol=1e-6)
+
+
+def test_what_is_forbidden_is_impossible():
+    chain = forbidding(chain_of(3), [(0, 0), (1, 2)])
+    chain = chain._replace(starts=chain.starts + torch.tensor([FORBIDDEN, 0, 0]))
+    scores = scores_of((6,), 3)
+    scores[:, 0] += 50  # as much as any score would ask for it
+    tags = best_tags(scores, chain, grid_of((6,))).tolist()
+    pairs = set(zip(tags[:-1], tags[1:], strict=True))
+    assert tags[0] != 0
+    assert not pairs & {(0, 0), (1, 2)}
+    assert tag_probabilities(scores, chain, grid_of((6,)))[0, 0] == 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_long_sentences_stay_exact(scale):
+    lengths = (500, 3, 500)
+    chain = chain_of(4, scale=scale)
+    scores = scores_of(lengths, 4, scale=scale)
+    tags, grid = scores.argmax(dim=1), grid_of(lengths)
+    exact = Chain(*(part.double() for part in chain)), grid
+    losses = tag_losses(scores, chain, grid, tags)
+    expected = tag_losses(scores.double(), *exact, tags)
+    torch.testing.assert_close(losses.double(), expected, rtol=1e-4, atol=2e-4)
+    shares = tag_probabilities(scores, chain, grid)
+    expected = tag_probabilities(scores.double(), *exact)
+    torch.testing.assert_close(shares.double(), expected, rtol=0, atol=1e-4)
+    torch.testing.assert_close(shares.sum(dim=1), torch.ones(len(scores)))
+    assert torch.equal(
+        best_tags(scores, chain, grid), best_tags(scores.double(), *exact)
+    )
+
+
+def test_no_tokens_at_all():
+    chain, grid, scores = chain_of(3), grid_of((0, 0)), torch.zeros(0, 3)
+    nothing = torch.zeros(0, dtype=torch.int64)
+    assert best_tags(scores, chain, grid).shape == (0,)
+    assert tag_probabilities(scores, chain, grid).shape == (0, 3)
+    assert tag_losses(scores, chain, grid, nothing).shape == (0,)
+
+
+def test_it_stays_in_float32_under_autocast():
+    chain, scores, grid = chain_of(5), scores_of(LENGTHS, 5), grid_of(LENGTHS)
+    expected = tag_probabilities(scores, chain, grid)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = tag_probabilities(scores, chain, grid)
+        losses = tag_losses(scores, chain, grid, scores.argmax(dim=1))
+    assert found.dtype == losses.dtype == torch.float32
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-7)

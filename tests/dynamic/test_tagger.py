@@ -1,0 +1,328 @@
+"""DynamicMetaTagger: training, outputs, schemes, weights and bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.callback import ScoringMonitor
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+
+from sk_metaembed import (
+    Block,
+    DynamicMetaTagger,
+    EmbeddedSequences,
+    FineTuned,
+    TokenSequences,
+    TransformerEmbedding,
+)
+from sk_metaembed.dynamic._tag_target import tag_weights, weighted_span_f1
+
+from ..tiny_bert import TinyBert
+from .conftest import make_embedded
+
+SMALL = {
+    "projection_dim": 8,
+    "encoder_dim": 6,
+    "embedding_dropout": 0.1,
+    "head_dropout": 0.1,
+    "lr": 0.03,
+    "batch_size": 16,
+    "max_epochs": 8,
+    "random_state": 0,
+}
+LEARNING = SMALL | {"max_epochs": 25, "early_stopping": False}
+
+
+def tag(row):
+    """Return IOB2 tags that neighbours decide: a high word opens, a low one ends."""
+    tags = []
+    for word in row:
+        number = int(word[1:])
+        inside = bool(tags) and tags[-1] != "O" and number % 3 != 0
+        label = tags[-1][2:] if inside else "ab"[number % 2]
+        tags.append(f"I-{label}" if inside else f"B-{label}" if number > 19 else "O")
+    return tags
+
+
+@pytest.fixture
+def tags(embedded):
+    return [tag(row) for row in embedded.tokens.to_list()]
+
+
+def full(embedded):
+    """Return sources that know every word."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(embedded.tokens.n_types, 12))
+    return EmbeddedSequences(embedded.tokens, [Block("all", values, "type")])
+
+
+@pytest.mark.parametrize("decoder", ["crf", "softmax"])
+@pytest.mark.parametrize("scheme", [None, "IOB2"])
+@pytest.mark.parametrize("attention", ["word", "context"])
+def test_every_combination_learns(embedded, tags, attention, scheme, decoder):
+    X = full(embedded)
+    model = DynamicMetaTagger(attention, decoder=decoder, scheme=scheme, **LEARNING)
+    assert model.fit(X, tags).score(X, tags) > 0.85
+    found = model.predict(X)
+    assert found.dtype == object
+    assert [len(row) for row in found] == embedded.tokens.lengths.tolist()
+    assert set(model.classes_) == {t for row in tags for t in row}
+    shares = model.predict_proba(X)
+    assert [s.shape for s in shares] == [(len(row), 5) for row in found]
+    for part in shares:
+        np.testing.assert_allclose(part.sum(axis=1), 1, atol=1e-6)
+        assert part.dtype == np.float32
+
+
+@pytest.mark.parametrize("levels", [("type", "token"), ("sequence", "sequence")])
+def test_a_sentence_is_tagged_as_it_is_among_the_others(levels, tags):
+    embedded = make_embedded(levels=levels)
+    model = DynamicMetaTagger(**SMALL).fit(embedded, tags)
+    whole, shares = model.predict(embedded), model.predict_proba(embedded)
+    for rows in ([5], [7, 3, 7], slice(10, 20), []):
+        assert model.predict(embedded[rows]).tolist() == whole[rows].tolist()
+        part = model.predict_proba(embedded[rows])
+        expected = [shares[i] for i in np.arange(60)[rows]]
+        for mine, theirs in zip(part, expected, strict=True):
+            np.testing.assert_allclose(mine, theirs, atol=1e-6)
+    frame = model.attention_weights(embedded)
+    assert len(frame) == embedded.tokens.n_tokens
+
+
+@pytest.mark.parametrize("decoder", ["crf", "softmax"])
+def test_a_scheme_is_kept_to_whatever_the_scores(embedded, tags, decoder):
+    options = {"scheme": "IOB2", "decoder": decoder, "early_stopping": False}
+    model = DynamicMetaTagger(**SMALL | options).fit(embedded, tags)
+    classes = model.classes_.tolist()
+    with torch.no_grad():
+        bias = model.net_.module_.head[-1][-1].bias
+        bias[classes.index("I-a")] += 50
+    found = model.predict(embedded)
+    shares = model.predict_proba(embedded)
+    assert any("I-a" in row for row in found)
+    for row, part in zip(found, shares, strict=True):
+        for before, after in zip(["O", *row], row, strict=False):
+            if after.startswith("I-"):
+                assert before in (f"B-{after[2:]}", after)
+        if row:
+            assert part[0, classes.index("I-a")] == 0
+    assert model.set_params(scheme=None).fit(embedded, tags).net_ is not None
+
+
+def test_iobes_closes_its_spans(embedded):
+    rng = np.random.default_rng(0)
+    lengths = embedded.tokens.lengths
+    y = [
+        {0: [], 1: ["S-a"]}.get(n, ["B-a", *["I-a"] * (n - 2), "E-a"])
+        if rng.random() > 0.3
+        else ["O"] * n
+        for n in lengths
+    ]
+    model = DynamicMetaTagger(scheme="IOBES", **SMALL).fit(embedded, y)
+    for row in model.predict(embedded):
+        opened = False
+        for found in row:
+            assert opened == (found[0] in "IE")
+            opened = found[0] in "BI"
+        assert not opened
+
+
+def test_early_stopping_follows_spans_or_tokens(embedded, tags):
+    X = full(embedded)
+    options = SMALL | {"max_epochs": 30, "patience": 4}
+    spans = DynamicMetaTagger(scheme="IOB2", **options)
+    spans.fit(X[:40], tags[:40], X_val=X[40:], y_val=tags[40:])
+    codes = [
+        np.searchsorted(spans.classes_, np.concatenate(list(rows)))
+        for rows in (tags[40:], spans.predict(X[40:]))
+    ]
+    ones = np.ones(len(codes[0]))
+    f1 = weighted_span_f1(*codes, ones, X[40:].tokens.lengths, spans.classes_, "IOB2")
+    assert max(spans.history_[:, "valid_f1"]) == pytest.approx(f1)
+    tokens = DynamicMetaTagger(**options)
+    tokens.fit(X[:40], tags[:40], X_val=X[40:], y_val=tags[40:])
+    best = max(tokens.history_[:, "valid_acc"])
+    assert tokens.score(X[40:], tags[40:]) == pytest.approx(best)
+
+
+def test_span_f1_by_hand():
+    classes = np.array(["B-a", "B-b", "I-a", "O"])
+    right = np.array([0, 2, 3, 1, 0])
+    found = np.array([0, 3, 3, 1, 0])
+    lengths = np.array([4, 0, 1])
+    # Of three spans two are found, and one other.
+    ones = np.ones(5)
+    assert weighted_span_f1(
+        right, found, ones, lengths, classes, "IOB2"
+    ) == pytest.approx(2 / 3)
+    weights = np.array([0, 9, 9, 1, 2.0])
+    assert weighted_span_f1(right, found, weights, lengths, classes, "IOB2") == 1
+    nothing = np.full(5, 3)
+    assert weighted_span_f1(nothing, nothing, ones, lengths, classes, "IOB2") == 0
+
+
+def test_weights_of_tags_and_sentences_move_the_decision(embedded, tags):
+    rng = np.random.default_rng(0)
+    noise = [[str(t) for t in rng.choice(["x", "y"], len(row))] for row in tags]
+    for decoder in ("crf", "softmax"):
+        share = {}
+        for weight in (20.0, 0.05):
+            model = DynamicMetaTagger(
+                class_weight={"x": weight}, decoder=decoder, **LEARNING
+            )
+            found = np.concatenate(list(model.fit(embedded, noise).predict(embedded)))
+            share[weight] = (found == "x").mean()
+        assert share[20.0] > 0.8 > 0.2 > share[0.05]
+    y = [["x"] * len(row) if i % 2 else ["y"] * len(row) for i, row in enumerate(tags)]
+    odd = np.arange(60) % 2
+    model = DynamicMetaTagger(**LEARNING).fit(embedded, y, sample_weight=odd)
+    assert set(np.concatenate(list(model.predict(embedded)))) == {"x"}
+    assert model.score(embedded, y, sample_weight=odd) == 1
+
+
+def test_a_weight_is_a_copy_where_nothing_is_drawn(embedded, tags):
+    options = LEARNING | {"embedding_dropout": 0.0, "head_dropout": 0.0}
+    options |= {"batch_size": 1000, "class_weight": {"O": 0.3}, "max_epochs": 5}
+    weights = np.arange(60) % 3
+    copies = np.repeat(np.arange(60), weights)
+    y = np.array([*tags, None], dtype=object)[:-1]
+    model = DynamicMetaTagger(**options)
+    weighted = model.fit(embedded, y, sample_weight=weights).predict_proba(embedded)
+    copied = model.fit(embedded[copies], y[copies]).predict_proba(embedded)
+    np.testing.assert_allclose(
+        np.concatenate(weighted), np.concatenate(copied), rtol=1e-3, atol=1e-4
+    )
+
+
+def test_balanced_weights():
+    y = TokenSequences.from_lists([["O", "O", "O"], [], ["B"]])
+    weights = tag_weights("balanced", y, np.array(["B", "I", "O"]), whose="me")
+    assert weights[[0, 2]].tolist() == pytest.approx([2, 2 / 3])
+    assert weights @ [1, 0, 3] == pytest.approx(4)
+
+
+def test_warm_start_and_partial_fit_go_on(embedded, tags):
+    options = SMALL | {"max_epochs": 2, "early_stopping": False}
+    model = DynamicMetaTagger(warm_start=True, scheme="IOB2", **options)
+    net = model.fit(embedded, tags).net_
+    assert model.fit(embedded, tags).net_ is net
+    assert model.n_iter_ == 4
+    with pytest.raises(ValueError, match="whose allowed is"):
+        model.set_params(scheme=None).fit(embedded, tags)
+    again = DynamicMetaTagger(class_weight="balanced", **options)
+    classes = sorted({*(t for row in tags for t in row), "never"})
+    for rows in (slice(0, 30), slice(30, 60)):
+        again.partial_fit(embedded[rows], tags[rows], classes=classes)
+    assert again.n_iter_ == 2
+    assert again.predict_proba(embedded)[0].shape[1] == len(classes)
+    row = next(i for i, n in enumerate(embedded.tokens.lengths) if n > 1)
+    wrong = [list(t) for t in tags]
+    wrong[row][1] = "new"
+    with pytest.raises(ValueError, match=f"row {row} of y, tag 1 is 'new'"):
+        again.partial_fit(embedded, wrong)
+
+
+def test_it_is_searched_and_cross_validated(embedded, tags):
+    from sk_metaembed.metrics import span_f1_score
+
+    model = DynamicMetaTagger(**SMALL | {"max_epochs": 2})
+    for y in (tags, model.fit(embedded, tags).predict(embedded)):
+        assert len(cross_val_score(model, embedded, y, cv=3)) == 3
+        found = cross_val_predict(model, embedded, y, cv=3)
+        assert [len(row) for row in found] == embedded.tokens.lengths.tolist()
+    search = GridSearchCV(
+        model, {"decoder": ["crf", "softmax"]}, scoring=make_scorer(span_f1_score), cv=2
+    )
+    assert 0 <= search.fit(embedded, tags).best_score_ <= 1
+
+
+def test_one_tag_empty_sentences_and_a_long_one(embedded):
+    y = [["O"] * n for n in embedded.tokens.lengths]
+    model = DynamicMetaTagger(scheme="IOB2", **SMALL).fit(embedded, y)
+    assert model.predict(embedded).tolist() == y
+    nothing = embedded[np.flatnonzero(embedded.tokens.lengths == 0)]
+    assert model.predict(nothing).tolist() == [[]] * len(nothing)
+    assert model.score(nothing, [[]] * len(nothing)) == 1
+    assert model.predict_proba(embedded[:0]) == []
+    tokens = TokenSequences.from_lists([["w"] * 500])
+    blocks = [
+        Block(b.name, np.ones((1, b.dim)), "type", np.ones(1, dtype=bool))
+        for b in embedded.blocks
+    ]
+    assert len(model.predict(EmbeddedSequences(tokens, blocks))[0]) == 500
+
+
+def test_trained_sources_and_the_scalar_mix():
+    rows = [["the", "cat"], ["a", "dog", "sat"], [], ["the", "mat"]] * 4
+    y = [[("O", "B-x")[t in ("cat", "dog", "mat")] for t in row] for row in rows]
+    tuned = FineTuned(TransformerEmbedding(TinyBert()), n_layers=1)
+    options = SMALL | {"max_epochs": 2, "early_stopping": False}
+    model = DynamicMetaTagger("task", trainable=[("bert", tuned)], **options)
+    model.fit(rows, y)
+    assert [len(row) for row in model.predict(rows)] == [len(row) for row in rows]
+    assert list(model.layer_weights_) == ["bert"]
+    assert set(model.trained_) == {"bert"}
+
+
+def test_same_seed_same_net_and_pickle(embedded, tags):
+    model = DynamicMetaTagger(scheme="IOB2", **SMALL).fit(embedded, tags)
+    expected = np.concatenate(model.predict_proba(embedded))
+    again = clone(model).fit(embedded, tags)
+    np.testing.assert_array_equal(
+        np.concatenate(again.predict_proba(embedded)), expected
+    )
+    data = pickle.dumps(model)
+    loaded = pickle.loads(data)
+    np.testing.assert_array_equal(
+        np.concatenate(loaded.predict_proba(embedded)), expected
+    )
+    assert len(data) < 80_000
+
+
+def test_bfloat16_and_callbacks(embedded, tags):
+    right = {"right": lambda model, X, y: model.score(X, y)}
+    monitor = ScoringMonitor(scoring=right)
+    model = DynamicMetaTagger(dtype="bfloat16", **SMALL).set_callbacks(monitor)
+    model.fit(embedded, tags)
+    log = [row for row in monitor.get_logs().data if row["task_name"] == "epoch"]
+    assert len(log) == model.n_iter_
+    assert all(0 <= row["right"] <= 1 for row in log)
+    chain = model.net_.module_.chain
+    assert chain().transitions.dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda X, y: (["a text"], y), TypeError, "Put a source before it"),
+        (lambda X, y: (X, None), ValueError, "requires y to be passed"),
+        (lambda X, y: (X, y[:-1]), ValueError, "59 rows for 60 sentences"),
+        (lambda X, y: (X, [[*y[0], "O"], *y[1:]]), ValueError, "row 0 of y has"),
+        (lambda X, y: (X, [[None] * len(r) for r in y]), TypeError, "row 0 of y, tag"),
+        (lambda X, y: (X, [["I-a"] * len(r) for r in y]), ValueError, "begins its"),
+        (lambda X, y: (X, [["Q"] * len(r) for r in y]), ValueError, "no tag of IOB2"),
+        (lambda X, y: (X[:0], y[:0]), ValueError, "at least one sequence"),
+    ],
+)
+def test_bad_input_gets_a_sentence(embedded, tags, change, error, message):
+    model = DynamicMetaTagger(scheme="IOB2", **SMALL)
+    with pytest.raises(error, match=message):
+        model.fit(*change(embedded, tags))
+    with pytest.raises(NotFittedError):
+        model.predict(embedded)
+
+
+def test_more_that_is_refused(embedded, tags):
+    empty = embedded[np.flatnonzero(embedded.tokens.lengths == 0)]
+    with pytest.raises(ValueError, match="all sentences are empty"):
+        DynamicMetaTagger(**SMALL).fit(empty, [[]] * len(empty))
+    for weights in ({"O": -1}, {"O": "much"}, dict.fromkeys(map(str, "ab"), 1)):
+        with pytest.raises(ValueError, match="class_weight"):
+            DynamicMetaTagger(class_weight=weights, **SMALL).fit(embedded, tags)
+    new = [["B-new"] * n for n in embedded.tokens.lengths]
+    with pytest.raises(ValueError, match=r"y_val: row \d+ of y, tag 0 is 'B-new'"):
+        DynamicMetaTagger(**SMALL).fit(embedded, tags, X_val=embedded, y_val=new)
