@@ -117,11 +117,11 @@ table = pd.DataFrame({"headlines": scores.mean(), "std of folds": scores.std()})
 # Sources and combinations are fitted on the sentences of the development part.
 import os
 
-from sk_metaembed.datasets import load_sts_benchmark
+from sk_metaembed.datasets import fetch_sts_benchmark
 from sk_metaembed.metrics import sentence_similarity_score
 
 if os.environ.get("SK_METAEMBED_DATA"):
-    dev, sts = load_sts_benchmark("dev"), load_sts_benchmark("test")
+    dev, sts = fetch_sts_benchmark("dev"), fetch_sts_benchmark("test")
     for name, (combiner, used) in rows.items():
         active = clone(sources).set_params(active=used)
         pipe = make_pipeline(Tokenizer(), active, combiner, Pooling())

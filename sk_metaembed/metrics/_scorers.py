@@ -83,7 +83,7 @@ def make_sentence_similarity_scorer(sets, *, average=True, correlation="pearson"
     Parameters
     ----------
     sets : (pairs, scores), Bunch, or dict of str to either
-        One or several sets of rated pairs, as of `datasets.load_sts_benchmark`.
+        One or several sets of rated pairs, as of `datasets.fetch_sts_benchmark`.
     average : bool, default=True
         The mean of several sets' scores; else a dict of them by name, and their mean
         as "mean".

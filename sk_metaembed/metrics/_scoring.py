@@ -146,7 +146,7 @@ def _pairs_and_scores(each, whose):
         return each
     raise TypeError(
         f"{whose} must be (pairs, scores), or what load_word_similarity or "
-        f"load_sts_benchmark gives; got {type(each).__name__}. Several sets go in a "
+        f"fetch_sts_benchmark gives; got {type(each).__name__}. Several sets go in a "
         "dict by name, such as load_word_similarities gives."
     )
 

@@ -22,7 +22,7 @@ def sentence_similarity_score(
         `Pooling` or of a ``TfidfVectorizer``, or EmbeddedSequences with one block of
         level "sequence". It is called once, with both sides as one corpus.
     pairs : array-like of shape (n_pairs, 2)
-        Texts, as of `datasets.load_sts_benchmark`, or lists of tokens.
+        Texts, as of `datasets.fetch_sts_benchmark`, or lists of tokens.
     scores : array-like of float, shape (n_pairs,)
         How similar each pair is to people, on any scale.
     correlation : {"pearson", "spearman"}, default="pearson"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..elmo._options import read_options
 from ..elmo._weights import check_weights, read_weights
 from ..sequences._handles import Handles
-from ._fetch import local_file
+from ..vectors._fetch import local_file
 from ._fingerprint import file_digest, fingerprint_of
 from ._reopening import reopened
 

@@ -8,9 +8,9 @@ import pytest
 
 from sk_metaembed.datasets import (
     WORD_SIMILARITY,
+    fetch_sick,
+    fetch_sts_benchmark,
     load_analogies,
-    load_sick,
-    load_sts_benchmark,
     load_word_similarities,
     load_word_similarity,
 )
@@ -120,25 +120,25 @@ def test_sts_takes_the_right_columns_of_longer_lines(folder):
     path = folder / "stsb" / "sts-dev.csv"
     row = 'main-news\tx\t2016\t0012\t4.5\tA "man.\tB man.'
     write(path, f"{row}\n{row}\tsource one\tsource two\n")
-    bunch = load_sts_benchmark("dev")
+    bunch = fetch_sts_benchmark("dev")
     assert bunch.pairs.tolist() == [['A "man.', "B man."]] * 2
     assert bunch.scores.tolist() == [4.5, 4.5]
     assert bunch.genres.tolist() == ["main-news"] * 2
     write(path, f"{row}\nmain-news\tx\t2016\t0012\t4.5\tA man.\n")
     with pytest.raises(ValueError, match=r"sts-dev.csv, line 2: expected genre"):
-        load_sts_benchmark("dev")
+        fetch_sts_benchmark("dev")
 
 
 def test_sick_has_scores_and_judgments(folder):
     path = folder / "sick" / "SICK_trial.txt"
     header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
     write(path, f"{header}\r\n7\tA man\tA boy\t3.5\tNEUTRAL\r\n")
-    bunch = load_sick("trial")
+    bunch = fetch_sick("trial")
     assert bunch.pairs.tolist() == [["A man", "A boy"]]
     assert (bunch.scores.tolist(), bunch.target.tolist()) == ([3.5], ["NEUTRAL"])
     write(path, f"{header}\n7\tA man\tA boy\thigh\tNEUTRAL\n")
     with pytest.raises(ValueError, match=r"SICK_trial.txt, line 2: expected a number"):
-        load_sick("trial")
+        fetch_sick("trial")
 
 
 def test_unknown_names_are_refused_with_the_choice():
@@ -147,9 +147,9 @@ def test_unknown_names_are_refused_with_the_choice():
     with pytest.raises(ValueError, match="name must be one of"):
         load_analogies("bats")
     with pytest.raises(ValueError, match="split must be one of"):
-        load_sts_benchmark("valid")
+        fetch_sts_benchmark("valid")
     with pytest.raises(ValueError, match="split must be one of"):
-        load_sick("dev")
+        fetch_sick("dev")
 
 
 def test_a_missing_folder_is_told(monkeypatch):
@@ -164,9 +164,9 @@ def test_the_real_sets_are_whole():
     assert {name: len(each.pairs) for name, each in sets.items()} == N_PAIRS
     assert tuple(sets) == WORD_SIMILARITY
     assert len(load_analogies("msr").questions) == 8000
-    sizes = [len(load_sts_benchmark(s).pairs) for s in ("train", "dev", "test")]
+    sizes = [len(fetch_sts_benchmark(s).pairs) for s in ("train", "dev", "test")]
     assert sizes == [5749, 1500, 1379]
-    sizes = [len(load_sick(s).pairs) for s in ("train", "trial", "test")]
+    sizes = [len(fetch_sick(s).pairs) for s in ("train", "trial", "test")]
     assert sizes == [4500, 500, 4927]
 
 

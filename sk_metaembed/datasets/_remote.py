@@ -1,0 +1,167 @@
+"""Files of data sets: in the user's folder, in the cache, or fetched from their URL."""
+
+import contextlib
+import gzip
+import os
+import shutil
+import tarfile
+import zipfile
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from ..vectors._fetch import fetch, fetched_root, sha256, url_name, written
+
+# What reading an archive that is cut off, or is none, may raise.
+_DAMAGED = (
+    EOFError,
+    KeyError,
+    gzip.BadGzipFile,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+class Remote(NamedTuple):
+    """Where a file of a data set is to be had.
+
+    Attributes
+    ----------
+    folder : str
+        Where it lies below ``SK_METAEMBED_DATA``, and below the cache.
+    urls : tuple of str
+        That give the same file, or the archive it is in.
+    sha256 : str or None
+        Of what the URLs give; None where only the member's is known.
+    member : str or None
+        Its name in the archive; None where there is no archive.
+    member_sha256 : str or None
+    """
+
+    folder: str
+    urls: tuple
+    sha256: str | None = None
+    member: str | None = None
+    member_sha256: str | None = None
+
+    @property
+    def file(self):
+        """The name of the file that is read."""
+        return (self.member or self.fetched).rpartition("/")[2]
+
+    @property
+    def fetched(self):
+        """The name of what the URLs give."""
+        return url_name(self.urls[0])
+
+
+def data_file(remote, *, whose):
+    """Return the path of a data set's file, which is fetched if need be.
+
+    Looked for in this order: the file below ``SK_METAEMBED_DATA``; the file in the
+    cache; its archive in either; the URLs.
+
+    Parameters
+    ----------
+    remote : Remote
+    whose : str
+        Begins the error messages.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is nowhere, with what to bring where.
+    ValueError
+        If what was fetched is another file than that of the checksum.
+    """
+    own = _own_folder(remote)
+    cache = fetched_root() / remote.folder
+    for path in ([own / remote.file] if own else []) + [cache / remote.file]:
+        if path.is_file():
+            return path
+    archives = [folder / remote.fetched for folder in (own, cache) if folder]
+    archive = next((a for a in archives if remote.member and a.is_file()), None)
+    if archive is None:
+        archive = cache / remote.fetched
+        todo = _todo(remote, archive)
+        fetch(remote.urls, remote.sha256, archive, whose=whose, todo=todo)
+    elif remote.sha256 not in (None, found := sha256(archive)):
+        raise ValueError(
+            f"{whose}: {archive} has the SHA-256 {found}, but that of the file at "
+            f"{remote.urls[0]} is {remote.sha256}. Remove it, or bring it again."
+        )
+    if remote.member is None:
+        return archive
+    cache.mkdir(parents=True, exist_ok=True)
+    with written(cache / remote.file) as part:
+        copy_member(archive, remote.member, part)
+        if remote.member_sha256 not in (None, found := sha256(part)):
+            raise ValueError(
+                f"{whose}: {remote.member} in {archive} has the SHA-256 {found}, but "
+                f"{remote.member_sha256} is expected. Remove the archive, so that it "
+                "is fetched again."
+            )
+    return cache / remote.file
+
+
+def _own_folder(remote):
+    root = os.environ.get("SK_METAEMBED_DATA")
+    return Path(root).expanduser() / remote.folder if root else None
+
+
+def _todo(remote, archive):
+    root = os.environ.get("SK_METAEMBED_DATA")
+    names = " or ".join(dict.fromkeys((remote.file, remote.fetched)))
+    is_set = f"it is {root}" if root else "it is not set"
+    return (
+        f"Without a network, download it elsewhere and put {names} into the folder "
+        f"{remote.folder} below the one that SK_METAEMBED_DATA names ({is_set}), or "
+        f"the file as it comes to {archive}."
+    )
+
+
+def copy_member(archive, member, target):
+    """Copy one file of a zip or tar archive; nothing else of it is unpacked.
+
+    Parameters
+    ----------
+    archive : Path
+    member : str
+        Its full name. The archive has no say in where it is written.
+    target : Path
+
+    Raises
+    ------
+    ValueError
+        If the archive cannot be read, or has no such file.
+    """
+    reader = _zip_member if zipfile.is_zipfile(archive) else _tar_member
+    try:
+        with reader(archive, member) as source, open(target, "wb") as file:
+            shutil.copyfileobj(source, file, 2**20)
+    except _DAMAGED as error:
+        raise ValueError(
+            f"{archive} cannot be read, or has no file {member} ({error}). Remove it, "
+            "so that it is fetched again."
+        ) from error
+
+
+@contextlib.contextmanager
+def _zip_member(archive, member):
+    with zipfile.ZipFile(archive) as opened, opened.open(member) as source:
+        yield source
+
+
+@contextlib.contextmanager
+def _tar_member(archive, member):
+    with tarfile.open(archive) as opened:
+        found = opened.getmember(member)
+        if not found.isreg():  # a link could lead to any file
+            raise KeyError(f"{member} is no plain file")
+        with opened.extractfile(found) as source:
+            yield source

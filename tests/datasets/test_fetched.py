@@ -1,0 +1,293 @@
+"""Data sets that are fetched: from a server on this machine, or from small folders."""
+
+import hashlib
+import io
+import json
+import os
+import tarfile
+import zipfile
+
+import numpy as np
+import pytest
+
+from sk_metaembed.datasets import (
+    _inference,
+    _sentence_similarity,
+    _wnut17,
+    fetch_multinli,
+    fetch_sick,
+    fetch_snli,
+    fetch_sts_benchmark,
+    fetch_wnut17,
+)
+from sk_metaembed.datasets._remote import Remote, copy_member, data_file
+
+from ..file_server import FileServer
+
+DATA = os.environ.get("SK_METAEMBED_DATA")
+with_data = pytest.mark.skipif(not DATA, reason="needs SK_METAEMBED_DATA")
+
+TABLES = {
+    "wnut17": _wnut17._FILES,
+    "snli": _inference._SNLI,
+    "multinli": _inference._MULTINLI,
+    "stsb": _sentence_similarity._STS,
+    "sick": _sentence_similarity._SICK,
+}
+REMOTES = [
+    pytest.param(remote, id=f"{name}-{split}")
+    for name, table in TABLES.items()
+    for split, remote in table.items()
+]
+PLAIN = [  # of which the file itself has a known checksum
+    parameter
+    for parameter in REMOTES
+    for remote in parameter.values
+    if remote.member_sha256 or not remote.member
+]
+SNLI = [
+    {"sentence1": "A man.", "sentence2": "A boy.", "gold_label": "neutral"},
+    {"sentence1": "A man.", "sentence2": "A being.", "gold_label": "entailment"},
+    {"sentence1": "A dog.", "sentence2": "A cat.", "gold_label": "-"},
+    {"sentence1": "A dog.", "sentence2": "No dog.", "gold_label": "contradiction"},
+]
+CAPTIONS = ["1.jpg#0", "1.jpg#3", "2.jpg#0", "2.jpg#0"]
+
+
+@pytest.fixture
+def server():
+    server = FileServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.delenv("SK_METAEMBED_DATA", raising=False)
+    monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "fetched"
+
+
+def digest(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def zipped(**members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def tarred(*members):
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as archive:
+        for name, content, kind in members:
+            info = tarfile.TarInfo(name)
+            info.type, info.size = kind, len(content)
+            if kind == tarfile.SYMTYPE:
+                info.linkname, info.size = content.decode(), 0
+            archive.addfile(info, io.BytesIO(content))
+    return file.getvalue()
+
+
+def lines(rows, **more):
+    rows = [
+        {**row, **{name: values[i] for name, values in more.items()}}
+        for i, row in enumerate(rows)
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def serve(server, table, split, content, monkeypatch):
+    """Have a data set come from the server, with the checksum of what it serves."""
+    remote = table[split]
+    server.files[f"/{remote.fetched}"] = content
+    sums = {"sha256": digest(content)} if remote.sha256 else {}
+    own = remote._replace(
+        urls=(f"{server.url}/{remote.fetched}",), member_sha256=None, **sums
+    )
+    monkeypatch.setitem(table, split, own)
+    return own
+
+
+def test_snli_comes_from_its_archive_once(server, cache, monkeypatch):
+    content = zipped(
+        **{
+            "snli_1.0/snli_1.0_dev.jsonl": lines(SNLI, captionID=CAPTIONS),
+            "snli_1.0/snli_1.0_test.jsonl": lines(SNLI[:1], captionID=CAPTIONS),
+        }
+    )
+    for split in ("dev", "test"):
+        serve(server, _inference._SNLI, split, content, monkeypatch)
+    dev = fetch_snli("dev")
+    assert dev.pairs.tolist()[2] == ["A dog.", "No dog."]
+    assert dev.target.tolist() == ["neutral", "entailment", "contradiction"]
+    assert (dev.groups.tolist(), dev.n_left_out) == ([0, 0, 1], 1)
+    whole = fetch_snli("dev", labelled=False)
+    assert (whole.target[2], whole.n_left_out) == ("-", 0)
+    assert len(fetch_snli("test").pairs) == 1
+    assert len(server.asked) == 1
+    (cache / "snli" / "snli_1.0.zip").unlink()
+    np.testing.assert_array_equal(fetch_snli("dev").pairs, dev.pairs)
+    assert len(server.asked) == 1
+
+
+def test_multinli_has_genres(server, cache, monkeypatch):
+    rows = lines(SNLI, promptID=[7, 7, 8, 8], genre=["fiction"] * 2 + ["travel"] * 2)
+    content = zipped(**{"multinli_1.0/multinli_1.0_dev_matched.jsonl": rows})
+    serve(server, _inference._MULTINLI, "matched", content, monkeypatch)
+    bunch = fetch_multinli("matched")
+    assert bunch.genres.tolist() == ["fiction", "fiction", "travel"]
+    assert bunch.groups.tolist() == [0, 0, 1]
+
+
+def test_a_line_that_is_no_pair_is_named(cache, tmp_path, monkeypatch):
+    monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
+    path = tmp_path / "snli" / "snli_1.0_dev.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(lines(SNLI[:1], captionID=CAPTIONS) + b'{"sentence1": "A"}\n')
+    with pytest.raises(ValueError, match=r"dev.jsonl, line 2: expected a JSON object"):
+        fetch_snli("dev")
+    path.write_bytes(lines(SNLI[2:3], captionID=CAPTIONS))
+    with pytest.raises(ValueError, match="holds no pair with a label"):
+        fetch_snli("dev")
+
+
+def test_sick_and_sts_come_from_archives(server, cache, monkeypatch):
+    text = "pair_ID\ta\tb\tscore\tjudgment\n7\tA man\tA boy\t3.5\tNEUTRAL\n"
+    content = zipped(**{"SICK_trial.txt": text, "readme.txt": "read me"})
+    serve(server, _sentence_similarity._SICK, "trial", content, monkeypatch)
+    assert fetch_sick("trial").pairs.tolist() == [["A man", "A boy"]]
+    row = b"main-news\tx\t2016\t0012\t4.5\tA man.\tB man.\n"
+    content = tarred(("stsbenchmark/sts-dev.csv", row, tarfile.REGTYPE))
+    serve(server, _sentence_similarity._STS, "dev", content, monkeypatch)
+    assert fetch_sts_benchmark("dev").scores.tolist() == [4.5]
+
+
+def test_wnut17_is_no_archive(server, cache, monkeypatch):
+    text = b"To\tO\nRome\tB-location\n\t\nAda\tB-person\n\n"
+    serve(server, _wnut17._FILES, "dev", text, monkeypatch)
+    bunch = fetch_wnut17("dev")
+    assert bunch.tokens.to_list() == [["To", "Rome"], ["Ada"]]
+    assert bunch.tags.tolist() == [["O", "B-location"], ["B-person"]]
+    assert fetch_wnut17("dev").tokens == bunch.tokens
+    assert len(server.asked) == 1
+
+
+def test_the_local_folder_comes_first(server, cache, tmp_path, monkeypatch):
+    text = b"Ada\tB-person\n"
+    serve(server, _wnut17._FILES, "dev", b"Bob\tB-person\n", monkeypatch)
+    monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
+    (tmp_path / "wnut17").mkdir()
+    (tmp_path / "wnut17" / "emerging.dev.conll").write_bytes(text)
+    assert fetch_wnut17("dev").tokens.to_list() == [["Ada"]]
+    assert server.asked == []
+
+
+def test_an_archive_that_was_brought_is_read(server, cache, tmp_path, monkeypatch):
+    text = "pair_ID\ta\tb\tscore\tjudgment\n7\tA man\tA boy\t3.5\tNEUTRAL\n"
+    remote = Remote("own", (f"{server.url}/own.zip",), "0" * 64, "in/own.txt")
+    monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
+    (tmp_path / "own").mkdir()
+    content = zipped(**{"in/own.txt": text})
+    (tmp_path / "own" / "own.zip").write_bytes(content)
+    with pytest.raises(ValueError, match=r"own.zip has the SHA-256 .* Remove it"):
+        data_file(remote, whose="fetch_own")
+    path = data_file(remote._replace(sha256=digest(content)), whose="fetch_own")
+    assert (path, path.read_text("utf-8")) == (cache / "own" / "own.txt", text)
+    assert os.listdir(tmp_path / "own") == ["own.zip"]
+    assert server.asked == []
+
+
+def test_another_member_than_expected_is_not_kept(server, cache):
+    server.files["/own.zip"] = zipped(**{"own.txt": "text"})
+    remote = Remote("own", (f"{server.url}/own.zip",), None, "own.txt", "0" * 64)
+    with pytest.raises(ValueError, match=r"own.txt in .* has the SHA-256 .* Remove"):
+        data_file(remote, whose="fetch_own")
+    assert os.listdir(cache / "own") == ["own.zip"]
+
+
+@pytest.mark.parametrize("is_set", [True, False])
+def test_without_network_it_says_what_to_bring_where(
+    cache, tmp_path, monkeypatch, is_set
+):
+    if is_set:
+        monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
+    remote = Remote("own", ("http://127.0.0.1:9/own.zip",), None, "in/own.txt")
+    with pytest.raises(FileNotFoundError) as told:
+        data_file(remote, whose="fetch_own")
+    message = str(told.value)
+    assert message.startswith("fetch_own: http://127.0.0.1:9/own.zip could not be")
+    assert "put own.txt or own.zip into the folder own below" in message
+    assert (f"(it is {tmp_path})" if is_set else "(it is not set)") in message
+    assert str(cache / "own" / "own.zip") in message
+
+
+@pytest.mark.parametrize("name", ["../../evil.txt", "/evil.txt", "good/../../evil.txt"])
+def test_an_archive_has_no_say_in_where_it_is_unpacked(tmp_path, name):
+    inside = tmp_path / "in"
+    inside.mkdir()
+    kind = tarfile.REGTYPE
+    for content in (zipped(**{name: "evil", "a": "a"}), tarred((name, b"evil", kind))):
+        archive = inside / "archive"
+        archive.write_bytes(content)
+        copy_member(archive, name, inside / "target")
+        assert (inside / "target").read_text() == "evil"
+        assert sorted(path.name for path in tmp_path.rglob("*.txt")) == []
+    assert not os.path.exists("/evil.txt")
+
+
+def test_links_and_damaged_archives_are_refused(tmp_path):
+    archive, target = tmp_path / "archive", tmp_path / "target"
+    whole = tarred(("a", os.urandom(5000), tarfile.REGTYPE))
+    bad_zip = bytearray(zipped(a="a" * 500))
+    bad_zip[40] ^= 1
+    for content in (
+        tarred(("a", b"/etc/passwd", tarfile.SYMTYPE)),
+        zipped(b="b"),
+        b"no archive",
+        whole[:2000],
+        bytes(bad_zip),
+    ):
+        archive.write_bytes(content)
+        with pytest.raises(ValueError, match="cannot be read, or has no file a"):
+            copy_member(archive, "a", target)
+
+
+@pytest.mark.parametrize("remote", REMOTES)
+def test_tables_are_complete(remote):
+    assert all(url.startswith(("https://", "http://")) for url in remote.urls)
+    sums = [s for s in (remote.sha256, remote.member_sha256) if s]
+    assert sums
+    assert all(len(s) == 64 and int(s, 16) for s in sums)
+    assert remote.file
+
+
+@with_data
+@pytest.mark.parametrize("remote", PLAIN)
+def test_what_lies_in_the_folder_is_what_is_published(remote):
+    with open(os.path.join(DATA, remote.folder, remote.file), "rb") as file:
+        assert digest(file.read()) == (remote.member_sha256 or remote.sha256)
+
+
+@with_data
+def test_the_real_wnut17_is_whole():
+    sizes = [len(fetch_wnut17(split).tokens) for split in ("train", "dev", "test")]
+    assert sizes == [3394, 1009, 1287]
+    kinds = {tag[2:] for row in fetch_wnut17("test").tags for tag in row if tag != "O"}
+    assert kinds == {
+        "corporation",
+        "creative-work",
+        "group",
+        "location",
+        "person",
+        "product",
+    }
+
+
+def test_splits_that_do_not_exist_are_refused():
+    for function in (fetch_snli, fetch_multinli, fetch_wnut17):
+        with pytest.raises(ValueError, match=r"split must be one of .* got 'valid'"):
+            function("valid")

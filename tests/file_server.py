@@ -1,0 +1,66 @@
+"""A server of bytes on this machine, which can be asked to misbehave."""
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class FileServer:
+    """Serves byte strings by their path, parts of them too.
+
+    Attributes
+    ----------
+    files : dict of str to bytes
+    asked : list of (str, str or None)
+        Path and range of each request.
+    cut : int or None
+        Break the connection behind that many bytes.
+    ranges, tags : bool
+        Whether parts are served, and whether files have an ETag.
+    """
+
+    def __init__(self):
+        self.files, self.asked = {}, []
+        self.cut, self.ranges, self.tags = None, True, True
+        handler = type("Handler", (_Handler,), {"own": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
+        self._thread.start()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    own: FileServer
+
+    def do_GET(self):
+        path, wanted = self.path.partition("?")[0], self.headers.get("Range")
+        self.own.asked.append((path, wanted))
+        content = self.own.files.get(path)
+        if content is None:
+            self.send_error(404)
+            return
+        tag = f'"{hash(content)}"'
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        if not self.own.ranges or self.headers.get("If-Range", tag) != tag:
+            start = 0
+        if start and start >= len(content):
+            self.send_error(416)
+            return
+        self.send_response(206 if start else 200)
+        if start:
+            last = len(content) - 1
+            self.send_header("Content-Range", f"bytes {start}-{last}/{len(content)}")
+        self.send_header("Content-Length", str(len(content) - start))
+        if self.own.tags:
+            self.send_header("ETag", tag)
+        self.end_headers()
+        self.wfile.write(content[start:][: self.own.cut])
+
+    def log_message(self, *args):
+        pass

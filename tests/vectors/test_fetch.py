@@ -1,0 +1,194 @@
+"""Fetching: whole or not at all, going on where it was cut off, nothing wrong kept."""
+
+import hashlib
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from sk_metaembed.vectors._fetch import fetch
+
+from ..file_server import FileServer
+
+CONTENT = bytes(range(256)) * 400
+OTHER = CONTENT[::-1]
+
+
+@pytest.fixture
+def server():
+    server = FileServer()
+    server.files["/corpus.zip"] = CONTENT
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def target(tmp_path):
+    return tmp_path / "fetched" / "corpus.zip"
+
+
+def digest(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def get(server, target, content=CONTENT, names=("corpus.zip",)):
+    urls = [f"{server.url}/{name}" for name in names]
+    known = None if content is None else digest(content)
+    return fetch(urls, known, target, whose="fetch_it", todo="Bring it.")
+
+
+def left(target):
+    return sorted(path.name for path in target.parent.iterdir())
+
+
+@pytest.mark.parametrize("content", [CONTENT, None])
+def test_a_file_comes_whole_and_alone(server, target, content):
+    assert get(server, target, content) == digest(CONTENT)
+    assert target.read_bytes() == CONTENT
+    assert left(target) == ["corpus.zip"]
+    get(server, target, content)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("content", [CONTENT, None])
+def test_what_was_cut_off_goes_on(server, target, content):
+    server.cut = 1000
+    for n in (1, 2):
+        message = f"{n * 1000} of {len(CONTENT)} bytes came.*Bring it"
+        with pytest.raises(FileNotFoundError, match=message):
+            get(server, target, content)
+        assert not target.exists()
+    server.cut = None
+    assert get(server, target, content) == digest(CONTENT)
+    assert [wanted for _, wanted in server.asked] == [
+        None,
+        "bytes=1000-",
+        "bytes=2000-",
+    ]
+    assert left(target) == ["corpus.zip"]
+
+
+def cut_off(server, target, content=CONTENT):
+    server.cut = 1000
+    with pytest.raises(FileNotFoundError):
+        get(server, target, content)
+    server.cut = None
+
+
+def test_a_file_that_has_changed_is_fetched_anew(server, target):
+    cut_off(server, target, None)
+    server.files["/corpus.zip"] = OTHER
+    assert get(server, target, None) == digest(OTHER)
+    assert target.read_bytes() == OTHER
+
+
+def test_a_server_without_parts_begins_anew(server, target):
+    cut_off(server, target)
+    server.ranges = False
+    assert get(server, target) == digest(CONTENT)
+    assert server.asked[1][1] == "bytes=1000-"
+
+
+def test_without_tag_and_checksum_nothing_is_put_together(server, target):
+    server.tags = False
+    cut_off(server, target, None)
+    assert get(server, target, None) == digest(CONTENT)
+    assert server.asked[1][1] is None
+    target.unlink()
+    cut_off(server, target)
+    assert get(server, target) == digest(CONTENT)
+    assert server.asked[3][1] == "bytes=1000-"
+
+
+def test_halves_that_do_not_fit_are_thrown_away(server, target):
+    server.tags = False
+    cut_off(server, target)
+    server.files["/corpus.zip"] = OTHER
+    with pytest.raises(ValueError, match="It is not kept"):
+        get(server, target, OTHER)
+    assert get(server, target, OTHER) == digest(OTHER)
+
+
+def test_a_part_that_is_all_of_it_does_no_harm(server, target):
+    cut_off(server, target)
+    target.with_name(".corpus.zip.part").write_bytes(CONTENT)
+    assert get(server, target) == digest(CONTENT)
+
+
+def test_a_wrong_checksum_is_told_and_nothing_kept(server, target):
+    with pytest.raises(ValueError, match=rf"{digest(CONTENT)}, but {digest(OTHER)}"):
+        get(server, target, OTHER)
+    assert left(target) == []
+
+
+def test_what_is_not_there_names_every_url(server, target):
+    with pytest.raises(FileNotFoundError, match=r"a.zip could .*404.*b.zip could"):
+        get(server, target, names=("a.zip", "b.zip"))
+    assert left(target) == []
+
+
+def test_another_address_is_tried(server, target):
+    server.files["/wrong.zip"] = OTHER
+    names = ("a.zip", "wrong.zip", "corpus.zip")
+    assert get(server, target, names=names) == digest(CONTENT)
+
+
+def test_a_machine_without_network_says_what_to_bring(target):
+    with pytest.raises(FileNotFoundError, match=r"fetch_it: http.*refused.*Bring it"):
+        fetch(["http://127.0.0.1:9/x"], None, target, whose="fetch_it", todo="Bring it")
+
+
+def test_several_at_once_fetch_it_once(server, target):
+    threads = [threading.Thread(target=get, args=(server, target)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert target.read_bytes() == CONTENT
+    assert len(server.asked) == 1
+
+
+KILLED = """
+import sys, time
+import sk_metaembed.vectors._fetch as module
+from pathlib import Path
+
+class Slow:
+    def __init__(self, answer):
+        self.answer, self.headers = answer, answer.headers
+    def read1(self, n):
+        print("came", flush=True)
+        time.sleep(0.02)
+        return self.answer.read(1024)
+    def __enter__(self):
+        return self
+    def __exit__(self, *args):
+        pass
+
+opened = module.urlopen
+module.urlopen = lambda *args, **more: Slow(opened(*args, **more))
+url, digest, target = sys.argv[1:]
+module.fetch([url], digest, Path(target), whose="it", todo="")
+"""
+
+
+def test_a_killed_download_goes_on(server, target):
+    url = f"{server.url}/corpus.zip"
+    command = [sys.executable, "-c", KILLED, url, digest(CONTENT), str(target)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        for _ in range(20):
+            process.stdout.readline()
+        process.kill()
+    assert not target.exists()
+    time.sleep(0.05)
+    assert get(server, target) == digest(CONTENT)
+    assert int(server.asked[-1][1].removeprefix("bytes=").rstrip("-")) >= 8192
+    assert left(target) == ["corpus.zip"]
+
+
+def test_a_folder_that_cannot_be_made(server, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="Set SK_METAEMBED_CACHE to a folder"):
+        get(server, tmp_path / "file" / "corpus.zip")
