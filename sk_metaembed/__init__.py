@@ -10,6 +10,7 @@ from ._version import __version__
 
 _HOME = {
     "PairEncoder": "adapters",
+    "TokenClassifier": "adapters",
     "Block": "sequences",
     "EmbeddedSequences": "sequences",
     "SequencePairs": "sequences",

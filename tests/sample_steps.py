@@ -9,7 +9,9 @@ from sk_metaembed.sequences import Block, EmbeddedSequences, check_tokens
 from sk_metaembed.sequences._estimator import (
     EmbeddedInputMixin,
     SequencesOutputMixin,
+    TaggerMixin,
 )
+from sk_metaembed.sequences._tags import read_tags, tag_codes, tag_lists
 from sk_metaembed.utils.estimator_checks import (
     parametrize_with_checks,
 )
@@ -146,6 +148,39 @@ class Predictor(EmbeddedInputMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         check_is_fitted(self)
         return self.model_.predict_proba(self.mean_.transform(X))
+
+
+class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
+    """Tags a token as the nearest of the tags' mean vectors."""
+
+    _parameter_constraints = {}
+
+    def fit(self, X, y):
+        tokens = embedded_only(X, "Tagger").tokens
+        tags = self._read(y, tokens)
+        if not tags.n_tokens:
+            raise ValueError("Tagger needs at least one token; got 0 samples.")
+        self.dims_ = {block.name: block.dim for block in X.blocks}
+        self.classes_ = np.unique(tags.types[np.unique(tags.codes)].astype(str))
+        codes = tag_codes(tags, self.classes_, whose="Tagger")
+        values = self._values(X)
+        self.means_ = np.array(
+            [values[codes == i].mean(axis=0) for i in range(len(self.classes_))]
+        )
+        return self
+
+    def _read(self, y, tokens):
+        return read_tags(y, tokens, whose="Tagger")
+
+    def predict(self, X):
+        check_is_fitted(self)
+        embedded_only(X, "Tagger", self.dims_)
+        distances = self._values(X)[:, None] - self.means_
+        codes = (distances**2).sum(axis=2).argmin(axis=1)
+        return tag_lists(codes, self.classes_, X.tokens.offsets)
+
+    def _values(self, X):
+        return np.concatenate([np.empty((0, X.dim)), *X.to_list()])
 
 
 class Wide(Mean):

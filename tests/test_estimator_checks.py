@@ -14,15 +14,17 @@ from sk_metaembed.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from .sample_steps import Doubled, Mean, Predictor, Source, Wide, checks_of
+from .sample_steps import Doubled, Mean, Predictor, Source, Tagger, Wide, checks_of
+
+SOUND = [Source(), Doubled(), Mean(), Predictor(), Tagger()]
 
 
-@parametrize_with_checks([Source(), Doubled(), Mean(), Predictor()])
+@parametrize_with_checks(SOUND)
 def test_sound_steps_pass(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", [Source(), Doubled(), Mean(), Predictor()])
+@pytest.mark.parametrize("estimator", SOUND)
 def test_scikit_learns_suite_is_collected(estimator):
     names = checks_of(estimator)
     fed = [name for name in names if name.startswith("feed_words-")]

@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
 
 import sk_metaembed
 from sk_metaembed import (
@@ -37,6 +38,7 @@ from sk_metaembed import (
     SourceImputer,
     SourceSelector,
     SVDMetaEmbedding,
+    TokenClassifier,
     Tokenizer,
     TokenSequences,
     TransformerEmbedding,
@@ -162,6 +164,8 @@ ESTIMATORS = [
     DynamicMetaRegressor(**NET, trainable=CharEmbedding("bilstm", hidden_dim=2)),
     PairEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
     PairEncoder(EmbeddingUnion(SOURCES)),
+    TokenClassifier(LogisticRegression()),
+    TokenClassifier(DecisionTreeClassifier(), window=1, add_indicator=True),
     Pooling(),
     Pooling(("mean", "max", "min"), weights="idf"),
     Pooling(("sum", "first", "last"), weights="sif"),
@@ -184,6 +188,9 @@ def expected_failed_checks(estimator):
         )
         names = "check_grid_search", "check_cross_validation", "check_memory"
         return dict.fromkeys(names, ends)
+    if isinstance(getattr(estimator, "estimator", None), LogisticRegression):
+        near = "Its solver ends near the optimum, not at it, and in float32."
+        return {"check_sample_weight_equivalence_on_dense_data": near}
     if isinstance(getattr(estimator, "weights", None), list):
         return {"check_one_source": "Two weights are given, for two sources."}
     return {}

@@ -17,6 +17,7 @@ from .sample_steps import (
     Mean,
     Predictor,
     Source,
+    Tagger,
     Wide,
     checks_of,
     embedded_only,
@@ -221,6 +222,55 @@ class Recoding(Predictor):
         return self.predict_proba(X).argmax(axis=1)
 
 
+class Smeared(Tagger):
+    """Lets neighbours in, also those of other rows."""
+
+    def _values(self, X):
+        values = super()._values(X)
+        values[1:] += values[:-1].copy()
+        return values
+
+
+class Cut(Tagger):
+    """Fills up or cuts tags that do not fit."""
+
+    def _read(self, y, tokens):
+        if y is None or len(y) != len(tokens):
+            return super()._read(y, tokens)
+        rows = [list(row or [])[:n] for row, n in zip(y, tokens.lengths, strict=True)]
+        rows = [
+            row + ["O"] * (n - len(row))
+            for row, n in zip(rows, tokens.lengths, strict=True)
+        ]
+        return super()._read(rows, tokens)
+
+
+class Listed(Tagger):
+    """Predicts lists of lists, which folds cannot be put together of."""
+
+    def predict(self, X):
+        return super().predict(X).tolist()
+
+
+class Skipping(Tagger):
+    """Gives no tags to words without vectors."""
+
+    def predict(self, X):
+        tags = super().predict(X)
+        for i, row in enumerate(X):
+            tags[i] = [tag for tag, v in zip(tags[i], row, strict=True) if v.any()]
+        return tags
+
+
+class Certain(Tagger):
+    """Gives shares that sum to anything."""
+
+    def predict_proba(self, X):
+        check_is_fitted(self)
+        embedded_only(X, "Certain", self.dims_)
+        return [row @ self.means_.T for row in X]
+
+
 @pytest.mark.parametrize(
     ("faulty", "check"),
     [
@@ -253,6 +303,12 @@ class Recoding(Predictor):
         (Careless(), "check_other_blocks"),
         (Lenient(), "check_bad_targets"),
         (Recoding(), "check_label_kinds"),
+        (Smeared(), "check_row_alone"),
+        (Cut(), "check_bad_tags"),
+        (Listed(), "check_tag_a_token"),
+        (Listed(), "check_tags_cross_validated"),
+        (Skipping(), "check_tag_a_token"),
+        (Certain(), "check_tag_probabilities"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )

@@ -2,7 +2,12 @@
 
 from ._block import Block
 from ._embedded import EmbeddedSequences
-from ._estimator import EmbeddedInputMixin, SequencesInputMixin, SequencesOutputMixin
+from ._estimator import (
+    EmbeddedInputMixin,
+    SequencesInputMixin,
+    SequencesOutputMixin,
+    TaggerMixin,
+)
 from ._pairs import SequencePairs
 from ._spans import convert_tags
 from ._tokenizer import Tokenizer
@@ -16,6 +21,7 @@ __all__ = [
     "SequencePairs",
     "SequencesInputMixin",
     "SequencesOutputMixin",
+    "TaggerMixin",
     "TokenSequences",
     "Tokenizer",
     "check_texts",

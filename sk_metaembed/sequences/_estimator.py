@@ -4,7 +4,12 @@ Mixins for steps that are written from scratch; the bases of sources and of
 meta-embedders have them already.
 """
 
+import numpy as np
 from sklearn.base import TransformerMixin
+from sklearn.utils.validation import _check_sample_weight
+
+from ._layout import check_embedded
+from ._tags import read_tags
 
 
 class SequencesInputMixin:
@@ -118,3 +123,81 @@ class SequencesOutputMixin(SequencesInputMixin):
             As it was.
         """
         return self
+
+
+class TaggerMixin:
+    """What is common to steps that give every token of a sequence a tag.
+
+    A tagger's y is a list of tag lists, and so is what it predicts. scikit-learn knows
+    of no such labels: a tagger is no classifier to it, and its tags say
+    ``estimator_type="tagger"``. By that the checks of
+    `sk_metaembed.utils.estimator_checks` know what to feed. Of the mixins it stands on
+    the left.
+
+    See Also
+    --------
+    EmbeddedInputMixin : For steps that take EmbeddedSequences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator
+    >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+    >>> from sk_metaembed.sequences import EmbeddedInputMixin, TaggerMixin
+    >>> class Nothing(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
+    ...     def fit(self, X, y):
+    ...         return self
+    ...
+    ...     def predict(self, X):
+    ...         return [["O"] * n for n in X.tokens.lengths]
+    >>> tokens = TokenSequences.from_lists([["in", "Rome"], ["there"]])
+    >>> X = EmbeddedSequences(tokens, [Block("one-hot", np.eye(3), "type")])
+    >>> round(Nothing().score(X, [["O", "B-place"], ["O"]]), 3)
+    0.667
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "tagger"
+        tags.target_tags.required = True
+        return tags
+
+    def _tokens_of(self, X):
+        """Return the TokenSequences that y belongs to."""
+        return check_embedded(X, whose=type(self).__name__).tokens
+
+    def score(self, X, y, sample_weight=None):
+        """Return the share of tokens with the right tag.
+
+        Most tokens are outside of any span, so this is high even where no span is
+        found: ``scoring=make_scorer(span_f1_score)`` tells more in a search.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks that fit saw.
+        y : list of lists of str, array of such lists, or TokenSequences
+            The right tags.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            How much each token of a sequence counts.
+
+        Returns
+        -------
+        float
+            Between 0 and 1; 1 if there are no tokens.
+
+        Raises
+        ------
+        ValueError
+            If y does not give every token one tag.
+        """
+        whose = type(self).__name__
+        tokens = self._tokens_of(X)
+        right = read_tags(y, tokens, whose=whose)
+        found = read_tags(self.predict(X), tokens, whose=whose, name="what it predicts")
+        if tokens.n_tokens == 0:
+            return 1.0
+        weights = _check_sample_weight(sample_weight, tokens, dtype=np.float64)
+        weights = np.repeat(weights, tokens.lengths)
+        hits = right.types[right.codes] == found.types[found.codes]
+        return float(hits @ weights / weights.sum()) if weights.any() else 1.0

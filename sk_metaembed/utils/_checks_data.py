@@ -57,11 +57,35 @@ def token_lists():
 
 
 def targets(estimator, n_rows=_N_ROWS):
-    """Return labels, or numbers for a regressor, that the rows' words tell."""
+    """Return labels, or numbers or lists of tags, that the rows' words tell."""
+    if is_tagger(estimator):
+        return ragged(
+            [_tag(estimator, w) for w in row] for row in token_lists()[:n_rows]
+        )
     odd = np.arange(n_rows) % 2
     if is_regressor(estimator):
         return odd + np.linspace(0, 0.1, n_rows)
     return np.array(["neg", "pos"])[odd]
+
+
+def _tag(estimator, word):
+    kind = ("good", "bad", None)[WORDS.index(word) // 8]
+    return f"{span_letter(estimator)}-{kind}" if kind else "O"
+
+
+def span_letter(estimator):
+    """Return the letter that marks a span of one token in the estimator's scheme."""
+    scheme = estimator.get_params().get("scheme")
+    return "S" if scheme in ("IOBES", "BIOES") else "B"
+
+
+def ragged(rows):
+    """Return rows of any lengths as an array of objects, one a row."""
+    rows = list(rows)
+    array = np.empty(len(rows), dtype=object)
+    for i, row in enumerate(rows):
+        array[i] = row
+    return array
 
 
 def input_kind(estimator):
@@ -170,11 +194,18 @@ def seeded(estimator, seed=0):
 
 
 def outputs(estimator, X):
-    """Return what each method of a fitted estimator gives for X, by method."""
-    return {
+    """Return what each method of a fitted estimator gives for X, by method.
+
+    The lists of arrays that a tagger gives become arrays of arrays, to be indexed.
+    """
+    values = {
         method: getattr(estimator, method)(X)
         for method in METHODS
         if hasattr(estimator, method)
+    }
+    return {
+        method: ragged(value) if isinstance(value, list) else value
+        for method, value in values.items()
     }
 
 
@@ -189,8 +220,19 @@ def assert_same(actual, expected, what, rtol=1e-4):
         _assert_same_embedded(actual, expected, what, rtol)
     elif isinstance(expected, TokenSequences):
         require(actual == expected, f"{what}: the tokens differ.")
+    elif _holds_arrays(expected):
+        actual = ragged(actual)
+        lengths = list(map(len, expected))
+        require(list(map(len, actual)) == lengths, f"{what}: the rows' lengths differ.")
+        for one, other in zip(actual, expected, strict=True):
+            _assert_same_array(one, other, what, rtol)
     else:
         _assert_same_array(np.asarray(actual), np.asarray(expected), what, rtol)
+
+
+def _holds_arrays(value):
+    objects = isinstance(value, np.ndarray) and value.dtype == object
+    return objects and any(isinstance(row, np.ndarray) for row in value)
 
 
 def _assert_same_embedded(actual, expected, what, rtol):
@@ -223,10 +265,17 @@ def values_of(output):
         return np.concatenate([block.values.ravel() for block in output.blocks])
     if isinstance(output, TokenSequences):
         return None
+    if _holds_arrays(output):
+        return np.concatenate([row.ravel() for row in output])
     output = np.asarray(output)
     return output if output.dtype.kind == "f" else None
 
 
 def is_predictor(estimator):
     """Tell whether the estimator ends a pipeline."""
-    return is_classifier(estimator) or is_regressor(estimator)
+    return any(kind(estimator) for kind in (is_classifier, is_regressor, is_tagger))
+
+
+def is_tagger(estimator):
+    """Tell whether the estimator gives every token a tag."""
+    return get_tags(estimator).estimator_type == "tagger"

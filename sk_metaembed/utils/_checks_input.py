@@ -15,6 +15,7 @@ from ._checks_data import (
     import_or_skip,
     input_forms,
     input_kind,
+    is_tagger,
     outputs,
     require,
     seeded,
@@ -262,7 +263,10 @@ def input_checks(estimator):
         yield check_refuses_unembedded
     yield check_unfitted
     if get_tags(estimator).target_tags.required:
-        yield from (check_targets_required, check_bad_targets)
+        yield check_targets_required
+        # What is wrong with tags, the checks of taggers tell.
+        if not is_tagger(estimator):
+            yield check_bad_targets
     else:
         yield check_targets_not_needed
     if is_classifier(estimator):

@@ -19,7 +19,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
-from ._checks_data import WORDS, kind_of, unpaired, word_vectors
+from ._checks_data import (
+    WORDS,
+    is_tagger,
+    kind_of,
+    span_letter,
+    unpaired,
+    word_vectors,
+)
 
 _WORDLESS = (
     "check_estimator_cloneable",
@@ -118,6 +125,8 @@ def _numeric_class(base):
                 return own(X, *args, **kwargs)  # the estimator calls itself
             later = name == "partial_fit" and hasattr(self, "n_features_in_")
             X = validate_data(self, X, reset="fit" in name and not later)
+            if is_tagger(self):
+                args, kwargs = _with_tags(self, X, args, kwargs)
             return _as_array(own(_spell(X, kind(self)), *args, **kwargs))
 
         if name == "fit":
@@ -178,7 +187,31 @@ def _spell(X, kind):
     )
 
 
+def _with_tags(estimator, X, args, kwargs):
+    """Return arguments in which y, if it is there, gives each number a tag."""
+    kwargs = dict(kwargs)
+    y = kwargs.pop("y", None) if not args else args[0]
+    if y is None:
+        return args, kwargs
+    letter, n_columns = span_letter(estimator), X.shape[1]
+    codes = np.unique(np.asarray(y), return_inverse=True)[1].ravel()
+    return ([[f"{letter}-{code}"] * n_columns for code in codes], *args[1:]), kwargs
+
+
+def _numbers_of(rows):
+    """Return what a tagger gives for rows of equal length as a 2-D array."""
+    if all(isinstance(row, np.ndarray) for row in rows):
+        return np.array(list(rows)).reshape(len(rows), -1)
+    return np.array([[float(tag[2:]) for tag in row] for row in rows])
+
+
+def _holds_rows(output):
+    return isinstance(output, np.ndarray) and output.dtype.kind == "O"
+
+
 def _as_array(output):
+    if isinstance(output, list) or _holds_rows(output):
+        return _numbers_of(output)
     if isinstance(output, SequencePairs):
         return np.concatenate(np.split(_as_array(unpaired(output)), 2), axis=1)
     if isinstance(output, EmbeddedSequences):

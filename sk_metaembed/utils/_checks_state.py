@@ -148,7 +148,7 @@ def check_input_left_alone(estimator):
     """See that no method changes X or y."""
     for form, X in input_forms(estimator).items():
         y = targets(estimator)
-        X_before, y_before = copy.deepcopy(X), y.copy()
+        X_before, y_before = copy.deepcopy(X), copy.deepcopy(y)
         outputs(fitted(estimator, X, y), X)
         require(X_before == X, f"X changed, as {form}.")
         require(np.array_equal(y, y_before), "y changed.")

@@ -10,7 +10,8 @@ one check. The suite here feeds words. It reads from the tags what a step takes,
 - ``input_tags.two_d_array``: numbers, so that scikit-learn's suite alone is run,
 
 and from what comes out what it gives: a `TokenSequences`, an `EmbeddedSequences`, an
-array, or predictions. It then runs
+array, or predictions. A step whose ``estimator_type`` is "tagger" is given a list of
+tags a row. It then runs
 
 - those of scikit-learn's checks that need no valid X, on the estimator as it is;
 - scikit-learn's whole suite on a subclass that spells numbers as words;
@@ -29,12 +30,13 @@ from sklearn import config_context
 from sklearn.exceptions import EstimatorCheckFailedWarning, SkipTestWarning
 
 from ._checks_blocks import block_checks
-from ._checks_data import WORDS, input_kind
+from ._checks_data import WORDS, input_kind, is_tagger
 from ._checks_input import input_checks
 from ._checks_numbers import array_checks, feed_words, numeric_checks, wordless_checks
 from ._checks_pipeline import pipeline_checks
 from ._checks_rows import row_checks
 from ._checks_state import state_checks
+from ._checks_tags import tag_checks
 
 __all__ = ["WORDS", "check_estimator", "parametrize_with_checks"]
 
@@ -209,6 +211,8 @@ def _yield_checks(estimator):
     if input_kind(estimator) == "embedded":
         yield from block_checks()
     yield from input_checks(estimator)
+    if is_tagger(estimator):
+        yield from tag_checks(estimator)
     yield from state_checks(estimator)
     yield from pipeline_checks(estimator)
     yield from numeric_checks(estimator)

@@ -1,0 +1,272 @@
+"""TokenClassifier: any scikit-learn classifier as a tagger."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    MetaEstimatorMixin,
+    _fit_context,
+    clone,
+    is_classifier,
+)
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    has_fit_parameter,
+)
+
+from ..sequences._estimator import EmbeddedInputMixin, TaggerMixin
+from ..sequences._layout import block_dims, check_blocks, check_embedded
+from ..sequences._tags import read_tags, tag_lists
+from ._token_features import (
+    batches,
+    distinct_positions,
+    n_token_features,
+    token_features,
+)
+
+
+def _estimator_has(name):
+    """Tell whether the fitted estimator, or the one to fit, has a method."""
+
+    def check(self):
+        return hasattr(getattr(self, "estimator_", self.estimator), name)
+
+    return check
+
+
+class TokenClassifier(
+    MetaEstimatorMixin, TaggerMixin, EmbeddedInputMixin, BaseEstimator
+):
+    """Tag tokens by a scikit-learn classifier, each token by itself.
+
+    A token's features are its vectors of all sources, side by side; `window` adds
+    those of its neighbours. That makes a tagger for named entities, parts of speech
+    or chunks out of ``LogisticRegression`` in seconds, and the base line for
+    `DynamicMetaTagger`, which sees the whole sentence.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned, and fitted with one row a token. A Pipeline will do.
+    window : int, default=0
+        How many neighbours on each side are seen. Beyond a sentence's ends there are
+        zeros.
+    add_indicator : bool, default=False
+        Add a column a source, and a neighbour, that is 1 where the source knows the
+        word. It tells unknown words, and the ends of a sentence, from words whose
+        vectors are near zero.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted clone.
+    classes_ : ndarray of shape (n_classes,)
+        The tags, sorted.
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by its name.
+
+    Raises
+    ------
+    TypeError
+        If X is not an EmbeddedSequences or y no collection of lists of str.
+    ValueError
+        If y does not give every token one tag, there is no token, `estimator` is no
+        classifier, or the blocks are not those of fit.
+
+    See Also
+    --------
+    sk_metaembed.metrics.span_f1_score : Scores predicted tags by the spans they mark.
+    sk_metaembed.datasets.load_conll : Loads tagged sentences.
+
+    Notes
+    -----
+    Features are float32 and take ``4 * (2 * window + 1) * dim`` bytes a token, in fit
+    for all tokens at once, in predict for a bounded number at a time. Where the
+    vectors depend on the word alone and `window` is 0, each distinct word is
+    predicted once.
+
+    Each token is decided by itself: an I may follow an O. `span_f1_score` reads such
+    spans as the scorer conlleval does, and `sk_metaembed.sequences.convert_tags` mends
+    them.
+
+    To scikit-learn it is no classifier, which knows of no lists as labels: folds are
+    not stratified, and searches take ``scoring=make_scorer(span_f1_score)``.
+    ``cross_val_predict`` gives tags, but no probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sk_metaembed import Block, EmbeddedSequences, TokenClassifier
+    >>> from sk_metaembed import TokenSequences
+    >>> sentences = [["in", "New", "York"], ["new", "in", "Bonn"]]
+    >>> tokens = TokenSequences.from_lists(sentences)
+    >>> X = EmbeddedSequences(tokens, [Block("one-hot", np.eye(5), "type")])
+    >>> y = [["O", "B-place", "I-place"], ["O", "O", "B-place"]]
+    >>> tagger = TokenClassifier(LogisticRegression(C=100), window=1).fit(X, y)
+    >>> tagger.predict(X).tolist()
+    [['O', 'B-place', 'I-place'], ['O', 'O', 'B-place']]
+    >>> [shares.shape for shares in tagger.predict_proba(X)]
+    [(3, 3), (3, 3)]
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "window": [Interval(Integral, 0, None, closed="left")],
+        "add_indicator": ["boolean"],
+    }
+
+    def __init__(self, estimator, *, window=0, add_indicator=False):
+        self.estimator = estimator
+        self.window = window
+        self.add_indicator = add_indicator
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the classifier with one row a token.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            The sentences, with vectors of one or several sources at any level.
+        y : list of lists of str, array of such lists, or TokenSequences
+            One tag a token.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each token of a sentence, if the classifier takes weights.
+
+        Returns
+        -------
+        self : estimator instance
+            The fitted tagger.
+        """
+        whose = type(self).__name__
+        check_embedded(X, whose=whose)
+        if not is_classifier(self.estimator):
+            raise ValueError(
+                f"{whose}: estimator must be a classifier, got {self.estimator!r}."
+            )
+        tags = read_tags(y, X.tokens, whose=whose)
+        params = self._weights(X, sample_weight)
+        if tags.n_tokens == 0:
+            raise ValueError(
+                f"{whose}: there is nothing to learn from: {len(X)} sentences hold no "
+                "token (0 samples)."
+            )
+        self.dims_in_ = block_dims(X)
+        features = self._features(X, np.arange(tags.n_tokens))
+        labels = tags.types[tags.codes]
+        self.estimator_ = clone(self.estimator).fit(features, labels, **params)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X):
+        """Return a tag for every token.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks that fit saw.
+
+        Returns
+        -------
+        ndarray of object, shape (n_sequences,)
+            Each a list of str.
+        """
+        labels, places = self._apply(X, "predict")
+        return tag_lists(places, labels, X.tokens.offsets)
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X):
+        """Return the probability of each tag at each token.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks that fit saw.
+
+        Returns
+        -------
+        list of ndarray, shape (n_tokens_i, n_classes)
+            One array a sentence; columns are `classes_`.
+        """
+        return self._by_sentence(X, "predict_proba")
+
+    @available_if(_estimator_has("predict_log_proba"))
+    def predict_log_proba(self, X):
+        """Return the logarithm of each tag's probability at each token.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks that fit saw.
+
+        Returns
+        -------
+        list of ndarray, shape (n_tokens_i, n_classes)
+            One array a sentence; columns are `classes_`.
+        """
+        return self._by_sentence(X, "predict_log_proba")
+
+    @available_if(_estimator_has("decision_function"))
+    def decision_function(self, X):
+        """Return the classifier's scores of each tag at each token.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks that fit saw.
+
+        Returns
+        -------
+        list of ndarray, shape (n_tokens_i, n_classes)
+            One array a sentence; of shape (n_tokens_i,) if there are two tags.
+        """
+        return self._by_sentence(X, "decision_function")
+
+    def _by_sentence(self, X, method):
+        values, places = self._apply(X, method)
+        return np.split(values[places], X.tokens.offsets[1:-1]) if len(X) else []
+
+    def _apply(self, X, method):
+        """Return what the classifier says of distinct tokens, and each one's place."""
+        check_is_fitted(self)
+        whose = type(self).__name__
+        check_embedded(X, whose=whose)
+        check_blocks(X, self.dims_in_, whose=whose)
+        positions, places = distinct_positions(X, self.window)
+        if not len(positions):
+            # The classifier refuses no rows; one of zeros shows the shape.
+            zeros = np.zeros((1, self._n_features()), dtype=np.float32)
+            return getattr(self.estimator_, method)(zeros)[:0], places
+        parts = [
+            getattr(self.estimator_, method)(self._features(X, part))
+            for part in batches(positions, self._n_features())
+        ]
+        return np.concatenate(parts), places
+
+    def _n_features(self):
+        return n_token_features(self.dims_in_, self.window, self.add_indicator)
+
+    def _features(self, X, positions):
+        return token_features(X, self.window, self.add_indicator, positions)
+
+    def _weights(self, X, sample_weight):
+        """Return the fit parameters that give each token its sentence's weight."""
+        if sample_weight is None:
+            return {}
+        weights = _check_sample_weight(sample_weight, X)
+        weights = np.repeat(weights, X.tokens.lengths)
+        name, last = "sample_weight", self.estimator
+        if hasattr(last, "steps") and not has_fit_parameter(last, name):
+            step, last = last.steps[-1]
+            name = f"{step}__{name}"
+        if not has_fit_parameter(last, "sample_weight"):
+            raise ValueError(
+                f"{type(self).__name__}: sample_weight was passed, but "
+                f"{type(last).__name__} takes none."
+            )
+        return {name: weights}

@@ -1,0 +1,244 @@
+"""TokenClassifier: features by hand, weights, searches, and what it refuses."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sk_metaembed import (
+    Block,
+    EmbeddedSequences,
+    EmbeddingUnion,
+    FunctionEmbedding,
+    TokenClassifier,
+    TokenSequences,
+)
+from sk_metaembed.adapters import _token_classifier, _token_features
+from sk_metaembed.metrics import span_f1_score
+
+ROWS = [["in", "New", "York"], [], ["Ada"], ["York", "in", "Ada", "new"], ["new", "in"]]
+TAGS = [
+    ["O", "B-place", "I-place"],
+    [],
+    ["B-person"],
+    ["B-place", "O", "B-person", "O"],
+    ["O", "O"],
+]
+
+
+def embedded(rows=ROWS, levels=("type", "token", "sequence")):
+    rng = np.random.default_rng(0)
+    tokens = TokenSequences.from_lists(rows)
+    X = EmbeddedSequences(
+        tokens, [Block("none", np.zeros((tokens.n_types, 0)), "type")]
+    )
+    blocks = []
+    for i, level in enumerate(levels):
+        values = rng.normal(size=(X.rows_of(level), i + 2)).astype(np.float32)
+        known = np.arange(len(values)) % 3 > 0
+        values[~known] = 0
+        blocks.append(Block(f"{level}{i}", values, level, known))
+    return X.with_blocks(blocks)
+
+
+def by_hand(X, window, add_indicator):
+    """Return features of tokens, one token and one neighbour at a time."""
+    features = []
+    for row in range(len(X)):
+        part = X[[row]]
+        blocks = [part.broadcast(block, "token") for block in part.blocks]
+        for i in range(part.tokens.n_tokens):
+            cells = []
+            for j in range(i - window, i + window + 1):
+                there = 0 <= j < part.tokens.n_tokens
+                for b in blocks:
+                    cells += list(b.values[j]) if there else [0.0] * b.dim
+                    cells += [float(there and b.known[j])] if add_indicator else []
+            features.append(cells)
+    return np.array(features, dtype=np.float32)
+
+
+class Recording(ClassifierMixin, BaseEstimator):
+    """Keeps what it was given."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.X_, self.y_, self.sample_weight_ = X, y, sample_weight
+        self.classes_ = np.unique(y.astype(str))
+        self.seen_ = []
+        return self
+
+    def predict(self, X):
+        self.seen_.append(X)
+        return self.classes_[(X.sum(axis=1) > 0).astype(int)]
+
+
+@pytest.mark.parametrize("window", [0, 1, 3])
+@pytest.mark.parametrize("add_indicator", [False, True])
+@pytest.mark.parametrize(
+    "levels", [("type",), ("token", "type"), ("type", "token", "sequence")]
+)
+def test_features_are_those_made_by_hand(levels, window, add_indicator):
+    X = embedded(levels=levels)
+    tagger = TokenClassifier(Recording(), window=window, add_indicator=add_indicator)
+    tagger.fit(X, TAGS)
+    expected = by_hand(X, window, add_indicator)
+    np.testing.assert_array_equal(tagger.estimator_.X_, expected)
+    assert tagger.estimator_.X_.dtype == np.float32
+    assert tagger.estimator_.y_.tolist() == [tag for row in TAGS for tag in row]
+    found = Recording().fit(expected, tagger.estimator_.y_).predict(expected)
+    assert [tag for row in tagger.predict(X) for tag in row] == found.tolist()
+
+
+def test_a_word_is_predicted_once_where_its_vector_is_all_there_is():
+    X = embedded(levels=("type",))[[0, 3, 4]]
+    tagger = TokenClassifier(Recording()).fit(X, [TAGS[i] for i in (0, 3, 4)])
+    tagger.predict(X)
+    assert [len(seen) for seen in tagger.estimator_.seen_] == [5]
+    tagger.set_params(window=1).fit(X, [TAGS[i] for i in (0, 3, 4)]).predict(X)
+    assert [len(seen) for seen in tagger.estimator_.seen_] == [9]
+
+
+def test_batches_of_any_size_give_the_same(monkeypatch):
+    X = embedded()
+    tagger = TokenClassifier(LogisticRegression(), window=2).fit(X, TAGS)
+    expected = tagger.predict_proba(X)
+    monkeypatch.setattr(_token_features, "_BATCH", 100)
+    assert len(list(_token_classifier.batches(np.arange(10), 45))) == 5
+    for one, other in zip(tagger.predict_proba(X), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def test_results_have_the_sentences_shapes():
+    X = embedded()
+    tagger = TokenClassifier(LogisticRegression(C=100), window=1).fit(X, TAGS)
+    assert tagger.predict(X).tolist() == TAGS
+    assert tagger.score(X, TAGS) == 1.0
+    for method in ("predict_proba", "predict_log_proba", "decision_function"):
+        shapes = [array.shape for array in getattr(tagger, method)(X)]
+        assert shapes == [(len(row), 4) for row in ROWS]
+    for nothing in (X[:0], X[[1, 1]]):
+        assert tagger.predict(nothing).tolist() == [[]] * len(nothing)
+        shapes = [array.shape for array in tagger.predict_proba(nothing)]
+        assert shapes == [(0, 4)] * len(nothing)
+        assert tagger.score(nothing, [[]] * len(nothing)) == 1.0
+
+
+def test_methods_are_those_of_the_classifier():
+    assert not hasattr(TokenClassifier(Perceptron()), "predict_proba")
+    assert not hasattr(TokenClassifier(GaussianNB()), "decision_function")
+
+
+def test_two_tags_have_one_decision():
+    X = embedded()
+    y = [["O" if tag == "O" else "X" for tag in row] for row in TAGS]
+    values = TokenClassifier(LogisticRegression()).fit(X, y).decision_function(X)
+    assert [v.shape for v in values] == [(len(row),) for row in ROWS]
+
+
+def test_class_weights_go_by_the_tags_names():
+    X = embedded(levels=("type",))
+    plain = LogisticRegression(C=0.01)
+    weighted = LogisticRegression(C=0.01, class_weight={"B-person": 1e4})
+    assert "B-person" not in sum(TokenClassifier(plain).fit(X, TAGS).predict(X), [])
+    found = sum(TokenClassifier(weighted).fit(X, TAGS).predict(X), [])
+    assert set(found) == {"B-person"}
+
+
+def test_a_weight_is_a_copy():
+    X = embedded()
+    weights = np.array([2, 1, 0, 1, 3])
+    copies = np.repeat(np.arange(5), weights)
+    tagger = TokenClassifier(LogisticRegression(tol=1e-6), window=1)
+    weighted = tagger.fit(X, TAGS, sample_weight=weights).predict_proba(X)
+    copied = tagger.fit(X[copies], [TAGS[i] for i in copies]).predict_proba(X)
+    for one, other in zip(weighted, copied, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-2)
+    score = tagger.score(X, TAGS, sample_weight=weights)
+    assert score == tagger.score(X[copies], [TAGS[i] for i in copies])
+
+
+def test_weights_reach_the_last_step_of_a_pipeline_or_are_refused():
+    X, weights = embedded(), [2.0, 1.0, 1.0, 1.0, 3.0]
+    inside = make_pipeline(StandardScaler(), Recording())
+    tagger = TokenClassifier(inside).fit(X, TAGS, sample_weight=weights)
+    given = tagger.estimator_[-1].sample_weight_
+    assert given.tolist() == [2.0] * 3 + [1.0] * 5 + [3.0] * 2
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes none"):
+        TokenClassifier(KNeighborsClassifier()).fit(X, TAGS, sample_weight=weights)
+    with sklearn.config_context(enable_metadata_routing=True):
+        tagger = TokenClassifier(Recording()).set_fit_request(sample_weight=True)
+        pipe = make_pipeline(tagger).fit(X, TAGS, sample_weight=weights)
+        assert pipe[-1].estimator_.sample_weight_ is not None
+
+
+def spelling(words):
+    return np.array([[w[0].isupper(), len(w), w.count("e")] for w in words], float)
+
+
+def in_context(sequences):
+    return [[(place, len(row)) for place in range(len(row))] for row in sequences]
+
+
+def test_it_ends_a_pipeline_that_is_searched():
+    rows, y = ROWS * 6, TAGS * 6
+    union = EmbeddingUnion(
+        [
+            ("spelling", FunctionEmbedding(spelling)),
+            ("context", FunctionEmbedding(in_context, level="token")),
+        ]
+    )
+    pipe = make_pipeline(union, TokenClassifier(LogisticRegression(max_iter=500)))
+    grid = {
+        "tokenclassifier__window": [0, 1],
+        "tokenclassifier__estimator__C": [0.1, 100.0],
+        "embeddingunion__active": [("spelling",), ("spelling", "context")],
+    }
+    scorer = make_scorer(span_f1_score, zero_division=0)
+    search = GridSearchCV(pipe, grid, scoring=scorer, cv=3, error_score="raise")
+    search.fit(TokenSequences.from_lists(rows), y)
+    assert search.best_params_["tokenclassifier__estimator__C"] == 100.0
+    assert search.best_score_ == 1.0
+    best = search.best_estimator_
+    tags = cross_val_predict(best, rows, y, cv=3)
+    assert tags.tolist() == y
+    scores = cross_val_score(best, rows, np.array([*y, None], dtype=object)[:-1], cv=3)
+    assert scores.tolist() == [1.0] * 3
+    again = pickle.loads(pickle.dumps(best))
+    assert again.predict(rows).tolist() == y
+    assert "TokenClassifier" in best._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "error", "message"),
+    [
+        (ROWS, TAGS, TypeError, "TokenClassifier takes EmbeddedSequences, got list"),
+        (embedded(), TAGS[:4], ValueError, "y has 4 rows for 5 sentences"),
+        (embedded(), None, ValueError, "requires y to be passed"),
+        (
+            embedded(),
+            [*TAGS[:4], ["O"]],
+            ValueError,
+            r"row 4 of y has 1 tags .* 2 tokens: \['O'\] for \['new', 'in'\]",
+        ),
+        (embedded([[], []], ("sequence",)), [[], []], ValueError, "nothing to learn"),
+    ],
+)
+def test_what_does_not_fit_is_refused(X, y, error, message):
+    with pytest.raises(error, match=message):
+        TokenClassifier(LogisticRegression()).fit(X, y)
+
+
+def test_only_classifiers_and_windows_are_taken():
+    with pytest.raises(ValueError, match=r"must be a classifier, got LinearRegression"):
+        TokenClassifier(LinearRegression()).fit(embedded(), TAGS)
+    with pytest.raises(ValueError, match="'window' parameter"):
+        TokenClassifier(LogisticRegression(), window=-1).fit(embedded(), TAGS)
