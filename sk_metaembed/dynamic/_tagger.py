@@ -2,8 +2,8 @@
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
+from ..sequences._estimator import TaggerMixin
 from ..sequences._spans import SCHEMES, check_scheme
 from ..sequences._tags import read_tags, tag_lists
 from ._base import BaseDynamicMeta
@@ -41,7 +41,7 @@ default=0.5, 0.0, 0.5
     lr_factor="0.5",
     lr_patience="3",
 )
-class DynamicMetaTagger(BaseDynamicMeta):
+class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     r"""Tag tokens by a net over dynamic meta-embeddings (DME and CDME).
 
     Sources are projected, weighted and summed word by word, a BiLSTM reads the
@@ -250,31 +250,8 @@ class DynamicMetaTagger(BaseDynamicMeta):
         shares = run_tokens(net, data, net.module_.probabilities, len(self.classes_))
         return np.split(shares, data.offsets[1:-1]) if len(data) else []
 
-    def score(self, X, y, sample_weight=None):
-        """Return the share of tokens with the right tag.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            With the blocks that fit saw; tokens or texts if it saw none.
-        y : list of lists of str
-            The right tags.
-        sample_weight : array-like of shape (n_sequences,), default=None
-            How much each token of a sequence counts.
-
-        Returns
-        -------
-        float
-            In [0, 1]; 1 if there are no tokens.
-        """
-        whose = type(self).__name__
-        X = self._read(X, whose)
-        right = read_tags(y, tokens_of(X), whose=whose)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        weights = np.repeat(weights, right.lengths)
-        found = np.concatenate([np.empty(0, dtype=object), *self.predict(X)])
-        hits = found == right.types[right.codes]
-        return float(hits @ weights / weights.sum()) if weights.any() else 1.0
+    def _tokens_of(self, X):
+        return tokens_of(self._read(X, type(self).__name__))
 
     def _read_target(self, y, X, *, whose):
         tags = read_tags(y, tokens_of(X), whose=whose)
