@@ -118,8 +118,9 @@ def net_rows(X, y, models, seeds):
     for model in models:
         layers = [name for name in X["train"].names if name.startswith(f"{model}__")]
         add(f"{model}, scalar mix", layers, "task")
-        for attention, how in MIXTURES.items():
-            add(f"GloVe and {model}, {how}", ["glove", *layers], attention)
+        for attention in ("uniform", "word", "context"):
+            label = f"GloVe and {model}, {MIXTURES[attention]}"
+            add(label, ["glove", *layers], attention)
 
 
 def main():
