@@ -90,6 +90,10 @@ def span_f1_score(
     With :math:`T` the true and :math:`P` the predicted spans,
     :math:`F_1 = 2 |T \cap P| / (|T| + |P|)`.
 
+    A search by surface forms needs the words of each fold, which a scorer has in X:
+    ``def surface(tagger, X, y): return span_f1_score(y, tagger.predict(X),
+    level="surface", tokens=X)``, passed as ``scoring=surface``.
+
     References
     ----------
     L. Derczynski et al. (2017). Results of the WNUT2017 shared task on novel and
