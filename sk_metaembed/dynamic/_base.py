@@ -6,10 +6,12 @@ import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
+from ..sequences import SequencePairs
 from ..sequences._estimator import EmbeddedInputMixin
 from ._composition import TrainableComposition
+from ._fitted_net import FittedNet
 from ._holdout import split_rows
 from ._options import ENCODERS, check_options, label_weights
 from ._scalar_mix import ScalarMixAttributes
@@ -24,6 +26,7 @@ class BaseDynamicMeta(
     EmbeddedInputMixin,
     CallbackSupportMixin,
     ScalarMixAttributes,
+    FittedNet,
     TrainableComposition,
 ):
     """Trains mixer, encoder and head on y; leaves say what comes out.
@@ -142,13 +145,14 @@ class BaseDynamicMeta(
         ----------
         X : EmbeddedSequences of shape (n_sequences,)
             With the blocks of the sources that are to be combined; or texts, token
-            lists or TokenSequences where the trainable sources are all there are.
+            lists or TokenSequences where the trainable sources are all there are; or
+            SequencePairs of either container.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
-            Labels, an indicator matrix of labels, or numbers; of a tagger a list of
-            tags a sequence.
+            Labels, an indicator matrix of labels, several columns of labels (a
+            DataFrame or array), or numbers; of a tagger a list of tags a sequence.
         sample_weight : array-like of shape (n_sequences,), default=None
             How much each sequence counts in the loss and in the held-out score.
-        X_val : EmbeddedSequences, default=None
+        X_val : EmbeddedSequences or SequencePairs, default=None
             Held-out sequences for early stopping, instead of a part of X and
             whatever `early_stopping` says.
         y_val : array-like, default=None
@@ -180,13 +184,13 @@ class BaseDynamicMeta(
 
         Parameters
         ----------
-        X : EmbeddedSequences of shape (n_sequences,)
+        X : EmbeddedSequences or SequencePairs of shape (n_sequences,)
             With the blocks of the first call.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
             As for `fit`.
-        classes : array-like, default=None
-            All labels that will ever come; needed in the first call unless y has
-            them all.
+        classes : array-like, or list of array-like, default=None
+            All labels that will ever come, of several columns a list of lists; needed
+            in the first call unless y has them all.
         sample_weight : array-like of shape (n_sequences,), default=None
             How much each sequence counts in the loss.
 
@@ -214,8 +218,13 @@ class BaseDynamicMeta(
         self._validate_params()
         whose = type(self).__name__
         check_options(self, whose=whose)
-        dims = self.dims_in_ if goes_on else None
-        X = read_input(X, dims=dims, whose=whose, reads_tokens=bool(self._pairs()))
+        X = read_input(
+            X,
+            dims=self.dims_in_ if goes_on else None,
+            whose=whose,
+            reads_tokens=bool(self._pairs()),
+            pairs=self._reads_pairs if goes_on else None,
+        )
         y = self._read_target(y, X, whose=whose)
         if len(X) == 0:
             raise ValueError(
@@ -227,11 +236,13 @@ class BaseDynamicMeta(
     def _check_same_classes(self, classes):
         if classes is None or not self._target.takes_classes:
             return
-        known = self._target.classes
-        if not np.array_equal(np.unique(classes), known):
+        if not self._target.has_classes(classes):
+            known = self._target.classes
+            several = isinstance(known, list)
+            known = [c.tolist() for c in known] if several else known.tolist()
             raise ValueError(
                 f"{type(self).__name__}: classes={list(classes)} are not those of the "
-                f"first call, {known.tolist()}. Pass the same, or train a clone."
+                f"first call, {known}. Pass the same, or train a clone."
             )
 
     def _start(self, X, y, weights, classes=None):
@@ -242,6 +253,7 @@ class BaseDynamicMeta(
         )
         self.__dict__.pop("net_", None)
         self.dims_in_, self._trained = dims_of(X), trained
+        self._reads_pairs = isinstance(X, SequencePairs)
         self._target = self._make_target(y, classes, weights)
         if self._target.classes is not None:
             self.classes_ = self._target.classes
@@ -305,7 +317,7 @@ class BaseDynamicMeta(
 
     def _network_parameters(self):
         """Return the parameters that not all kinds of networks have."""
-        return {"encoder": self.encoder}
+        return {"encoder": self.encoder, "pairs": self._reads_pairs}
 
     def _valid_score(self):
         """Return the callback that writes the held-out score into the history."""
@@ -315,54 +327,6 @@ class BaseDynamicMeta(
 
     def _read_target(self, y, X, *, whose):
         return check_target(y, len(X), whose=whose)
-
-    def _read(self, X, whose):
-        return read_input(
-            X, dims=self.dims_in_, whose=whose, reads_tokens=bool(self._trained)
-        )
-
-    def _data(self, X):
-        """Return X as the fitted net reads it."""
-        from ._inference import data_for
-
-        check_is_fitted(self, "net_")
-        X = self._read(X, type(self).__name__)
-        return data_for(self.net_, X, self._trained, self._target.per_token)
-
-    def _outputs(self, X):
-        """Return the net's outputs, float32 of shape (n_sequences, n_outputs)."""
-        from ._inference import run_sequences
-
-        data, net = self._data(X), self.net_
-        return run_sequences(net, data, net.module_, self._target.n_outputs)
-
-    def attention_weights(self, X):
-        """Return how much each source counts at each token.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            With the blocks that fit saw; tokens or texts if it saw none.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row a token: ``sequence``, ``position``, ``token``, and one column a
-            source with its weight; those that are trained along stand last. Under the
-            softmax gate a row's weights sum to 1, or to 0 where no source knows the
-            token. With ``attention="uniform"`` every known source has weight 1. Where
-            all sources are at sequence level there is a row a sequence, without
-            ``position`` and ``token``.
-        """
-        from ._inference import run_positions
-        from ._weights_frame import weights_frame
-
-        data, names = self._data(X), list(self._source_dims())
-        values, level = run_positions(self.net_, data, 1, len(names))
-        return weights_frame(data.tokens, names, values, level)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "net_")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -5,10 +5,11 @@ from sklearn.base import TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..sequences import Block, EmbeddedSequences
+from ..sequences import Block, EmbeddedSequences, SequencePairs
+from ..sequences._pair_features import PAIR_FEATURES, pair_features
 from ._base import BaseDynamicMeta
+from ._columns_target import any_target
 from ._parameters import describe
-from ._targets import any_target
 from ._trainable import read_input
 
 
@@ -30,7 +31,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     %(common)s
     output : {"tokens", "sequence"}, default="tokens"
         "tokens" gives EmbeddedSequences with one block of mixed vectors; "sequence"
-        the encoder's vectors, an array.
+        the encoder's vectors, an array. Of pairs, "tokens" gives SequencePairs, which a
+        `PairEncoder` of a `Pooling` takes; "sequence" [u; v; abs(u-v); u*v].
 
     Attributes
     ----------
@@ -173,7 +175,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         self.output = output
 
     def _make_target(self, y, classes, weights):
-        return any_target(y, classes, weights)
+        return any_target(y, classes, weights, whose=type(self).__name__)
 
     def fit_transform(self, X, y=None, **fit_params):
         """Train, and return what `transform` gives for the same sequences.
@@ -189,7 +191,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
         Returns
         -------
-        EmbeddedSequences or ndarray of float32, shape (n_sequences, encoder dim)
+        EmbeddedSequences, SequencePairs, or ndarray of float32
             As `transform` gives it.
         """
         self._validate_params()
@@ -203,14 +205,15 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
         Parameters
         ----------
-        X : EmbeddedSequences
+        X : EmbeddedSequences or SequencePairs
             With the blocks that fit saw; tokens or texts if it saw none.
 
         Returns
         -------
-        EmbeddedSequences or ndarray of float32, shape (n_sequences, encoder dim)
-            Mixed vectors are at type level where weights depend on the word alone
-            and every source is at type level, else at token level.
+        EmbeddedSequences, SequencePairs, or ndarray of float32
+            An array has shape (n_sequences, encoder dim), of pairs (n_pairs, four
+            times that). Mixed vectors are at type level where weights depend on the
+            word alone and every source is at type level, else at token level.
         """
         from ._inference import run_positions, run_sequences
 
@@ -219,13 +222,17 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         if self.output == "sequence":
             vectors = run_sequences(self.net_, data, module.encode, module.encoder.dim)
             # A recurrent encoder makes something even of nothing.
-            return np.where(_is_known(data)[:, None], vectors, np.float32(0))
+            vectors = np.where(_is_known(data)[:, None], vectors, np.float32(0))
+            return (
+                pair_features(*np.split(vectors, 2)) if self._reads_pairs else vectors
+            )
         values, level = run_positions(self.net_, data, 0, module.mixer.dim)
         known = data.known_at(level)
         if level == "type":
             known &= data.tokens.type_counts() > 0  # others were not mixed
         block = Block("dynamic", values, level, known)
-        return EmbeddedSequences(data.tokens, [block])
+        mixed = EmbeddedSequences(data.tokens, [block])
+        return SequencePairs(mixed) if self._reads_pairs else mixed
 
     def get_feature_names_out(self, input_features=None):
         """Return one name a dimension of the output.
@@ -238,12 +245,16 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         Returns
         -------
         ndarray of object
-            "dynamic" and a number.
+            "dynamic" and a number; of vectors of pairs, "u__", "v__", "absdiff__" and
+            "product__" before it.
         """
         check_is_fitted(self, "net_")
         module = self.net_.module_
         part = module.encoder if self.output == "sequence" else module.mixer
-        return np.asarray([f"dynamic{i}" for i in range(part.dim)], dtype=object)
+        names = [f"dynamic{i}" for i in range(part.dim)]
+        if self._reads_pairs and self.output == "sequence":
+            names = [f"{f}__{name}" for f in PAIR_FEATURES for name in names]
+        return np.asarray(names, dtype=object)
 
     def set_output(self, *, transform=None):
         """Choose the container of the output; there is a choice for "sequence" only.

@@ -4,7 +4,8 @@ import numpy as np
 import torch
 
 from ..sequences._device import chosen_device
-from ._data import SequenceData, SequenceDataset
+from ._data import SequenceDataset
+from ._pair_data import rows_of
 from ._training import (
     FitTasks,
     autocast_type,
@@ -22,7 +23,7 @@ def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new)
     Parameters
     ----------
     estimator : one of the Dynamic* estimators
-    X : EmbeddedSequences or TokenSequences
+    X : EmbeddedSequences, TokenSequences or SequencePairs
     y : ndarray
     weights : ndarray of float32, shape (n_sequences,)
     held_out : None, or rows (train, valid) of X, or other data (X_val, y_val)
@@ -56,7 +57,7 @@ def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new)
 def _datasets(estimator, X, y, weights, held_out, device):
     whose = type(estimator).__name__
     target = estimator._target
-    data = SequenceData(X, device, estimator._trained, target.per_token)
+    data = rows_of(X, device, estimator._trained, target.per_token)
     values = target.encode(y, whose=whose)
     everything = np.flatnonzero(weights)
     weights = target.spread(weights, y, whose=whose)
@@ -70,7 +71,7 @@ def _datasets(estimator, X, y, weights, held_out, device):
         )
     ones, whose = np.ones(len(first), dtype=np.float32), f"{whose}'s y_val"
     valid = SequenceDataset(
-        SequenceData(first, device, estimator._trained, target.per_token),
+        rows_of(first, device, estimator._trained, target.per_token),
         np.arange(len(first)),
         target.encode(second, whose=whose),
         target.spread(ones, second, whose=whose),

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 
 from ._data import BucketLoader, SequenceData, SequenceDataset
+from ._pair_data import rows_of
 
 # Rows of the type table that are mixed at once.
 _TYPES_PER_BATCH = 16_384
@@ -27,13 +28,29 @@ def data_for(net, X, trained, per_token=False):
     return SequenceData(X, torch.device(net.device), trained, per_token)
 
 
-def run_sequences(net, data, function, dim):
-    """Apply a function of batches to every sequence.
+def row_data_for(net, X, trained):
+    """Return X as the net reads it, one row an output: of pairs, both sides at once.
 
     Parameters
     ----------
     net : SequenceNet
-    data : SequenceData
+    X : EmbeddedSequences, TokenSequences or SequencePairs
+    trained : TrainedSources
+
+    Returns
+    -------
+    SequenceData or PairData
+    """
+    return rows_of(X, torch.device(net.device), trained)
+
+
+def run_sequences(net, data, function, dim):
+    """Apply a function of batches to every sequence, or to every pair.
+
+    Parameters
+    ----------
+    net : SequenceNet
+    data : SequenceData or PairData
     function : callable
         Batch to tensor of shape (n_sequences, dim).
     dim : int

@@ -5,6 +5,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
+from ._columns_target import ColumnsTarget, own_type
+
 # Here and not beside their classes, because those need torch.
 ENCODERS = ("bilstm-max", "gru", "mean", "max", "attention")
 
@@ -52,7 +54,7 @@ def label_weights(class_weight, y, target, *, whose):
     ----------
     class_weight : dict, "balanced" or list of dict
     y : ndarray
-    target : LabelTarget or IndicatorTarget
+    target : LabelTarget, IndicatorTarget or ColumnsTarget
     whose : str
         The estimator's name.
 
@@ -65,6 +67,8 @@ def label_weights(class_weight, y, target, *, whose):
     ValueError
         For labels that do not exist, and weights that are negative or all zero.
     """
+    if isinstance(target, ColumnsTarget):
+        return _column_weights(class_weight, y, target, whose)
     if isinstance(class_weight, dict) and y.ndim == 1:
         # Not all labels need to be in this y: it may be one batch of many.
         strange = [label for label in class_weight if label not in target.classes]
@@ -82,3 +86,28 @@ def label_weights(class_weight, y, target, *, whose):
             f"every row's label; got {class_weight!r}."
         )
     return weights.astype(np.float64)
+
+
+def _column_weights(class_weight, y, target, whose):
+    """Return the product of the weights of a row's labels, one a column."""
+    target.check_shape(y, whose=whose)
+    n_columns = y.shape[1]
+    if class_weight == "balanced":
+        class_weight = [class_weight] * n_columns
+    if not isinstance(class_weight, list) or len(class_weight) != n_columns:
+        raise ValueError(
+            f"{whose}: y has {n_columns} columns of labels, so class_weight must be "
+            f"'balanced' or a list of {n_columns} entries, one a column, each a dict, "
+            f"'balanced' or None; got {class_weight!r}."
+        )
+    weights = np.ones(len(y))
+    for j, (given, column) in enumerate(zip(class_weight, target.columns, strict=True)):
+        if given is not None:
+            where = f"{whose}: column {j} of y"
+            weights *= label_weights(given, own_type(y[:, j]), column, whose=where)
+    if not weights.any():
+        raise ValueError(
+            f"{whose}: class_weight gives every row a label of weight 0; got "
+            f"{class_weight!r}."
+        )
+    return weights

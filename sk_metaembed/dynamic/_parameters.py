@@ -60,8 +60,9 @@ lr_patience : int, default=%(lr_patience)s
     Epochs without a gain before the learning rate falls.
 class_weight : dict, list of dict, "balanced" or None, default=None
     How much each label counts in the loss and in the held-out score; labels not
-    named count 1, and "balanced" makes rare ones count more. A list of dicts, one a
-    column, for label sets. Not used where y holds numbers.
+    named count 1, and "balanced" makes rare ones count more. For label sets and several
+    columns of labels a list, one dict a column; a sequence's weights are multiplied.
+    Not used where y holds numbers.
 device : str, default="auto"
     "auto" takes a GPU if torch sees one; else a torch device name.
 dtype : {"float32", "bfloat16"}, default="float32"
@@ -95,8 +96,8 @@ history_ : skorch History
     One record an epoch: losses, held-out score, duration.
 n_iter_ : int
     Epochs trained.
-classes_ : ndarray of shape (n_classes,)
-    Only where y holds labels."""
+classes_ : ndarray of shape (n_classes,), or list of them
+    Only where y holds labels; a list where these are several columns."""
 
 
 _DEFAULTS = {"batch_size": "64", "patience": "3", "lr_factor": "0.2"}

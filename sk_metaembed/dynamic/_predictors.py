@@ -1,10 +1,13 @@
 """DynamicMetaClassifier and DynamicMetaRegressor: the net end to end."""
 
+import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from ._base import BaseDynamicMeta
+from ._columns_target import ColumnsTarget, classification_target
 from ._parameters import describe
-from ._targets import NumberTarget, classification_target
+from ._targets import NumberTarget, check_target
 
 
 @describe(encoder="bilstm-max", hidden_dims="(512, 512)", lr="4e-4")
@@ -15,6 +18,11 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     word, a BiLSTM with a maximum over time reads the sequence, and a multi-layer head
     decides. Take it where the encoder itself should be the classifier; take
     `DynamicMetaEmbedding` to put another classifier behind the meta-embedding.
+
+    `SequencePairs`, as `PairEncoder` gives them, are read by one mixer and encoder, and
+    the head gets [u; v; abs(u-v); u*v] of their vectors: the published model of
+    natural language inference. Where y has several columns of labels, they share mixer
+    and encoder, and each has a head of its own; the loss is the mean of theirs.
 
     Parameters
     ----------
@@ -27,7 +35,8 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences, and there are not trainable sources alone.
+        If X is not an EmbeddedSequences or SequencePairs of them, and there are not
+        trainable sources alone; or is of single sequences after a fit on pairs.
     ValueError
         If y is missing or has gaps, or the blocks are not those of fit.
 
@@ -35,6 +44,14 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     --------
     DynamicMetaEmbedding : The same mixing as a transformer; its Notes give the formula.
     DynamicMetaRegressor : The same net for numbers.
+    PairEncoder : Makes pairs of two columns of texts.
+
+    Notes
+    -----
+    A matrix y of 0 and 1 alone is taken as label sets, each label a probability of its
+    own. For several columns of two classes each, give the classes names. Where columns
+    have labels of several types, scikit-learn's searches need their splitter spelled
+    out, ``cv=KFold(5)``: they cannot tell what kind of labels these are.
 
     References
     ----------
@@ -63,20 +80,21 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     """
 
     def _make_target(self, y, classes, weights):
-        return classification_target(y, classes)
+        return classification_target(y, classes, whose=type(self).__name__)
 
     def predict(self, X):
-        """Return the most probable label, or the indicators of likely labels.
+        """Return the most probable label or labels, or indicators of likely ones.
 
         Parameters
         ----------
-        X : EmbeddedSequences
+        X : EmbeddedSequences or SequencePairs
             With the blocks that fit saw; tokens or texts if it saw none.
 
         Returns
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_labels)
-            Of the kind that y was.
+            Of the kind that y was; of dtype object where y's columns have labels of
+            several types.
         """
         outputs = self._outputs(X)
         return self._target.decode(outputs)
@@ -86,20 +104,50 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
 
         Parameters
         ----------
-        X : EmbeddedSequences
+        X : EmbeddedSequences or SequencePairs
             With the blocks that fit saw; tokens or texts if it saw none.
 
         Returns
         -------
-        ndarray of shape (n_sequences, n_classes)
+        ndarray of shape (n_sequences, n_classes), or list of them
             Rows sum to 1 for one label a sequence; for label sets each column is a
-            probability of its own.
+            probability of its own. For several columns of labels a list, one array a
+            column.
         """
         outputs = self._outputs(X)
         return self._target.probabilities(outputs)
 
+    def score(self, X, y, sample_weight=None):
+        """Return the share of sequences that are labelled right.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences or SequencePairs
+            With the blocks that fit saw; tokens or texts if it saw none.
+        y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
+            The right labels.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            How much each sequence counts.
+
+        Returns
+        -------
+        float
+            In [0, 1]. Of label sets, and of several columns of labels, all of a
+            sequence's must be right, as in scikit-learn's multi-output classifiers.
+        """
+        check_is_fitted(self, "net_")
+        if not isinstance(self._target, ColumnsTarget):
+            return super().score(X, y, sample_weight)
+        found = self.predict(X)
+        y = check_target(y, len(found), whose=type(self).__name__)
+        self._target.check_shape(y, whose=type(self).__name__)
+        # As objects, so that labels of another type are wrong and no error.
+        right = (found.astype(object) == y.astype(object)).all(axis=1)
+        return float(np.average(right, weights=sample_weight))
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
 
@@ -109,7 +157,8 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
     """Predict numbers from sequences by a net over dynamic meta-embeddings.
 
     `DynamicMetaClassifier`'s net with the squared error. Targets are standardised for
-    training and predictions given on their own scale.
+    training and predictions given on their own scale. It reads pairs, for example to
+    rate their similarity, as the classifier does.
 
     Parameters
     ----------
@@ -159,7 +208,7 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
 
         Parameters
         ----------
-        X : EmbeddedSequences
+        X : EmbeddedSequences or SequencePairs
             With the blocks that fit saw; tokens or texts if it saw none.
 
         Returns

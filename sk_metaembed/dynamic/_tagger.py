@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
+from ..sequences import SequencePairs
 from ..sequences._estimator import TaggerMixin
 from ..sequences._spans import SCHEMES, check_scheme
 from ..sequences._tags import read_tags, tag_lists
@@ -254,6 +255,11 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         return tokens_of(self._read(X, type(self).__name__))
 
     def _read_target(self, y, X, *, whose):
+        if isinstance(X, SequencePairs):
+            raise TypeError(
+                f"{whose} tags single sequences, got {X!r}. Pass one side: X.first or "
+                "X.second."
+            )
         tags = read_tags(y, tokens_of(X), whose=whose)
         if self.scheme is not None:
             check_scheme(tags, self.scheme, whose=whose)

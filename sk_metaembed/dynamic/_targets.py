@@ -2,7 +2,8 @@
 
 import numpy as np
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from ..sequences._read_pairs import column_names, frame_columns
 
 
 def check_target(y, n_rows, *, whose):
@@ -29,6 +30,7 @@ def check_target(y, n_rows, *, whose):
             f"{whose} requires y to be passed, but the target y is None. "
             "It learns its weights from labels: call fit(X, y)."
         )
+    names = column_names(y)
     y = _as_array(y, whose)
     if y.ndim == 0 or len(y) != n_rows:
         length = "a single value" if y.ndim == 0 else f"{len(y)} labels"
@@ -38,19 +40,28 @@ def check_target(y, n_rows, *, whose):
         )
     gaps = _missing(y)
     if gaps.any():
+        row, *column = np.argwhere(gaps)[0].tolist()
+        where = f"row {row}" + "".join(f", {_column(j, names)}" for j in column)
+        rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
         raise ValueError(
-            f"{whose}: y is missing (None, NaN or infinity) at row "
-            f"{np.flatnonzero(gaps)[0]}, {int(gaps.sum())} rows in all. Drop those "
-            "rows of X and y, or label them. (Input y contains NaN.)"
+            f"{whose}: y is missing (None, NaN or infinity) at {where}, "
+            f"{int(rows.sum())} rows in all. Drop those rows of X and y, or label "
+            "them. (Input y contains NaN.)"
         )
     return _typed(y)
+
+
+def _column(j, names):
+    return f"column {j}" + (f" ({names[j]!r})" if names else "")
 
 
 def _as_array(y, whose):
     if hasattr(y, "toarray"):  # an indicator matrix, as MultiLabelBinarizer gives it
         y = y.toarray()
+    if hasattr(y, "columns") and y.shape[1] > 1:
+        y = _of_columns(frame_columns(y))
     try:
-        y = np.asarray(y)
+        y = np.asarray(y) if not _is_mixed(y) else np.array(y, dtype=object)
     except ValueError as error:
         raise ValueError(
             f"{whose}: the rows of y have different lengths. Turn label sets into an "
@@ -63,10 +74,30 @@ def _as_array(y, whose):
     return y
 
 
+def _of_columns(columns):
+    """Return columns side by side, each entry of its own type."""
+    y = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        y[:, j] = column
+    return y
+
+
+def _is_mixed(y):
+    """Whether NumPy would turn the numbers of some rows into texts."""
+    is_list = isinstance(y, list | tuple)
+    if not is_list or not all(isinstance(row, list | tuple) for row in y):
+        return False
+    are_texts = {isinstance(value, str) for row in y for value in row}
+    return len(are_texts) > 1 and len(set(map(len, y))) == 1
+
+
 def _typed(y):
     """Return an object array of numbers or truth values in its own type."""
     if y.dtype != object or not y.size:
         return y
+    columns = y.reshape(len(y), -1).T.tolist()
+    if len({np.array(column).dtype.kind for column in columns}) > 1:
+        return y  # columns of several types keep them
     typed = np.array(y.tolist())
     return typed if typed.dtype.kind in "biuf" else y
 
@@ -77,8 +108,8 @@ def _missing(y):
     elif y.dtype == object:
         gaps = np.frompyfunc(_is_gap, 1, 1)(y).astype(bool)
     else:
-        return np.zeros(len(y), dtype=bool)
-    return gaps.any(axis=tuple(range(1, gaps.ndim)))
+        gaps = np.zeros(y.shape, dtype=bool)
+    return gaps
 
 
 def _is_gap(value):
@@ -97,6 +128,10 @@ class PerSequence:
     def spread(self, weights, y, *, whose):
         """Return the weights in the loss, of sequences as they come."""
         return weights
+
+    def has_classes(self, classes):
+        """Tell whether these are the classes, in any order."""
+        return np.array_equal(np.unique(classes), self.classes)
 
 
 class LabelTarget(PerSequence):
@@ -221,18 +256,3 @@ def _numbers(y):
             f"A regression needs numbers, but y has dtype {y.dtype}, for example "
             f"{y.ravel()[0]!r}. Use DynamicMetaClassifier for labels."
         ) from error
-
-
-def classification_target(y, classes=None):
-    """Return the target for labels or label sets."""
-    check_classification_targets(y)
-    if type_of_target(y).startswith("multilabel"):
-        return IndicatorTarget(y)
-    return LabelTarget(y, classes)
-
-
-def any_target(y, classes=None, weights=None):
-    """Return the target that suits y: numbers if continuous, else labels."""
-    if type_of_target(y).startswith("continuous"):
-        return NumberTarget(y, weights)
-    return classification_target(y, classes)

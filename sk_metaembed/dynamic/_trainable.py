@@ -1,6 +1,6 @@
 """Sources that are trained along with the net: what is asked of them, and of whom."""
 
-from ..sequences import EmbeddedSequences, TokenSequences, check_tokens
+from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences, check_tokens
 from ..sequences._layout import block_dims, check_blocks, check_embedded
 
 
@@ -104,19 +104,27 @@ def _can_be_trained(source):
     return hasattr(source, "open") and not isinstance(source, type)
 
 
-def read_input(X, *, dims=None, whose, reads_tokens):
+def read_input(X, *, dims=None, whose, reads_tokens, pairs=None):
     """Return X as EmbeddedSequences, or as TokenSequences where no blocks are needed.
+
+    SequencePairs of them come back as they are.
 
     Parameters
     ----------
-    X : EmbeddedSequences, TokenSequences, texts or token lists
+    X : EmbeddedSequences, TokenSequences, texts, token lists, or SequencePairs
     dims : dict of str to int, default=None
         The blocks that fit saw, if there was one.
     whose : str
         The estimator's name.
     reads_tokens : bool
         Whether there are trainable sources, which need no blocks beside them.
+    pairs : bool, default=None
+        Whether fit saw pairs, if there was one.
     """
+    _check_kind(X, pairs, whose)
+    if isinstance(X, SequencePairs):
+        read_input(X.sequences, dims=dims, whose=whose, reads_tokens=reads_tokens)
+        return X
     if isinstance(X, EmbeddedSequences) or not reads_tokens or dims:
         X = check_embedded(X, whose=whose)
     else:
@@ -126,8 +134,23 @@ def read_input(X, *, dims=None, whose, reads_tokens):
     return X
 
 
+def _check_kind(X, pairs, whose):
+    came = isinstance(X, SequencePairs)
+    if pairs and not came:
+        raise TypeError(
+            f"{whose} was fitted on pairs of sequences and takes SequencePairs, got "
+            f"{type(X).__name__}. Put the PairEncoder of fit before it."
+        )
+    if pairs is False and came:
+        raise TypeError(
+            f"{whose} was fitted on single sequences, got {X!r}. Pass one side, "
+            "X.first or X.second, or fit again on pairs."
+        )
+
+
 def tokens_of(X):
-    """Return the tokens of what `read_input` returns."""
+    """Return the tokens of what `read_input` returns, of both sides of pairs."""
+    X = X.sequences if isinstance(X, SequencePairs) else X
     return X if isinstance(X, TokenSequences) else X.tokens
 
 
@@ -138,6 +161,7 @@ def blocks_of(X):
 
 def dims_of(X):
     """Return the dimensions of its blocks, by name."""
+    X = X.sequences if isinstance(X, SequencePairs) else X
     return {} if isinstance(X, TokenSequences) else block_dims(X)
 
 

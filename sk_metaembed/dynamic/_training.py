@@ -15,6 +15,7 @@ from skorch.callbacks import (
 from skorch.helper import predefined_split
 
 from ._data import BucketLoader
+from ._network import share_of_hits
 
 
 class SequenceNet(NeuralNet):
@@ -70,6 +71,8 @@ class SequenceNet(NeuralNet):
 class ValidAccuracy(Callback):
     """Records ``valid_acc``, the weighted share of right labels of the held-out part.
 
+    Of several columns of labels it is their mean.
+
     skorch's own scoring would predict the held-out part a second time.
     """
 
@@ -82,7 +85,7 @@ class ValidAccuracy(Callback):
         if training:
             return
         sequences, labels = batch
-        hits = (y_pred.argmax(dim=1) == labels).float()
+        hits = share_of_hits(y_pred, labels)
         self.right_ += float((hits * sequences.weights).sum())
         self.total_ += float(sequences.weights.sum())
 

@@ -3,6 +3,32 @@
 import numpy as np
 
 
+def by_pair(frame, n_pairs):
+    """Return the table of both sides' sequences as one of pairs, pair by pair.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `weights_frame` gives it of all first and then all second sides.
+    n_pairs : int
+
+    Returns
+    -------
+    pandas.DataFrame
+        With a column ``side``; ``sequence`` is the number of the pair.
+    """
+    if "side" in frame:
+        raise ValueError(
+            "A source is named 'side', which is a column of its own in this table of "
+            "pairs. Give the source another name, for example in EmbeddingUnion."
+        )
+    rows = frame["sequence"].to_numpy()
+    sides = np.where(rows < n_pairs, "first", "second")
+    frame = frame.assign(sequence=rows % max(n_pairs, 1))
+    frame.insert(1, "side", sides)
+    return frame.sort_values("sequence", kind="stable", ignore_index=True)
+
+
 def weights_frame(tokens, names, values, level):
     """Return one row a token with the sources' weights.
 

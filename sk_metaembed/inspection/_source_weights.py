@@ -181,7 +181,7 @@ _LABEL = {
 }
 
 # Columns of the attention weights' table that are not sources.
-_PLACES = ("sequence", "position", "token")
+_PLACES = ("sequence", "side", "position", "token")
 
 
 def mean_by_group(values, members, n_groups):

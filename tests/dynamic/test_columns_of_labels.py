@@ -1,0 +1,203 @@
+"""Several columns of labels: one mixer and encoder, a head a column."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
+
+from sk_metaembed import DynamicMetaClassifier, DynamicMetaEmbedding
+from sk_metaembed.dynamic._columns_target import ColumnsTarget, classification_target
+from sk_metaembed.dynamic._holdout import split_rows
+from sk_metaembed.dynamic._network import Heads, WeightedLoss, share_of_hits
+
+from .conftest import make_embedded
+
+SMALL = {
+    "projection_dim": 8,
+    "encoder": "mean",
+    "hidden_dims": (),
+    "lr": 0.05,
+    "batch_size": 16,
+    "max_epochs": 4,
+    "random_state": 0,
+}
+
+
+@pytest.fixture
+def X():
+    """Two type-level sources over 60 sequences."""
+    return make_embedded()
+
+
+@pytest.fixture
+def y(X):
+    """A text, a number and a truth value that the words decide."""
+    score = np.array([row.sum(axis=0) for row in X.to_list()])
+    return pd.DataFrame(
+        {
+            "size": np.where(score[:, 0] > 0, "high", "low"),
+            "third": np.digitize(score[:, 1], [-1, 1]) + 5,
+            "is_odd": score[:, 2] > 0,
+        }
+    )
+
+
+def test_labels_come_out_as_they_went_in(X, y):
+    options = SMALL | {"max_epochs": 40, "early_stopping": False}
+    model = DynamicMetaClassifier(**options).fit(X, y)
+    expected = [["high", "low"], [5, 6, 7], [False, True]]
+    assert [list(column) for column in model.classes_] == expected
+    assert [column.dtype.kind for column in model.classes_] == ["U", "i", "b"]
+    found = model.predict(X)
+    assert found.shape == (60, 3)
+    assert {type(value) for value in found[0]} == {str, int, bool}
+    right = (found == y.to_numpy()).mean(axis=0)
+    assert (right > 0.75).all()
+    assert model.score(X, y) == (found == y.to_numpy()).all(axis=1).mean()
+    shares = model.predict_proba(X)
+    assert [part.shape for part in shares] == [(60, 2), (60, 3), (60, 2)]
+    for j, part in enumerate(shares):
+        np.testing.assert_allclose(part.sum(axis=1), 1, atol=1e-6)
+        best = model.classes_[j][part.argmax(axis=1)]
+        assert best.tolist() == found[:, j].tolist()
+
+
+@pytest.mark.parametrize(
+    ("convert", "kind"),
+    [
+        (lambda y: y.to_numpy(), "O"),
+        (lambda y: y.to_numpy().tolist(), "O"),
+        (lambda y: y[["size", "size"]].to_numpy().astype(str), "U"),
+        (lambda y: y[["third", "third"]], "i"),
+        (lambda y: pytest.importorskip("polars").from_pandas(y), "O"),
+    ],
+)
+def test_every_container_of_labels_is_read_alike(X, y, convert, kind):
+    labels = convert(y)
+    model = DynamicMetaClassifier(**SMALL).fit(X, labels)
+    found = model.predict(X)
+    assert found.dtype.kind == kind
+    assert 0 <= model.score(X, labels) <= 1
+    columns = [sorted(set(column)) for column in np.array(found, object).T.tolist()]
+    for seen, classes in zip(columns, model.classes_, strict=True):
+        assert set(seen) <= set(classes.tolist())
+
+
+def test_a_matrix_of_0_and_1_stays_an_indicator(X, y):
+    sets = np.stack([y["size"] == "high", y["is_odd"]], axis=1).astype(int)
+    model = DynamicMetaClassifier(**SMALL).fit(X, sets)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.predict_proba(X).shape == (60, 2)
+    named = DynamicMetaClassifier(**SMALL).fit(X, sets + 1)
+    assert [c.tolist() for c in named.classes_] == [[1, 2], [1, 2]]
+
+
+def test_the_loss_is_the_mean_of_the_columns_losses():
+    torch.manual_seed(0)
+    outputs = torch.randn(7, 3), torch.randn(7, 2)
+    labels = torch.stack([torch.arange(7) % 3, torch.arange(7) % 2], dim=1)
+    weights = torch.rand(7)
+    single = WeightedLoss("cross-entropy")
+    parts = [single(part, labels[:, j], weights) for j, part in enumerate(outputs)]
+    both = WeightedLoss("columns-cross-entropy")(outputs, labels, weights)
+    torch.testing.assert_close(both, sum(parts) / 2)
+    hits = [share_of_hits(part, labels[:, j]) for j, part in enumerate(outputs)]
+    torch.testing.assert_close(share_of_hits(outputs, labels), sum(hits) / 2)
+
+
+def test_each_column_has_a_head_and_all_share_the_encoder(X, y):
+    module = DynamicMetaClassifier(**SMALL).fit(X, y).net_.module_
+    assert isinstance(module.head, Heads)
+    assert [head[-1].out_features for head in module.head.columns] == [2, 3, 2]
+
+
+def test_the_held_out_part_keeps_the_combinations(X, y):
+    target = ColumnsTarget(y.to_numpy(), whose="it")
+    strata = target.stratify(y.to_numpy())
+    rows = list(map(tuple, y.to_numpy()))
+    counts = [rows.count(row) for row in rows]
+    assert ((strata == -1) == (np.array(counts) == 1)).all()
+    y = np.array([["a", "x"]] * 30 + [["b", "y"]] * 10)
+    strata = classification_target(y).stratify(y)
+    random_state = np.random.RandomState(0)
+    _, held_out = split_rows(strata, np.ones(40), 0.2, random_state)
+    assert (held_out >= 30).sum() == 2
+
+
+def test_class_weights_are_multiplied_over_columns(X, y):
+    model = DynamicMetaClassifier(class_weight="balanced", **SMALL).fit(X, y)
+    given = [{"high": 2.0}, None, {True: 3.0}]
+    model.set_params(class_weight=given)
+    y = y.to_numpy()
+    weights = model._weights(y, np.ones(60))
+    expected = np.where(y[:, 0] == "high", 2.0, 1) * np.where(y[:, 2], 3.0, 1)
+    np.testing.assert_allclose(weights, expected / expected.mean(), rtol=1e-6)
+    for wrong in ({"high": 2.0}, [{"high": 2.0}]):
+        with pytest.raises(ValueError, match="list of 3 entries, one a column"):
+            model.set_params(class_weight=wrong).fit(X, y)
+    with pytest.raises(ValueError, match="column 1 of y: class_weight names 'high'"):
+        model.set_params(class_weight=[None, {"high": 1}, None]).fit(X, y)
+
+
+def test_partial_fit_takes_a_list_of_classes(X, y):
+    classes = [["low", "mid", "high"], [5, 6, 7, 8], [True, False]]
+    model = DynamicMetaClassifier(**SMALL).partial_fit(X, y, classes)
+    assert [len(own) for own in model.classes_] == [3, 4, 2]
+    model.partial_fit(X, y).partial_fit(X, y, classes)
+    with pytest.raises(ValueError, match="not those of the first call"):
+        model.partial_fit(X, y, classes[:2])
+    with pytest.raises(ValueError, match="classes of each of y's 3 columns"):
+        DynamicMetaClassifier(**SMALL).partial_fit(X, y, [["low", "high"]])
+    strange = y.assign(third=9)
+    with pytest.raises(ValueError, match="column 1 of y: label 9 at row 0"):
+        model.partial_fit(X, strange)
+
+
+def test_warm_start_and_held_out_data(X, y):
+    model = DynamicMetaClassifier(warm_start=True, **SMALL).fit(X, y)
+    assert "valid_acc" in model.history_[0]
+    model.fit(X[:40], y[:40], X_val=X[40:], y_val=y[40:])
+    with pytest.raises(ValueError, match="must have 3 columns of labels"):
+        model.fit(X, y[["size", "third"]])
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_a_missing_label_is_named_by_row_and_column(X, y, missing):
+    y = y.astype(object)
+    y.iloc[3, 1] = missing
+    with pytest.raises(ValueError, match=r"row 3, column 1 \('third'\), 1 rows"):
+        DynamicMetaClassifier(**SMALL).fit(X, y)
+    with pytest.raises(ValueError, match="row 3, column 1, 1 rows"):
+        DynamicMetaClassifier(**SMALL).fit(X, y.to_numpy())
+
+
+def test_numbers_among_columns_of_labels_are_refused(X, y):
+    y = y.assign(score=np.linspace(0, 1, 60))
+    with pytest.raises(ValueError, match="column 3 of y: Unknown label type"):
+        DynamicMetaClassifier(**SMALL).fit(X, y)
+
+
+def test_searches_and_cross_validation(X, y):
+    model = DynamicMetaClassifier(**SMALL)
+    grid = {"attention": ["word", "task"]}
+    by_column = make_scorer(_mean_accuracy)
+    for scoring in (None, by_column):
+        search = GridSearchCV(
+            model, grid, cv=KFold(2), scoring=scoring, error_score="raise"
+        )
+        assert 0 <= search.fit(X, y).best_score_ <= 1
+    words = y[["size"]].assign(again=y["size"])
+    assert GridSearchCV(model, grid, cv=2).fit(X, words).predict(X).shape == (60, 2)
+    third = y[["third", "third"]].to_numpy()
+    assert cross_val_predict(model, X, third, cv=2).shape == (60, 2)
+
+
+def _mean_accuracy(y, found):
+    return (np.asarray(y, object) == found).mean()
+
+
+def test_the_transformer_learns_from_columns_too(X, y):
+    out = DynamicMetaEmbedding(**SMALL).fit_transform(X, y)
+    assert out.dim == 8

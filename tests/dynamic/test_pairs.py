@@ -1,0 +1,267 @@
+"""Pairs of sequences through one mixer and encoder."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import (
+    CharEmbedding,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+    FunctionEmbedding,
+    PairEncoder,
+    Pooling,
+    SequencePairs,
+    Tokenizer,
+    Word2VecEmbedding,
+)
+from sk_metaembed.dynamic._network import joined
+
+from .conftest import make_embedded
+
+SMALL = {
+    "projection_dim": 8,
+    "encoder_dim": 6,
+    "hidden_dims": (),
+    "lr": 0.02,
+    "batch_size": 16,
+    "max_epochs": 3,
+    "random_state": 0,
+}
+LEVELS = [("type", "type"), ("token", "type"), ("sequence", "sequence")]
+N = 40
+
+
+def make_pairs(levels=("type", "type")):
+    """Return pairs some of whose sides are empty."""
+    return SequencePairs(make_embedded(2 * N, levels=levels))
+
+
+@pytest.fixture
+def pairs():
+    """Two type-level sources over 40 pairs."""
+    return make_pairs()
+
+
+@pytest.fixture
+def labels():
+    """Two classes in turn."""
+    return np.array(["yes", "no"])[np.arange(N) % 2]
+
+
+def swapped(pairs):
+    order = np.r_[N : 2 * N, :N]
+    return SequencePairs(pairs.sequences[order])
+
+
+def twice(pairs):
+    """Return pairs whose sides are both the first side."""
+    order = np.r_[:N, :N]
+    return SequencePairs(pairs.sequences[order])
+
+
+def vectors_of(model, pairs):
+    """Return what goes into the head, by side: u, v, their difference and product."""
+    from sk_metaembed.dynamic._inference import row_data_for, run_sequences
+
+    net = model.net_
+    data = row_data_for(net, pairs, model._trained)
+    dim = net.module_.encoder.dim
+    vectors = run_sequences(
+        net, data, lambda batch: joined(net.module_.encode(batch)), 4 * dim
+    )
+    return np.split(vectors, 4, axis=1)
+
+
+def test_joined_is_both_their_difference_and_their_product():
+    u, v = torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0, 5.0]])
+    assert joined(torch.cat([u, v])).tolist() == [[1, -2, 3, 5, 2, 7, 3, -10]]
+
+
+@pytest.mark.parametrize("levels", LEVELS, ids=str)
+@pytest.mark.parametrize(
+    ("attention", "encoder"), [("word", "bilstm-max"), ("context", "mean")]
+)
+def test_sides_are_encoded_as_they_are_alone(levels, attention, encoder, labels):
+    pairs = make_pairs(levels)
+    model = DynamicMetaClassifier(attention, encoder=encoder, **SMALL)
+    model.fit(pairs, labels)
+    u, v, difference, product = vectors_of(model, pairs)
+    from sk_metaembed.dynamic._inference import data_for, run_sequences
+
+    net = model.net_
+    for side, expected in ((pairs.first, u), (pairs.second, v)):
+        alone = run_sequences(
+            net, data_for(net, side, model._trained), net.module_.encode, u.shape[1]
+        )
+        np.testing.assert_allclose(alone, expected, atol=1e-6)
+    np.testing.assert_allclose(difference, abs(u - v), atol=1e-6)
+    np.testing.assert_allclose(product, u * v, atol=1e-6)
+    back = vectors_of(model, swapped(pairs))
+    for mine, other in zip(back, (v, u, difference, product), strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-6)
+    assert not vectors_of(model, twice(pairs))[2].any()
+
+
+@pytest.mark.parametrize("kind", [DynamicMetaClassifier, DynamicMetaRegressor])
+def test_a_pair_gives_the_same_alone_in_any_order_and_after_a_copy(pairs, kind):
+    y = np.arange(N) % 3
+    model = kind(**SMALL).fit(pairs, y)
+    method = "predict" if kind is DynamicMetaRegressor else "predict_proba"
+    everything = getattr(model, method)(pairs)
+    assert len(everything) == N
+    order = np.random.default_rng(0).permutation(N)
+    shuffled = getattr(model, method)(pairs[order])
+    np.testing.assert_allclose(shuffled, everything[order], atol=1e-6)
+    for i in range(5):
+        one = getattr(model, method)(pairs[[i]])
+        np.testing.assert_allclose(one, everything[[i]], atol=1e-6)
+    copied = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(getattr(copied, method)(pairs), everything)
+    again = clone(model).fit(pairs, y)
+    np.testing.assert_array_equal(getattr(again, method)(pairs), everything)
+
+
+def test_the_net_learns_whether_sides_are_alike():
+    words = [f"w{i}" for i in range(8)]
+    rows = [([a], [b]) for a in words for b in words] * 2
+    rows += [([a], [a]) for a in words] * 14
+    y = np.array(["same" if a == b else "other" for a, b in rows])
+    source = FunctionEmbedding(one_hot)
+    pipe = make_pipeline(
+        PairEncoder(source),
+        DynamicMetaClassifier(
+            encoder="mean",
+            projection_dim=8,
+            hidden_dims=(16,),
+            lr=0.02,
+            max_epochs=60,
+            early_stopping=False,
+            embedding_dropout=0,
+            head_dropout=0,
+            random_state=0,
+        ),
+    ).fit(rows, y)
+    assert pipe.score(rows, y) > 0.95
+
+
+def one_hot(words):
+    return np.eye(8)[[int(word[1:]) for word in words]]
+
+
+def test_weights_are_told_by_side(pairs, labels):
+    model = DynamicMetaClassifier(**SMALL).fit(pairs, labels)
+    frame = model.attention_weights(pairs)
+    columns = ["sequence", "side", "position", "token", "s0", "s1"]
+    assert list(frame.columns) == columns
+    for side, name in ((pairs.first, "first"), (pairs.second, "second")):
+        part = frame[frame["side"] == name]
+        assert part["token"].tolist() == [t for row in side.tokens for t in row]
+        assert part["sequence"].tolist() == side.tokens.segment_ids().tolist()
+    assert frame["sequence"].is_monotonic_increasing
+    sides = frame.groupby("sequence")["side"].apply(list)
+    assert all(row == sorted(row) for row in sides)
+    by_sentence = DynamicMetaClassifier(**SMALL)
+    pairs = make_pairs(("sequence", "sequence"))
+    frame = by_sentence.fit(pairs, labels).attention_weights(pairs)
+    assert list(frame.columns) == ["sequence", "side", "s0", "s1"]
+
+
+def test_mixed_words_of_pairs_go_on_to_pooling(pairs, labels):
+    model = DynamicMetaEmbedding(**SMALL)
+    mixed = model.fit_transform(pairs, labels)
+    assert isinstance(mixed, SequencePairs)
+    assert mixed.first == model.transform(pairs).first
+    rest = PairEncoder(Pooling()).fit(mixed)
+    pipe = make_pipeline(model, PairEncoder(Pooling()), LogisticRegression())
+    assert pipe.fit(pairs, labels).predict(pairs).shape == labels.shape
+    assert rest.transform(mixed).shape == (N, 32)
+
+
+def test_vectors_of_pairs_are_those_of_the_sides(pairs, labels):
+    model = DynamicMetaEmbedding(output="sequence", encoder="bilstm-max", **SMALL)
+    out = model.fit_transform(pairs, labels)
+    assert out.shape == (N, 48)
+    u, v, difference, product = np.split(out, 4, axis=1)
+    np.testing.assert_array_equal(difference, abs(u - v))
+    np.testing.assert_array_equal(product, u * v)
+    back = np.split(model.transform(swapped(pairs)), 4, axis=1)
+    np.testing.assert_allclose(back[0], v, atol=1e-6)
+    frame = model.set_output(transform="pandas").transform(pairs)
+    assert frame.columns[[0, -1]].tolist() == ["u__dynamic0", "product__dynamic11"]
+    empty = pairs.first.tokens.lengths == 0
+    assert empty.any()
+    assert not u[empty].any()
+
+
+def test_trainable_sources_read_pairs_of_tokens():
+    texts = [("warm tea", "cold tea"), ("warm tea", "warm tea")] * 10
+    y = [0, 1] * 10
+    model = DynamicMetaClassifier(trainable=[("char", CharEmbedding())], **SMALL)
+    pipe = make_pipeline(PairEncoder(Tokenizer()), model).fit(texts, y)
+    assert pipe.predict(texts).shape == (20,)
+    assert "side" in model.attention_weights(pipe[0].transform(texts))
+    source = Word2VecEmbedding(vector_size=4, min_count=1)
+    beside = make_pipeline(PairEncoder(source), clone(model)).fit(texts, y)
+    assert list(beside[1].dims_in_) == ["word2vec"]
+
+
+def test_pairs_stand_in_searches_and_held_out_sets(pairs, labels):
+    model = DynamicMetaClassifier(**SMALL)
+    assert len(cross_val_score(model, pairs, labels, cv=3)) == 3
+    grid = {"attention": ["word", "context"]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(pairs, labels)
+    assert search.best_estimator_.predict(pairs).shape == labels.shape
+    model.fit(pairs[:30], labels[:30], X_val=pairs[30:], y_val=labels[30:])
+    weights = np.arange(N) % 2
+    model.fit(pairs, labels, sample_weight=weights)
+    model.set_params(warm_start=True).fit(pairs, labels)
+    assert clone(model).partial_fit(pairs, labels).partial_fit(pairs, labels).n_iter_
+
+
+def test_the_other_kind_than_in_fit_is_refused(pairs, labels):
+    single = pairs.first
+    on_pairs = DynamicMetaClassifier(**SMALL).fit(pairs, labels)
+    alone = DynamicMetaClassifier(**SMALL).fit(single, labels)
+    for call in (
+        lambda: on_pairs.predict(single),
+        lambda: on_pairs.attention_weights(single),
+        lambda: on_pairs.partial_fit(single, labels),
+        lambda: on_pairs.predict([("a text", "another")]),
+        lambda: on_pairs.fit(pairs, labels, X_val=single, y_val=labels),
+    ):
+        with pytest.raises(TypeError, match=r"fitted on pairs.*PairEncoder"):
+            call()
+    for call in (
+        lambda: alone.predict(pairs),
+        lambda: alone.partial_fit(pairs, labels),
+    ):
+        with pytest.raises(TypeError, match=r"single sequences.*X\.first"):
+            call()
+    with pytest.raises(TypeError, match="tags single sequences"):
+        DynamicMetaTagger().fit(pairs, [["O"]] * N)
+    alone.fit(pairs, labels)
+    assert alone.predict(pairs).shape == labels.shape
+
+
+def test_other_blocks_than_in_fit_are_refused(pairs, labels):
+    model = DynamicMetaClassifier(**SMALL).fit(pairs, labels)
+    less = SequencePairs(pairs.sequences.select(["s0"]))
+    with pytest.raises(ValueError, match="s1"):
+        model.predict(less)
+    with pytest.raises(TypeError, match="takes EmbeddedSequences"):
+        DynamicMetaClassifier().fit(SequencePairs(pairs.sequences.tokens), labels)
+
+
+def test_there_may_be_no_pairs_to_predict(pairs, labels):
+    model = DynamicMetaClassifier(**SMALL).fit(pairs, labels)
+    assert model.predict_proba(pairs[[]]).shape == (0, 2)
+    assert len(model.attention_weights(pairs[[]])) == 0
