@@ -206,7 +206,9 @@ def _numbers_of(rows):
 
 
 def _holds_rows(output):
-    return isinstance(output, np.ndarray) and output.dtype.kind == "O"
+    # Labels may be objects too.
+    are_objects = isinstance(output, np.ndarray) and output.dtype.kind == "O"
+    return are_objects and all(isinstance(row, list | np.ndarray) for row in output)
 
 
 def _as_array(output):
