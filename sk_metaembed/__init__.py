@@ -47,6 +47,7 @@ _HOME = {
     "LocallyLinearMetaEmbedding": "meta",
     "DynamicMetaClassifier": "dynamic",
     "DynamicMetaEmbedding": "dynamic",
+    "DynamicMetaRanker": "dynamic",
     "DynamicMetaRegressor": "dynamic",
     "DynamicMetaTagger": "dynamic",
     "CommonComponentRemoval": "pooling",

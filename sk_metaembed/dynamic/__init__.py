@@ -7,11 +7,13 @@ method ``open`` that ``dynamic._trainable.TrainedSources`` describes.
 
 from ._embedding import DynamicMetaEmbedding
 from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor
+from ._ranker import DynamicMetaRanker
 from ._tagger import DynamicMetaTagger
 
 __all__ = [
     "DynamicMetaClassifier",
     "DynamicMetaEmbedding",
+    "DynamicMetaRanker",
     "DynamicMetaRegressor",
     "DynamicMetaTagger",
 ]

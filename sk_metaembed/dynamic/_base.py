@@ -149,7 +149,8 @@ class BaseDynamicMeta(
             SequencePairs of either container.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
             Labels, an indicator matrix of labels, several columns of labels (a
-            DataFrame or array), or numbers; of a tagger a list of tags a sequence.
+            DataFrame or array), or numbers; of a tagger a list of tags a sequence, of
+            a ranker the features of each caption's image.
         sample_weight : array-like of shape (n_sequences,), default=None
             How much each sequence counts in the loss and in the held-out score.
         X_val : EmbeddedSequences or SequencePairs, default=None

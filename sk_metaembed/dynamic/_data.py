@@ -186,6 +186,13 @@ class SequenceData:
             known += [(pieces.known[own], own) for own in opened.levels.values()]
         return np.logical_or.reduce([self._spread(*pair, level) for pair in known])
 
+    def known_sequences(self):
+        """Return which sequences have anything that some source knows."""
+        if self.level == "sequence":
+            return self.known_at("sequence")
+        rows = self.tokens.segment_ids()[self.known_at("token")]
+        return np.bincount(rows, minlength=len(self)) > 0
+
     def _spread(self, known, own, level):
         if own == level:
             return known

@@ -222,7 +222,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         if self.output == "sequence":
             vectors = run_sequences(self.net_, data, module.encode, module.encoder.dim)
             # A recurrent encoder makes something even of nothing.
-            vectors = np.where(_is_known(data)[:, None], vectors, np.float32(0))
+            vectors = np.where(data.known_sequences()[:, None], vectors, np.float32(0))
             return (
                 pair_features(*np.split(vectors, 2)) if self._reads_pairs else vectors
             )
@@ -289,11 +289,3 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 # that depends on a parameter, so it cannot be one of the class's keyword arguments.
 _WRAPPED = property(lambda self: {"transform"} if self.output == "sequence" else set())
 DynamicMetaEmbedding._sklearn_auto_wrap_output_keys = _WRAPPED
-
-
-def _is_known(data):
-    """Tell which sequences have anything that some source knows."""
-    if data.level == "sequence":
-        return data.known_at("sequence")
-    rows = data.tokens.segment_ids()[data.known_at("token")]
-    return np.bincount(rows, minlength=len(data)) > 0

@@ -51,6 +51,10 @@ class MixingNet(nn.Module):
             batch = batch.completed([v for net, part in pairs for v in net(part)])
         return self.mixer.mix(batch)
 
+    def target(self, y):
+        """Return what the loss compares outputs with, of a batch's targets."""
+        return y
+
 
 class DynamicMetaNet(MixingNet):
     """Mix the sources, encode the sequence, and map it to outputs.

@@ -55,7 +55,7 @@ class SequenceNet(NeuralNet):
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
         """Return the loss; everything lies on the device already."""
-        loss = self.criterion_(y_pred, y_true, X.weights)
+        loss = self.criterion_(y_pred, self.module_.target(y_true), X.weights)
         if training and self.mix_penalty:
             loss = loss + self.mix_penalty * self.module_.mixer.penalty()
         return loss
@@ -167,7 +167,7 @@ def make_net(estimator, network, loss, monitor, device, rng):
         Parameters of the estimator's kind of network.
     loss : str
         As the estimator's kind of loss takes it.
-    monitor : {"valid_acc", "valid_f1", "valid_loss", None}
+    monitor : {"valid_acc", "valid_f1", "valid_recall", "valid_loss", None}
         What early stopping and the learning rate follow; None without held-out part.
     device : torch.device
     rng : numpy RandomState
@@ -234,7 +234,7 @@ def make_callbacks(estimator, monitor):
     Parameters
     ----------
     estimator : one of the Dynamic* estimators
-    monitor : {"valid_acc", "valid_f1", "valid_loss", None}
+    monitor : {"valid_acc", "valid_f1", "valid_recall", "valid_loss", None}
         As `make_net` takes it.
 
     Returns
@@ -244,7 +244,7 @@ def make_callbacks(estimator, monitor):
     callbacks = [("diverged", StopWhenDiverged())]
     if estimator.gradient_clip is not None:
         callbacks += [("clip", GradientNormClipping(estimator.gradient_clip))]
-    higher = monitor in ("valid_acc", "valid_f1")
+    higher = monitor in ("valid_acc", "valid_f1", "valid_recall")
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
         callbacks += [(monitor, estimator._valid_score())]

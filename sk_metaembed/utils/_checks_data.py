@@ -63,9 +63,16 @@ def targets(estimator, n_rows=_N_ROWS):
             [_tag(estimator, w) for w in row] for row in token_lists()[:n_rows]
         )
     odd = np.arange(n_rows) % 2
-    if is_regressor(estimator):
-        return odd + np.linspace(0, 0.1, n_rows)
-    return np.array(["neg", "pos"])[odd]
+    numbers = odd + np.linspace(0, 0.1, n_rows)
+    if wants_columns(estimator):
+        return np.column_stack([numbers, odd])
+    return numbers if is_regressor(estimator) else np.array(["neg", "pos"])[odd]
+
+
+def wants_columns(estimator):
+    """Tell whether the estimator learns from several numbers a row, never from one."""
+    tags = get_tags(estimator).target_tags
+    return tags.multi_output and not tags.single_output
 
 
 def _tag(estimator, word):

@@ -2,13 +2,20 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._estimator import SequencesInputMixin, SequencesOutputMixin
-from ._checks_data import embedded, input_kind, is_predictor, seeded, unpaired
+from ._checks_data import (
+    embedded,
+    input_kind,
+    is_predictor,
+    seeded,
+    unpaired,
+    wants_columns,
+)
 
 
 class _WordTable(
@@ -60,7 +67,8 @@ class _AsArray(SequencesInputMixin, TransformerMixin, BaseEstimator):
 def text_pipeline(estimator, *, classify=False, memory=None):
     """Return a pipeline from texts through the estimator.
 
-    A transformer's ends in an array, or in a classifier with ``classify=True``.
+    A transformer's ends in an array, or with ``classify=True`` in a classifier, or a
+    regressor where there are several numbers a row.
     """
     steps = [("step", seeded(estimator))]
     if input_kind(estimator) == "embedded":
@@ -68,5 +76,7 @@ def text_pipeline(estimator, *, classify=False, memory=None):
     if not is_predictor(estimator):
         steps.append(("array", _AsArray()))
         if classify:
-            steps.append(("classify", LogisticRegression()))
+            several = wants_columns(estimator)
+            last = LinearRegression() if several else LogisticRegression()
+            steps.append(("classify", last))
     return Pipeline(steps, memory=memory)

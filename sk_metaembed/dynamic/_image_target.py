@@ -1,0 +1,156 @@
+"""What a ranker is trained towards: the features of each caption's image."""
+
+import numpy as np
+
+from ._targets import PerSequence, check_target
+
+
+def read_images(y, n_captions, *, whose):
+    """Return features of images, one row a caption.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_captions, n_features) or (n_captions,)
+    n_captions : int
+    whose : str
+        The estimator's name.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_captions, n_features)
+
+    Raises
+    ------
+    ValueError
+        If there are more or fewer rows, gaps, or no numbers.
+    """
+    y = check_target(y, n_captions, whose=whose)
+    y = y[:, None] if y.ndim == 1 else y
+    try:
+        with np.errstate(over="ignore"):
+            y = np.ascontiguousarray(y, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{whose}: y must hold the features of each caption's image, numbers of "
+            f"shape (n_captions, n_features); got dtype {y.dtype}."
+        ) from error
+    huge = np.flatnonzero(~np.isfinite(y).all(axis=1))
+    if len(huge):
+        raise ValueError(
+            f"{whose}: the features at row {huge[0]} are too large for float32."
+        )
+    return y
+
+
+def image_codes(features):
+    """Return the distinct rows of features, and which of them each row is.
+
+    Parameters
+    ----------
+    features : ndarray of float32, shape (n_captions, n_features)
+
+    Returns
+    -------
+    images : ndarray of float32, shape (n_images, n_features)
+        In order of appearance.
+    codes : ndarray of int64, shape (n_captions,)
+    """
+    numbers = {}
+    codes = np.array(
+        [numbers.setdefault(row.tobytes(), len(numbers)) for row in features + 0.0],
+        dtype=np.int64,  # + 0.0 makes 0 of -0, which has other bytes
+    )
+    firsts = np.unique(codes, return_index=True)[1]
+    return features[firsts], codes
+
+
+class ImageRows:
+    """The features of each caption's image, and behind them the image's number.
+
+    Parameters
+    ----------
+    images : ndarray of float32, shape (n_images, n_features)
+    codes : ndarray of int64, shape (n_captions,)
+    """
+
+    def __init__(self, images, codes):
+        self.images, self.codes = images, codes
+
+    def __getitem__(self, rows):
+        codes = self.codes[rows]
+        return np.column_stack([self.images[codes], codes.astype(np.float32)])
+
+
+class ImageTarget(PerSequence):
+    """The features of an image, standardised by those of training.
+
+    Parameters
+    ----------
+    y : ndarray of float32, shape (n_captions, n_features)
+    dim : int
+        Of the space that captions and images share.
+    loss : tuple of (str, float)
+        As `RankingLoss` takes it.
+    """
+
+    monitor = "valid_recall"
+    is_classification = False
+    classes = None
+
+    def __init__(self, y, dim, loss):
+        images, _ = image_codes(y)
+        self.n_outputs, self.loss = dim, loss
+        self.n_features = y.shape[1]
+        self.mean = images.mean(axis=0, dtype=np.float64)
+        scale = images.std(axis=0, dtype=np.float64)
+        self.scale = np.where(scale > 1e-12, scale, 1.0)
+
+    def encode(self, y, *, whose):
+        """Return standardised features and numbers of images, `ImageRows`."""
+        images, codes = image_codes(y)
+        return ImageRows(self.standardized(images, whose=whose), codes)
+
+    def standardized(self, images, *, whose):
+        """Return features on the scale of training, float32.
+
+        Raises
+        ------
+        ValueError
+            If there are more or fewer features than in training.
+        """
+        if images.shape[1] != self.n_features:
+            raise ValueError(
+                f"{whose}: images must have {self.n_features} features, as in fit; got "
+                f"{images.shape[1]}."
+            )
+        return ((images - self.mean) / self.scale).astype(np.float32)
+
+    def stratify(self, y):
+        """Return None: images have no classes."""
+        return None
+
+
+def split_images(codes, weights, fraction, random_state):
+    """Return captions to train on and captions to hold out, with all of an image's.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (n_captions,)
+        Each caption's image.
+    weights : ndarray of shape (n_captions,)
+        Captions of weight 0 go to neither part.
+    fraction : float
+        What share of the images is held out; at least one stays on each side.
+    random_state : numpy RandomState
+
+    Returns
+    -------
+    tuple of two ndarrays of int64, or None for a single image
+    """
+    rows = np.flatnonzero(weights)
+    images = random_state.permutation(np.unique(codes[rows]))
+    if len(images) < 2:
+        return None
+    size = min(max(1, round(fraction * len(images))), len(images) - 1)
+    out = np.isin(codes[rows], images[:size])
+    return rows[~out], rows[out]

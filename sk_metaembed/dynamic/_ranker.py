@@ -1,0 +1,419 @@
+"""DynamicMetaRanker: captions and images in a space that they share."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ._base import BaseDynamicMeta
+from ._image_target import ImageTarget, image_codes, read_images, split_images
+from ._parameters import describe
+from ._ranks import best_images, mean_recall, ranks, recall
+from ._trainable import read_input
+
+_IMAGES_AT_ONCE = 4096
+_ENTRIES = {
+    "encoder_dim": """encoder_dim : int or tuple of int, default=512
+    Size of the recurrent layer (one direction), or of several stacked ones.""",
+    "hidden_dims": """hidden_dims : tuple of int, default=()
+    Sizes of hidden layers between the encoder and the shared space.""",
+    "early_stopping": """early_stopping : bool, default=True
+    Hold a part of the images out, with all their captions, follow the mean of R@1,
+    R@5 and R@10 in both directions, and keep the weights of the best epoch. False
+    trains on all data for `max_epochs` at one learning rate.""",
+    "validation_fraction": """validation_fraction : float, default=0.1
+    Size of that part. ``fit`` also takes `X_val`.""",
+    "class_weight": None,
+}
+
+
+@describe(_ENTRIES, hidden_dims="()", lr="4e-4", batch_size="128")
+class DynamicMetaRanker(TransformerMixin, BaseDynamicMeta):
+    r"""Find images by captions and captions by images, over dynamic meta-embeddings.
+
+    The fourth task of the paper: a caption's words are mixed and encoded as in
+    `DynamicMetaClassifier`, its image's precomputed features are mapped linearly, and
+    both meet as vectors of length one in a space that they share, trained so that a
+    caption is more like its own image than like others, and an image more like its
+    own captions. Anything that has features can take the place of images.
+
+    Parameters
+    ----------
+    %(common)s
+    shared_dim : int, default=512
+        Dimension of the space that captions and images share.
+    margin : float, default=0.2
+        By how much, in cosine, what belongs together must be more alike than what does
+        not.
+    negatives : {"sum", "hardest"}, default="sum"
+        Whether all captions and images of a batch count that do not belong together,
+        or only the most alike ones [2]_, which is harder to train and often better
+        at the end.
+
+    Attributes
+    ----------
+    %(attributes)s
+    n_image_features_ : int
+        Features of an image in fit.
+
+    Raises
+    ------
+    TypeError
+        If X is not an EmbeddedSequences, and there are not trainable sources alone.
+    ValueError
+        If y is missing, has gaps or is not numeric, or the blocks are not those of
+        fit.
+
+    See Also
+    --------
+    DynamicMetaClassifier : The same mixing for labels.
+
+    Notes
+    -----
+    y holds a row a caption, the features of its image; captions with equal rows are
+    captions of one image and never count as wrong for each other. Features are
+    standardised by mean and scale of the distinct images of training.
+
+    With the cosine :math:`s` of captions :math:`c` and images :math:`v`, the loss of a
+    caption and its image is
+
+    .. math:: \sum_{v'} [m - s(c, v) + s(c, v')]_+ +
+              \sum_{c'} [m - s(c, v) + s(c', v)]_+
+
+    over the other images and captions of the batch, or their maximum instead of the
+    sum.
+
+    A caption of which no source knows a word has the vector zero, and is like nothing.
+
+    References
+    ----------
+    .. [1] D. Kiela, C. Wang, K. Cho. "Dynamic Meta-Embeddings for Improved Sentence
+       Representations". EMNLP 2018.
+    .. [2] F. Faghri, D. J. Fleet, J. R. Kiros, S. Fidler. "VSE++: Improving
+       Visual-Semantic Embeddings with Hard Negatives". BMVC 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block, DynamicMetaRanker, EmbeddedSequences
+    >>> from sk_metaembed import TokenSequences
+    >>> words = ["dog", "cat", "tree", "boat"]
+    >>> tokens = TokenSequences.from_lists([["a", word] for word in words] * 10)
+    >>> X = EmbeddedSequences(tokens, [Block("one-hot", np.eye(5), "type")])
+    >>> images = np.eye(4)
+    >>> ranker = DynamicMetaRanker(
+    ...     projection_dim=8,
+    ...     encoder="mean",
+    ...     shared_dim=8,
+    ...     lr=0.02,
+    ...     max_epochs=20,
+    ...     early_stopping=False,
+    ...     random_state=0,
+    ... )
+    >>> ranker.fit(X, np.tile(images, (10, 1))).rank(X[:4], images, n=1).ravel()
+    array([0, 1, 2, 3])
+    """
+
+    _parameter_constraints: dict = {
+        **BaseDynamicMeta._parameter_constraints,
+        "shared_dim": [Interval(Integral, 1, None, closed="left")],
+        "margin": [Interval(Real, 0, None, closed="neither")],
+        "negatives": [StrOptions({"sum", "hardest"})],
+    }
+    _parameter_constraints.pop("class_weight")
+
+    def __init__(
+        self,
+        attention="word",
+        *,
+        trainable=None,
+        gate="softmax",
+        projection_dim=256,
+        activation="relu",
+        layer_norm=False,
+        mix_penalty=0.0,
+        encoder="bilstm-max",
+        encoder_dim=512,
+        hidden_dims=(),
+        embedding_dropout=0.2,
+        encoder_dropout=0.0,
+        head_dropout=0.2,
+        lr=4e-4,
+        batch_size=128,
+        max_epochs=100,
+        weight_decay=0.0,
+        gradient_clip=5.0,
+        early_stopping=True,
+        validation_fraction=0.1,
+        patience=3,
+        lr_factor=0.2,
+        lr_patience=0,
+        device="auto",
+        dtype="float32",
+        compile=False,
+        callbacks=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+        shared_dim=512,
+        margin=0.2,
+        negatives="sum",
+    ):
+        super().__init__(
+            attention,
+            trainable=trainable,
+            gate=gate,
+            projection_dim=projection_dim,
+            activation=activation,
+            layer_norm=layer_norm,
+            mix_penalty=mix_penalty,
+            encoder=encoder,
+            encoder_dim=encoder_dim,
+            hidden_dims=hidden_dims,
+            embedding_dropout=embedding_dropout,
+            encoder_dropout=encoder_dropout,
+            head_dropout=head_dropout,
+            lr=lr,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            weight_decay=weight_decay,
+            gradient_clip=gradient_clip,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            lr_factor=lr_factor,
+            lr_patience=lr_patience,
+            device=device,
+            dtype=dtype,
+            compile=compile,
+            callbacks=callbacks,
+            warm_start=warm_start,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        del self.class_weight  # images have no classes
+        self.shared_dim = shared_dim
+        self.margin = margin
+        self.negatives = negatives
+
+    def fit_transform(self, X, y=None, **fit_params):
+        """Train, and return the captions' vectors.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            As for `fit`.
+        y : array-like of shape (n_captions, n_features)
+            As for `fit`.
+        **fit_params : dict
+            What else `fit` takes.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_captions, shared_dim)
+            As `transform` gives it.
+        """
+        self._validate_params()
+        # Read once: a generator of texts would run dry.
+        whose = type(self).__name__
+        X = read_input(X, whose=whose, reads_tokens=bool(self._pairs()))
+        return super().fit_transform(X, y, **fit_params)
+
+    def transform(self, X):
+        """Return the captions' vectors in the shared space.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks that fit saw; tokens or texts if it saw none.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_captions, shared_dim)
+            Of length one; zeros where no source knows a word.
+        """
+        from ._inference import run_sequences
+
+        data = self._data(X)
+        net, dim = self.net_, self._target.n_outputs
+        vectors = run_sequences(net, data, net.module_, dim)
+        return np.where(data.known_sequences()[:, None], vectors, np.float32(0))
+
+    def transform_images(self, images):
+        """Return images' vectors in the shared space.
+
+        Parameters
+        ----------
+        images : array-like of shape (n_images, n_features)
+            Their features.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_images, shared_dim)
+            Of length one.
+        """
+        import torch
+
+        check_is_fitted(self, "net_")
+        images = check_array(images, dtype=np.float32, input_name="images")
+        images = self._target.standardized(images, whose=type(self).__name__)
+        net, found = self.net_, []
+        net.module_.eval()
+        with torch.inference_mode():
+            for start in range(0, len(images), _IMAGES_AT_ONCE):
+                part = torch.from_numpy(images[start : start + _IMAGES_AT_ONCE])
+                vectors = net.module_.image_vectors(part.to(net.device))
+                found.append(vectors.cpu().numpy())
+        return np.concatenate(found)
+
+    def rank(self, X, images, n=10):
+        """Return the images that are most like each caption.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            Captions, with the blocks that fit saw; tokens or texts if it saw none.
+        images : array-like of shape (n_images, n_features)
+            The images to choose from.
+        n : int, default=10
+            How many of them.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_captions, min(n, n_images))
+            Row numbers of `images`, the most alike first.
+        """
+        return best_images(self.transform(X), self.transform_images(images), n)
+
+    def recall_at(self, X, images, k=(1, 5, 10)):
+        """Return how often what belongs together is among the first k, both ways.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            Captions, with the blocks that fit saw; tokens or texts if it saw none.
+        images : array-like of shape (n_captions, n_features)
+            The features of each caption's image, as y of `fit`: equal rows are one
+            image.
+        k : tuple of int, default=(1, 5, 10)
+            The ranks that are asked for.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row "image by caption", where each caption looks for its image among
+            the distinct ones, and a row "caption by image", where each image looks
+            for one of its captions among all. Columns "R@1" and so on, shares in
+            [0, 1], and "median rank", from 1.
+        """
+        import pandas as pd
+
+        columns = [
+            {
+                **{f"R@{each}": recall(found, each) for each in k},
+                "median rank": float(np.median(found)),
+            }
+            for found in ranks(*self._belonging(X, images))
+        ]
+        return pd.DataFrame(columns, index=["image by caption", "caption by image"])
+
+    def score(self, X, y):
+        """Return the mean of R@1, R@5 and R@10 in both directions.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            Captions, with the blocks that fit saw; tokens or texts if it saw none.
+        y : array-like of shape (n_captions, n_features)
+            The features of each caption's image.
+
+        Returns
+        -------
+        float
+            In [0, 1]. It depends on how many images there are to choose from.
+        """
+        return mean_recall(*self._belonging(X, y))
+
+    def get_feature_names_out(self, input_features=None):
+        """Return one name a dimension of the shared space.
+
+        Parameters
+        ----------
+        input_features : ignored
+            The dimensions of the output are new ones.
+
+        Returns
+        -------
+        ndarray of object
+            "shared" and a number.
+        """
+        check_is_fitted(self, "net_")
+        dim = self._target.n_outputs
+        return np.asarray([f"shared{i}" for i in range(dim)], dtype=object)
+
+    @property
+    def n_image_features_(self):
+        """The number of features of an image in fit."""
+        return self._target.n_features
+
+    def _belonging(self, X, images):
+        """Return vectors of captions and distinct images, and each caption's image."""
+        X = self._read(X, type(self).__name__)
+        images = read_images(images, len(X), whose=type(self).__name__)
+        if len(X) == 0:
+            raise ValueError(f"{type(self).__name__}: there are no captions to score.")
+        images, codes = image_codes(images)
+        return self.transform(X), self.transform_images(images), codes
+
+    def _read_target(self, y, X, *, whose):
+        return read_images(y, len(X), whose=whose)
+
+    def _make_target(self, y, classes, weights):
+        return ImageTarget(y, self.shared_dim, (self.negatives, self.margin))
+
+    def _go_on(self, X):
+        super()._go_on(X)
+        loss = (self.negatives, self.margin)
+        if loss != self._target.loss:
+            raise ValueError(
+                f"{type(self).__name__} goes on with the net of the last fit, whose "
+                f"negatives and margin are {self._target.loss}, but {loss} are asked "
+                "for. Set them back, or fit with warm_start=False, or a clone."
+            )
+
+    def _weights(self, y, weights):
+        return (weights / weights.mean()).astype(np.float32)
+
+    def _held_out(self, X, y, weights, X_val, y_val):
+        if X_val is not None or y_val is not None or not self.early_stopping:
+            return super()._held_out(X, y, weights, X_val, y_val)
+        # All captions of an image on one side, or it would be known already.
+        codes = image_codes(y)[1]
+        return split_images(codes, weights, self.validation_fraction, self._random)
+
+    def _torch_parts(self):
+        from ._ranking import RankingLoss, RankingNet
+
+        return RankingNet, RankingLoss
+
+    def _network_parameters(self):
+        return {
+            "encoder": self.encoder,
+            "n_features": self._target.n_features,
+            "n_outputs": self.shared_dim,
+        }
+
+    def _valid_score(self):
+        from ._ranking import ValidRecall
+
+        return ValidRecall()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.transformer_tags.preserves_dtype = []  # no dtype comes in
+        return tags
