@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._base import BaseDynamicMeta
 from ._image_target import ImageTarget, image_codes, read_images, split_images
 from ._parameters import describe
-from ._ranks import best_images, mean_recall, ranks, recall
+from ._retrieval import RetrievalMixin
 from ._trainable import read_input
 
 _IMAGES_AT_ONCE = 4096
@@ -31,7 +31,7 @@ _ENTRIES = {
 
 
 @describe(_ENTRIES, hidden_dims="()", lr="4e-4", batch_size="128")
-class DynamicMetaRanker(TransformerMixin, BaseDynamicMeta):
+class DynamicMetaRanker(RetrievalMixin, TransformerMixin, BaseDynamicMeta):
     r"""Find images by captions and captions by images, over dynamic meta-embeddings.
 
     The fourth task of the paper: a caption's words are mixed and encoded as in
@@ -269,74 +269,6 @@ class DynamicMetaRanker(TransformerMixin, BaseDynamicMeta):
                 found.append(vectors.cpu().numpy())
         return np.concatenate(found)
 
-    def rank(self, X, images, n=10):
-        """Return the images that are most like each caption.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            Captions, with the blocks that fit saw; tokens or texts if it saw none.
-        images : array-like of shape (n_images, n_features)
-            The images to choose from.
-        n : int, default=10
-            How many of them.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_captions, min(n, n_images))
-            Row numbers of `images`, the most alike first.
-        """
-        return best_images(self.transform(X), self.transform_images(images), n)
-
-    def recall_at(self, X, images, k=(1, 5, 10)):
-        """Return how often what belongs together is among the first k, both ways.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            Captions, with the blocks that fit saw; tokens or texts if it saw none.
-        images : array-like of shape (n_captions, n_features)
-            The features of each caption's image, as y of `fit`: equal rows are one
-            image.
-        k : tuple of int, default=(1, 5, 10)
-            The ranks that are asked for.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row "image by caption", where each caption looks for its image among
-            the distinct ones, and a row "caption by image", where each image looks
-            for one of its captions among all. Columns "R@1" and so on, shares in
-            [0, 1], and "median rank", from 1.
-        """
-        import pandas as pd
-
-        columns = [
-            {
-                **{f"R@{each}": recall(found, each) for each in k},
-                "median rank": float(np.median(found)),
-            }
-            for found in ranks(*self._belonging(X, images))
-        ]
-        return pd.DataFrame(columns, index=["image by caption", "caption by image"])
-
-    def score(self, X, y):
-        """Return the mean of R@1, R@5 and R@10 in both directions.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            Captions, with the blocks that fit saw; tokens or texts if it saw none.
-        y : array-like of shape (n_captions, n_features)
-            The features of each caption's image.
-
-        Returns
-        -------
-        float
-            In [0, 1]. It depends on how many images there are to choose from.
-        """
-        return mean_recall(*self._belonging(X, y))
-
     def get_feature_names_out(self, input_features=None):
         """Return one name a dimension of the shared space.
 
@@ -358,15 +290,6 @@ class DynamicMetaRanker(TransformerMixin, BaseDynamicMeta):
     def n_image_features_(self):
         """The number of features of an image in fit."""
         return self._target.n_features
-
-    def _belonging(self, X, images):
-        """Return vectors of captions and distinct images, and each caption's image."""
-        X = self._read(X, type(self).__name__)
-        images = read_images(images, len(X), whose=type(self).__name__)
-        if len(X) == 0:
-            raise ValueError(f"{type(self).__name__}: there are no captions to score.")
-        images, codes = image_codes(images)
-        return self.transform(X), self.transform_images(images), codes
 
     def _read_target(self, y, X, *, whose):
         return read_images(y, len(X), whose=whose)
