@@ -8,6 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ..sequences import SequencePairs
 from ._base import BaseDynamicMeta
 from ._image_target import ImageTarget, image_codes, read_images, split_images
 from ._parameters import describe
@@ -292,6 +293,11 @@ class DynamicMetaRanker(RetrievalMixin, TransformerMixin, BaseDynamicMeta):
         return self._target.n_features
 
     def _read_target(self, y, X, *, whose):
+        if isinstance(X, SequencePairs):
+            raise TypeError(
+                f"{whose} takes single captions, got {X!r}. Pass one side: X.first or "
+                "X.second."
+            )
         return read_images(y, len(X), whose=whose)
 
     def _make_target(self, y, classes, weights):

@@ -13,6 +13,7 @@ from sk_metaembed import (
     CharEmbedding,
     DynamicMetaRanker,
     EmbeddedSequences,
+    SequencePairs,
     TokenSequences,
 )
 from sk_metaembed.dynamic._image_target import image_codes, read_images, split_images
@@ -232,6 +233,8 @@ def test_other_images_than_those_of_fit_get_a_sentence(data):
         model.transform_images(y[:, :19])
     with pytest.raises(ValueError, match="there are no captions to score"):
         model.score(X[:0], y[:0])
+    with pytest.raises(TypeError, match="takes single captions, got SequencePairs"):
+        DynamicMetaRanker(**OPTIONS).fit(SequencePairs(X), y[:45])
     with pytest.raises(ValueError, match="'margin' parameter"):
         DynamicMetaRanker(margin=0).fit(X, y)
 
