@@ -89,8 +89,11 @@ class Oracle:
             return x
         return x @ w["CNN_proj/W_proj"] + w["CNN_proj/b_proj"]
 
-    def sentence(self, words, row=None):
-        """Return the layers of one sentence; a row's state is carried if it is told."""
+    def sentence(self, words, row=None, marks=False):
+        """Return the layers of one sentence; a row's state is carried if it is told.
+
+        With ``marks=True`` its begin and its end stay.
+        """
         most = self.options.max_characters - 2
         spelled = [list(w.encode("utf-8", "ignore")[:most]) for w in words]
         spelled = [[258, *s, 259] for s in [[256], *spelled, [257]]]
@@ -103,7 +106,7 @@ class Oracle:
                 skip = self.options.skip_connections and layer > 0
                 both[d] = out + both[d] if skip else out
             layers.append(np.concatenate([both[0], both[1][::-1]], axis=1))
-        return [h[1:-1] for h in layers]
+        return layers if marks else [h[1:-1] for h in layers]
 
     def _lstm(self, inputs, direction, layer, row):
         o = self.options

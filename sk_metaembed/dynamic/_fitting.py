@@ -4,10 +4,10 @@ import numpy as np
 import torch
 
 from ..sequences._device import chosen_device
+from ..sequences._fit_tasks import FitTasks
 from ._data import SequenceDataset
 from ._pair_data import rows_of
 from ._training import (
-    FitTasks,
     autocast_type,
     make_callbacks,
     make_net,

@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
+from ..sequences._callbacks import check_callbacks
 from ._columns_target import ColumnsTarget, own_type
 
 # Here and not beside their classes, because those need torch.
@@ -27,13 +28,7 @@ def check_options(estimator, *, whose):
     """
     _check_sizes(estimator.encoder_dim, "encoder_dim", whose)
     _check_sizes(estimator.hidden_dims, "hidden_dims", whose, may_be_empty=True)
-    for callback in estimator.callbacks or []:
-        named = isinstance(callback, tuple) and len(callback) == 2
-        if not hasattr(callback[1] if named else callback, "on_epoch_end"):
-            raise TypeError(
-                f"{whose}: callbacks must hold skorch callbacks or pairs (name, "
-                f"callback), got {callback!r}."
-            )
+    check_callbacks(estimator.callbacks, whose=whose)
 
 
 def _check_sizes(sizes, name, whose, *, may_be_empty=False):

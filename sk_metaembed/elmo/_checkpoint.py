@@ -92,8 +92,10 @@ class Checkpoints(Callback):
         self.keeper.best, self.keeper.n_worse = found["best"]
         self.keeper.weights = found["best_weights"]
         torch.set_rng_state(found["generators"][0].cpu())
-        for state in found["generators"][1:]:
-            torch.cuda.set_rng_state(state.cpu(), torch.device(net.device))
+        device = torch.device(net.device)
+        if device.type == "cuda":  # it may have begun on one, and go on without
+            for state in found["generators"][1:]:
+                torch.cuda.set_rng_state(state.cpu(), device)
 
 
 def read_checkpoint(file, belongs, device):

@@ -1,7 +1,8 @@
 """Corpora: rows of words, from memory, from files line by line, or from an iterable."""
 
+import codecs
 import os
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import pairwise
 from pathlib import Path
 
@@ -66,11 +67,11 @@ class RowsCorpus:
     """
 
     def __init__(self, tokens):
-        self._tokens = tokens
+        self.tokens = tokens
 
     def rows(self, rng=None):
         """Yield each row's words."""
-        tokens, types = self._tokens, self._tokens.types
+        tokens, types = self.tokens, self.tokens.types
         spans = list(pairwise(tokens.offsets.tolist()))
         order = range(len(spans)) if rng is None else rng.permutation(len(spans))
         for i in order:
@@ -101,6 +102,8 @@ class FilesCorpus:
         for file in files:
             with open(file, "rb") as lines:
                 for number, line in enumerate(lines, start=1):
+                    if number == 1:  # what some editors begin a file with is no word
+                        line = line.removeprefix(codecs.BOM_UTF8)
                     words = _decoded(line, file, number).split()
                     if words:
                         yield words
@@ -161,7 +164,7 @@ def _is_stream(X):
     if isinstance(X, Mapping | Set) or not isinstance(X, Iterable):
         return False
     is_collection = hasattr(X, "__len__") or hasattr(X, "__array__")
-    return not is_collection and iter(X) is not X
+    return not is_collection and not isinstance(X, Iterator)
 
 
 def _files(path, whose):

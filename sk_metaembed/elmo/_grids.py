@@ -71,6 +71,8 @@ class GridStream(torch.utils.data.IterableDataset):
     seed : int, default=None
         Of the rows' order, which is another one each epoch; None for that in which
         they come.
+    n_rows : int, default=None
+        That the corpus had when it was counted; None for any.
 
     Attributes
     ----------
@@ -78,14 +80,27 @@ class GridStream(torch.utils.data.IterableDataset):
         Of the next pass.
     skip : int
         Batches that the next pass leaves out, because they were trained on.
+
+    Raises
+    ------
+    ValueError
+        In a pass that comes upon another number of rows.
     """
 
     def __init__(
-        self, corpus, vocabulary, max_characters, n_lanes, n_steps, device, seed=None
+        self,
+        corpus,
+        vocabulary,
+        max_characters,
+        n_lanes,
+        n_steps,
+        device,
+        seed=None,
+        n_rows=None,
     ):
         self._corpus, self._seed, self._device = corpus, seed, device
         self._n_lanes, self._n_steps = n_lanes, n_steps
-        self._reads = vocabulary, max_characters
+        self._reads, self._n_rows = (vocabulary, max_characters), n_rows
         self.epoch = self.skip = 0
 
     def __iter__(self):
@@ -96,13 +111,26 @@ class GridStream(torch.utils.data.IterableDataset):
         self.epoch += 1
         # Begun anew: batches must not depend on the epochs that came before.
         words = _Words(*self._reads)
-        lanes = _Lanes(self._corpus.rows(rng), words, self._n_lanes)
+        lanes = _Lanes(self._rows(rng), words, self._n_lanes)
         for k in count():
             grid = lanes.next(self._n_steps)
             if grid is None:
                 return
             if k >= skip:
                 yield words.batch(*grid).to(self._device), None
+
+    def _rows(self, rng):
+        n_rows = 0
+        for row in self._corpus.rows(rng):
+            n_rows += 1
+            yield row
+        if self._n_rows not in (None, n_rows):
+            raise ValueError(
+                f"ElmoLanguageModel: a corpus had {self._n_rows} rows when its words "
+                f"were counted, and {n_rows} when it was gone through again. Files "
+                "must stay as they are; what can be gone through only once is taken "
+                "as a list, list(...)."
+            )
 
 
 class _Words:

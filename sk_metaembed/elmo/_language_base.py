@@ -4,11 +4,13 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..sequences._callbacks import check_callbacks
 from ..sequences._estimator import SequencesInputMixin
-from ._corpus import read_corpus
+from ._corpus import RowsCorpus, read_corpus
 from ._options import ElmoOptions
 from ._saved import read_language_model, write_language_model
 from ._vocabulary import Vocabulary, check_count, count_words, make_vocabulary
@@ -18,7 +20,7 @@ _WHOSE = "ElmoLanguageModel"
 _FREE = ("device", "verbose", "checkpoint", "checkpoint_every", "callbacks")
 
 
-class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
+class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator):
     """The methods of `ElmoLanguageModel`, which has the parameters."""
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -28,9 +30,10 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
         Parameters
         ----------
         X : path-like, TokenSequences, texts, token lists, or an iterable of them
-            The path of a file of UTF-8, a line a row, or of a folder of ``*.txt``; a
-            collection; or an iterable that can be gone through again, which is
-            streamed. Texts and lines are split where there is space.
+            The path of a file of UTF-8, a line a row, or of a folder of ``*.txt``,
+            empty lines left out; a collection; an iterable that can be gone through
+            again, which is streamed; or one that cannot, which is kept. Texts and
+            lines are split where there is space.
         y : ignored
             Nothing is learned from labels.
         X_val : as X, default=None
@@ -47,6 +50,7 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
         An interrupt from the keyboard ends training: with the best weights so far, or
         where nothing is held out with those of the moment.
         """
+        check_callbacks(self.callbacks, whose=_WHOSE)
         corpora, counts = _read(X, X_val)
         saved = None if self.initial is None else read_language_model(self.initial)
         self.__dict__.pop("net_", None)
@@ -54,10 +58,10 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
         self._begin(counts[0], saved)
         checkpoint = None
         if self.checkpoint is not None:
-            checkpoint = self.checkpoint, self._told(counts)
-        net = self._new_net(saved)
+            checkpoint = self.checkpoint, self._told(counts, saved)
+        net, given = self._new_net(saved), (X, y)
         return self._go_on(
-            net, corpora, counts, checkpoint, self.max_epochs, self.schedule
+            net, given, corpora, counts, checkpoint, self.max_epochs, self.schedule
         )
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -76,13 +80,15 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
         self : ElmoLanguageModel
             The trained model.
         """
-        corpora, counts = _read(X, None)
-        if not hasattr(self, "net_"):
+        check_callbacks(self.callbacks, whose=_WHOSE)
+        is_new = not hasattr(self, "net_")
+        corpora, counts = _read(X, None, least=2 if is_new else 1)
+        if is_new:
             saved = None if self.initial is None else read_language_model(self.initial)
             self._random = check_random_state(self.random_state)
             self._begin(counts[0], saved)
             self.net_ = self._new_net(saved)
-        return self._go_on(self.net_, corpora, counts, None, 1, "constant")
+        return self._go_on(self.net_, (X, y), corpora, counts, None, 1, "constant")
 
     def perplexity(self, X, direction="both"):
         """Return how many words the model hesitates between, on average.
@@ -157,6 +163,11 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
         -------
         options_file, weights_file : Path
             What `ElmoEmbedding` takes.
+
+        Notes
+        -----
+        AllenNLP takes models with skip connections and 50 characters a word alone;
+        bilm-tf those whose cells and filters are more than `projection_dim`.
         """
         check_is_fitted(self, "net_")
         return write_language_model(
@@ -169,8 +180,8 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
 
         Parameters
         ----------
-        folder : str, path-like or (options, weights)
-            That `save` wrote, with its vocabulary.
+        folder : str, path-like or (options, weights, vocabulary)
+            That `save` wrote, with its vocabulary; or the files.
         **params : dict
             Further parameters of the model, for `partial_fit`.
 
@@ -212,21 +223,22 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
     def _seed(self):
         return int(self._random.randint(np.iinfo(np.int32).max))
 
-    def _go_on(self, net, corpora, counts, checkpoint, epochs, schedule):
+    def _go_on(self, net, given, corpora, counts, checkpoint, epochs, schedule):
         """Train a net, and tell of it."""
+        from ..sequences._fit_tasks import FitTasks
         from ._training import train
 
+        X, y = given
+        if isinstance(corpora[0], RowsCorpus):
+            X = corpora[0].tokens  # what was given may be at its end
+        # ScoringMonitor asks for no score where y is None.
+        task = {"estimator": self, "X": X, "y": () if y is None else y}
+        context = self._init_callback_context(max_subtasks=epochs)
+        context.call_on_fit_task_begin(**task)
+        tasks = FitTasks(context=context, **task)
+        seed = self._seed()
         try:
-            train(
-                self,
-                net,
-                corpora,
-                self._seed(),
-                epochs,
-                counts[0],
-                checkpoint,
-                schedule,
-            )
+            train(self, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks)
         except FloatingPointError:
             self.__dict__.pop("net_", None)  # what it holds is no number any more
             raise
@@ -235,15 +247,18 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
         self.n_words_ = counts[0].n_words
         self.coverage_ = sum(n for w, n in words.items() if w in known) / self.n_words_
         self.net_, self.history_, self.n_iter_ = net, net.history, len(net.history)
+        context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
         return self
 
-    def _told(self, counts):
+    def _told(self, counts, saved):
         """Return what tells this fit from another, for its checkpoint."""
         params = {k: v for k, v in self.get_params().items() if k not in _FREE}
         if not isinstance(self.random_state, Integral):
             del params["random_state"]
         told = {name: repr(value) for name, value in params.items()}
         told["corpus"] = str([count and count.checksum for count in counts])
+        if saved is not None:
+            told["initial model"] = str(saved.checksum)
         return told
 
     def _losses(self, X):
@@ -256,12 +271,12 @@ class BaseLanguageModel(SequencesInputMixin, BaseEstimator):
         return hasattr(self, "net_")
 
 
-def _read(X, X_val):
+def _read(X, X_val, least=2):
     """Return the corpora and what they count, the second None where there is none."""
     corpora = [None if x is None else read_corpus(x, whose=_WHOSE) for x in (X_val,)]
     corpora.insert(0, read_corpus(X, whose=_WHOSE))
     counts = [corpus and count_words(corpus) for corpus in corpora]
-    check_count(counts[0], whose=_WHOSE)
+    check_count(counts[0], whose=_WHOSE, least=least)
     if counts[1] is not None and not counts[1].n_rows:
         raise ValueError(f"{_WHOSE}: X_val holds no rows. Leave it out.")
     return corpora, counts

@@ -22,11 +22,11 @@ class ElmoLanguageModel(BaseLanguageModel):
 
     Parameters
     ----------
-    initial : str, path-like or (options, weights), default=None
-        A folder that `save` wrote, or options.json and the HDF5 file of any ELMo, to
-        begin from. Shapes are then its own, whatever the parameters from
-        `projection_dim` to `max_characters` say, and so are vocabulary and softmax if
-        the folder has them. None for random weights.
+    initial : str, path-like or tuple, default=None
+        A folder that `save` wrote, to begin from; or the files of any ELMo, (options,
+        weights) or (options, weights, vocabulary). Shapes are then its own, whatever
+        the parameters from `projection_dim` to `max_characters` say, and so are
+        vocabulary and softmax if they are there. None for random weights.
     projection_dim : int, default=128
         Of a direction's vectors; a layer has twice that.
     cell_dim : int, default=512
@@ -79,14 +79,18 @@ class ElmoLanguageModel(BaseLanguageModel):
     device : str, default="auto"
         "cpu", "cuda" or another name of torch's; "auto" for a GPU if there is one.
     dtype : {"float32", "bfloat16"}, default="float32"
-        Precision of matrix products while learning. Weights stay float32.
+        Precision of matrix products while learning. Weights stay float32, and so
+        does all that is told of held-out text.
     checkpoint : str or path-like, default=None
         File that training is written to, and taken up from where it is there: the
         same `fit` again then goes on where the process was killed, to the same result.
     checkpoint_every : int, default=500
         Batches between two writings.
     callbacks : list of skorch callbacks, default=None
-        Told of each batch and epoch.
+        Told of each batch and epoch; or (name, callback) pairs. scikit-learn's own
+        are set by ``set_callbacks``: each epoch is a task, and what scores it, such
+        as ``ScoringMonitor(scoring={"score": score_of})`` with ``score_of(model, X,
+        y)``, goes through the corpus once more.
     random_state : int, RandomState instance or None, default=None
         Of weights, dropout and the order of rows.
     verbose : int, default=0

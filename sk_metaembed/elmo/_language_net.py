@@ -66,7 +66,7 @@ class LanguageNet(NeuralNet):
     Parameters
     ----------
     bfloat16 : bool
-        Compute matrix products in this type; weights stay float32.
+        Compute matrix products in this type while learning; weights stay float32.
     """
 
     def __init__(self, *args, bfloat16=False, **kwargs):
@@ -85,8 +85,10 @@ class LanguageNet(NeuralNet):
     def losses(self, batch, states):
         """Return the losses of a batch's words, and the states after it."""
         device = torch.device(self.device).type
-        dtype = torch.bfloat16 if self.bfloat16 else torch.float32
-        with torch.autocast(device, torch.bfloat16, enabled=self.bfloat16):
+        # What is told of held-out text must not depend on how it was learned.
+        low = self.bfloat16 and self.module_.training
+        dtype = torch.bfloat16 if low else torch.float32
+        with torch.autocast(device, torch.bfloat16, enabled=low):
             return self.module_(batch, states, dtype)
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
@@ -180,6 +182,16 @@ class StopWhenDiverged(Callback):
                 f"ElmoLanguageModel: training diverged in epoch {len(net.history)}: "
                 f"the loss is {loss.item()}. Use a smaller lr, or a smaller "
                 "gradient_clip."
+            )
+
+
+def check_finite(net):
+    """Raise if the last step of training left weights that are no numbers."""
+    for name, tensor in net.module_.state_dict().items():
+        if not torch.isfinite(tensor).all():
+            raise FloatingPointError(
+                f"ElmoLanguageModel: training diverged: {name} has entries that are no "
+                "numbers. Use a smaller lr, or a smaller gradient_clip."
             )
 
 

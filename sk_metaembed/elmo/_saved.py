@@ -1,14 +1,16 @@
 """Language models on disk: AllenNLP's two files, the vocabulary, and the softmax."""
 
 import os
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ._hdf5 import array_kinds, opened_hdf5, read_array
 from ._options import ElmoOptions, read_options
 from ._vocabulary import SPECIAL
-from ._weights import imported_h5py, read_weights
+from ._weights import read_weights
 from ._writing import write_model
 
 _VOCABULARY = "vocab.txt"
@@ -29,6 +31,8 @@ class Saved(NamedTuple):
     scores : dict of str to ndarray
         Of the softmax, by their names in the module; empty without one.
     is_adaptive : bool
+    file : Path
+        Of the weights.
     """
 
     options: ElmoOptions
@@ -36,6 +40,15 @@ class Saved(NamedTuple):
     words: list | None
     scores: dict
     is_adaptive: bool
+    file: Path
+
+    @property
+    def checksum(self):
+        """A number that other weights or words would hardly have."""
+        found = zlib.crc32(repr((self.options, self.words)).encode())
+        for array in (*self.weights.values(), *self.scores.values()):
+            found = zlib.crc32(np.ascontiguousarray(array), found)
+        return found
 
     def softmax(self, model):
         """Return the kind of softmax that a model goes on with."""
@@ -56,8 +69,19 @@ class Saved(NamedTuple):
             else:  # a projection between equal dimensions, which bilm-tf leaves out
                 del weights[name]
         if self.words is not None:
+            self._check_scores(module.softmax.state_dict())
             scores = {name: torch.from_numpy(a) for name, a in self.scores.items()}
             module.softmax.load_state_dict(scores)
+
+    def _check_scores(self, state):
+        wanted = {name: tuple(tensor.shape) for name, tensor in state.items()}
+        found = {name: array.shape for name, array in self.scores.items()}
+        if found != wanted:
+            raise ValueError(
+                f"ELMo: the softmax in {self.file} has arrays of the shapes {found}, "
+                f"but for {len(self.words)} words and by the options they are "
+                f"{wanted}. Do options, weights and vocabulary belong together?"
+            )
 
 
 def write_language_model(folder, options, module, words):
@@ -97,7 +121,7 @@ def read_language_model(place):
     ----------
     place : path-like, str, or (options, weights)
         A folder with options.json and weights.hdf5, and vocab.txt where there is one;
-        or the two files.
+        or the files, the vocabulary's third if there is one.
 
     Returns
     -------
@@ -108,54 +132,84 @@ def read_language_model(place):
     FileNotFoundError, ValueError
         As `read_options` and `read_weights`; and if vocabulary and softmax disagree.
     """
-    if isinstance(place, str | os.PathLike):
-        folder = Path(place).expanduser()
-        files = folder / "options.json", folder / "weights.hdf5"
-        vocabulary = folder / _VOCABULARY
-    else:
-        files, vocabulary = tuple(map(Path, place)), None
-    options = read_options(files[0])
-    weights = read_weights(files[1], options)
-    if vocabulary is None or not vocabulary.is_file():
-        return Saved(options, weights, None, {}, False)
-    scores, is_adaptive = _scores(files[1])
+    file, *others = _files(place)
+    options = read_options(file)
+    file, *vocabulary = others
+    weights = read_weights(file, options)
+    scores, is_adaptive = _scores(file) if vocabulary else ({}, False)
     if not scores:
-        return Saved(options, weights, None, {}, False)
-    words = _words(vocabulary)
+        return Saved(options, weights, None, {}, False, file)
+    words = _words(vocabulary[0])
     n_words = _n_words(scores, is_adaptive)
-    if n_words != len(words):
+    if n_words not in (None, len(words)):
         raise ValueError(
-            f"ELMo: {vocabulary} has {len(words)} words, but the softmax in {files[1]} "
+            f"ELMo: {vocabulary[0]} has {len(words)} words, but the softmax in {file} "
             f"is over {n_words}. Do they belong together?"
         )
-    return Saved(options, weights, words, scores, is_adaptive)
+    if not is_adaptive:
+        words, scores = _marks_first(words, scores)
+    return Saved(options, weights, words, scores, is_adaptive, file)
+
+
+def _files(place):
+    """Return the paths of options, weights and, if there is one, vocabulary."""
+    if isinstance(place, str | os.PathLike):
+        folder = Path(place).expanduser()
+        files = [folder / name for name in ("options.json", "weights.hdf5")]
+        vocabulary = folder / _VOCABULARY
+        return [*files, vocabulary] if vocabulary.is_file() else files
+    fits = isinstance(place, tuple | list) and len(place) in (2, 3)
+    if not fits or not all(isinstance(part, str | os.PathLike) for part in place):
+        raise ValueError(
+            "ELMo: a model to begin from is a folder, (options, weights), or (options, "
+            f"weights, vocabulary), of paths; got {place!r}."
+        )
+    return [Path(part).expanduser() for part in place]
+
+
+def _marks_first(words, scores):
+    """Return a vocabulary and its softmax in our order; bilm-tf's has </S> first."""
+    order = [words.index(mark) for mark in SPECIAL]
+    order += sorted(set(range(len(words))) - set(order))
+    return [words[k] for k in order], {name: a[order] for name, a in scores.items()}
 
 
 def _scores(file):
-    with imported_h5py().File(file, "r") as held:
-        if all(name in held for name in _FULL.values()):
-            return {k: np.float32(held[name][...]) for k, name in _FULL.items()}, False
-        group = held.get(_ADAPTIVE, {})
-        return {name: np.float32(array[...]) for name, array in group.items()}, True
+    with opened_hdf5(file) as held:
+        there = array_kinds(held, file)
+        named = {k: name for k, name in _FULL.items() if name in there}
+        if len(named) == 1:
+            (lacking,) = set(_FULL.values()) - set(named.values())
+            raise ValueError(f"ELMo: {file} has a softmax that lacks {lacking!r}.")
+        is_adaptive = not named
+        if is_adaptive:
+            found = [name for name in there if name.startswith(_ADAPTIVE)]
+            named = {name.removeprefix(_ADAPTIVE): name for name in found}
+        return {k: read_array(held, n, file) for k, n in named.items()}, is_adaptive
 
 
 def _n_words(scores, is_adaptive):
+    """Return how many words a softmax is over, or None where parts of it lack."""
     if not is_adaptive:
-        return len(scores["weight"])
+        return len(np.atleast_1d(scores["weight"]))
     tails = [a for name, a in scores.items() if name.endswith(".1.weight")]
-    head = len(scores["clusters.head.weight"])  # a place for each cluster included
-    return head - len(tails) + sum(map(len, tails))
+    head = scores.get("clusters.head.weight")  # a place for each cluster included
+    if head is None or not all(array.ndim for array in (head, *tails)):
+        return None
+    return len(head) - len(tails) + sum(map(len, tails))
 
 
 def _words(file):
+    if not file.is_file():
+        raise FileNotFoundError(f"ELMo: there is no vocabulary {str(file)!r}.")
     try:
         text = file.read_bytes().decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
         raise ValueError(f"ELMo: {file} is no vocabulary: {error}.") from error
     words = text.split("\n")[:-1]
-    if tuple(words[: len(SPECIAL)]) != SPECIAL or len(set(words)) < len(words):
+    if not set(SPECIAL) <= set(words) or len(set(words)) < len(words):
         raise ValueError(
             f"ELMo: {file} is no vocabulary: expected is a word a line, each once, "
-            f"of which the first are {SPECIAL}; got {words[:3]}."
+            f"{SPECIAL} among them; got {words[:3]}."
         )
     return words

@@ -97,8 +97,10 @@ class AdaptiveSoftmax(nn.Module):
     def __init__(self, dim, n_words):
         super().__init__()
         cutoffs = [c for c in _CUTOFFS if c < n_words] or [max(1, n_words // 2)]
+        # The last cluster has a dimension, too.
+        cutoffs = cutoffs[: max(1, dim.bit_length() - 1)]
         self.clusters = nn.AdaptiveLogSoftmaxWithLoss(
-            dim, n_words, cutoffs, div_value=2.0, head_bias=True
+            dim, n_words, cutoffs, div_value=min(2.0, dim), head_bias=True
         )
 
     def forward(self, vectors, targets):

@@ -9,6 +9,7 @@ from skorch.callbacks import GradientNormClipping
 from skorch.helper import predefined_split
 
 from ..sequences._device import chosen_device
+from ..sequences._fit_tasks import StopWhenAsked
 from ._checkpoint import Checkpoints, read_checkpoint
 from ._grids import NOTHING, GridStream
 from ._language_net import (
@@ -19,6 +20,7 @@ from ._language_net import (
     Schedule,
     StopWhenDiverged,
     StopWhenWorse,
+    check_finite,
 )
 
 _AT_ONCE = 64  # steps of a batch where nothing is learned
@@ -65,7 +67,7 @@ def new_net(model, seed, saved):
     return net
 
 
-def train(model, net, corpora, seed, epochs, count, checkpoint, schedule):
+def train(model, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks):
     """Train a net for some epochs.
 
     Parameters
@@ -74,33 +76,23 @@ def train(model, net, corpora, seed, epochs, count, checkpoint, schedule):
     net : LanguageNet
     corpora : tuple of corpus and corpus or None
         To learn from, and to hold out.
+    counts : tuple of CorpusCount and CorpusCount or None
+        Of these.
     seed : int
         Of the rows' order and of dropout.
     epochs : int
-    count : CorpusCount
-        Of the corpus.
     checkpoint : (path-like, dict) or None
         Where to, and what the fit is told by.
     schedule : {"cosine", "constant"}
+    tasks : FitTasks
     """
+    count = counts[0]
     device, found = torch.device(net.device), None
     if checkpoint is not None:
         found = read_checkpoint(Path(checkpoint[0]), checkpoint[1], device)
         seed = seed if found is None else found["seed"]
     n_lanes = min(model.batch_size, count.n_rows)
-    streams = [
-        corpus
-        and GridStream(
-            corpus,
-            model._vocabulary,
-            model.options_.max_characters,
-            n_lanes,
-            model.n_steps,
-            device,
-            order,
-        )
-        for corpus, order in zip(corpora, (seed, None), strict=True)
-    ]
+    streams = _streams(model, corpora, counts, seed, device, n_lanes)
     n_words = count.n_words + count.n_rows
     n_steps = epochs * (n_words // (n_lanes * model.n_steps) + 1)
     rates = Schedule(model.lr, n_steps if schedule == "cosine" else None)
@@ -127,20 +119,49 @@ def train(model, net, corpora, seed, epochs, count, checkpoint, schedule):
             streams[0].skip = found["n_batches"]
             epochs = 0 if keeper.is_over() else epochs - streams[0].epoch
         # After all that keeps account, so that a callback may end the process.
-        callbacks += [clone(own, safe=False) for own in model.callbacks or []]
-        _run(net, streams, epochs, [*callbacks, StopWhenWorse(keeper)])
+        callbacks += _clones(model.callbacks)
+        ends = [StopWhenAsked(tasks), StopWhenWorse(keeper)]
+        _run(net, streams, epochs, [*callbacks, tasks], ends)
     keeper.load_best(net)
+    check_finite(net)
 
 
-def _run(net, streams, epochs, callbacks):
+def _streams(model, corpora, counts, seed, device, n_lanes):
+    """Return the batches to learn from, in random order, and those held out."""
+    return [
+        corpus
+        and GridStream(
+            corpus,
+            model._vocabulary,
+            model.options_.max_characters,
+            n_lanes,
+            model.n_steps,
+            device,
+            order,
+            counted and counted.n_rows,
+        )
+        for corpus, order, counted in zip(corpora, (seed, None), counts, strict=True)
+    ]
+
+
+def _clones(callbacks):
+    """Return copies of a user's skorch callbacks, without the names they may have."""
+    own = [c[1] if isinstance(c, tuple) else c for c in callbacks or []]
+    return [clone(callback, safe=False) for callback in own]
+
+
+def _run(net, streams, epochs, callbacks, ends):
     """Train with these callbacks, and leave none of them in the net."""
     kept = net.callbacks_
-    named = [(f"{type(c).__name__}{k}", c) for k, c in enumerate(callbacks)]
-    # What prints an epoch comes last.
-    net.callbacks_ = [*kept[:-1], *named, kept[-1]]
+    lists = [
+        [(f"{type(c).__name__}{k}", c) for k, c in enumerate(part)]
+        for part in (callbacks, ends)
+    ]
+    # What prints an epoch comes when all is known of it; then what ends training.
+    net.callbacks_ = [*kept[:-1], *lists[0], kept[-1], *lists[1]]
     net.train_split = streams[1] and predefined_split(streams[1])
     net.max_epochs = epochs
-    for callback in callbacks:
+    for callback in [*callbacks, *ends]:
         callback.initialize()
     try:
         if epochs > 0:
@@ -175,19 +196,21 @@ def row_losses(model, corpus, n_lanes):
         _AT_ONCE,
         torch.device(net.device),
     )
-    losses, n_words, states = np.zeros((2, 0)), np.zeros(0, np.int64), None
+    losses, n_words, n_rows = np.zeros((2, 0)), np.zeros(0, np.int64), 0
+    states = None
     net.module_.eval()
     with torch.no_grad():
         for batch, _ in stream:
             found, states = net.losses(batch, states)
             rows = batch.rows[batch.targets[0] != NOTHING].cpu().numpy()
-            more = max(0, rows.max() + 1 - len(n_words))
-            losses = np.pad(losses, ((0, 0), (0, more)))
-            n_words = np.pad(n_words, (0, more))
+            n_rows = max(n_rows, rows.max() + 1)
+            if n_rows > len(n_words):
+                losses = np.pad(losses, ((0, 0), (0, n_rows)))
+                n_words = np.pad(n_words, (0, n_rows))
             for total, values in zip(losses, found.double().cpu().numpy(), strict=True):
                 np.add.at(total, rows, values)
             np.add.at(n_words, rows, 1)
-    return losses, n_words
+    return losses[:, :n_rows], n_words[:n_rows]
 
 
 def _as_it_is(dataset, **kwargs):

@@ -33,21 +33,18 @@ class CorpusCount(NamedTuple):
     ----------
     words : Counter
     n_rows, n_words : int
+    checksum : int, default=0
+        That another corpus would hardly have, nor the same rows in another order.
     """
 
     words: Counter
     n_rows: int
     n_words: int
-
-    @property
-    def checksum(self):
-        """A number that another corpus would not have."""
-        told = f"{self.n_rows} {sorted(self.words.items())}"
-        return zlib.crc32(told.encode("utf-8", "surrogatepass"))
+    checksum: int = 0
 
 
 def count_words(corpus):
-    """Return how often each word occurs.
+    """Return how often each word occurs, and what tells the corpus from another.
 
     Parameters
     ----------
@@ -57,11 +54,14 @@ def count_words(corpus):
     -------
     CorpusCount
     """
-    words, n_rows = Counter(), 0
+    words, n_rows, checksum = Counter(), 0, 0
     for row in corpus.rows():
         words.update(row)
         n_rows += 1
-    return CorpusCount(words, n_rows, words.total())
+        # No text has these two controls; what a list may have is told well enough.
+        told = "\x1f".join([*row, "\x1e"]).encode("utf-8", "surrogatepass")
+        checksum = zlib.crc32(told, checksum)
+    return CorpusCount(words, n_rows, words.total(), checksum)
 
 
 def make_vocabulary(count, min_count, max_vocabulary, *, whose):
@@ -94,10 +94,15 @@ def make_vocabulary(count, min_count, max_vocabulary, *, whose):
     check_count(count, whose=whose)
     # A file of the vocabulary has a word a line.
     fits = {w: n for w, n in count.words.items() if w not in SPECIAL and "\n" not in w}
+    if not fits:
+        raise ValueError(
+            f"{whose}: no word of the corpus can be predicted: all {len(count.words)} "
+            f"are spelled as the marks {SPECIAL}, or hold an end of line."
+        )
     frequent = [word for word, n in fits.items() if n >= min_count]
     frequent.sort(key=lambda word: (-count.words[word], word))
     if not frequent:
-        most = max(count.words.values())
+        most = max(fits.values())
         raise ValueError(
             f"{whose}: no word of the corpus is as frequent as min_count={min_count}; "
             f"the most frequent occurs {most} times. Use a smaller min_count."
@@ -105,14 +110,14 @@ def make_vocabulary(count, min_count, max_vocabulary, *, whose):
     return Vocabulary.of([*SPECIAL, *frequent[:max_vocabulary]])
 
 
-def check_count(count, *, whose):
-    """See that a corpus has something to learn from."""
+def check_count(count, *, whose, least=2):
+    """See that a corpus has something to learn from: some different words."""
     if count.n_words == 0:
         raise ValueError(
             f"{whose}: the corpus is empty: {count.n_rows} rows (samples), and no word "
             "in them. A language model learns from text."
         )
-    if len(count.words) == 1:
+    if len(count.words) < least:
         raise ValueError(
             f"{whose}: the corpus has only one word, {next(iter(count.words))!r}, in "
             f"{count.n_rows} rows (n_samples = {count.n_rows}). There is nothing to "

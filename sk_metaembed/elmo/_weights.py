@@ -1,10 +1,8 @@
 """The weights of a bidirectional language model, by their names in HDF5 files."""
 
-from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
+from ._hdf5 import array_kinds, opened_hdf5, read_array
 from ._options import N_CHARACTERS
 
 DIRECTIONS = (0, 1)  # forward, backward
@@ -69,16 +67,9 @@ def read_weights(file, options):
         If the file is damaged or of another format, lacks an array, or has one of
         another shape than the options tell or with numbers that are not finite.
     """
-    with _opened(file, options) as (held, shapes):
-        found = {}
-        for name in shapes:
-            found[name] = np.asarray(held[name][...], dtype=np.float32)
-            if not np.isfinite(found[name]).all():
-                raise ValueError(
-                    f"ELMo: {name!r} in {file} has numbers that are not finite. The "
-                    "file is damaged, or its training failed: bring another."
-                )
-        return found
+    with opened_hdf5(file) as held:
+        shapes = _checked(held, options, Path(file))
+        return {name: read_array(held, name, file) for name in shapes}
 
 
 def check_weights(file, options):
@@ -89,57 +80,23 @@ def check_weights(file, options):
     FileNotFoundError, ImportError, ValueError
         As `read_weights`.
     """
-    with _opened(file, options):
-        pass
+    with opened_hdf5(file) as held:
+        _checked(held, options, Path(file))
 
 
-def imported_h5py():
-    """Return h5py, or say which extra brings it."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError(
-            "ElmoEmbedding reads its weights by h5py: pip install 'sk_metaembed[elmo]'."
-        ) from error
-    return h5py
-
-
-@contextmanager
-def _opened(file, options):
-    """Open a file, and yield it and the shapes it has, which are those it should."""
-    h5py = imported_h5py()
-    path = Path(file)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"ELMo: there is no file of weights {str(path)!r}. Give the HDF5 file that "
-            "belongs to the options: its path, or its URL."
-        )
-    try:
-        with h5py.File(path, "r") as held:
-            yield held, _checked(h5py, held, options, path)
-    except OSError as error:  # h5py's, for what it cannot read
-        raise ValueError(
-            f"ELMo: {path} cannot be read as HDF5: it is damaged, cut off, or of "
-            f"another format ({error}). Bring the file again."
-        ) from error
-
-
-def _checked(h5py, held, options, path):
+def _checked(held, options, path):
     shapes = weight_shapes(options)
-    if options.n_filters == options.projection_dim and "CNN_proj/W_proj" not in held:
+    arrays = array_kinds(held, path)
+    if options.n_filters == options.projection_dim and "CNN_proj/W_proj" not in arrays:
         # bilm-tf projects only where the dimensions differ.
         del shapes["CNN_proj/W_proj"], shapes["CNN_proj/b_proj"]
-    names = []
-    held.visit(names.append)
-    entries = {name: held[name] for name in names}
-    arrays = {n: e for n, e in entries.items() if isinstance(e, h5py.Dataset)}
     _check_names(arrays, shapes, path)
     for name, shape in shapes.items():
-        array = arrays[name]
-        if array.shape != shape or array.dtype.kind != "f":
+        found, dtype = arrays[name]
+        if found != shape or dtype.kind != "f":
             raise ValueError(
-                f"ELMo: {name!r} in {path} has shape {array.shape} and dtype "
-                f"{array.dtype}, but by the options it has {shape}, of floats. Do "
+                f"ELMo: {name!r} in {path} has shape {found} and dtype "
+                f"{dtype}, but by the options it has {shape}, of floats. Do "
                 "options and weights belong together?"
             )
     return shapes

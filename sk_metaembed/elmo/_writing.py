@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ._hdf5 import imported_h5py
 from ._options import N_CHARACTERS
-from ._weights import imported_h5py
 
 
 def write_model(folder, options, weights):

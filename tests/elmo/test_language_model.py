@@ -18,27 +18,7 @@ from sk_metaembed.elmo._language_net import perplexities
 from sk_metaembed.elmo._options import read_options
 from sk_metaembed.elmo._softmax import make_softmax
 
-SMALL = {
-    "projection_dim": 6,
-    "cell_dim": 10,
-    "filters": ((1, 4), (2, 6)),
-    "char_dim": 4,
-    "batch_size": 4,
-    "n_steps": 5,
-    "max_epochs": 2,
-    "lr": 0.02,
-    "device": "cpu",
-    "random_state": 0,
-}
-
-
-def sentences(n, verb="sat", seed=0):
-    """Return sentences of a small grammar: who, what, where."""
-    rng = np.random.default_rng(seed)
-    who, where = ["cat", "dog", "hen"], ["mat", "rug", "log", "bed"]
-    return [
-        ["the", rng.choice(who), verb, "on", "the", rng.choice(where)] for _ in range(n)
-    ]
+from .grammar import SMALL, sentences
 
 
 def weights_of(model):
@@ -177,7 +157,7 @@ def test_weights_without_vocabulary_get_one(saved):
 KILLED = """
     import os, signal, sys
     from skorch.callbacks import Callback
-    from test_language_model import SMALL, sentences
+    from grammar import SMALL, sentences
     from sk_metaembed import ElmoLanguageModel
 
     class Kill(Callback):

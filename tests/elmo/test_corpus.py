@@ -1,0 +1,82 @@
+"""Corpora: what is streamed, what is kept, and how one is told from another."""
+
+import numpy as np
+import pytest
+
+from sk_metaembed import ElmoLanguageModel
+from sk_metaembed.elmo._corpus import read_corpus
+from sk_metaembed.elmo._vocabulary import count_words
+
+from .grammar import SMALL, sentences
+
+ONE_EPOCH = {**SMALL, "max_epochs": 1}
+
+
+class Stream:
+    """Goes through rows, as often as it is told to."""
+
+    def __init__(self, rows, times):
+        self.rows, self.left = rows, times
+
+    def __iter__(self):
+        self.left -= 1
+        return (row for row in self.rows if self.left >= 0)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_word(tmp_path):
+    file = tmp_path / "corpus.txt"
+    file.write_bytes(b"\xef\xbb\xbfthe cat\r\n\xef\xbb\xbf sat\r\n")
+    found = list(read_corpus(file, whose="test").rows())
+    assert found == [["the", "cat"], ["\ufeff", "sat"]]
+
+
+def test_what_can_be_gone_through_once_is_kept():
+    rows = sentences(20)
+    kept = ElmoLanguageModel(**ONE_EPOCH).fit(row for row in rows)
+    listed = ElmoLanguageModel(**ONE_EPOCH).fit(rows)
+    assert kept.perplexity(iter(rows)) == listed.perplexity(rows)
+
+
+def test_a_stream_is_gone_through_once_to_count_and_once_an_epoch():
+    rows = sentences(20)
+    stream = Stream(rows, 3)
+    model = ElmoLanguageModel(**SMALL).fit(stream, X_val=Stream(rows[:5], 3))
+    assert stream.left == 0
+    assert np.isfinite(model.history_[:, "train_perplexity"]).all()
+
+
+def test_a_stream_that_is_at_its_end_is_told():
+    rows = sentences(20)
+    with pytest.raises(ValueError, match="had 20 rows when its words were counted"):
+        ElmoLanguageModel(**ONE_EPOCH).fit(Stream(rows, 1))
+    with pytest.raises(ValueError, match="and 0 when it was gone through again"):
+        ElmoLanguageModel(**SMALL).fit(rows, X_val=Stream(rows, 2))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [["b"], ["a", "a"], ["c"]],
+        [["a", "a", "b"], [], ["c"]],
+        [["a"], ["a", "b"], ["c"]],
+        [["a", "a"], ["b"], ["d"]],
+    ],
+)
+def test_another_corpus_has_another_checksum(other):
+    rows = [["a", "a"], ["b"], ["c"]]
+    first, again, second = (
+        count_words(read_corpus(x, whose="test")) for x in (rows, rows, other)
+    )
+    assert first.checksum == again.checksum != second.checksum
+
+
+def test_marks_alone_are_nothing_to_predict():
+    with pytest.raises(ValueError, match=r"all 2 are spelled as the marks"):
+        ElmoLanguageModel(**SMALL).fit([["<S>", "</S>"]])
+
+
+def test_partial_fit_goes_on_with_any_words():
+    model = ElmoLanguageModel(**SMALL).partial_fit(sentences(9))
+    assert model.partial_fit([["the", "the"]]).n_iter_ == 2
+    with pytest.raises(ValueError, match="the corpus is empty"):
+        model.partial_fit([[]])

@@ -1,0 +1,100 @@
+"""What scikit-learn's and skorch's callbacks see of a language model."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.model_selection import GridSearchCV
+from skorch.callbacks import Callback
+
+from sk_metaembed import ElmoLanguageModel
+
+from .grammar import SMALL, sentences
+from .test_corpus import Stream
+
+
+class StopAfter:
+    """A callback of scikit-learn's kind, which ends training after some epochs."""
+
+    def __init__(self, most):
+        self.most = most
+
+    def setup(self, estimator, context):
+        self.seen = 0
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        self.seen += context.task_name == "epoch"
+        return self.seen >= self.most
+
+
+@pytest.mark.parametrize("kind", ["list", "generator", "stream"])
+def test_scoring_monitor_scores_each_epoch(kind):
+    rows = sentences(20)
+    given = {"list": rows, "generator": iter(rows), "stream": Stream(rows, 99)}[kind]
+    monitor = ScoringMonitor(scoring={"own": lambda model, X, y: model.score(X)})
+    model = ElmoLanguageModel(**SMALL).set_callbacks(monitor).fit(given)
+    told = monitor.get_logs().data
+    epochs = [row["own"] for row in told if row["task_name"] == "epoch"]
+    assert len(epochs) == 2
+    assert epochs[-1] == model.score(rows)
+    # To look on changes nothing.
+    alone = ElmoLanguageModel(**SMALL).fit(rows)
+    assert alone.score(rows) == model.score(rows)
+
+
+def test_the_progress_bar_shows_epochs(capsys):
+    model = ElmoLanguageModel(**SMALL).set_callbacks(ProgressBar())
+    model.fit(sentences(9), X_val=sentences(3)).partial_fit(sentences(3))
+    shown = capsys.readouterr().out
+    assert "ElmoLanguageModel" in shown
+    assert "100%" in shown
+    assert model.n_iter_ == 3
+
+
+def test_a_callback_may_end_training_on_the_best_weights():
+    model = ElmoLanguageModel(**{**SMALL, "max_epochs": 9}).set_callbacks(StopAfter(3))
+    model.fit(sentences(30), X_val=sentences(9, seed=1))
+    told = model.history_[:, "valid_perplexity"]
+    assert len(told) == model.n_iter_ == 3
+    assert model.perplexity(sentences(9, seed=1)) == pytest.approx(min(told), rel=1e-5)
+
+
+def test_all_epochs_are_printed(capsys):
+    params = {**SMALL, "lr": 0.5, "max_epochs": 30, "verbose": 1}
+    model = ElmoLanguageModel(**params, patience=2)
+    model.fit(sentences(30), X_val=sentences(10, seed=1))
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert len(lines) == 2 + model.n_iter_ < 32
+    assert "train_forward" in lines[0]
+    assert "valid_backward" in lines[0]
+
+
+class Record(Callback):
+    def __init__(self, name):
+        self.name = name
+
+    def on_epoch_end(self, net, **kwargs):
+        net.history.record(self.name, 0.5)
+
+
+def test_skorch_callbacks_may_have_names():
+    given = [Record("one"), ("own", Record("other"))]
+    model = ElmoLanguageModel(**SMALL, callbacks=given).fit(sentences(9))
+    assert model.history_[:, ("one", "other")] == [(0.5, 0.5)] * 2
+    for wrong in (3, ("name", 3)):
+        with pytest.raises(TypeError, match="callbacks must hold skorch callbacks"):
+            clone(model).set_params(callbacks=[wrong]).fit(sentences(9))
+
+
+def test_a_grid_search_finds_the_rate_that_learns():
+    model = ElmoLanguageModel(**SMALL)
+    search = GridSearchCV(model, {"lr": [1e-5, 0.02]}, cv=2, n_jobs=1)
+    search.fit(sentences(24))
+    assert search.best_params_ == {"lr": 0.02}
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()

@@ -1,0 +1,111 @@
+"""What a language model tells is what its saved arrays give, written out in numpy."""
+
+import h5py
+import numpy as np
+import pytest
+import torch
+
+from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
+from sk_metaembed.elmo._options import read_options
+from sk_metaembed.elmo._softmax import make_softmax
+
+from ..tiny_elmo import Oracle
+from .grammar import SMALL, sentences
+
+ROWS = [["the", "cat", "sat"], [], ["unheard", "mat"], ["log"], ["the"] * 7]
+SHAPES = {
+    "plain": {},
+    "one layer, a clip that bites": {"n_layers": 1, "cell_clip": 0.2, "proj_clip": 0.1},
+    "no skips, tanh": {"skip_connections": False, "activation": "tanh", "n_highway": 2},
+}
+
+
+def log_softmax(scores):
+    top = scores.max(axis=1, keepdims=True)
+    return scores - top - np.log(np.exp(scores - top).sum(axis=1, keepdims=True))
+
+
+def arrays_of(file):
+    names = []
+    with h5py.File(file) as held:
+        held.visit(names.append)
+        return {n: held[n][...] for n in names if isinstance(held[n], h5py.Dataset)}
+
+
+def losses_by_hand(files, vocabulary, rows):
+    """Return summed losses forward and backward of each row, (n_rows, 2)."""
+    arrays = arrays_of(files[1])
+    oracle = Oracle(read_options(files[0]), arrays)
+    numbers = {word: k for k, word in enumerate(vocabulary)}
+    found = []
+    for row in rows:
+        last = oracle.sentence(row, marks=True)[-1]
+        known = [0, *(numbers.get(word, 2) for word in row), 1]
+        told = []
+        for out, targets in (
+            (np.split(last, 2, axis=1)[0][:-1], known[1:]),
+            (np.split(last, 2, axis=1)[1][1:], known[:-1]),
+        ):
+            scores = out @ arrays["softmax/W"].T + arrays["softmax/b"]
+            told.append(-log_softmax(scores)[np.arange(len(targets)), targets].sum())
+        found.append(told)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_perplexity_is_that_of_the_saved_arrays(shape, tmp_path):
+    model = ElmoLanguageModel(**{**SMALL, "max_epochs": 1, **SHAPES[shape]})
+    model.fit(sentences(20))
+    files = model.save(tmp_path)
+    losses = losses_by_hand(files, model.vocabulary_, ROWS)
+    n_words = sum(len(row) + 1 for row in ROWS)
+    for direction, k in (("forward", 0), ("backward", 1)):
+        expected = np.exp(losses[:, k].sum() / n_words)
+        assert model.perplexity(ROWS, direction) == pytest.approx(expected, rel=1e-5)
+    both = np.exp(losses.mean(axis=1).sum() / n_words)
+    assert model.perplexity(ROWS) == pytest.approx(both, rel=1e-5)
+    np.testing.assert_allclose(
+        model.score_samples(ROWS), -losses.mean(axis=1), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_saved_embeds_as_the_language_model_reads(shape, tmp_path):
+    model = ElmoLanguageModel(**{**SMALL, "max_epochs": 1, **SHAPES[shape]})
+    files = model.fit(sentences(20)).save(tmp_path)
+    oracle = Oracle(model.options_, arrays_of(files[1]))
+    blocks = ElmoEmbedding(*files).fit_transform([ROWS[0]]).blocks
+    for block, layer in zip(blocks, oracle.sentence(ROWS[0]), strict=True):
+        np.testing.assert_allclose(block.values, layer, atol=2e-6)
+
+
+def test_held_out_text_is_told_of_in_float32():
+    rows = sentences(12)
+    low = ElmoLanguageModel(**{**SMALL, "max_epochs": 1}, dtype="bfloat16").fit(rows)
+    found = low.perplexity(rows)
+    low.net_.bfloat16 = False
+    assert low.perplexity(rows) == found
+
+
+def test_rare_words_have_a_dimension_at_least():
+    torch.manual_seed(0)
+    for dim in (1, 2, 5):
+        softmax = make_softmax("adaptive", dim, 60_000, 1).eval()
+        sizes = [tail[0].weight.shape[0] for tail in softmax.clusters.tail]
+        assert min(sizes) >= 1
+    usual = make_softmax("adaptive", 16, 60_000, 1).clusters
+    assert usual.cutoffs == [2000, 10_000, 50_000, 60_000]
+
+
+def test_the_sampled_sum_is_right_on_average():
+    torch.manual_seed(0)
+    softmax = make_softmax("sampled", 4, 300, 40)
+    vectors, targets = torch.randn(3, 4), torch.tensor([0, 7, 250])
+    with torch.no_grad():
+        scores = vectors @ softmax.weight.T + softmax.bias
+        own = scores[torch.arange(3), targets]
+        found = [torch.exp(softmax(vectors, targets) + own) for _ in range(4000)]
+        expected = torch.exp(torch.logsumexp(scores, dim=1))
+    torch.testing.assert_close(
+        torch.stack(found).mean(dim=0), expected, rtol=0.03, atol=0
+    )

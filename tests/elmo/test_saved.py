@@ -1,0 +1,165 @@
+"""Models on disk: what is damaged or does not belong together is said by its name."""
+
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+import torch
+from skorch.callbacks import Callback
+
+from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
+
+from .grammar import SMALL, sentences
+
+ONE_EPOCH = {**SMALL, "max_epochs": 1}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Return the folders of models with either softmax."""
+    folders = {}
+    for kind in ("full", "adaptive"):
+        folders[kind] = tmp_path_factory.mktemp(kind)
+        model = ElmoLanguageModel(**ONE_EPOCH, softmax=kind)
+        model.fit(sentences(20)).save(folders[kind])
+    return folders
+
+
+@pytest.fixture
+def copied(written, tmp_path):
+    """Return a function that copies a model, for a test to damage."""
+
+    def copy(kind):
+        return shutil.copytree(written[kind], tmp_path / kind)
+
+    return copy
+
+
+def changed(folder, name, array=None):
+    """Put another array into a file, or take one out."""
+    with h5py.File(folder / "weights.hdf5", "a") as held:
+        del held[name]
+        if array is not None:
+            held[name] = array
+
+
+@pytest.mark.parametrize("part", [b"TREE", b"SNOD", b"HEAP"])
+def test_a_file_that_is_damaged_inside_is_named(copied, part):
+    folder = copied("full")
+    file = folder / "weights.hdf5"
+    data = file.read_bytes()
+    assert part in data
+    file.write_bytes(data.replace(part, b"\xff" * 4))
+    for read in (
+        lambda: ElmoEmbedding(folder / "options.json", file).fit([["a"]]),
+        lambda: ElmoLanguageModel.load(folder),
+    ):
+        with pytest.raises(ValueError, match=r"weights\.hdf5 cannot be read as HDF5"):
+            read()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "array", "message"),
+    [
+        (
+            "full",
+            "softmax/b",
+            None,
+            r"weights\.hdf5 has a softmax that lacks 'softmax/b'",
+        ),
+        ("full", "softmax/W", np.ones((13, 5)), "the softmax in .*'weight': (.13, 5.)"),
+        ("full", "softmax/b", np.ones((13, 2)), r"'bias': \(13, 2\)"),
+        ("full", "softmax/b", np.full(13, np.nan), "'softmax/b' in .* not finite"),
+        ("full", "softmax/W", np.array(3.0), r"has 13 words, but .* is over 1\b"),
+        ("adaptive", "softmax/adaptive/clusters.head.weight", None, "the softmax in"),
+        (
+            "adaptive",
+            "softmax/adaptive/clusters.tail.0.1.weight",
+            np.ones((9, 3)),
+            "has 13 words, but the softmax",
+        ),
+    ],
+)
+def test_a_softmax_of_something_else_is_named(copied, kind, name, array, message):
+    folder = copied(kind)
+    words = (folder / "vocab.txt").read_text("utf-8").splitlines()
+    assert len(words) == 13
+    changed(folder, name, array)
+    with pytest.raises(ValueError, match=message):
+        ElmoLanguageModel.load(folder)
+    # The vectors do not depend on it.
+    files = folder / "options.json", folder / "weights.hdf5"
+    ElmoEmbedding(*files).fit([["a"]])
+
+
+@pytest.mark.parametrize(
+    "initial", [(), ("options.json",), ("a", "b", "c", "d"), [1, 2], ("a", None)]
+)
+def test_what_is_no_model_is_refused(initial):
+    with pytest.raises(ValueError, match=r"is a folder, \(options, weights\), or"):
+        ElmoLanguageModel(initial, **SMALL).fit(sentences(5))
+
+
+def test_the_vocabulary_may_come_beside_the_files(written):
+    folder = written["full"]
+    files = [folder / n for n in ("options.json", "weights.hdf5", "vocab.txt")]
+    rows = sentences(5)
+    whole = ElmoLanguageModel.load(folder)
+    assert ElmoLanguageModel.load(files).perplexity(rows) == whole.perplexity(rows)
+    files[2] = folder / "nowhere.txt"
+    with pytest.raises(FileNotFoundError, match=r"no vocabulary .*nowhere\.txt"):
+        ElmoLanguageModel.load(files)
+
+
+def test_marks_in_another_order_are_those_of_bilm_tf(copied):
+    folder = copied("full")
+    rows = [*sentences(5), ["unheard"]]
+    expected = ElmoLanguageModel.load(folder).perplexity(rows)
+    words = (folder / "vocab.txt").read_text("utf-8").splitlines()
+    order = [1, 0, *range(3, len(words)), 2]
+    (folder / "vocab.txt").write_text("".join(words[k] + "\n" for k in order), "utf-8")
+    with h5py.File(folder / "weights.hdf5") as held:
+        arrays = {n: held[n][...][order] for n in ("softmax/W", "softmax/b")}
+    for name, array in arrays.items():
+        changed(folder, name, array)
+    found = ElmoLanguageModel.load(folder)
+    assert found.vocabulary_ == words
+    assert found.perplexity(rows) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_checkpoint_is_of_the_model_it_began_from(copied, tmp_path):
+    folder, rows = copied("full"), sentences(9)
+    file = tmp_path / "fit.pt"
+    ElmoLanguageModel(folder, **SMALL, checkpoint=file).fit(rows)
+    ElmoLanguageModel(folder, **SMALL, checkpoint=file).fit(rows)
+    changed(folder, "softmax/b", np.zeros(13))
+    with pytest.raises(ValueError, match="of another fit: its initial model"):
+        ElmoLanguageModel(folder, **SMALL, checkpoint=file).fit(rows)
+
+
+def test_a_checkpoint_of_a_gpu_goes_on_without_one(tmp_path):
+    rows, file = sentences(9), tmp_path / "fit.pt"
+    ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows)
+    state = torch.load(file, weights_only=True)
+    state["generators"].append(torch.zeros(16, dtype=torch.uint8))
+    torch.save(state, file)
+    ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows)
+
+
+class Spoil(Callback):
+    """Stands for a step that leaves what is no number."""
+
+    def on_batch_end(self, net, **kwargs):
+        with torch.no_grad():
+            net.module_.softmax.bias.fill_(torch.nan)
+
+
+def test_weights_that_the_last_step_spoilt_are_told():
+    one_batch = {**ONE_EPOCH, "batch_size": 64, "n_steps": 50}
+    model = ElmoLanguageModel(**one_batch, callbacks=[Spoil()])
+    with pytest.raises(
+        FloatingPointError, match=r"diverged: softmax\.bias has entries"
+    ):
+        model.fit(sentences(5))
+    assert not hasattr(model, "net_")
