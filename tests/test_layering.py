@@ -21,7 +21,7 @@ BELOW = {
     "adapters": {"sequences"},
     "dynamic": {"sequences"},
     "pooling": {"sequences"},
-    "elmo": {"sequences"},
+    "elmo": {"sequences", "vectors"},  # a model to begin from may be behind a URL
     "inspection": {"sequences"},
     "metrics": {"sequences"},
     "datasets": {"sequences", "vectors"},  # some hand out a WordVectors

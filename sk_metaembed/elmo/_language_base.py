@@ -181,7 +181,7 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         Parameters
         ----------
         folder : str, path-like or (options, weights, vocabulary)
-            That `save` wrote, with its vocabulary; or the files.
+            That `save` wrote, with its vocabulary; or the files, as paths or URLs.
         **params : dict
             Further parameters of the model, for `partial_fit`.
 

@@ -24,9 +24,10 @@ class ElmoLanguageModel(BaseLanguageModel):
     ----------
     initial : str, path-like or tuple, default=None
         A folder that `save` wrote, to begin from; or the files of any ELMo, (options,
-        weights) or (options, weights, vocabulary). Shapes are then its own, whatever
-        the parameters from `projection_dim` to `max_characters` say, and so are
-        vocabulary and softmax if they are there. None for random weights.
+        weights) or (options, weights, vocabulary), as paths, or as URLs such as
+        `ElmoEmbedding` takes. Shapes are then its own, whatever the parameters from
+        `projection_dim` to `max_characters` say, and so are vocabulary and softmax if
+        they are there. None for random weights.
     projection_dim : int, default=128
         Of a direction's vectors; a layer has twice that.
     cell_dim : int, default=512

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..vectors._fetch import local_file
 from ._hdf5 import array_kinds, opened_hdf5, read_array
 from ._options import ElmoOptions, read_options
 from ._vocabulary import SPECIAL
@@ -121,7 +122,7 @@ def read_language_model(place):
     ----------
     place : path-like, str, or (options, weights)
         A folder with options.json and weights.hdf5, and vocab.txt where there is one;
-        or the files, the vocabulary's third if there is one.
+        or the files, the vocabulary's third if there is one. Files can be URLs.
 
     Returns
     -------
@@ -130,7 +131,8 @@ def read_language_model(place):
     Raises
     ------
     FileNotFoundError, ValueError
-        As `read_options` and `read_weights`; and if vocabulary and softmax disagree.
+        As `local_file`, `read_options` and `read_weights`; and if vocabulary and
+        softmax disagree.
     """
     file, *others = _files(place)
     options = read_options(file)
@@ -154,6 +156,11 @@ def read_language_model(place):
 def _files(place):
     """Return the paths of options, weights and, if there is one, vocabulary."""
     if isinstance(place, str | os.PathLike):
+        if "://" in os.fspath(place):
+            raise ValueError(
+                f"ELMo: {place!r} is a URL, and no folder is behind one. Give those of "
+                "the files: (options, weights), or (options, weights, vocabulary)."
+            )
         folder = Path(place).expanduser()
         files = [folder / name for name in ("options.json", "weights.hdf5")]
         vocabulary = folder / _VOCABULARY
@@ -162,9 +169,9 @@ def _files(place):
     if not fits or not all(isinstance(part, str | os.PathLike) for part in place):
         raise ValueError(
             "ELMo: a model to begin from is a folder, (options, weights), or (options, "
-            f"weights, vocabulary), of paths; got {place!r}."
+            f"weights, vocabulary), of paths or URLs; got {place!r}."
         )
-    return [Path(part).expanduser() for part in place]
+    return [local_file(part, whose="ElmoLanguageModel") for part in place]
 
 
 def _marks_first(words, scores):

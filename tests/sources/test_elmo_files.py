@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
-from sk_metaembed import ElmoEmbedding
+from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
 from sk_metaembed.elmo._options import read_options
 from sk_metaembed.elmo._weights import read_weights
 from sk_metaembed.elmo._writing import write_model
@@ -238,6 +238,17 @@ def test_urls_are_fetched_once(site, model):
     for _ in range(2):
         assert step.fit_transform([["a", "word"]]) == expected
     assert sorted(Quiet.asked) == ["/options.json", "/weights.hdf5"]
+
+
+def test_a_language_model_begins_from_urls(site, model):
+    rows = [["a", "word"]] * 3
+    params = {"max_epochs": 1, "random_state": 0}
+    fetched = ElmoLanguageModel(urls(site, model), **params).fit(rows)
+    local = ElmoLanguageModel(model, **params).fit(rows)
+    assert fetched.options_ == OPTIONS
+    assert fetched.score(rows) == local.score(rows)
+    with pytest.raises(ValueError, match="is a URL, and no folder is behind one"):
+        ElmoLanguageModel(site).fit(rows)
 
 
 def test_a_url_without_checksum_tells_it(site, model):
