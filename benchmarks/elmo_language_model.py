@@ -169,6 +169,13 @@ def n_gram_rows(train, tests, vocabulary):
         yield f"Kneser-Ney, {order}-gram", [model.perplexity(test) for test in tests]
 
 
+def unknown_share(rows, vocabulary):
+    """Return the share of words that no model here tells from one another."""
+    known = set(vocabulary)
+    words = [word for row in rows for word in row]
+    return sum(word not in known for word in words) / len(words)
+
+
 def biLM_row(model, tests):
     """Return the forward, backward and mean perplexity on each test."""
     return [
@@ -256,6 +263,8 @@ def main():
         lr=options.tuning_lr,
         max_epochs=options.tuning_epochs,
     )
+    shares = [f"{unknown_share(test, vocabulary):.1%}" for test in tests]
+    print(f"held-out words that count as <UNK>: {' and '.join(shares)}")
     print(f"\n| perplexity, held out | other news | {options.domain} |\n|---|---|---|")
     for corpus, rows in (("", train), (f", {options.domain} added", train + domain)):
         for name, found in n_gram_rows(rows, tests, vocabulary):
