@@ -96,7 +96,8 @@ def _typed(y):
     if y.dtype != object or not y.size:
         return y
     columns = y.reshape(len(y), -1).T.tolist()
-    if len({np.array(column).dtype.kind for column in columns}) > 1:
+    kinds = {np.array(column).dtype.kind for column in columns}
+    if len(kinds) > 1 and not kinds <= set("iuf"):
         return y  # columns of several types keep them
     typed = np.array(y.tolist())
     return typed if typed.dtype.kind in "biuf" else y

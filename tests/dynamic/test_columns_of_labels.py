@@ -7,7 +7,11 @@ import torch
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 
-from sk_metaembed import DynamicMetaClassifier, DynamicMetaEmbedding
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+)
 from sk_metaembed.dynamic._columns_target import ColumnsTarget, classification_target
 from sk_metaembed.dynamic._holdout import split_rows
 from sk_metaembed.dynamic._network import Heads, WeightedLoss, share_of_hits
@@ -177,6 +181,13 @@ def test_numbers_among_columns_of_labels_are_refused(X, y):
     y = y.assign(score=np.linspace(0, 1, 60))
     with pytest.raises(ValueError, match="column 3 of y: Unknown label type"):
         DynamicMetaClassifier(**SMALL).fit(X, y)
+
+
+def test_columns_of_numbers_stay_numbers(X, y):
+    numbers = pd.DataFrame({"a": y["third"], "b": np.linspace(0, 1, 60)})
+    model = DynamicMetaRegressor(**SMALL).fit(X, numbers)
+    assert model.predict(X).shape == (60, 2)
+    assert not hasattr(DynamicMetaEmbedding(**SMALL).fit(X, numbers), "classes_")
 
 
 def test_searches_and_cross_validation(X, y):
