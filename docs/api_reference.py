@@ -1,0 +1,262 @@
+"""The API reference as data: every public name of every room, in reading order.
+
+`tests/test_docs.py` holds it to the rooms' `__all__`: what is public and is not here,
+or is here and not public, fails.
+"""
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+import sk_metaembed
+
+# Room, its heading, and its sections: what one looks for, and the names.
+ROOMS = {
+    "sequences": (
+        "Tokens and what flows between steps",
+        {
+            "Steps": ["Tokenizer"],
+            "Containers": ["TokenSequences", "EmbeddedSequences", "Block"],
+            "Tags": ["convert_tags"],
+            "For one's own steps": [
+                "check_texts",
+                "check_tokens",
+                "SequencesInputMixin",
+                "EmbeddedInputMixin",
+                "SequencesOutputMixin",
+            ],
+        },
+    ),
+    "vectors": (
+        "Files of word vectors",
+        {"": ["WordVectors", "export_vectors", "ExportReport"]},
+    ),
+    "sources": (
+        "Sources: tokens to vectors",
+        {
+            "One vector a word": [
+                "PretrainedEmbedding",
+                "Word2VecEmbedding",
+                "FastTextEmbedding",
+            ],
+            "Vectors in context": ["ElmoEmbedding", "TransformerEmbedding"],
+            "Anything else": ["FunctionEmbedding", "EstimatorEmbedding"],
+            "Trained on labels, with a Dynamic* estimator": [
+                "FineTuned",
+                "CharEmbedding",
+            ],
+            "Several sources": [
+                "EmbeddingUnion",
+                "make_embedding_union",
+                "source_subsets",
+                "SourceSelector",
+            ],
+            "The sentence cache": ["cache_info", "limit_cache", "clear_cache"],
+            "From contextual to static": ["contextual_to_static"],
+            "For one's own sources": ["BaseEmbedding", "BaseWordEmbedding"],
+        },
+    ),
+    "elmo": ("Training an ELMo", {"": ["ElmoLanguageModel"]}),
+    "meta": (
+        "Combining without labels",
+        {
+            "Nothing learned": ["ConcatMetaEmbedding", "AverageMetaEmbedding"],
+            "Linear": [
+                "SVDMetaEmbedding",
+                "GCCAMetaEmbedding",
+                "ProcrustesMetaEmbedding",
+                "OneToNMetaEmbedding",
+            ],
+            "Not linear": ["AutoencodedMetaEmbedding", "LocallyLinearMetaEmbedding"],
+            "Before any of them": ["SourceImputer"],
+            "For one's own": ["BaseMetaEmbedding"],
+        },
+    ),
+    "dynamic": (
+        "Combining by labels: DME, CDME, scalar mix",
+        {
+            "": [
+                "DynamicMetaEmbedding",
+                "DynamicMetaClassifier",
+                "DynamicMetaRegressor",
+            ]
+        },
+    ),
+    "pooling": (
+        "Pooling: sequences to rows",
+        {"": ["Pooling", "RandomEncoderPooling", "CommonComponentRemoval"]},
+    ),
+    "metrics": (
+        "Measuring",
+        {
+            "Scores": [
+                "word_similarity_score",
+                "analogy_score",
+                "sentence_similarity_score",
+                "coverage_report",
+            ],
+            "Scorers, to search a grid without labels": [
+                "make_word_similarity_scorer",
+                "make_analogy_scorer",
+                "make_sentence_similarity_scorer",
+            ],
+        },
+    ),
+    "inspection": (
+        "Looking",
+        {
+            "": [
+                "SourceWeightsDisplay",
+                "SimilarityDisplay",
+                "DistanceDisplay",
+                "SenseProjectionDisplay",
+            ]
+        },
+    ),
+    "datasets": (
+        "Data sets",
+        {
+            "Texts and vectors that pip brings": [
+                "load_bbc_news",
+                "load_glove_6b_50d",
+            ],
+            "From files": ["load_conll"],
+            "From the folder SK_METAEMBED_DATA": [
+                "load_sst2",
+                "load_sick",
+                "load_sts_benchmark",
+                "load_vectors",
+                "load_word_similarity",
+                "load_word_similarities",
+                "load_analogies",
+                "WORD_SIMILARITY",
+            ],
+        },
+    ),
+    "utils.estimator_checks": (
+        "The check suite",
+        {"": ["parametrize_with_checks", "check_estimator", "WORDS"]},
+    ),
+}
+
+HEAD = """\
+.. Written by docs/api_reference.py when the site is built.
+
+API reference
+=============
+
+Every public name, by what it is for. What stands under ``sk_metaembed`` is imported
+from there; the rest from its room.
+
+"""
+
+
+def path(room, name):
+    """Return the dotted name that users import."""
+    if name in sk_metaembed.__all__:
+        return f"sk_metaembed.{name}"
+    return f"sk_metaembed.{room}.{name}"
+
+
+def entries():
+    """Return every name by its dotted path."""
+    return {
+        path(room, name): getattr(import_module(f"sk_metaembed.{room}"), name)
+        for room, (_, sections) in ROOMS.items()
+        for names in sections.values()
+        for name in names
+    }
+
+
+def table(room, names):
+    """Return a table of links and first lines; data have a line of their own."""
+    paths = {name: path(room, name) for name in names}
+    home = import_module(f"sk_metaembed.{room}")
+    shown = [paths[name] for name in names if callable(getattr(home, name))]
+    lines = [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
+    lines += [f"   ~{dotted}" for dotted in shown]
+    lines += [""]
+    for name in set(names) - {dotted.rpartition(".")[2] for dotted in shown}:
+        lines += [f".. py:data:: {paths[name]}", "", f"   {DATA[name]}", ""]
+    return lines
+
+
+# Constants have no docstring of their own.
+DATA = {
+    "WORD_SIMILARITY": "Names of the sets that "
+    ":func:`~sk_metaembed.datasets.load_word_similarity` knows.",
+    "WORDS": "The words that the checks are made of; a source should know some.",
+}
+
+
+def page():
+    """Return the index of the reference as reStructuredText."""
+    lines = [HEAD]
+    for room, (title, sections) in ROOMS.items():
+        lines += [f".. _api-{room}:", "", title, "-" * len(title), ""]
+        doc = import_module(f"sk_metaembed.{room}").__doc__.splitlines()[0]
+        lines += [f"``sk_metaembed.{room}``: {doc}", ""]
+        for section, names in sections.items():
+            if section:
+                lines += [f".. rubric:: {section}", ""]
+            lines += table(room, names)
+    return "\n".join(lines)
+
+
+def write(app, config=None):
+    """Write the index, if it has changed."""
+    file = Path(app.srcdir, "api", "index.rst")
+    file.parent.mkdir(exist_ok=True)
+    if not file.exists() or file.read_text("utf-8") != page():
+        file.write_text(page(), "utf-8")
+
+
+def own_methods(fullname):
+    """Return the public methods of a class that are written in this package."""
+    home, _, name = fullname.rpartition(".")
+    cls = getattr(import_module(home), name)
+    ours = {
+        method
+        for owner in cls.__mro__
+        if owner.__module__.startswith("sk_metaembed.")
+        for method, member in vars(owner).items()
+        if not method.startswith("_")
+        and (
+            inspect.isfunction(member)
+            or isinstance(member, property | classmethod | staticmethod)
+        )
+    }
+    first = ["fit", "transform", "fit_transform", "predict", "predict_proba"]
+    return sorted(ours, key=lambda m: (first.index(m) if m in first else 9, m))
+
+
+def kind(fullname, method):
+    """Return what autodoc calls a member: a method or a property."""
+    home, _, name = fullname.rpartition(".")
+    member = inspect.getattr_static(getattr(import_module(home), name), method)
+    return "property" if isinstance(member, property) else "method"
+
+
+def is_step(fullname):
+    """Return whether scikit-learn's own methods are there as well."""
+    home, _, name = fullname.rpartition(".")
+    return hasattr(getattr(import_module(home), name), "get_params")
+
+
+SHORT = {dotted.rpartition(".")[2]: dotted for dotted in entries()}
+
+
+def resolve(app, env, node, contnode):
+    """Link `Name` and `Name.method` of a public object from wherever it stands."""
+    if node.get("refdomain") != "py":
+        return None
+    name, _, rest = node.get("reftarget", "").removeprefix("sk_metaembed.").partition(".")
+    if name not in SHORT:
+        return None
+    target = SHORT[name] + (f".{rest}" if rest else "")
+    if target == node["reftarget"]:
+        return None
+    domain = env.get_domain("py")
+    return domain.resolve_xref(
+        env, node["refdoc"], app.builder, "obj", target, node, contnode
+    )

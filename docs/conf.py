@@ -1,0 +1,94 @@
+"""Settings of the documentation: `make docs` builds it from here."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import api_reference
+
+import sk_metaembed
+
+project = "sk_metaembed"
+author = "the sk_metaembed developers"
+copyright = author  # noqa: A001
+release = version = sk_metaembed.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "api/generated/*.bak"]
+default_role = "py:obj"
+nitpicky = True
+# What stands in single backticks in a docstring is a parameter as often as a class.
+nitpick_ignore_regex = [("py:obj", r".*")]
+myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+
+# The reference: one page an object, written from api_reference.ROOMS.
+autosummary_generate = True
+autosummary_context = {
+    "is_step": api_reference.is_step,
+    "kind": api_reference.kind,
+    "own_methods": api_reference.own_methods,
+}
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# The gallery. `-D plot_gallery=0` leaves the examples unrun.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"(demo|__init__)\.py",
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("sk_metaembed",),
+    "reference_url": {"sk_metaembed": None},
+    "download_all_examples": False,
+    "show_memory": False,
+    "plot_gallery": "True",
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": False,
+}
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "sk_metaembed"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+# Pages without neighbours in their section have no use for the left column.
+html_sidebars = {
+    page: []
+    for page in ("index", "start", "faq", "glossary", "extending", "changelog")
+}
+
+
+def setup(app):
+    """Write the index of the reference, and find names that docstrings shorten."""
+    app.connect("config-inited", api_reference.write)
+    app.connect("missing-reference", api_reference.resolve)
