@@ -1,6 +1,7 @@
 # Two commands do everything on a machine with Python 3.11 or newer:
 #   make demo   install, run the main job on real data, print its table, draw it
 #   make test   install, lint, run every test
+# And make docs builds the documentation, the examples run; open docs/_build/html/index.html.
 # The environment lives in .venv and is made again when the project's files change.
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test docs lint format bench clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; call: make PYTHON=python3.11")'
@@ -23,6 +24,15 @@ demo: $(READY)
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4
 
+# Warnings are errors. GALLERY=0 leaves the examples unrun.
+GALLERY ?= 1
+docs: $(VENV)/.ready-docs
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -b html -D plot_gallery=$(GALLERY) docs docs/_build/html
+
+$(VENV)/.ready-docs: $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	touch $@
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -35,4 +45,4 @@ bench: $(READY)
 	for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) demo_output
+	rm -rf $(VENV) demo_output docs/_build docs/api docs/gallery

@@ -27,6 +27,7 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "api/generated/*.bak"]
 default_role = "py:obj"
+suppress_warnings = ["config.cache"]  # autosummary gets functions
 nitpicky = True
 # What stands in single backticks in a docstring is a parameter as often as a class.
 nitpick_ignore_regex = [("py:obj", r".*")]
@@ -55,6 +56,7 @@ sphinx_gallery_conf = {
     "reference_url": {"sk_metaembed": None},
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "plot_gallery": "True",
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
@@ -89,6 +91,7 @@ html_sidebars = {
 
 
 def setup(app):
-    """Write the index of the reference, and find names that docstrings shorten."""
+    """Write the index of the reference, and mend what docstrings shorten."""
     app.connect("config-inited", api_reference.write)
     app.connect("missing-reference", api_reference.resolve)
+    app.connect("autodoc-process-docstring", api_reference.escape, priority=900)

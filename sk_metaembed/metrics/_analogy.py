@@ -71,7 +71,9 @@ def analogy_score(
         In place of the score if `return_report`, with the attributes
 
         score : float
+            The same.
         n_questions, n_missing, n_correct : int
+            All questions, those with a word that is not known, and those answered.
         n_candidates : int
             Words of the vocabulary with a vector.
         rows : list of dict

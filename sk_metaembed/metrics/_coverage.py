@@ -38,6 +38,7 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
         knows, and one for "(all)", what all of them know. The keys are
 
         source : str
+            Its name.
         types, tokens : int
             How many of them it knows.
         types_share, tokens_share : float

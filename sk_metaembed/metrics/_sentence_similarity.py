@@ -39,6 +39,7 @@ def sentence_similarity_score(
         In place of the score if `return_report`, with the attributes
 
         score : float
+            The same.
         n_pairs, n_missing : int
             All pairs, and those with a vector of zeros, such as of a sentence
             without a known word.

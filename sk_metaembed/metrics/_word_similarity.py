@@ -51,6 +51,7 @@ def word_similarity_score(
         In place of the score if `return_report`, with the attributes
 
         score : float
+            The same.
         n_pairs, n_missing : int
             All pairs, and those with a word that is not known.
         missing_words : list of str

@@ -1,0 +1,139 @@
+"""The documentation's pages: their code runs, their links lead somewhere.
+
+The examples of a page share their names, from top to bottom, and run in an empty
+folder. What begins with ``>>>`` is a doctest; a ``code-block:: python`` is run. One of
+class ``other-library`` or ``not-run`` is compiled only.
+"""
+
+import doctest
+import re
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import sk_metaembed
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+BUILT = {"_build", "api", "gallery", "_templates"}
+PAGES = sorted(
+    path
+    for path in [*DOCS.rglob("*.rst"), *DOCS.rglob("*.md")]
+    if not BUILT & set(path.relative_to(DOCS).parts)
+)
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+FENCE = re.compile(
+    r"^(?P<indent> *)\.\. code-block:: python\n(?P<body>(?:(?P=indent) +.*\n|\s*\n)+)",
+    re.MULTILINE,
+)
+HAS_CODE = re.compile(r"^ *>>> |code-block:: python", re.MULTILINE)
+
+
+def relative(path):
+    return str(path.relative_to(DOCS))
+
+
+def blocks(text):
+    """Yield (line, kind, code) of a page, in order; line numbers count from 0."""
+    for found in FENCE.finditer(text):
+        lines = found["body"].split("\n")
+        options = [line.strip() for line in lines if line.strip().startswith(":")]
+        code = [line for line in lines if line.strip() not in options]
+        line = text.count("\n", 0, found.start())
+        body = dedented(code)
+        if ">>>" in body:
+            continue
+        kind = "compile" if any(is_not_run(option) for option in options) else "run"
+        yield line, kind, body
+    for example in doctest.DocTestParser().get_examples(text):
+        yield example.lineno, "doctest", example
+
+
+def is_not_run(option):
+    return option.startswith(":class:") and bool(
+        {"other-library", "not-run"} & set(option.split())
+    )
+
+
+def dedented(lines):
+    import textwrap
+
+    return textwrap.dedent("\n".join(lines)).strip() + "\n"
+
+
+@pytest.fixture
+def module(monkeypatch, tmp_path):
+    """Return a module for the names of a page: what it defines can be pickled."""
+    import sys
+
+    page = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", page)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    return page
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in PAGES if HAS_CODE.search(path.read_text("utf-8"))],
+    ids=relative,
+)
+def test_code_of_a_page_runs(path, module):
+    text = path.read_text("utf-8")
+    names = vars(module)
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    for line, kind, code in sorted(blocks(text), key=lambda block: block[0]):
+        if kind == "doctest":
+            test = doctest.DocTest([code], names, path.name, str(path), 0, text)
+            test.globs = names
+            said = []
+            failed = runner.run(test, out=said.append, clear_globs=False).failed
+            assert not failed, "".join(said)
+        else:
+            compiled = compile("\n" * line + code, str(path), "exec")
+            if kind == "run":
+                exec(compiled, names)
+
+
+def public():
+    """Return (room, name) of every public name."""
+    for room in sk_metaembed._ROOMS:
+        home = "utils.estimator_checks" if room == "utils" else room
+        for name in import_module(f"sk_metaembed.{home}").__all__:
+            yield home, name
+
+
+@pytest.fixture
+def reference(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    return import_module("api_reference")
+
+
+def test_reference_has_every_public_name(reference):
+    shown = set(reference.entries())
+    wanted = {reference.path(room, name) for room, name in public()}
+    assert shown == wanted
+
+
+def test_reference_names_only_what_is_public(reference):
+    for room, (_, sections) in reference.ROOMS.items():
+        names = [name for section in sections.values() for name in section]
+        assert len(names) == len(set(names))
+        assert set(names) <= set(import_module(f"sk_metaembed.{room}").__all__)
+
+
+def test_reference_shows_each_first_line(reference):
+    page = reference.page()
+    for dotted in reference.entries():
+        assert re.search(rf"{re.escape(dotted)}$", page, re.MULTILINE), dotted
+
+
+def test_every_page_is_in_a_toctree():
+    text = "\n".join(path.read_text("utf-8") for path in PAGES)
+    named = set(re.findall(r"^ {3}(?:.*<)?([\w/]+)>?$", text, re.MULTILINE))
+    for path in PAGES:
+        page = relative(path).rpartition(".")[0]
+        below = page.rpartition("/")[2]
+        assert page == "index" or {page, below} & named, f"{page} is in no toctree"
