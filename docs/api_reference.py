@@ -25,6 +25,7 @@ ROOMS = {
                 "SequencesInputMixin",
                 "EmbeddedInputMixin",
                 "SequencesOutputMixin",
+                "TaggerMixin",
             ],
         },
     ),
@@ -88,7 +89,10 @@ ROOMS = {
         "Pooling: sequences to rows",
         {"": ["Pooling", "RandomEncoderPooling", "CommonComponentRemoval"]},
     ),
-    "adapters": ("Pairs", {"": ["PairEncoder"]}),
+    "adapters": (
+        "Tagging and pairs by any scikit-learn estimator",
+        {"": ["TokenClassifier", "PairEncoder"]},
+    ),
     "metrics": (
         "Measuring",
         {
@@ -125,10 +129,15 @@ ROOMS = {
                 "load_glove_6b_50d",
             ],
             "From files": ["load_conll"],
+            "Fetched once, and kept": [
+                "fetch_wnut17",
+                "fetch_snli",
+                "fetch_multinli",
+                "fetch_sick",
+                "fetch_sts_benchmark",
+            ],
             "From the folder SK_METAEMBED_DATA": [
                 "load_sst2",
-                "load_sick",
-                "load_sts_benchmark",
                 "load_vectors",
                 "load_word_similarity",
                 "load_word_similarities",
@@ -163,15 +172,19 @@ def path(room, name):
 
 
 def rooms():
-    """Return ROOMS, and what it does not name yet under "More"."""
+    """Return what of ROOMS is public, and the rest of each room under "More"."""
     found = {}
     for room in (*ROOMS, *sk_metaembed._ROOMS):
         home = "utils.estimator_checks" if room == "utils" else room
         title, sections = ROOMS.get(home, (home.capitalize(), {}))
-        named = {name for names in sections.values() for name in names}
         public = import_module(f"sk_metaembed.{home}").__all__
+        shown = {
+            section: [name for name in names if name in public]
+            for section, names in sections.items()
+        }
+        named = {name for names in shown.values() for name in names}
         rest = [name for name in public if name not in named]
-        found[home] = title, {**sections, **({"More": rest} if rest else {})}
+        found[home] = title, {**shown, **({"More": rest} if rest else {})}
     return found
 
 
