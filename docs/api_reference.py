@@ -234,9 +234,12 @@ def page():
 
 
 def write(app, config=None):
-    """Write the index, if it has changed."""
+    """Write the index, if it has changed, and remove pages of names that went."""
     file = Path(app.srcdir, "api", "index.rst")
     file.parent.mkdir(exist_ok=True)
+    for old in file.parent.glob("generated/*.rst"):
+        if old.stem not in entries():
+            old.unlink()
     if not file.exists() or file.read_text("utf-8") != page():
         file.write_text(page(), "utf-8")
 
