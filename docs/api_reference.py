@@ -276,7 +276,7 @@ def is_step(fullname):
     return hasattr(getattr(import_module(home), name), "get_params")
 
 
-ATTRIBUTE = re.compile(r"(`[^`]*`|\w\w*_(?=[\s,.;:)*]|$))")
+TRAILING = re.compile(r"(``.*?``|`[^`]*`|\w+?_+(?=[\s,.;:)*\"']|$))")
 
 
 def escape(app, what, name, obj, options, lines):
@@ -289,12 +289,13 @@ def escape(app, what, name, obj, options, lines):
         if line.startswith(".. rubric:: Examples"):
             break
         if "_" in line:
-            lines[i] = ATTRIBUTE.sub(_escaped, line)
+            lines[i] = TRAILING.sub(_escaped, line)
 
 
 def _escaped(found):
     text = found[0]
-    return text if text[0] == "`" else text[:-1] + r"\_"
+    name = text.rstrip("_")
+    return text if text[0] == "`" else name + r"\_" * (len(text) - len(name))
 
 
 SHORT = {dotted.rpartition(".")[2]: dotted for dotted in entries()}

@@ -15,11 +15,11 @@ copyright = author  # noqa: A001
 release = version = sk_metaembed.__version__
 
 extensions = [
+    "mathml",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -67,6 +67,7 @@ copybutton_prompt_is_regexp = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sk_metaembed"
+html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
@@ -85,8 +86,7 @@ html_theme_options = {
 }
 # Pages without neighbours in their section have no use for the left column.
 html_sidebars = {
-    page: []
-    for page in ("index", "start", "faq", "glossary", "extending", "changelog")
+    page: [] for page in ("index", "start", "faq", "glossary", "extending", "changelog")
 }
 
 
