@@ -28,6 +28,7 @@ def visit_displaymath(translator, node):
 def convert(node, as_block):
     """Return the MathML of a node, or warn and return its TeX."""
     tex = CLOSING.sub(r"\\right", OPENING.sub(r"\\left", node.astext()))
+    tex = tex.replace(r"\dots", r"\ldots")
     try:
         return tex2mathml(tex, as_block=as_block)
     except MathError as error:

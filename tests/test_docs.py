@@ -7,6 +7,8 @@ class ``other-library`` or ``not-run`` is compiled only.
 
 import doctest
 import re
+import sys
+import textwrap
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -58,16 +60,12 @@ def is_not_run(option):
 
 
 def dedented(lines):
-    import textwrap
-
     return textwrap.dedent("\n".join(lines)).strip() + "\n"
 
 
 @pytest.fixture
 def module(monkeypatch, tmp_path):
     """Return a module for the names of a page: what it defines can be pickled."""
-    import sys
-
     page = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", page)
     monkeypatch.chdir(tmp_path)
@@ -95,6 +93,21 @@ def test_code_of_a_page_runs(path, module):
             compiled = compile("\n" * line + code, str(path), "exec")
             if kind == "run":
                 exec(compiled, names)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        ">>> 1 + 1\n3\n",
+        ".. code-block:: python\n\n    1 / 0\n",
+        ".. code-block:: python\n    :class: not-run\n\n    1 +\n",
+    ],
+)
+def test_a_wrong_page_is_found(page, module, tmp_path):
+    path = tmp_path / "page.rst"
+    path.write_text(page, encoding="utf-8")
+    with pytest.raises((AssertionError, ZeroDivisionError, SyntaxError)):
+        test_code_of_a_page_runs(path, module)
 
 
 def public():
