@@ -100,7 +100,7 @@ class SequenceData:
         self._opened = trained.opened if trained else []
         self.pieces = [opened.pieces(tokens) for opened in self._opened]
         self._trained_levels = trained.levels if trained else []
-        self._of_types = [set(o.levels.values()) == {"type"} for o in self._opened]
+        self.of_types = [set(o.levels.values()) == {"type"} for o in self._opened]
         levels = {block.level for block in self.blocks}.union(self._trained_levels)
         if per_token:
             levels.add("token")
@@ -156,14 +156,14 @@ class SequenceData:
     def _pieces_of(self, rows, places):
         return [
             pieces.batch(places.types if of_types else rows, self._tensor)
-            for pieces, of_types in zip(self.pieces, self._of_types, strict=True)
+            for pieces, of_types in zip(self.pieces, self.of_types, strict=True)
         ]
 
     @property
     def is_static(self):
         """Whether every source has one vector a type."""
         blocks = all(block.level == "type" for block in self.blocks)
-        return blocks and all(self._of_types)
+        return blocks and all(self.of_types)
 
     def type_batch(self, types):
         """Return a `Batch` of types, for what does not depend on a sequence."""

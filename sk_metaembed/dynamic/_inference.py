@@ -4,7 +4,8 @@ import numpy as np
 import torch
 
 from ._data import BucketLoader, SequenceData, SequenceDataset
-from ._pair_data import rows_of
+from ._pair_data import PairData, rows_of
+from ._type_vectors import settle
 
 # Rows of the type table that are mixed at once.
 _TYPES_PER_BATCH = 16_384
@@ -25,7 +26,8 @@ def data_for(net, X, trained, per_token=False):
     -------
     SequenceData
     """
-    return SequenceData(X, torch.device(net.device), trained, per_token)
+    data = SequenceData(X, torch.device(net.device), trained, per_token)
+    return settle(net, data)
 
 
 def row_data_for(net, X, trained):
@@ -41,7 +43,9 @@ def row_data_for(net, X, trained):
     -------
     SequenceData or PairData
     """
-    return rows_of(X, torch.device(net.device), trained)
+    data = rows_of(X, torch.device(net.device), trained)
+    settle(net, data.sequences if isinstance(data, PairData) else data)
+    return data
 
 
 def run_sequences(net, data, function, dim):

@@ -6,6 +6,7 @@ from torch import nn
 from ._attention import Mixer
 from ._dropout import ByteDropout
 from ._encoders import make_encoder
+from ._type_vectors import Computed
 
 
 class MixingNet(nn.Module):
@@ -48,7 +49,8 @@ class MixingNet(nn.Module):
         """Return mixed vectors and weights a token, as `Mixer.mix` does."""
         if batch.pieces:
             pairs = zip(self.trained, batch.pieces, strict=True)
-            batch = batch.completed([v for net, part in pairs for v in net(part)])
+            found = [p if isinstance(p, Computed) else net(p) for net, p in pairs]
+            batch = batch.completed([vectors for each in found for vectors in each])
         return self.mixer.mix(batch)
 
     def target(self, y):

@@ -223,6 +223,22 @@ def test_it_goes_on_with_other_words(data):
         model.set_params(trainable__char_dim=7).partial_fit(new, [0, 1])
 
 
+def test_predicting_computes_each_word_once(data):
+    tokens, y = data
+    model = DynamicMetaClassifier(trainable=char(), **OPTIONS).fit(tokens, y)
+    many = TokenSequences.from_lists(tokens.to_list() * 60)
+    seen = []
+    network = model.trained_["charembedding"]
+    handle = network.register_forward_hook(
+        lambda module, args, output: seen.append(len(output[0][1]))
+    )
+    found = model.predict_proba(many)
+    handle.remove()
+    assert seen == [tokens.n_types]
+    np.testing.assert_allclose(found[:40], model.predict_proba(tokens), atol=1e-6)
+    model.partial_fit(tokens, y)
+
+
 def test_it_is_searched_by_name():
     X, y = words_ending(24, 0)
     texts = [" ".join(row) for row in X]
