@@ -168,7 +168,7 @@ for row in ranker.rank(query, distinct, n=3)[0]:
 
 # %%
 # Seen on the planted files, of 100 images: R@1 of 83 to 87 % by caption and of 91 to
-# 94 % by image, where chance finds 1 and 3 %; the right one is among the first five
-# practically always. The sources and their mixtures differ by less than the seed does:
-# each of them tells thirty words apart, so that there is nothing to choose. What is
-# missed are captions that leave out a colour or the place, and fit several scenes.
+# 94 % by image, where chance finds 1 %; the right one is among the first five
+# practically always. There is nothing to choose between sources that both tell thirty
+# words apart: no mixture is above the best of them. Captions that leave out a colour or
+# the place fit several scenes.
