@@ -12,7 +12,6 @@ Run: python benchmarks/wnut17.py [--seeds 5] [--rows glove DME] [--out wnut17.js
 
 import argparse
 import json
-import os
 import time
 from pathlib import Path
 
@@ -26,14 +25,9 @@ from sk_metaembed import (
     PretrainedEmbedding,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_conll, load_vectors
+from sk_metaembed.datasets import fetch_wnut17, load_vectors
 from sk_metaembed.metrics import span_f1_score
 
-FILES = {
-    "train": "wnut17train.conll",
-    "dev": "emerging.dev.conll",
-    "test": "emerging.test.annotated",
-}
 WORDS = ("glove-100", "word2vec-300", "neuralcoref-50")
 SETTINGS = {
     "projection_dim": 200,
@@ -52,8 +46,7 @@ _UNIFORM = {"attention": "uniform"}
 
 def load_parts():
     """Return the three parts' tokens and tags."""
-    folder = Path(os.environ["SK_METAEMBED_DATA"], "wnut17")
-    return {name: load_conll(folder / file) for name, file in FILES.items()}
+    return {split: fetch_wnut17(split) for split in ("train", "dev", "test")}
 
 
 def transformer_path():

@@ -1,0 +1,198 @@
+"""Tokens a second and memory of training and predicting a BiLSTM-CRF tagger.
+
+On WNUT-2017 with GloVe 100 d: DynamicMetaTagger, beside sklearn-crfsuite (a linear CRF
+over written features of the word and its neighbours; where it can be imported) and
+flair's SequenceTagger (the same vectors and BiLSTM size, its own dropouts; by another
+Python that has flair, ``--flair-python``). Each side runs in a process of its own, in turn,
+as often as ``--rounds`` says; medians are shown, and ratios to DynamicMetaTagger.
+
+A pass is an epoch of the networks, and an iteration of L-BFGS of crfsuite, which
+needs about 100. Tokens come as lists; looking up vectors, or computing features, is in
+the time of predicting. Memory is the peak of the whole process.
+
+Needs ``SK_METAEMBED_DATA``.
+Run: python benchmarks/tagging_speed.py [--flair-python PYTHON] [--rounds 3] [--threads 1]
+"""
+
+import argparse
+import importlib.util
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+SIZES = {"projection_dim": 100, "encoder_dim": 128, "batch_size": 32}
+SIDES = ("DynamicMetaTagger, CRF", "DynamicMetaTagger, softmax", "sklearn-crfsuite")
+FLAIR = "flair SequenceTagger"
+
+
+def write_data(folder):
+    """Write sentences, tags and vectors for all sides; return the token counts."""
+    from sk_metaembed.datasets import fetch_wnut17, load_vectors
+
+    parts = {split: fetch_wnut17(split) for split in ("train", "test")}
+    vectors = load_vectors("glove-100")
+    seen = {w for part in parts.values() for w in part.tokens.types}
+    words = sorted(w for w in seen | {w.lower() for w in seen} if w in vectors)
+    np.save(folder / "vectors.npy", np.stack([vectors[word] for word in words]))
+    data = {name: part.tokens.to_list() for name, part in parts.items()}
+    data |= {"tags": parts["train"].tags.tolist(), "words": words, "sizes": SIZES}
+    (folder / "data.json").write_text(json.dumps(data))
+    return [parts[name].tokens.n_tokens for name in ("train", "test")]
+
+
+def network(folder, data, decoder):
+    """Return functions that train for a pass and predict, and the passes made."""
+    from sklearn.pipeline import make_pipeline
+
+    from sk_metaembed import DynamicMetaTagger, PretrainedEmbedding, WordVectors
+
+    vectors = WordVectors.from_arrays(data["words"], np.load(folder / "vectors.npy"))
+    tagger = DynamicMetaTagger(
+        "uniform",
+        decoder=decoder,
+        scheme="IOB2" if decoder == "crf" else None,
+        max_epochs=1,
+        early_stopping=False,
+        random_state=0,
+        **SIZES,
+    )
+    pipe = make_pipeline(PretrainedEmbedding(vectors), tagger)
+    train = lambda: pipe.fit(data["train"], data["tags"])  # noqa: E731
+    return train, lambda: pipe.predict(data["test"]), 1
+
+
+def crfsuite(folder, data):
+    """Return the same of a linear CRF over written features."""
+    from sklearn_crfsuite import CRF
+
+    passes = 10
+    crf = CRF(c1=0.1, c2=0.1, max_iterations=passes)
+
+    def train():
+        crf.fit([features(row) for row in data["train"]], data["tags"])
+
+    return train, lambda: crf.predict([features(row) for row in data["test"]]), passes
+
+
+def features(row):
+    """Return the usual features of each word and its neighbours."""
+    own = [_features_of(word) for word in row]
+    before = [{"BOS": True}, *({f"-1:{k}": v for k, v in f.items()} for f in own[:-1])]
+    after = [*({f"+1:{k}": v for k, v in f.items()} for f in own[1:]), {"EOS": True}]
+    return [a | b | c for a, b, c in zip(own, before, after, strict=True)]
+
+
+def _features_of(word):
+    return {
+        "lower": word.lower(),
+        "suffix3": word[-3:],
+        "suffix2": word[-2:],
+        "upper": word.isupper(),
+        "title": word.istitle(),
+        "digit": word.isdigit(),
+    }
+
+
+def serve(side, folder, threads):
+    """Train and predict once for each line that comes, and tell how long it took."""
+    import torch
+
+    torch.set_num_threads(threads)
+    data = json.loads((folder / "data.json").read_text())
+    if side == "sklearn-crfsuite":
+        train, predict, passes = crfsuite(folder, data)
+    else:
+        train, predict, passes = network(folder, data, side.split()[-1].lower())
+    for _ in sys.stdin:
+        times = [time.perf_counter(), time.process_time()]
+        train()
+        times += [time.perf_counter(), time.process_time()]
+        predict()
+        times += [time.perf_counter(), time.process_time()]
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        told = {"times": times, "peak": peak, "passes": passes}
+        print(json.dumps(told), flush=True)
+
+
+def open_sides(folder, options):
+    """Return a process of each side that can run here."""
+    own, threads = [sys.executable, __file__], str(options.threads)
+    has_crfsuite = importlib.util.find_spec("sklearn_crfsuite") is not None
+    commands = {
+        side: [*own, "--side", side, "--folder", folder, "--threads", threads]
+        for side in SIDES[: 2 + has_crfsuite]
+    }
+    if options.flair_python:
+        script = Path(__file__).with_name("_flair_tagger.py")
+        commands[FLAIR] = [options.flair_python, str(script), folder, threads]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    return {side: subprocess.Popen(c, **pipes) for side, c in commands.items()}
+
+
+def ask(process):
+    """Let a side run once, and return what it tells."""
+    process.stdin.write("\n")
+    process.stdin.flush()
+    for line in process.stdout:  # libraries may print lines of their own
+        if line.startswith('{"times"'):
+            return json.loads(line)
+    raise RuntimeError("A side ended before its time; see its message above.")
+
+
+def summary(told, n_train, n_test, clock):
+    """Return the median tokens a second of a training pass and of predicting."""
+    steps = np.diff([t["times"][clock::2] for t in told], axis=1)
+    passes = told[0].get("passes", 1)
+    train, predict = np.median(steps, axis=0)
+    return passes * n_train / train, n_test / predict
+
+
+def main():
+    """Let all sides run in turn and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--flair-python", help="a Python that has flair")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--side", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.side:
+        serve(options.side, options.folder, options.threads)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        counts = write_data(Path(folder))
+        sides = open_sides(folder, options)
+        told = {side: [] for side in sides}
+        for number in range(options.rounds + 1):
+            for side, process in sides.items():
+                answer = ask(process)
+                told[side] += [answer] if number else []  # the first warms up
+        for process in sides.values():
+            process.stdin.close()
+            process.wait()
+    print_table(told, counts)
+
+
+def print_table(told, counts):
+    """Print tokens a second by wall and by CPU time, and the peak of memory."""
+    names = "train a pass", "ratio", "(CPU)", "predict", "ratio", "(CPU)", "MiB"
+    print(f"{counts[0]} and {counts[1]} tokens; tokens/s\n")
+    print("| | " + " | ".join(names) + " |\n" + "|---" * 8 + "|")
+    ours = summary(told[SIDES[0]], *counts, 0)
+    for side, answers in told.items():
+        wall, cpu = (summary(answers, *counts, clock) for clock in (0, 1))
+        cells = []
+        for mine, theirs, busy in zip(ours, wall, cpu, strict=True):
+            cells += [f"{theirs:,.0f}", f"{theirs / mine:.2f}", f"{busy:,.0f}"]
+        peak = max(answer["peak"] for answer in answers)
+        print(f"| {side} | {' | '.join(cells)} | {peak:,.0f} |")
+
+
+if __name__ == "__main__":
+    main()
