@@ -3,15 +3,15 @@
 On WNUT-2017 with GloVe 100 d: DynamicMetaTagger, beside sklearn-crfsuite (a linear CRF
 over written features of the word and its neighbours; where it can be imported) and
 flair's SequenceTagger (the same vectors and BiLSTM size, its own dropouts; by another
-Python that has flair, ``--flair-python``). Each side runs in a process of its own, in turn,
-as often as ``--rounds`` says; medians are shown, and ratios to DynamicMetaTagger.
+Python that has it, ``--flair-python``). Each side runs in a process of its own, in
+turn, ``--rounds`` times; medians are shown, and ratios to DynamicMetaTagger.
 
 A pass is an epoch of the networks, and an iteration of L-BFGS of crfsuite, which
 needs about 100. Tokens come as lists; looking up vectors, or computing features, is in
 the time of predicting. Memory is the peak of the whole process.
 
 Needs ``SK_METAEMBED_DATA``.
-Run: python benchmarks/tagging_speed.py [--flair-python PYTHON] [--rounds 3] [--threads 1]
+Run: python benchmarks/tagging_speed.py [--flair-python PYTHON] [--rounds 3]
 """
 
 import argparse
