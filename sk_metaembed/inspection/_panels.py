@@ -36,7 +36,7 @@ def panel_axes(ax, n, n_cols, size, whose):
         axes = np.asarray(ax, dtype=object).ravel()
         if len(axes) != n:
             raise ValueError(
-                f"{whose}: there are {n} panels, one a block, and {len(axes)} axes. "
+                f"{whose}: there are {n} panels and {len(axes)} axes. "
                 "Give one axes a panel, or a single one that is divided."
             )
         return axes

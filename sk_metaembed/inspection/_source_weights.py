@@ -1,41 +1,58 @@
 """SourceWeightsDisplay: which source a trained mixture leans on."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from ._drawing import bar_style, figure_of
+from ._attending import attending, weights_of
+from ._drawing import bar_style
+from ._grouping import mean_by_group, token_groups
+from ._panels import panel_axes
+
+_FREQUENCY = "occurrences of the word"
 
 
 class SourceWeightsDisplay:
     """Mean attention that each source gets, by class or any other grouping.
 
-    Shows what `DynamicMetaEmbedding`, `DynamicMetaClassifier` and
-    `DynamicMetaRegressor` have learned about their sources. Make one with
-    `from_estimator`; the constructor takes what it has computed.
+    Shows what `DynamicMetaEmbedding`, `DynamicMetaClassifier` and their siblings have
+    learned about their sources: for the texts of each class, for rare and frequent
+    words, for parts of speech, or any other groups of texts or words. Make one with
+    `from_estimator`, or with `from_estimators` for several beside each other, such as
+    DME and CDME; the constructor takes what these have computed.
 
     Parameters
     ----------
-    weights : ndarray of shape (n_groups, n_sources)
-        Mean weights.
+    weights : ndarray of shape (n_groups, n_sources) or (n_panels, n_groups, n_sources)
+        Mean weights; of several estimators a panel each, NaN where one lacks a source.
     sources : list of str, length n_sources
         Names of the sources.
     groups : ndarray of shape (n_groups,)
         Names of the groups.
-    counts : ndarray of int, shape (n_groups,)
+    counts : ndarray of int, shape (n_groups,) or (n_panels, n_groups)
         Number of tokens that each mean is taken over.
     n_unknown : int, default=0
-        Number of tokens left out because no source knows them.
+        Number of tokens left out because no source knows them, of several estimators
+        the largest.
+    estimators : list of str, length n_panels, default=None
+        Names of several estimators.
+    group_label : str, default=None
+        What the groups are, written beside them.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What `plot` drew on.
+        What `plot` drew on; of several panels the first.
+    axes_ : ndarray of matplotlib Axes, shape (n_panels,)
     figure_ : matplotlib Figure
-    bars_ : list of matplotlib BarContainer, length n_sources
-        The bars of each source, one a group.
+    bars_ : list of list of matplotlib BarContainer
+        A list a panel: the bars of each source, one a group.
+    legend_ : matplotlib Legend
 
     See Also
     --------
-    DynamicMetaEmbedding.attention_weights : The weights token by token.
+    TokenWeightsDisplay : The weights of single texts, word by word.
+    DynamicMetaEmbedding.attention_weights : The weights token by token, as a table.
 
     Notes
     -----
@@ -59,15 +76,37 @@ class SourceWeightsDisplay:
     1    tech       0.4    0.6        80
     """
 
-    def __init__(self, weights, *, sources, groups, counts, n_unknown=0):
+    def __init__(
+        self,
+        weights,
+        *,
+        sources,
+        groups,
+        counts,
+        n_unknown=0,
+        estimators=None,
+        group_label=None,
+    ):
         self.weights = weights
         self.sources = sources
         self.groups = groups
         self.counts = counts
         self.n_unknown = n_unknown
+        self.estimators = estimators
+        self.group_label = group_label
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, groups=None, ax=None, bar_kw=None):
+    def from_estimator(
+        cls,
+        estimator,
+        X,
+        *,
+        groups=None,
+        frequencies=None,
+        group_label=None,
+        ax=None,
+        bar_kw=None,
+    ):
         """Average an estimator's attention weights over groups, and plot them.
 
         Parameters
@@ -76,8 +115,17 @@ class SourceWeightsDisplay:
             Fitted. In a Pipeline the steps before it transform X.
         X : EmbeddedSequences, or what the Pipeline takes
             Sequences whose tokens are averaged over.
-        groups : array-like of shape (n_sequences,), default=None
-            Group of each sequence, such as its class. None makes one group of all.
+        groups : array-like, list of lists, callable or "frequency", default=None
+            An entry a sequence, such as its class; or an entry a token, as lists of
+            str or TokenSequences, such as parts of speech; or a function from a word
+            to its group; or "frequency", by which words stand together whose number
+            of occurrences lies between the same powers of ten. None makes one group
+            of all.
+        frequencies : mapping of str to int, default=None
+            Occurrences of words, with ``groups="frequency"``: 0 for words that are
+            not in it. None counts those in X.
+        group_label : str, default=None
+            What the groups are, written beside them.
         ax : matplotlib Axes, default=None
             Where to draw. None makes a figure.
         bar_kw : dict, default=None
@@ -86,7 +134,7 @@ class SourceWeightsDisplay:
         Returns
         -------
         SourceWeightsDisplay
-            Groups stand in sorted order.
+            Groups stand in sorted order, frequencies in ascending order.
 
         Raises
         ------
@@ -95,69 +143,145 @@ class SourceWeightsDisplay:
         ValueError
             If `groups` has another length than X, or gaps.
         """
-        estimator, X = _attending(estimator, X)
-        groups = _check_groups(groups, len(X))
-        frame = estimator.attention_weights(X)
-        sources = [name for name in frame.columns if name not in _PLACES]
-        values = frame[sources].to_numpy()
-        known = values.any(axis=1)
-        names, members = np.unique(groups, return_inverse=True)
-        members = members[frame["sequence"].to_numpy()[known]]
-        weights, counts = mean_by_group(values[known], members, len(names))
-        display = cls(
-            weights,
-            sources=sources,
-            groups=names,
-            counts=counts,
-            n_unknown=int((~known).sum()),
-        )
+        means = _means(estimator, X, groups, frequencies, cls.__name__)
+        display = cls(**means, group_label=_label(group_label, groups))
         return display.plot(ax, bar_kw=bar_kw)
 
-    def plot(self, ax=None, *, bar_kw=None):
+    @classmethod
+    def from_estimators(
+        cls,
+        estimators,
+        X,
+        *,
+        groups=None,
+        frequencies=None,
+        group_label=None,
+        ax=None,
+        **plot_kw,
+    ):
+        """Show several estimators beside each other, over the same groups.
+
+        Parameters
+        ----------
+        estimators : mapping of str to estimator
+            By the names that stand above the panels, such as "DME" and "CDME"; each as
+            in `from_estimator`. They may have different sources.
+        X : EmbeddedSequences, or what the Pipelines take
+            Sequences whose tokens are averaged over.
+        groups : array-like, list of lists, callable or "frequency", default=None
+            As in `from_estimator`.
+        frequencies : mapping of str to int, default=None
+            As in `from_estimator`.
+        group_label : str, default=None
+            What the groups are, written beside them.
+        ax : matplotlib Axes or array-like of them, default=None
+            Where to draw, as for `plot`.
+        **plot_kw
+            Passed on to `plot`.
+
+        Returns
+        -------
+        SourceWeightsDisplay
+            With a panel an estimator.
+
+        Raises
+        ------
+        TypeError
+            If `estimators` is no mapping, or one has no `attention_weights`.
+        ValueError
+            If there are none, or they split X into different words.
+        """
+        whose = cls.__name__
+        if not isinstance(estimators, Mapping):
+            raise TypeError(
+                f"{whose}.from_estimators takes a dict of fitted estimators by name, "
+                f"got {type(estimators).__name__}."
+            )
+        if not estimators:
+            raise ValueError(f"{whose}: there are no estimators to show.")
+        means = [
+            _means(estimator, X, groups, frequencies, whose)
+            for estimator in estimators.values()
+        ]
+        label = _label(group_label, groups)
+        display = cls(
+            **_stacked(means, whose), estimators=list(estimators), group_label=label
+        )
+        return display.plot(ax, **plot_kw)
+
+    def plot(self, ax=None, *, n_cols=3, bar_kw=None):
         """Draw one bar a group and source.
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Where to draw. None makes a figure.
+        ax : matplotlib Axes or array-like of them, default=None
+            Where to draw: an axes an estimator, or a single one, in whose place stands
+            a grid of panels. None makes a figure.
+        n_cols : int, default=3
+            Panels in a row, at most.
         bar_kw : dict, default=None
             Passed on to ``Axes.barh``.
 
         Returns
         -------
         self : SourceWeightsDisplay
-            With `ax_`, `figure_` and `bars_` set.
+            With `ax_`, `axes_`, `figure_`, `bars_` and `legend_` set.
         """
-        n_groups, n_sources = self.weights.shape
-        size = 6.4, 1.0 + n_groups * (0.19 * n_sources + 0.16)
-        ax = figure_of(ax, size, type(self).__name__)
+        panels = self._panels()
+        n_groups, n_sources = panels[0].shape
+        height = 1.0 + n_groups * (0.19 * n_sources + 0.16)
+        size = (6.4 if len(panels) == 1 else 3.6), height
+        self.axes_ = panel_axes(ax, len(panels), n_cols, size, type(self).__name__)
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self.bars_ = [
+            self._draw(panel, weights, bar_kw or {})
+            for panel, weights in zip(self.axes_, panels, strict=True)
+        ]
+        one_grid = ax is None or hasattr(ax, "get_subplotspec")
+        for number, panel in enumerate(self.axes_):
+            if self.estimators is not None:
+                panel.set_title(self.estimators[number], parse_math=False)
+            if one_grid and number % n_cols:
+                panel.tick_params(labelleft=False)
+            elif self.group_label is not None:
+                panel.set_ylabel(self.group_label)
+        last = self.axes_[min(n_cols, len(panels)) - 1]
+        self.legend_ = _legend(last, self.bars_[0], self.sources)
+        return self
+
+    def _panels(self):
+        weights = np.asarray(self.weights)
+        return weights if weights.ndim == 3 else weights[None]
+
+    def _draw(self, ax, weights, bar_kw):
+        """Draw one estimator's bars, and return them."""
+        n_sources = len(self.sources)
         height = 0.84 / n_sources
-        rows = np.arange(n_groups)
-        self.bars_ = []
+        rows = np.arange(len(weights))
+        drawn, seen = [], np.nansum(weights, axis=1) > 0
         for number, name in enumerate(self.sources):
             places = rows + (number - (n_sources - 1) / 2) * height
             style = {"height": height, "label": name, **bar_style(number)}
-            bars = ax.barh(places, self.weights[:, number], **style | (bar_kw or {}))
-            ax.bar_label(bars, fmt="%.2f", padding=3, **_LABEL)
-            self.bars_.append(bars)
-        self._annotate(ax, rows)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-    def _annotate(self, ax, rows):
-        largest, shown = self.weights.max(initial=0.0), list(self.bars_)
-        if np.allclose(self.weights.sum(axis=1), 1, atol=1e-3):
-            even = 1 / len(self.sources)
-            shown += [ax.axvline(even, label="even share", **_EVEN)]
-            largest = max(largest, even)
+            bars = ax.barh(places, weights[:, number], **style | bar_kw)
+            numbers = [
+                f"{w:.2f}" if shown and not np.isnan(w) else ""
+                for w, shown in zip(weights[:, number], seen, strict=True)
+            ]
+            ax.bar_label(bars, numbers, padding=3, **_LABEL)
+            drawn.append(bars)
+        has = ~np.isnan(weights).all(axis=0)
+        largest = np.nanmax(np.nan_to_num(self._panels()), initial=0.0)
+        if np.allclose(np.nansum(weights[seen], axis=1), 1, atol=1e-3):
+            ax.axvline(1 / has.sum(), **_EVEN)
+            largest = max(largest, 1 / has.sum())
         ax.set_xlim(0, 1.12 * largest if largest > 0 else 1)
-        ax.set_yticks(rows, [str(name) for name in self.groups])
+        empty = ["" if shown else "\n(no known words)" for shown in seen]
+        names = [f"{name}{note}" for name, note in zip(self.groups, empty, strict=True)]
+        ax.set_yticks(rows, names, parse_math=False)
         ax.set_ylim(len(rows) - 0.5, -0.5)  # the first group on top
-        ax.set_xlabel("mean attention weight of the words")
+        ax.set_xlabel("mean attention weight")
         ax.spines[["top", "right"]].set_visible(False)
-        # Beside the axes, where neither bars nor a title can be.
-        beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
-        ax.legend(handles=shown, frameon=False, handleheight=1.2, **beside)
+        return drawn
 
     def frame(self):
         """Return the means as a table.
@@ -165,75 +289,88 @@ class SourceWeightsDisplay:
         Returns
         -------
         pandas.DataFrame
-            One row a group: ``group``, a column a source, and ``n_tokens``.
+            One row a group: ``estimator`` if there are several, ``group``, a column a
+            source, and ``n_tokens``.
         """
         import pandas as pd
 
-        columns = dict(zip(self.sources, self.weights.T, strict=True))
-        return pd.DataFrame({"group": self.groups, **columns, "n_tokens": self.counts})
+        panels = self._panels()
+        columns = {}
+        if self.estimators is not None:
+            columns["estimator"] = np.repeat(
+                np.array(self.estimators, dtype=object), len(self.groups)
+            )
+        columns["group"] = np.tile(self.groups, len(panels))
+        flat = panels.reshape(-1, len(self.sources))
+        columns |= dict(zip(self.sources, flat.T, strict=True))
+        return pd.DataFrame({**columns, "n_tokens": np.ravel(self.counts)})
 
 
 # The line runs behind the bars, and the numbers cover it.
-_EVEN = {"color": "black", "linestyle": "--", "linewidth": 1, "zorder": 0.5}
+_EVEN = {
+    "label": "even share",
+    "color": "black",
+    "linestyle": "--",
+    "linewidth": 1,
+    "zorder": 0.5,
+}
 _LABEL = {
     "fontsize": "small",
     "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
 }
 
-# Columns of the attention weights' table that are not sources.
-_PLACES = ("sequence", "side", "position", "token")
+
+def _means(estimator, X, groups, frequencies, whose):
+    """Return what the constructor takes, for one estimator."""
+    estimator, X = attending(estimator, X, whose)
+    frame = estimator.attention_weights(X)
+    names, members = token_groups(groups, frame, len(X), frequencies, whose)
+    sources, values = weights_of(frame)
+    known = values.any(axis=1)
+    weights, counts = mean_by_group(values[known], members[known], len(names))
+    return {
+        "weights": weights,
+        "sources": sources,
+        "groups": names,
+        "counts": counts,
+        "n_unknown": int((~known).sum()),
+    }
 
 
-def mean_by_group(values, members, n_groups):
-    """Return the means of rows by group, and the number of rows of each.
+def _stacked(means, whose):
+    """Return what the constructor takes, for several estimators."""
+    groups = means[0]["groups"]
+    if not all(np.array_equal(other["groups"], groups) for other in means):
+        raise ValueError(
+            f"{whose}: the estimators split X into different words, so that the groups "
+            "are not the same. Show each by itself, with from_estimator."
+        )
+    sources = list(dict.fromkeys(name for one in means for name in one["sources"]))
+    weights = np.full((len(means), len(groups), len(sources)), np.nan)
+    for panel, one in zip(weights, means, strict=True):
+        panel[:, [sources.index(name) for name in one["sources"]]] = one["weights"]
+    return {
+        "weights": weights,
+        "sources": sources,
+        "groups": groups,
+        "counts": np.stack([one["counts"] for one in means]),
+        "n_unknown": max(one["n_unknown"] for one in means),
+    }
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_columns)
-    members : ndarray of int, shape (n_rows,)
-    n_groups : int
 
-    Returns
-    -------
-    means : ndarray of float64, shape (n_groups, n_columns)
-        Zeros for a group without rows.
-    counts : ndarray of int64, shape (n_groups,)
-    """
-    counts = np.bincount(members, minlength=n_groups)
-    sums = [np.bincount(members, weights=v, minlength=n_groups) for v in values.T]
-    return np.stack(sums, axis=1) / np.maximum(counts, 1)[:, None], counts
+def _label(asked, groups):
+    by_frequency = isinstance(groups, str) and groups == "frequency"
+    return _FREQUENCY if asked is None and by_frequency else asked
 
 
-def _attending(estimator, X):
-    """Return the step that has attention weights, and what it is given."""
-    if hasattr(estimator, "attention_weights"):
-        return estimator, X
-    for _, step in getattr(estimator, "steps", ()):
-        if hasattr(step, "attention_weights"):
-            return step, X
-        if hasattr(step, "transform"):
-            X = step.transform(X)
-    raise TypeError(
-        "SourceWeightsDisplay needs an estimator with attention_weights, such as "
-        "DynamicMetaEmbedding, or a Pipeline with such a step; got "
-        f"{type(estimator).__name__}."
+def _legend(ax, bars, sources):
+    """Say beside a panel, where neither bars nor a title can be, what bars mean."""
+    lines = [line for line in ax.lines if line.get_label() == _EVEN["label"]]
+    names = [*sources, *(line.get_label() for line in lines)]
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
+    legend = ax.legend(
+        [*bars, *lines], names, frameon=False, handleheight=1.2, **beside
     )
-
-
-def _check_groups(groups, n_sequences):
-    if groups is None:
-        return np.full(n_sequences, "all")
-    groups = np.asarray(groups)
-    if groups.shape != (n_sequences,):
-        raise ValueError(
-            f"groups must name a group for each of the {n_sequences} sequences of X, "
-            f"got an array of shape {groups.shape}."
-        )
-    # What is missing equals nothing, itself included; None would not sort.
-    gaps = np.array([group is None or group != group for group in groups.tolist()])
-    if gaps.any():
-        raise ValueError(
-            f"groups has {int(gaps.sum())} missing entries, the first at row "
-            f"{int(gaps.argmax())}. Name a group for every sequence."
-        )
-    return groups
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return legend

@@ -311,7 +311,7 @@ def test_frame_has_a_row_a_block_and_occurrence(embedded):
         ("bank", {"senses": ["a", None, "b"]}, "sense of 'the bank' is missing"),
         ("bank", {"labels": ["a"] * 4}, "4 labels for 3 occurrences"),
         ("bank", {"n_cols": 0}, "n_cols must be 1 or more, got 0"),
-        ("bank", {"ax": []}, "3 panels, one a block, and 0 axes"),
+        ("bank", {"ax": []}, "3 panels and 0 axes"),
         ("bank", {"projector": PCA(1)}, r"PCA must put 3 .* got shape \(3, 1\)"),
         ("bank", {"blocks": []}, "at least one block"),
     ],

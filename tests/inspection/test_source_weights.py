@@ -16,7 +16,7 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.inspection import SourceWeightsDisplay
-from sk_metaembed.inspection._source_weights import mean_by_group
+from sk_metaembed.inspection._grouping import mean_by_group
 
 matplotlib.use("Agg")
 GROUPS = np.array(["tech", "sports"] * 10)
@@ -60,7 +60,7 @@ def test_means_are_those_of_the_tokens_that_some_source_knows(dme, embedded):
 
 def test_bars_show_the_weights_and_say_so_in_words(dme, embedded):
     display = SourceWeightsDisplay.from_estimator(dme, embedded, groups=GROUPS)
-    widths = [[bar.get_width() for bar in bars] for bars in display.bars_]
+    widths = [[bar.get_width() for bar in bars] for bars in display.bars_[0]]
     np.testing.assert_allclose(np.transpose(widths), display.weights)
     ax = display.ax_
     assert ax.figure is display.figure_
@@ -74,11 +74,11 @@ def test_bars_show_the_weights_and_say_so_in_words(dme, embedded):
 
 def test_bars_differ_without_colour_and_do_not_overlap(dme, embedded):
     display = SourceWeightsDisplay.from_estimator(dme, embedded, groups=GROUPS)
-    patches = [bars[0] for bars in display.bars_]
+    patches = [bars[0] for bars in display.bars_[0]]
     assert len({patch.get_hatch() for patch in patches}) == 2
     spans = sorted(
         (bar.get_y(), bar.get_y() + bar.get_height())
-        for bars in display.bars_
+        for bars in display.bars_[0]
         for bar in bars
     )
     assert all(a[1] <= b[0] + 1e-9 for a, b in zip(spans, spans[1:], strict=False))
@@ -136,8 +136,8 @@ def test_an_axes_is_drawn_on_and_bar_kw_passed_on(dme, embedded):
     )
     assert display.ax_ is ax
     assert display.figure_ is figure
-    assert to_hex(display.bars_[1][0].get_facecolor()) == "#123456"
-    assert display.bars_[1][0].get_hatch() == "o"
+    assert to_hex(display.bars_[0][1][0].get_facecolor()) == "#123456"
+    assert display.bars_[0][1][0].get_hatch() == "o"
 
 
 def test_gates_that_do_not_sum_to_one_have_no_even_share():
@@ -167,8 +167,123 @@ def test_means_of_a_group_without_rows_are_zero():
     assert counts.tolist() == [2, 0]
 
 
-def test_errors_say_what_is_wrong(dme, embedded):
+@pytest.fixture(scope="module")
+def cdme(embedded):
+    cdme = DynamicMetaEmbedding(
+        "context", projection_dim=4, max_epochs=1, random_state=0
+    )
+    return cdme.fit(embedded, GROUPS)
+
+
+def tags_of(embedded):
+    return [["D" if word == "the" else "N" for word in row] for row in embedded.tokens]
+
+
+@pytest.mark.parametrize("kind", ["lists", "tokens", "function"])
+def test_words_are_grouped_by_tags_or_by_a_function(dme, embedded, kind):
+    groups = tags_of(embedded)
+    if kind == "tokens":
+        groups = TokenSequences.from_lists(groups)
+    if kind == "function":
+        groups = {"chip": "N", "the": "D", "new": "N", "goal": "N"}.get
     make = SourceWeightsDisplay.from_estimator
+    display = make(dme, embedded, groups=groups, group_label="part of speech")
+    weights = dme.attention_weights(embedded)
+    weights = weights[weights["token"] != "new"]
+    weights["tag"] = np.where(weights["token"] == "the", "D", "N")
+    expected = weights.groupby("tag")[["small", "large"]].mean()
+    np.testing.assert_allclose(display.weights, expected, rtol=1e-5)
+    assert display.groups.tolist() == ["D", "N"]
+    assert display.counts.tolist() == [20, 20]
+    assert display.ax_.get_ylabel() == "part of speech"
+
+
+def test_words_are_grouped_by_how_often_they_occur(dme, embedded):
+    make = SourceWeightsDisplay.from_estimator
+    display = make(dme, embedded, groups="frequency")
+    assert display.groups.tolist() == ["10 to 99"]
+    assert display.ax_.get_ylabel() == "occurrences of the word"
+    counts = {"the": 1234, "chip": 7, "goal": 9}
+    display = make(dme, embedded[:3], groups="frequency", frequencies=counts)
+    assert display.groups.tolist() == ["0", "1 to 9", "1,000 to 9,999"]
+    assert display.counts.tolist() == [0, 3, 3]
+    assert display.weights[0].tolist() == [0, 0]
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == [
+        "0\n(no known words)",
+        "1 to 9",
+        "1,000 to 9,999",
+    ]
+    shown = [text.get_text() for text in display.ax_.texts]
+    assert shown.count("") == 2
+    assert display.ax_.lines[0].get_label() == "even share"
+
+
+def test_several_estimators_stand_beside_each_other(dme, cdme, embedded):
+    make = SourceWeightsDisplay.from_estimators
+    display = make({"DME": dme, "CDME": cdme}, embedded, groups=GROUPS)
+    for number, one in enumerate((dme, cdme)):
+        alone = SourceWeightsDisplay.from_estimator(one, embedded, groups=GROUPS)
+        np.testing.assert_allclose(display.weights[number], alone.weights)
+        widths = [[bar.get_width() for bar in bars] for bars in display.bars_[number]]
+        np.testing.assert_allclose(np.transpose(widths), alone.weights)
+    assert [ax.get_title() for ax in display.axes_] == ["DME", "CDME"]
+    assert display.axes_[0].get_xlim() == display.axes_[1].get_xlim()
+    frame = display.frame()
+    assert frame["estimator"].tolist() == ["DME", "DME", "CDME", "CDME"]
+    assert frame["group"].tolist() == ["sports", "tech"] * 2
+    assert frame["n_tokens"].tolist() == [20] * 4
+    display.figure_.canvas.draw()
+    boxes = [ax.get_tightbbox() for ax in display.axes_]
+    assert not boxes[0].overlaps(boxes[1])
+    assert boxes[1].x1 <= display.figure_.bbox.x1
+    labels = [ax.xaxis.label.get_window_extent() for ax in display.axes_]
+    assert not labels[0].overlaps(labels[1])
+
+
+def test_estimators_may_have_other_sources(dme, embedded):
+    less = DynamicMetaEmbedding(projection_dim=4, max_epochs=1, random_state=0)
+    less.fit(embedded.select(["large"]), GROUPS)
+
+    class Selecting:
+        steps = ()
+
+        def attention_weights(self, X):
+            return less.attention_weights(X.select(["large"]))
+
+    display = SourceWeightsDisplay.from_estimators(
+        {"one": Selecting(), "both": dme}, embedded
+    )
+    assert display.sources == ["large", "small"]
+    assert np.isnan(display.weights[0, 0, 1])
+    shown = {text.get_text() for text in display.axes_[0].texts}
+    assert shown == {"1.00", ""}
+    names = [text.get_text() for text in display.legend_.get_texts()]
+    assert names == ["large", "small", "even share"]
+
+
+def test_names_are_written_as_they_are():
+    names = ["$$", r"$\foo$"]
+    display = SourceWeightsDisplay(
+        np.full((2, 2), 0.5), sources=names, groups=names, counts=[1, 1]
+    ).plot()
+    display.figure_.canvas.draw()
+
+
+def test_errors_say_what_is_wrong(dme, cdme, embedded):
+    make = SourceWeightsDisplay.from_estimator
+    tags = tags_of(embedded)
+    with pytest.raises(ValueError, match=r"one a sequence.*or 'frequency'; got 'pos'"):
+        make(dme, embedded, groups="pos")
+    with pytest.raises(ValueError, match="frequencies come with groups='frequency'"):
+        make(dme, embedded, frequencies={})
+    with pytest.raises(ValueError, match="row 1 of groups"):
+        make(dme, embedded, groups=[tags[0], ["N"], *tags[2:]])
+    with pytest.raises(ValueError, match="no group for 3 words, the first is 'chip'"):
+        make(dme, embedded, groups={"the": "D"}.get)
+    with pytest.raises(TypeError, match="takes a dict of fitted estimators"):
+        SourceWeightsDisplay.from_estimators([dme, cdme], embedded)
+    with pytest.raises(ValueError, match="there are no estimators"):
+        SourceWeightsDisplay.from_estimators({}, embedded)
     with pytest.raises(TypeError, match="an estimator with attention_weights"):
         make(EmbeddingUnion([]), embedded)
     with pytest.raises(ValueError, match=r"each of the 20 sequences.*shape \(3,\)"):
