@@ -112,7 +112,7 @@ class ElmoLanguageModel(BaseLanguageModel):
     history_ : skorch.history.History
         An entry an epoch: ``train_perplexity``, ``train_forward`` and
         ``train_backward``, with dropout and while it learned; ``valid_...`` where there
-        was `X_val`.
+        was `X_val`; ``lr``, the learning rate at its end.
     n_iter_ : int
         Epochs trained.
 

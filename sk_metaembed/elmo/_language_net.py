@@ -217,6 +217,10 @@ class Schedule(Callback):
                 group["lr"] = self.rate(self.step)
             self.step += 1
 
+    def on_epoch_end(self, net, **kwargs):
+        """Record the rate that the epoch ended with."""
+        net.history.record("lr", self.rate(max(0, self.step - 1)))
+
     def rate(self, step):
         """Return the rate of a step.
 

@@ -1,15 +1,21 @@
 """Looking at what fitted steps do: displays in scikit-learn's form."""
 
 from ._distance import DistanceDisplay
+from ._grid_search import GridSearchDisplay
+from ._neighbors import NeighborsDisplay
 from ._sense_projection import SenseProjectionDisplay
 from ._similarity import SimilarityDisplay
 from ._source_weights import SourceWeightsDisplay
 from ._token_weights import TokenWeightsDisplay
+from ._training_curve import TrainingCurveDisplay
 
 __all__ = [
     "DistanceDisplay",
+    "GridSearchDisplay",
+    "NeighborsDisplay",
     "SenseProjectionDisplay",
     "SimilarityDisplay",
     "SourceWeightsDisplay",
     "TokenWeightsDisplay",
+    "TrainingCurveDisplay",
 ]

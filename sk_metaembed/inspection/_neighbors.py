@@ -1,0 +1,321 @@
+"""NeighborsDisplay: which words are near, under each source and their combination."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from ._nearest import asked_words, embeddings_named, embeddings_within, nearest
+from ._panels import panel_axes
+
+_MOST_WORDS = 24  # panels
+_LONGEST = 18  # characters of a neighbour
+_COLUMN, _ROW, _WIDEST = 1.75, 0.27, 11.0  # inches
+
+
+class NeighborsDisplay:
+    """Nearest neighbours of words under several embeddings, side by side.
+
+    Shows what a word means to each source, and what becomes of it when they are
+    combined. A panel a word, a column an embedding, the nearest on top with its cosine
+    similarity; neighbours that several embeddings share are bold, and lines join
+    them from column to column. Make one with `from_estimator` or `from_embeddings`;
+    the constructor takes what these compute.
+
+    Parameters
+    ----------
+    neighbors : ndarray of object, shape (n_words, n_embeddings, n_neighbors)
+        Words, nearest first; None where there are fewer.
+    cosines : ndarray of shape (n_words, n_embeddings, n_neighbors)
+        Their cosine similarities.
+    words : list of str, length n_words
+        The words whose neighbours these are.
+    embeddings : list of str, length n_embeddings
+        Names.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The first panel that `plot` drew.
+    axes_ : ndarray of matplotlib Axes, shape (n_words,)
+    figure_ : matplotlib Figure
+    text_ : list of list of matplotlib Text
+        A list a panel, column by column from above.
+    links_ : list of list of matplotlib Line2D
+        A list a panel: the lines between shared neighbours.
+
+    See Also
+    --------
+    SimilarityDisplay : Chosen words, each with each.
+
+    Notes
+    -----
+    Neighbours are found among the words of a vocabulary that is given, such as the
+    most frequent ones: rare words are near to anything, and tell little. Cosines of
+    different embeddings are on different scales; compare ranks. A contextual source
+    sees each word alone.
+
+    Examples
+    --------
+    >>> from sk_metaembed.inspection import NeighborsDisplay
+    >>> glove = {"king": [3, 4], "queen": [4, 4], "apple": [0, -1], "pear": [1, -2]}
+    >>> own = {"king": [1, 0], "queen": [4, 3], "apple": [1, -1]}
+    >>> display = NeighborsDisplay.from_embeddings(
+    ...     {"glove": glove, "own": own}, ["king"], vocabulary=glove, n_neighbors=2
+    ... )
+    >>> display.frame().round(2)
+       word embedding  rank neighbor  cosine  n_embeddings
+    0  king     glove     1    queen    0.99             2
+    1  king     glove     2     pear   -0.45             1
+    2  king       own     1    queen    0.80             2
+    3  king       own     2    apple    0.71             1
+    """
+
+    def __init__(self, neighbors, cosines, *, words, embeddings):
+        self.neighbors = neighbors
+        self.cosines = cosines
+        self.words = words
+        self.embeddings = embeddings
+
+    @classmethod
+    def from_estimator(cls, estimator, words, *, vocabulary, n_neighbors=8, **options):
+        """Show neighbours under the sources of a fitted estimator, and what follows.
+
+        Parameters
+        ----------
+        estimator : fitted estimator or Pipeline
+            A source, a union, a meta-embedder, or a Pipeline with such steps: shown
+            are all blocks of the first step that gives several, such as a union, and
+            those of the last step that gives any, such as a meta-embedder.
+        words : str or sequence of str
+            Up to 24.
+        vocabulary : sequence of str or TokenSequences
+            The words to choose from.
+        n_neighbors : int, default=8
+            For each word.
+        **options
+            Passed on to `plot`.
+
+        Returns
+        -------
+        NeighborsDisplay
+            Plotted.
+
+        Raises
+        ------
+        TypeError
+            If no step gives EmbeddedSequences, or words are no str.
+        ValueError
+            If there are no words, or too many.
+        """
+        whose = cls.__name__
+        words, vocabulary, rows = asked_words(words, vocabulary, whose)
+        found = embeddings_within(estimator, vocabulary, whose)
+        return cls._from_found(found, words, vocabulary, rows, n_neighbors, options)
+
+    @classmethod
+    def from_embeddings(
+        cls, embeddings, words, *, vocabulary, n_neighbors=8, **options
+    ):
+        """Show neighbours under embeddings of any kind.
+
+        Parameters
+        ----------
+        embeddings : mapping of str to embedding
+            By the names that stand above the columns. Each a fitted estimator with one
+            block, a `WordVectors`, gensim's KeyedVectors or a mapping from words to
+            vectors.
+        words : str or sequence of str
+            Up to 24.
+        vocabulary : sequence of str or TokenSequences
+            The words to choose from; those that an embedding does not know are left
+            out there.
+        n_neighbors : int, default=8
+            For each word.
+        **options
+            Passed on to `plot`.
+
+        Returns
+        -------
+        NeighborsDisplay
+            Plotted.
+
+        Raises
+        ------
+        TypeError
+            If `embeddings` is no mapping, an embedding is none, or words are no str.
+        ValueError
+            If there are no words, or too many.
+        """
+        whose = cls.__name__
+        if not isinstance(embeddings, Mapping) or not embeddings:
+            raise TypeError(
+                f"{whose}.from_embeddings takes a dict of embeddings by name, got "
+                f"{embeddings!r:.60}."
+            )
+        words, vocabulary, rows = asked_words(words, vocabulary, whose)
+        found = embeddings_named(embeddings, vocabulary, whose)
+        return cls._from_found(found, words, vocabulary, rows, n_neighbors, options)
+
+    @classmethod
+    def _from_found(cls, found, words, vocabulary, rows, n_neighbors, options):
+        if not n_neighbors >= 1:
+            raise ValueError(
+                f"{cls.__name__}: n_neighbors must be 1 or more, got {n_neighbors}."
+            )
+        if len(words) > _MOST_WORDS:
+            raise ValueError(
+                f"{cls.__name__} shows up to {_MOST_WORDS} words, got {len(words)}. "
+                "Choose some."
+            )
+        near = [
+            nearest(values, known, rows, vocabulary, n_neighbors)
+            for values, known in found.values()
+        ]
+        display = cls(
+            np.stack([each.neighbors for each in near], axis=1),
+            np.stack([each.cosines for each in near], axis=1),
+            words=words,
+            embeddings=list(found),
+        )
+        return display.plot(**options)
+
+    def plot(self, ax=None, *, n_cols=None, text_kw=None, line_kw=None):
+        """Write a panel a word.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array-like of them, default=None
+            Where to draw: an axes a word, or a single one, in whose place stands a
+            grid of panels. None makes a figure.
+        n_cols : int, default=None
+            Panels in a row, at most. None takes as many as a figure of 11 inches holds.
+        text_kw : dict, default=None
+            Passed on to ``Axes.text`` for the neighbours.
+        line_kw : dict, default=None
+            Passed on to ``Axes.plot`` for the lines that join shared ones.
+
+        Returns
+        -------
+        self : NeighborsDisplay
+            With `ax_`, `axes_`, `figure_`, `text_` and `links_` set.
+        """
+        n_words, n_embeddings, n_neighbors = np.shape(self.neighbors)
+        size = 0.6 + _COLUMN * n_embeddings, 0.9 + _ROW * n_neighbors
+        n_cols = max(1, int(_WIDEST / size[0])) if n_cols is None else n_cols
+        whose = type(self).__name__
+        self.axes_ = panel_axes(ax, n_words, n_cols, size, whose)
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self.text_, self.links_ = [], []
+        for number, panel in enumerate(self.axes_):
+            self._frame_panel(panel, number, n_neighbors)
+        self.figure_.canvas.figure.draw_without_rendering()
+        for number, panel in enumerate(self.axes_):
+            self.text_.append(self._write(panel, number, text_kw or {}))
+        for number, panel in enumerate(self.axes_):
+            self.links_.append(self._link(panel, number, line_kw or {}))
+        return self
+
+    def _frame_panel(self, ax, number, n_neighbors):
+        ax.set(xlim=(-0.5, len(self.embeddings) - 0.5), ylim=(n_neighbors + 0.5, 0.5))
+        ax.set_title(f"near “{self.words[number]}”", parse_math=False)
+        ax.xaxis.tick_top()
+        names = [_cut(name) for name in self.embeddings]
+        ax.set_xticks(range(len(names)), names, parse_math=False)
+        ax.set_yticks(range(1, n_neighbors + 1))
+        ax.set_ylabel("rank")
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+
+    def _write(self, ax, number, text_kw):
+        shared, texts = self._counts(number), []
+        for column, (near, cosines) in enumerate(
+            zip(self.neighbors[number], self.cosines[number], strict=True)
+        ):
+            if near[0] is None:
+                note = {"style": "italic", "ha": "center", "va": "center"}
+                texts.append(ax.text(column, 1, "not known", fontsize="small", **note))
+            for rank, (word, cosine) in enumerate(zip(near, cosines, strict=True), 1):
+                if word is None:
+                    continue
+                style = {"ha": "center", "va": "center", "fontsize": "small"}
+                style |= {"parse_math": False, "zorder": 3}
+                if shared[word] > 1:
+                    style["weight"] = "bold"
+                told = f"{_cut(word)}  {cosine:.2f}".replace(" 0.", " .")
+                texts.append(ax.text(column, rank, told, **style | text_kw))
+        _make_fit(ax, texts)
+        return texts
+
+    def _link(self, ax, number, line_kw):
+        """Join shared neighbours in columns that stand beside each other."""
+        to_data = ax.transData.inverted()
+        ends = {}
+        for text in self.text_[number]:
+            x, y = text.get_position()
+            box = text.get_window_extent().padded(3)
+            left, right = to_data.transform([(box.x0, box.y0), (box.x1, box.y1)])[:, 0]
+            ends[round(x), round(y)] = left, right
+        lines = []
+        style = {"color": "black", "linewidth": 0.8, "zorder": 2} | line_kw
+        near = self.neighbors[number]
+        for column in range(len(near) - 1):
+            for rank, word in enumerate(near[column], 1):
+                there = np.flatnonzero(near[column + 1] == word)
+                if word is None or not len(there):
+                    continue
+                other = int(there[0]) + 1
+                x = ends[column, rank][1], ends[column + 1, other][0]
+                lines += ax.plot(x, (rank, other), **style)
+        return lines
+
+    def _counts(self, number):
+        """Count under how many embeddings each word is a neighbour."""
+        return Counter(
+            word for near in self.neighbors[number] for word in near if word is not None
+        )
+
+    def frame(self):
+        """Return the neighbours as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a neighbour: ``word``, ``embedding``, ``rank`` from 1,
+            ``neighbor``, ``cosine``, and ``n_embeddings``, the number of embeddings
+            under which it is among the neighbours.
+        """
+        import pandas as pd
+
+        rows = []
+        for number, word in enumerate(self.words):
+            shared = self._counts(number)
+            for column, name in enumerate(self.embeddings):
+                pairs = zip(
+                    self.neighbors[number, column],
+                    self.cosines[number, column],
+                    strict=True,
+                )
+                rows += [
+                    (word, name, rank, near, cosine, shared[near])
+                    for rank, (near, cosine) in enumerate(pairs, 1)
+                    if near is not None
+                ]
+        names = ["word", "embedding", "rank", "neighbor", "cosine", "n_embeddings"]
+        return pd.DataFrame(rows, columns=names)
+
+
+def _cut(word):
+    return word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
+
+
+def _make_fit(ax, texts):
+    """Make texts smaller until each leaves room between two columns."""
+    if not texts:
+        return
+    (left, low), (right, high) = ax.transData.transform([(0, 1), (1, 2)])
+    boxes = [text.get_window_extent() for text in texts]
+    scale = 0.86 * (right - left) / max(box.width for box in boxes)
+    scale = min(scale, 0.95 * abs(high - low) / max(box.height for box in boxes), 1.0)
+    for text in texts:
+        text.set_fontsize(scale * text.get_fontsize())

@@ -1,0 +1,285 @@
+"""TrainingCurveDisplay: what training did, epoch by epoch."""
+
+import numpy as np
+
+from ._curves import (
+    KINDS,
+    PERPLEXITY,
+    RATE,
+    SCORE,
+    best_epoch,
+    is_held_out,
+    is_history,
+    kind_of,
+    read_history,
+    recorded_by,
+    told_name,
+)
+from ._drawing import point_style
+from ._panels import panel_axes
+
+
+class TrainingCurveDisplay:
+    """Losses, held-out score, perplexity and learning rate, epoch by epoch.
+
+    Shows whether training has converged, whether it overfits and when it ended. Make
+    one with `from_estimator`, from anything that has recorded its epochs: the
+    `Dynamic*` estimators, `ElmoLanguageModel`, `AutoencodedMetaEmbedding` and
+    `OneToNMetaEmbedding`, scikit-learn's neural networks; or with `from_history`.
+
+    Parameters
+    ----------
+    curves : dict of str to ndarray of shape (n_epochs,)
+        By name, such as "train_loss", "valid_acc" or "lr"; NaN where an epoch has
+        none. A name that ends in "loss", "perplexity", "forward" or "backward", and
+        "lr" and "event_lr", tell the kind; all else is a score.
+    epochs : ndarray of int, shape (n_epochs,)
+        Numbers of the epochs.
+    best_epoch : int, default=None
+        Is marked. None marks none.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The first panel that `plot` drew.
+    axes_ : ndarray of matplotlib Axes, shape (n_kinds,)
+        A panel each for losses, scores, perplexities and learning rate, as far as
+        there are such curves.
+    figure_ : matplotlib Figure
+    lines_ : dict of str to matplotlib Line2D
+        By the curves' names.
+
+    See Also
+    --------
+    GridSearchDisplay : Scores of many candidates.
+
+    Notes
+    -----
+    The best epoch is the first one with the highest held-out accuracy or F1, or else
+    the lowest held-out loss or perplexity. Training with early stopping ends with
+    about these weights: it counts only a gain of some size as better.
+
+    Training losses are those with dropout while the weights change, means over an
+    epoch; held-out ones are taken at its end, so that they may well be lower.
+
+    Examples
+    --------
+    >>> from sk_metaembed.inspection import TrainingCurveDisplay
+    >>> history = [
+    ...     {"epoch": 1, "train_loss": 0.7, "valid_loss": 0.6, "valid_acc": 0.65},
+    ...     {"epoch": 2, "train_loss": 0.5, "valid_loss": 0.4, "valid_acc": 0.80},
+    ...     {"epoch": 3, "train_loss": 0.3, "valid_loss": 0.5, "valid_acc": 0.78},
+    ... ]
+    >>> display = TrainingCurveDisplay.from_history(history)
+    >>> display.best_epoch
+    2
+    >>> display.frame()
+       epoch  train_loss  valid_loss  valid_acc
+    0      1         0.7         0.6       0.65
+    1      2         0.5         0.4       0.80
+    2      3         0.3         0.5       0.78
+    """
+
+    def __init__(self, curves, *, epochs, best_epoch=None):
+        self.curves = curves
+        self.epochs = epochs
+        self.best_epoch = best_epoch
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, **plot_kw):
+        """Show what a fitted estimator recorded.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, Pipeline or search
+            With ``history_`` or ``loss_curve_``. Of a Pipeline the last step that has
+            one is taken, of a search its ``best_estimator_``.
+        ax : matplotlib Axes or array-like of them, default=None
+            Where to draw, as for `plot`.
+        **plot_kw
+            Passed on to `plot`.
+
+        Returns
+        -------
+        TrainingCurveDisplay
+            Plotted.
+
+        Raises
+        ------
+        TypeError
+            If there is no record of epochs.
+        """
+        epochs, curves = recorded_by(estimator)
+        if not curves:
+            raise TypeError(
+                f"{cls.__name__} needs an estimator that has recorded its epochs as "
+                "history_ or loss_curve_, such as a fitted DynamicMetaEmbedding; got "
+                f"{type(estimator).__name__}."
+            )
+        display = cls(curves, epochs=epochs, best_epoch=best_epoch(epochs, curves))
+        return display.plot(ax, **plot_kw)
+
+    @classmethod
+    def from_history(cls, history, *, ax=None, **plot_kw):
+        """Show a list of epochs.
+
+        Parameters
+        ----------
+        history : list of dict
+            An entry an epoch, as in skorch's history: ``"epoch"``, and numbers by
+            name.
+        ax : matplotlib Axes or array-like of them, default=None
+            Where to draw, as for `plot`.
+        **plot_kw
+            Passed on to `plot`.
+
+        Returns
+        -------
+        TrainingCurveDisplay
+            Plotted.
+
+        Raises
+        ------
+        TypeError
+            If it is something else.
+        ValueError
+            If no numbers are recorded in it.
+        """
+        whose = f"{cls.__name__}.from_history"
+        if not is_history(history):
+            raise TypeError(
+                f"{whose} takes a list of dicts, one an epoch, each with 'epoch'; got "
+                f"{type(history).__name__}."
+            )
+        epochs, curves = read_history(history)
+        if not curves:
+            raise ValueError(f"{whose}: there is no number in the history's epochs.")
+        display = cls(curves, epochs=epochs, best_epoch=best_epoch(epochs, curves))
+        return display.plot(ax, **plot_kw)
+
+    def plot(self, ax=None, *, curves=None, n_cols=3, line_kw=None):
+        """Draw one panel a kind of curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array-like of them, default=None
+            Where to draw: an axes a panel, or a single one, in whose place stands a
+            grid of panels. None makes a figure.
+        curves : sequence of str, default=None
+            Names of the curves to draw. None draws all.
+        n_cols : int, default=3
+            Panels in a row, at most.
+        line_kw : dict, default=None
+            Passed on to ``Axes.plot``.
+
+        Returns
+        -------
+        self : TrainingCurveDisplay
+            With `ax_`, `axes_`, `figure_` and `lines_` set.
+
+        Raises
+        ------
+        ValueError
+            If there is no curve of a name.
+        """
+        kinds = self._kinds(curves)
+        whose = type(self).__name__
+        size = (5.0, 3.6) if len(kinds) == 1 else (3.7, 3.4)
+        self.axes_ = panel_axes(ax, len(kinds), n_cols, size, whose)
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self.lines_ = {}
+        for panel, (kind, names) in zip(self.axes_, kinds.items(), strict=True):
+            self._draw(panel, kind, names, line_kw or {})
+        return self
+
+    def _kinds(self, chosen):
+        """Return the names of the curves of each kind that is to be drawn."""
+        chosen = list(self.curves if chosen is None else chosen)
+        strange = [name for name in chosen if name not in self.curves]
+        if strange or not chosen:
+            came = repr(strange[0]) if strange else "none"
+            raise ValueError(
+                f"{type(self).__name__}: curves must be some of {list(self.curves)}, "
+                f"got {came}."
+            )
+        found = {kind: [n for n in chosen if kind_of(n) == kind] for kind in KINDS}
+        return {kind: names for kind, names in found.items() if names}
+
+    def _draw(self, ax, kind, names, line_kw):
+        from matplotlib.ticker import MaxNLocator
+
+        n_of_part = {True: 0, False: 0}
+        for name in names:
+            # Even numbers are training, odd ones held out, the same in each panel.
+            held_out = is_held_out(name)
+            style = _line_style(name, 2 * n_of_part[held_out] + held_out)
+            n_of_part[held_out] += 1
+            style |= {"label": _label(kind, name, names)} | line_kw
+            self.lines_[name] = ax.plot(self.epochs, self.curves[name], **style)[0]
+        if kind != RATE and self.best_epoch is not None:
+            told = f"best: epoch {self.best_epoch}"
+            ax.axvline(self.best_epoch, label=told, **_BEST)
+        if kind in (PERPLEXITY, RATE) and _spreads(self.curves[n] for n in names):
+            ax.set_yscale("log")
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
+        ax.set(xlabel="epoch", ylabel=_axis_name(kind, names))
+        ax.spines[["top", "right"]].set_visible(False)
+        if kind != RATE:
+            above = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0)}
+            style = {"ncols": 2, "frameon": False, "fontsize": "small"}
+            ax.legend(**above, **style, columnspacing=1.0, handletextpad=0.5)
+
+    def frame(self):
+        """Return the curves as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row an epoch: ``epoch``, and a column a curve.
+        """
+        import pandas as pd
+
+        return pd.DataFrame({"epoch": self.epochs, **self.curves})
+
+
+_BEST = {"color": "black", "linestyle": ":", "linewidth": 1, "zorder": 0.5}
+
+
+def _line_style(name, number):
+    """Return colour and marker by the number, dashes for held-out data."""
+    style = point_style(number)
+    return {
+        "color": style["color"],
+        "marker": style["marker"],
+        "markersize": 4.5,
+        "markeredgecolor": "black",
+        "markeredgewidth": 0.4,
+        "linewidth": 1.4,
+        "linestyle": "--" if is_held_out(name) else "-",
+    }
+
+
+def _measure(name):
+    """Return what a score measures."""
+    return told_name(name).rpartition(", ")[2]
+
+
+def _label(kind, name, names):
+    """Return what stands in the legend; the axis tells what there is one of."""
+    told = told_name(name)
+    one = kind == SCORE and len({_measure(other) for other in names}) == 1
+    return told.partition(", ")[0] if one else told
+
+
+def _axis_name(kind, names):
+    if kind != SCORE:
+        return kind
+    measures = {_measure(name) for name in names}
+    return measures.pop() if len(measures) == 1 else "score"
+
+
+def _spreads(curves):
+    """Tell whether curves are positive, and reach over a factor of 3 or more."""
+    values = np.concatenate(list(curves))
+    values = values[np.isfinite(values)]
+    return len(values) > 0 and values.min() > 0 and values.max() >= 3 * values.min()
