@@ -226,7 +226,7 @@ class DistanceDisplay(PairsDisplay):
             raise ValueError(f"n_neighbors must be 0 or more, got {n_neighbors}.")
         ax = figure_of(ax, kinds[kind], type(self).__name__)
         if self.title is not None:
-            ax.set_title(self.title)
+            ax.set_title(self.title, parse_math=False)
         scale = f"{self.metric} distance" if colorbar else None
         written = {"asked": include_values, "values_format": values_format}
         written["text_kw"] = text_kw or {}

@@ -35,6 +35,13 @@ def point_style(number):
     }
 
 
+def as_written(legend):
+    """Return a legend whose names are shown as they are, dollars and all."""
+    for text in [legend.get_title(), *legend.get_texts()]:
+        text.set_parse_math(False)
+    return legend
+
+
 def figure_of(ax, size, whose):
     """Return axes to draw on: the given ones, or those of a new figure.
 

@@ -169,6 +169,7 @@ def label_points(room, labels, text_kw=None, *, farthest=None):
         None in the place of a label that was left out.
     """
     style = {"textcoords": "offset points", "ha": "center", "va": "center", "zorder": 4}
+    style["parse_math"] = False
     style |= text_kw or {}
     texts = []
     for number, label in enumerate(labels):

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from ._drawing import figure_of, point_style
+from ._drawing import as_written, figure_of, point_style
 from ._grid_results import (
     best_cells,
     chosen_parameters,
@@ -282,10 +282,7 @@ class GridSearchDisplay:
         names += ["best mean"] * len(lines)
         beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False}
         legend = ax.legend(handles, names, title=self.column_label, **beside)
-        legend.get_title().set_parse_math(False)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
-        return legend
+        return as_written(legend)
 
     def frame(self):
         """Return the scores as a table.

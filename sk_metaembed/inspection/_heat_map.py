@@ -33,8 +33,9 @@ def draw_heat_map(ax, matrix, labels, *, colorbar, im_kw):
     image = ax.imshow(matrix, **im_kw)
     if colorbar is not None:
         ax.figure.colorbar(image, ax=ax, label=colorbar)
-    ax.set_xticks(range(len(labels)), labels)
-    ax.set_yticks(range(len(labels)), labels)
+    # Words are no formulas, whatever dollars are in them.
+    ax.set_xticks(range(len(labels)), labels, parse_math=False)
+    ax.set_yticks(range(len(labels)), labels, parse_math=False)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     _make_labels_fit(ax, labels)
@@ -58,13 +59,13 @@ def _make_labels_fit(ax, labels):
             turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
         else:
             turned = {"rotation": 90}
-        ax.set_xticks(range(len(labels)), labels, **turned)
+        ax.set_xticks(range(len(labels)), labels, parse_math=False, **turned)
         cell = cell_size(ax, len(labels))
     step = int(np.ceil(height / cell))
     if step > 1:
         shown = range(0, len(labels), step)
-        ax.set_xticks(shown, labels[::step], rotation=90)
-        ax.set_yticks(shown, labels[::step])
+        ax.set_xticks(shown, labels[::step], rotation=90, parse_math=False)
+        ax.set_yticks(shown, labels[::step], parse_math=False)
 
 
 def write_values(ax, image, matrix, *, asked, values_format, text_kw):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._drawing import figure_of, point_style
+from ._drawing import as_written, figure_of, point_style
 from ._graph import Room, label_points, set_limits
 
 _SIZE = 44  # points squared, of a marker
@@ -198,7 +198,7 @@ def legend_beside(axes, whole):
         legend = axes[-1].legend(handles, names, **style)
     for handle in legend.legend_handles:
         handle.set_sizes([_SIZE])
-    return legend
+    return as_written(legend)
 
 
 def lay_out(axes, positions, groups, labels, text_kw):

@@ -326,7 +326,8 @@ class SenseProjectionDisplay:
         self.figure_ = self.axes_[0].figure
         self.points_ = []
         for number, panel in enumerate(self.axes_):
-            panel.set_title(self._title(number), fontsize="medium")
+            style = {"fontsize": "medium", "parse_math": False}
+            panel.set_title(self._title(number), **style)
             xlabel, ylabel = axis_labels(self.projector, self.shares, number)
             panel.set(xticks=[], yticks=[], xlabel=xlabel, ylabel=ylabel)
             positions, style = self.positions[number], scatter_kw or {}

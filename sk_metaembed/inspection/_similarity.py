@@ -137,7 +137,7 @@ class SimilarityDisplay(PairsDisplay):
         """
         ax = figure_of(ax, heat_map_size(self.labels), type(self).__name__)
         if self.title is not None:
-            ax.set_title(self.title)
+            ax.set_title(self.title, parse_math=False)
         self.im_ = draw_heat_map(
             ax,
             self.similarities,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ._attending import attending, weights_of
-from ._drawing import bar_style
+from ._drawing import as_written, bar_style
 from ._grouping import mean_by_group, token_groups
 from ._panels import panel_axes
 
@@ -371,6 +371,4 @@ def _legend(ax, bars, sources):
     legend = ax.legend(
         [*bars, *lines], names, frameon=False, handleheight=1.2, **beside
     )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-    return legend
+    return as_written(legend)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..sequences import TokenSequences
 from ._attending import attending, weights_of
-from ._drawing import figure_of, point_style
+from ._drawing import as_written, figure_of, point_style
 from ._flow import Texts, draw_texts, shown_words
 from ._leaning import leaning
 from ._token_html import page, words_html
@@ -239,9 +239,7 @@ def _legend_above(ax, handles, names):
     style = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.3}
     style |= {"frameon": False, "columnspacing": 1.2, "handletextpad": 0.3}
     for n_cols in range(len(names), 0, -1):
-        legend = ax.legend(handles, names, ncols=n_cols, **style)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        legend = as_written(ax.legend(handles, names, ncols=n_cols, **style))
         # Measured outside the layout, which would make the axes as narrow as it can.
         legend.set_in_layout(False)
         ax.figure.canvas.figure.draw_without_rendering()

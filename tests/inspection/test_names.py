@@ -1,0 +1,50 @@
+"""Words and names are shown as they are, and not read as formulas."""
+
+import warnings
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from sk_metaembed.inspection import (
+    DistanceDisplay,
+    GridSearchDisplay,
+    SenseProjectionDisplay,
+    SimilarityDisplay,
+)
+
+matplotlib.use("Agg")
+NAMES = ["$$", r"$\foo$", "a $5 b $6", "x_y^z"]
+VECTORS = np.random.default_rng(0).normal(size=(4, 3))
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: SimilarityDisplay.from_vectors(VECTORS, NAMES, title="$$"),
+        lambda: DistanceDisplay.from_vectors(VECTORS, NAMES, title="$$"),
+        lambda: DistanceDisplay.from_vectors(VECTORS, NAMES, kind="matrix"),
+        lambda: SenseProjectionDisplay.from_vectors(
+            {"$$": VECTORS}, NAMES, senses=["$$", "$$", "b", "b"]
+        ),
+        lambda: GridSearchDisplay(
+            np.ones((4, 4, 2)),
+            rows=NAMES,
+            columns=NAMES,
+            row_label="a__b",
+            column_label="$$",
+        ).plot(),
+    ],
+)
+def test_dollars_are_no_formulas(draw):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display = draw()
+        display.figure_.canvas.draw()
