@@ -3,7 +3,7 @@
 import numpy as np
 
 # Columns of the attention weights' table that are not sources.
-PLACES = ("sequence", "side", "position", "token")
+_PLACES = ("sequence", "position", "token")
 
 
 def attending(estimator, X, whose):
@@ -48,5 +48,15 @@ def weights_of(frame):
     values : ndarray of shape (n_rows, n_sources)
         A row of zeros is a token that no source knows.
     """
-    sources = [name for name in frame.columns if name not in PLACES]
+    sources = [name for name in frame.columns if not _is_place(frame, name)]
     return sources, np.asarray(frame[sources], dtype=np.float64)
+
+
+def has_sides(frame):
+    """Tell whether a table of attention weights is one of pairs, with two sides."""
+    # Elsewhere a source may have that name.
+    return "side" in frame and set(frame["side"]) <= {"first", "second"}
+
+
+def _is_place(frame, name):
+    return name in _PLACES or (name == "side" and has_sides(frame))

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from ..sequences import TokenSequences
-from ._attending import attending, weights_of
+from ._attending import attending, has_sides, weights_of
 from ._drawing import as_written, figure_of, point_style
 from ._flow import Texts, draw_texts, shown_words
 from ._leaning import leaning
@@ -95,7 +95,7 @@ class TokenWeightsDisplay:
         estimator : estimator with `attention_weights`, or Pipeline that has one
             Fitted. In a Pipeline the steps before it transform X.
         X : EmbeddedSequences, or what the Pipeline takes
-            The texts, 1000 words at most.
+            The texts, 1000 words at most. Of pairs, each side is a text.
         labels : sequence of length n_sequences, default=None
             Stand above the texts, such as their classes. None numbers several texts.
         plot : bool, default=True
@@ -128,6 +128,8 @@ class TokenWeightsDisplay:
             )
         labels = None if labels is None else [str(label) for label in labels]
         frame = estimator.attention_weights(X)
+        if has_sides(frame):
+            frame, n_texts, labels = _side_by_side(frame, n_texts, labels)
         tokens = _tokens_of(frame, n_texts, whose)
         sources, weights = weights_of(frame)
         display = cls(tokens, weights, sources=sources, labels=labels)
@@ -247,6 +249,14 @@ def _legend_above(ax, handles, names):
             break
     legend.set_in_layout(True)
     return legend
+
+
+def _side_by_side(frame, n_pairs, labels):
+    """Return a table of pairs as one of twice as many texts, and their labels."""
+    rows = 2 * frame["sequence"].to_numpy() + (frame["side"] == "second").to_numpy()
+    labels = [f"pair {i}" for i in range(n_pairs)] if labels is None else labels
+    labels = [f"{label}, {side}" for label in labels for side in ("first", "second")]
+    return frame.assign(sequence=rows), 2 * n_pairs, labels
 
 
 def _tokens_of(frame, n_texts, whose):

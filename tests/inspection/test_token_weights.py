@@ -1,6 +1,7 @@
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
@@ -143,6 +144,27 @@ def test_an_estimator_gives_the_weights_of_its_words():
         make(dme, X[:0])
     with pytest.raises(TypeError, match="TokenWeightsDisplay needs an estimator with"):
         make(None, X)
+
+
+def test_each_side_of_a_pair_is_a_text():
+    class Attending:
+        def attention_weights(self, X):
+            return pd.DataFrame(
+                {
+                    "sequence": [0, 0, 0, 1],
+                    "side": ["first", "first", "second", "second"],
+                    "position": [0, 1, 0, 0],
+                    "token": ["a", "b", "a", "c"],
+                    "w2v": [0.7, 0.2, 0.7, 1.0],
+                    "glove": [0.3, 0.8, 0.3, 0.0],
+                }
+            )
+
+    make = TokenWeightsDisplay.from_estimator
+    display = make(Attending(), [0, 1], labels=["x", "y"], plot=False)
+    assert display.sources == ["w2v", "glove"]
+    assert display.tokens.to_list() == [["a", "b"], ["a"], [], ["c"]]
+    assert display.labels == ["x, first", "x, second", "y, first", "y, second"]
 
 
 def test_html_is_escaped_and_needs_nothing_else(display):
