@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..sequences._html import shown_word
 from ._drawing import point_style
-from ._leaning import shown_word, tint, written
+from ._leaning import tint, written
 
 _WORD, _NOTE, _HEAD = 10.0, 7.0, 9.0  # points, of a word, its note, a text's label
 _PAD, _GAP = 3.0, 3.0  # points within a box, and between boxes

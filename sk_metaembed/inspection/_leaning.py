@@ -1,10 +1,7 @@
 """Which source a word leans on, how strongly, and how to write that down."""
 
-import unicodedata
-
 import numpy as np
 
-_LONGEST = 40  # characters of a word that is shown
 _CLOSE = 1e-6  # weights that differ by less count as equal
 _PALEST, _PALER = 0.10, 0.45  # tints at the even share, and what is added at most
 SYMBOLS = "●▲■◆✚▼✖"  # as the markers of `point_style`, in the same order
@@ -59,20 +56,6 @@ def tint(colour, strength):
     amount = _PALEST + _PALER * strength
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(255 - amount * (255 - part)):02x}" for part in parts)
-
-
-def shown_word(word):
-    r"""Return a word as it can be shown: what is not seen as Python writes it.
-
-    Examples
-    --------
-    >>> shown_word("word"), shown_word("\n"), shown_word("ab" * 30)
-    ('word', "'\\n'", 'abababababababababababababababababababa…')
-    """
-    word = word.encode("utf-8", "backslashreplace").decode()
-    hidden = any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in word)
-    word = repr(word) if hidden or not word.strip() else word
-    return word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
 
 
 def written(weight):

@@ -1,48 +1,62 @@
 """Small HTML pages that notebooks show for the containers."""
 
+import unicodedata
 from html import escape
+from sys import getsizeof
+
+import numpy as np
 
 _PREVIEW_ROWS = 5
 _PREVIEW_TOKENS = 12
+_LONGEST = 40  # characters of a word that is shown
+_SAMPLE = 1000  # types whose size tells that of all
+
+# No colours but greys that let the page's own through: it reads on dark and on light.
+_STYLE = """
+.skme-data{font-size:14px;max-width:70em;overflow-x:auto}
+.skme-data p{margin:.3em 0}
+.skme-data table{border-collapse:collapse;margin:.3em 0 .8em;color:inherit;
+font-size:inherit}
+.skme-data caption{text-align:left;font-weight:bold;padding:.2em 0}
+.skme-data th,.skme-data td{padding:2px 10px 2px 0;text-align:left;vertical-align:top;
+color:inherit;border-bottom:1px solid rgba(128,128,128,.5)}
+.skme-data .n{text-align:right;font-variant-numeric:tabular-nums}
+.skme-data .t{display:inline-block;border:1px solid rgba(128,128,128,.8);
+border-radius:3px;padding:0 4px;margin:1px;max-width:100%;overflow-wrap:anywhere}
+"""
 
 
-def _table(head, rows):
-    cells = "".join(f"<th>{escape(str(cell))}</th>" for cell in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+def shown_word(word):
+    r"""Return a word as it can be shown: what is not seen as Python writes it.
 
-
-def _preview(tokens):
-    for i in range(min(len(tokens), _PREVIEW_ROWS)):
-        words = tokens[i]
-        yield i, len(words), _shown_words(words)
-
-
-def _shown_words(words):
-    more = " …" if len(words) > _PREVIEW_TOKENS else ""
-    return " | ".join(words[:_PREVIEW_TOKENS]) + more
+    Examples
+    --------
+    >>> shown_word("word"), shown_word("\n"), shown_word("ab" * 30)
+    ('word', "'\\n'", 'abababababababababababababababababababa…')
+    """
+    word = word.encode("utf-8", "backslashreplace").decode()
+    hidden = any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in word)
+    word = repr(word) if hidden or not word.strip() else word
+    return word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
 
 
 def tokens_html(tokens):
-    """Return the summary and the first rows of a TokenSequences."""
-    rows = _table(("row", "tokens", "preview"), _preview(tokens))
-    return f"<div><b>{escape(repr(tokens))}</b>{rows}</div>"
+    """Return the numbers and the first rows of a TokenSequences."""
+    size = shown_bytes(bytes_of_tokens(tokens))
+    told = [*_counts(tokens), f"about {size}"]
+    return _page("TokenSequences", told, [_preview(tokens)])
 
 
 def embedded_html(embedded):
-    """Return the blocks' table and the first rows of an EmbeddedSequences."""
-    blocks = _table(
-        ("block", "level", "rows", "dim", "known"),
-        (
-            (b.name, b.level, b.n_rows, b.dim, f"{b.known_share:.1%}")
-            for b in embedded.blocks
-        ),
-    )
-    rows = _table(("row", "tokens", "preview"), _preview(embedded.tokens))
-    return f"<div><b>{escape(repr(embedded))}</b>{blocks}{rows}</div>"
+    """Return the numbers, the blocks and the first rows of an EmbeddedSequences."""
+    tokens = embedded.tokens
+    told = [*_counts(tokens), f"{embedded.dim:,} dimensions", f"level {embedded.level}"]
+    own = bytes_of_tokens(tokens) + sum(bytes_of(b)[0] for b in embedded.blocks)
+    told.append(f"about {shown_bytes(own)}")
+    head = ("block", "level", "rows", "dim", "dtype", "known", "memory")
+    rows = [_block_row(embedded, block) for block in embedded.blocks]
+    parts = [_table("Blocks", head, rows, numeric=(2, 3)), _preview(tokens)]
+    return _page("EmbeddedSequences", told, parts)
 
 
 def pairs_html(pairs):
@@ -50,9 +64,138 @@ def pairs_html(pairs):
     shown = pairs[:_PREVIEW_ROWS].sequences
     tokens = getattr(shown, "tokens", shown)
     n_rows = len(tokens) // 2
-    previews = [_shown_words(tokens[i]) for i in range(len(tokens))]
-    rows = _table(
-        ("row", "first", "second"),
-        zip(range(n_rows), previews[:n_rows], previews[n_rows:], strict=True),
+    words = [_chips(tokens[i]) for i in range(len(tokens))]
+    rows = list(
+        zip(map(str, range(n_rows)), words[:n_rows], words[n_rows:], strict=True)
     )
-    return f"<div><b>{escape(repr(pairs))}</b>{rows}</div>"
+    table = _table(_first_rows(len(pairs)), ("row", "first", "second"), rows)
+    return _page("SequencePairs", [escape(repr(pairs))], [table])
+
+
+def known_shares(embedded, block):
+    """Return what share of types, tokens or sequences a block knows, in words.
+
+    Of types only those that occur count.
+    """
+    if block.level != "type":
+        return f"{block.known_share:.1%} of {block.level}s"
+    counts = embedded.tokens.type_counts()
+    used = counts > 0
+    if not used.any():
+        return "no types"
+    types = block.known[used].mean()
+    tokens = counts[block.known].sum() / counts.sum()
+    return f"{types:.1%} of types, {tokens:.1%} of tokens"
+
+
+def bytes_of(block):
+    """Return the bytes of a block's own arrays, and of a table that it points into."""
+    table, rows = block.indexed()
+    own = block.known.nbytes
+    if rows is None:
+        return own + table.nbytes, 0
+    return own + rows.nbytes, table.nbytes
+
+
+def bytes_of_tokens(tokens):
+    """Return about how many bytes tokens take; the types' size is that of a sample."""
+    size = tokens.codes.nbytes + tokens.offsets.nbytes + tokens.types.nbytes
+    step = max(1, tokens.n_types // _SAMPLE)
+    return size + step * sum(map(getsizeof, tokens.types[::step]))
+
+
+def shown_bytes(n):
+    """Return a number of bytes in a unit that suits it.
+
+    Examples
+    --------
+    >>> shown_bytes(900), shown_bytes(2_000_000), shown_bytes(3 * 2**40)
+    ('900 B', '1.9 MiB', '3.0 TiB')
+    """
+    if n < 1024:
+        return f"{n} B"
+    for unit in ("KiB", "MiB", "GiB"):
+        n /= 1024
+        if n < 1024:
+            return f"{n:.1f} {unit}"
+    return f"{n / 1024:.1f} TiB"
+
+
+def _counts(tokens):
+    n_used = len(np.unique(tokens.codes))
+    types = f"{tokens.n_types:,} types"
+    if n_used < tokens.n_types:
+        types += f" ({n_used:,} of them occur)"
+    told = [f"{len(tokens):,} sequences", f"{tokens.n_tokens:,} tokens", types]
+    if len(tokens):
+        lengths = tokens.lengths
+        told.append(
+            f"{lengths.min():,} to {lengths.max():,} tokens a sequence, "
+            f"{lengths.mean():,.1f} on average"
+        )
+    return told
+
+
+def _block_row(embedded, block):
+    own, table = bytes_of(block)
+    size = shown_bytes(own)
+    if table:
+        size += f", rows of a table of {shown_bytes(table)}"
+    dtype = block.indexed()[0].dtype
+    cells = (block.name, block.level, f"{block.n_rows:,}", f"{block.dim:,}", dtype)
+    told = (*cells, known_shares(embedded, block), size)
+    return [f"<bdi>{_escaped(cell)}</bdi>" for cell in told]
+
+
+def _preview(tokens):
+    n_shown = min(len(tokens), _PREVIEW_ROWS)
+    rows = [
+        (str(i), f"{tokens.lengths[i]:,}", _chips(tokens[i])) for i in range(n_shown)
+    ]
+    head = ("row", "tokens", "words")
+    return _table(_first_rows(len(tokens)), head, rows, numeric=(1,))
+
+
+def _first_rows(n):
+    return f"The first {_PREVIEW_ROWS} of {n:,}" if n > _PREVIEW_ROWS else "Rows"
+
+
+def _chips(words):
+    if not words:
+        return "<i>empty</i>"
+    shown = [f'<bdi class="t">{_word(word)}</bdi>' for word in words[:_PREVIEW_TOKENS]]
+    return " ".join(shown) + (" …" if len(words) > _PREVIEW_TOKENS else "")
+
+
+def _word(word):
+    return escape(shown_word(word))
+
+
+def _escaped(value):
+    return escape(str(value).encode("utf-8", "backslashreplace").decode())
+
+
+def _table(caption, head, rows, numeric=()):
+    """Return a table; cells of rows are HTML already."""
+    look = ['class="n"' if i in numeric else "" for i in range(len(head))]
+    top = "".join(
+        f'<th scope="col" {css}>{escape(cell)}</th>'
+        for cell, css in zip(head, look, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td {css}>{c}</td>" for c, css in zip(row, look, strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f"<table><caption>{escape(caption)}</caption>"
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _page(name, told, parts):
+    # Notebooks would typeset what stands between dollars.
+    root = '<div class="skme-data tex2jax_ignore mathjax_ignore">'
+    head = f"<p><b>{name}</b>: {'; '.join(told)}</p>"
+    return f"{root}<style>{_STYLE}</style>{head}{''.join(parts)}</div>"

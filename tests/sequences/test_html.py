@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+
+from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+from sk_metaembed.sequences._html import bytes_of, known_shares, shown_bytes
+
+ROWS = [["<script>", "$a$", "\n"], [], ["b"] * 30, ["b"], ["c"], ["d", "x" * 200]]
+
+
+@pytest.fixture
+def embedded():
+    tokens = TokenSequences.from_lists(ROWS)
+    known = np.ones(tokens.n_types, dtype=bool)
+    known[:3] = False
+    blocks = [
+        Block("<i>static", np.ones((tokens.n_types, 3)), "type", known),
+        Block("layer", np.ones((tokens.n_tokens, 2), dtype=np.float16), "token"),
+        Block("whole", np.ones((6, 4)), "sequence", [True, False] * 3),
+    ]
+    return EmbeddedSequences(tokens, blocks)
+
+
+def test_shares_count_the_types_that_occur(embedded):
+    static, layer, whole = embedded.blocks
+    assert known_shares(embedded, static) == "57.1% of types, 91.9% of tokens"
+    assert known_shares(embedded[2:], static) == "100.0% of types, 100.0% of tokens"
+    assert known_shares(embedded, layer) == "100.0% of tokens"
+    assert known_shares(embedded, whole) == "50.0% of sequences"
+    assert known_shares(embedded[:0], static) == "no types"
+
+
+def test_memory_is_that_of_the_arrays(embedded):
+    for block in embedded.blocks:
+        assert bytes_of(block) == (block.values.nbytes + block.known.nbytes, 0)
+    table = np.ones((1000, 50), dtype=np.float32)
+    block = Block._of_table("mapped", table, np.array([3, -1, 5]), "type")
+    own, shared = bytes_of(block)
+    assert own < 100
+    assert shared == table.nbytes
+    assert shown_bytes(own + shared) == "195.3 KiB"
+
+
+def test_page_tells_numbers_blocks_and_rows(embedded):
+    page = embedded._repr_html_()
+    for told in ("6 sequences", "37 tokens", "7 types", "9 dimensions", "level token"):
+        assert told in page
+    assert "0 to 30 tokens a sequence, 6.2 on average" in page
+    assert "The first 5 of 6" in page
+    assert "float16" in page
+    assert "<i>empty</i>" in page
+    assert "2 of them occur" in embedded[3:5]._repr_html_()
+    assert "dimensions" not in embedded.tokens._repr_html_()
+
+
+def test_gathering_vectors_is_left_to_whoever_needs_them():
+    table = np.ones((10, 5), dtype=np.float32)
+    block = Block._of_table("mapped", table, np.array([3, -1, 5]), "type")
+    embedded = EmbeddedSequences(TokenSequences.from_lists([["a", "b", "c"]]), [block])
+    assert "rows of a table of 200 B" in embedded._repr_html_()
+    assert block.indexed()[0] is not None
+    assert block.indexed()[1] is not None
+
+
+@pytest.mark.parametrize("level", ["tokens", "embedded"])
+def test_page_is_escaped_and_needs_nothing_else(embedded, level):
+    page = (embedded if level == "embedded" else embedded.tokens)._repr_html_()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "<i>static" not in page
+    for outside in ("http", "src=", "url(", "@import", "<link"):
+        assert outside not in page
+    assert "mathjax_ignore" in page
+    page.encode()
+
+
+_MEASURE = """
+const cells = [...document.querySelectorAll('.skme-data td, .skme-data .t')];
+const box = document.querySelector('.skme-data');
+return {
+  colours: [...new Set(cells.map(c => getComputedStyle(c).color))],
+  words: [...document.querySelectorAll('.t')].slice(0, 3).map(w => w.textContent),
+  captions: [...document.querySelectorAll('caption')].map(c => c.textContent),
+  wide: document.documentElement.scrollWidth > innerWidth,
+  requests: performance.getEntriesByType('resource').length,
+};
+"""
+
+
+@pytest.mark.parametrize("colours", [("#fff", "#111"), ("#000", "#fff")])
+def test_in_a_browser_it_reads_on_dark_and_on_light(embedded, browser, colours):
+    style = "<body style='color:{};background:{}'>".format(*colours)
+    found = browser(style + embedded._repr_html_(), _MEASURE, width=600)
+    value = {"#fff": 255, "#000": 0}[colours[0]]
+    assert found["colours"] == [f"rgb({value}, {value}, {value})"]
+    assert found["words"] == ["<script>", "$a$", r"'\n'"]
+    assert found["captions"] == ["Blocks", "The first 5 of 6"]
+    assert not found["wide"]
+    assert found["requests"] == 0
