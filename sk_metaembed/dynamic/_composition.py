@@ -1,5 +1,6 @@
 """What makes an estimator one with trainable sources: parameters, opening, networks."""
 
+from sklearn.utils._repr_html.estimator import _VisualBlock
 from sklearn.utils.metaestimators import _BaseComposition
 
 from ._trainable import TrainedSources, tokens_of, trainable_pairs
@@ -54,6 +55,16 @@ class TrainableComposition(_BaseComposition):
         pairs = trainable_pairs(self.trainable, whose=type(self).__name__)
         self._validate_names([name for name, _ in pairs])
         return pairs
+
+    def _sk_visual_block_(self):
+        if self.trainable is None:
+            name = type(self).__name__
+            return _VisualBlock("single", self, names=name, name_details=str(self))
+        pairs = self.trainable
+        if not isinstance(pairs, list | tuple):
+            pairs = [(f"trainable: {type(pairs).__name__}", pairs)]
+        names, sources = zip(*pairs, strict=True)
+        return _VisualBlock("parallel", sources, names=names)
 
     def _opened(self, X):
         return TrainedSources(self._pairs(), tokens_of(X))

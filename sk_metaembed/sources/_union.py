@@ -278,7 +278,15 @@ class EmbeddingUnion(
         return EmbeddedSequences(tokens, blocks)
 
     def _sk_visual_block_(self):
-        names, sources = zip(*self.sources, strict=True)
+        fitted = dict(getattr(self, "sources_", ()))
+        active = None if self.active is None else set(self.active)
+        names, sources = [], []
+        for name, source in self.sources:
+            # What stands before a colon is the prefix of the parameters.
+            dropped = isinstance(source, str)
+            rests = active is not None and name not in active and not dropped
+            names.append(f"{name}: not active" if rests else name)
+            sources.append(fitted.get(name, source))
         return _VisualBlock("parallel", sources, names=names)
 
 

@@ -1,0 +1,29 @@
+"""Notebooks show the sources that are trained along."""
+
+from sk_metaembed import (
+    CharEmbedding,
+    DynamicMetaClassifier,
+    FineTuned,
+    TransformerEmbedding,
+)
+
+
+def test_named_sources_stand_beside_each_other():
+    several = [("char", CharEmbedding()), ("letters", CharEmbedding(char_dim=8))]
+    html = DynamicMetaClassifier(trainable=several)._repr_html_()
+    for told in ("DynamicMetaClassifier", "char", "letters", "CharEmbedding"):
+        assert told in html
+    assert "sk-parallel" in html
+
+
+def test_a_single_source_is_shown_with_what_it_is_made_of():
+    tuned = FineTuned(TransformerEmbedding("a-model"))
+    html = DynamicMetaClassifier(trainable=tuned)._repr_html_()
+    assert "trainable: FineTuned" in html
+    assert "TransformerEmbedding" in html
+
+
+def test_without_such_sources_there_is_one_box():
+    step = DynamicMetaClassifier()
+    assert step._sk_visual_block_().kind == "single"
+    assert "DynamicMetaClassifier" in step._repr_html_()
