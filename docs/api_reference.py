@@ -82,6 +82,7 @@ ROOMS = {
                 "DynamicMetaClassifier",
                 "DynamicMetaRegressor",
                 "DynamicMetaTagger",
+                "DynamicMetaRanker",
             ]
         },
     ),

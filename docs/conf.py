@@ -42,6 +42,7 @@ autosummary_context = {
     "own_methods": api_reference.own_methods,
 }
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
