@@ -55,11 +55,11 @@ class TagTarget(PerSequence):
 
     def encode(self, y, *, whose):
         """Return tags as row numbers of `classes`, `TokenRows` of int64."""
-        return TokenRows(tag_codes(y, self.classes, whose=whose), y.offsets)
+        return TokenRows(tag_codes(y, self.classes.tolist(), whose=whose), y.offsets)
 
     def spread(self, weights, y, *, whose):
         """Return each token's weight: its sentence's times its tag's."""
-        tags = self.tag_weights[tag_codes(y, self.classes, whose=whose)]
+        tags = self.tag_weights[tag_codes(y, self.classes.tolist(), whose=whose)]
         return TokenRows(np.repeat(weights, y.lengths) * tags, y.offsets)
 
     def stratify(self, y):
@@ -89,7 +89,7 @@ def tag_weights(class_weight, y, classes, *, whose):
         For tags that do not exist, and weights that are negative or 0 for all of y.
     """
     counts = np.bincount(
-        tag_codes(y, classes, whose=whose), minlength=len(classes)
+        tag_codes(y, classes.tolist(), whose=whose), minlength=len(classes)
     ).astype(np.float64)
     weights = np.ones(len(classes))
     if class_weight == "balanced":
