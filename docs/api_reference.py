@@ -116,9 +116,13 @@ ROOMS = {
         {
             "": [
                 "SourceWeightsDisplay",
+                "TokenWeightsDisplay",
                 "SimilarityDisplay",
                 "DistanceDisplay",
                 "SenseProjectionDisplay",
+                "NeighborsDisplay",
+                "TrainingCurveDisplay",
+                "GridSearchDisplay",
             ]
         },
     ),

@@ -230,6 +230,7 @@ class SourceWeightsDisplay:
         panels = self._panels()
         n_groups, n_sources = panels[0].shape
         height = 1.0 + n_groups * (0.19 * n_sources + 0.16)
+        height = max(height, 0.8 + 0.085 * len(self.group_label or ""))
         size = (6.4 if len(panels) == 1 else 3.6), height
         self.axes_ = panel_axes(ax, len(panels), n_cols, size, type(self).__name__)
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure

@@ -261,6 +261,19 @@ def test_estimators_may_have_other_sources(dme, embedded):
     assert names == ["large", "small", "even share"]
 
 
+def test_a_single_group_has_room_for_what_it_is():
+    display = SourceWeightsDisplay(
+        np.ones((1, 1)),
+        sources=["a"],
+        groups=["1 to 9"],
+        counts=[1],
+        group_label="occurrences of the word",
+    ).plot()
+    display.figure_.canvas.draw()
+    label = display.ax_.yaxis.label.get_window_extent()
+    assert display.figure_.bbox.y0 <= label.y0 <= label.y1 <= display.figure_.bbox.y1
+
+
 def test_names_are_written_as_they_are():
     names = ["$$", r"$\foo$"]
     display = SourceWeightsDisplay(
