@@ -28,6 +28,7 @@ test: lint
 GALLERY ?= 1
 docs: $(VENV)/.ready-docs
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -b html -D plot_gallery=$(GALLERY) docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
 
 $(VENV)/.ready-docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"

@@ -293,8 +293,8 @@ def escape(app, what, name, obj, options, lines):
     for i, line in enumerate(lines):
         if line.startswith(".. rubric:: Examples"):
             break
-        if "_" in line:
-            lines[i] = TRAILING.sub(_escaped, line)
+        line = re.sub(r"(?<=\w)@(?=\d)", r"\\@", line)  # R@10 is no address
+        lines[i] = TRAILING.sub(_escaped, line)
 
 
 def _escaped(found):
