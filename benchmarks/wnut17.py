@@ -37,9 +37,10 @@ SETTINGS = {
     "encoder_dim": 128,
     "embedding_dropout": 0.5,
     "head_dropout": 0.5,
-    "lr": 2e-3,
+    "layer_norm": True,  # sources differ much in length
+    "lr": 1e-3,
     "batch_size": 32,
-    "max_epochs": 40,
+    "max_epochs": 30,
     "patience": 8,
     "lr_patience": 2,
     "scheme": "IOB2",
