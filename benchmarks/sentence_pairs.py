@@ -8,7 +8,7 @@ Mean vectors and [u; v; |u-v|; u*v] ahead of a linear model come first, its pena
 chosen on the development part. Then come nets that read both sides by one encoder and
 get the same four features into one hidden layer. They are alike but for what is mixed:
 "concat" is one source made of all, without a projection (as in the paper) and with
-the projection and the ReLU that the mixtures have.
+the projection that the mixtures have.
 
 Each result is appended to a file as a line of JSON, and a run that was cut off goes on
 where it ended. Needs ``SK_METAEMBED_DATA`` for the vectors.
@@ -46,16 +46,18 @@ PENALTIES = {
     "stsb": (1, 10, 100, 300, 1000, 3000, 10000),
 }
 NETWORK = {
-    "projection_dim": 128,
+    "projection_dim": 256,
+    "activation": None,
     "encoder": "bilstm-max",
     "encoder_dim": 128,
     "hidden_dims": (256,),
-    "embedding_dropout": 0.3,
-    "head_dropout": 0.3,
-    "lr": 2e-3,
-    "lr_patience": 1,
-    "patience": 4,
-    "max_epochs": 20,
+    "embedding_dropout": 0.2,
+    "head_dropout": 0.4,
+    "lr": 1e-3,
+    "lr_factor": 0.5,
+    "lr_patience": 2,
+    "patience": 6,
+    "max_epochs": 25,
 }
 
 
@@ -114,8 +116,7 @@ def net_rows(X):
         yield f"net, {name}", [chosen(part, [name]) for part in X], uniform
     concat = ConcatMetaEmbedding(normalize=False).fit(X[0].sequences)
     joined = [SequencePairs(concat.transform(part.sequences)) for part in X]
-    raw = {"projection_dim": None, "activation": None}
-    yield "net, concat", joined, uniform | raw
+    yield "net, concat", joined, uniform | {"projection_dim": None}
     yield "net, concat, projected", joined, uniform
     yield "net, unweighted sum", X, uniform
     yield "net, DME", X, {"attention": "word"}
