@@ -171,7 +171,7 @@ ESTIMATORS = [
     PairEncoder(EmbeddingUnion(SOURCES)),
     DynamicMetaTagger(**TAGGING_NET),
     DynamicMetaTagger(**TAGGING_NET, decoder="softmax", scheme="IOB2"),
-    TokenClassifier(LogisticRegression()),
+    TokenClassifier(LogisticRegression(max_iter=1000)),
     TokenClassifier(GaussianNB(), window=1, add_indicator=True),
     Pooling(),
     Pooling(("mean", "max", "min"), weights="idf"),
