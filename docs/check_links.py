@@ -2,7 +2,7 @@
 
     python docs/check_links.py docs/_build/html
 
-Ends with 1 if a link leads nowhere. The network is not asked.
+Ends with 1 if a link leads nowhere, or there is none. The network is not asked.
 """
 
 import re
@@ -38,7 +38,7 @@ def leads_somewhere(page, link):
 
 
 def main(root):
-    """Check all pages below a folder; return how many links are broken."""
+    """Check all pages below a folder; return how many links are broken, or why none."""
     pages = [
         p for p in Path(root).resolve().rglob("*.html") if "_static" not in p.parts
     ]
@@ -52,8 +52,9 @@ def main(root):
         sys.stdout.write(f"{page.relative_to(Path(root).resolve())}: {link}\n")
     sys.stdout.write(f"{len(inside)} links, {len(broken)} broken. Leading out:\n")
     sys.stdout.writelines(f"  {link}\n" for link in out)
-    return len(broken)
+    return len(broken) if inside else "There is no page: the build ended early."
 
 
 if __name__ == "__main__":
-    sys.exit(bool(main(sys.argv[1])))
+    found = main(sys.argv[1])
+    sys.exit(found if isinstance(found, str) else bool(found))
