@@ -1,7 +1,6 @@
 """DynamicMetaEmbedding: DME and CDME as a transformer."""
 
 import numpy as np
-from sklearn.base import TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -10,11 +9,11 @@ from ..sequences._pair_features import PAIR_FEATURES, pair_features
 from ._base import BaseDynamicMeta
 from ._columns_target import any_target
 from ._parameters import describe
-from ._trainable import read_input
+from ._transforming import TransformingMixin
 
 
 @describe(encoder="mean", hidden_dims="()", lr="1e-3")
-class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
+class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     r"""Combine embeddings by attention that is trained on y (DME and CDME).
 
     Each source is projected to one dimension, weighted word by word, and summed. The
@@ -176,29 +175,6 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
     def _make_target(self, y, classes, weights):
         return any_target(y, classes, weights, whose=type(self).__name__)
-
-    def fit_transform(self, X, y=None, **fit_params):
-        """Train, and return what `transform` gives for the same sequences.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            As for `fit`.
-        y : array-like
-            As for `fit`.
-        **fit_params : dict
-            What else `fit` takes.
-
-        Returns
-        -------
-        EmbeddedSequences, SequencePairs, or ndarray of float32
-            As `transform` gives it.
-        """
-        self._validate_params()
-        # Read once: a generator of texts would run dry.
-        whose = type(self).__name__
-        X = read_input(X, whose=whose, reads_tokens=bool(self._pairs()))
-        return super().fit_transform(X, y, **fit_params)
 
     def transform(self, X):
         """Return the mixed word vectors, or the encoder's vectors.

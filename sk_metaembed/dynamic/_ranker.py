@@ -3,7 +3,6 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -13,7 +12,7 @@ from ._base import BaseDynamicMeta
 from ._image_target import ImageTarget, image_codes, read_images, split_images
 from ._parameters import describe
 from ._retrieval import RetrievalMixin
-from ._trainable import read_input
+from ._transforming import TransformingMixin
 
 _IMAGES_AT_ONCE = 4096
 _ENTRIES = {
@@ -32,7 +31,7 @@ _ENTRIES = {
 
 
 @describe(_ENTRIES, hidden_dims="()", lr="4e-4", batch_size="128")
-class DynamicMetaRanker(RetrievalMixin, TransformerMixin, BaseDynamicMeta):
+class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
     r"""Find images by captions and captions by images, over dynamic meta-embeddings.
 
     The fourth task of the paper: a caption's words are mixed and encoded as in
@@ -199,29 +198,6 @@ class DynamicMetaRanker(RetrievalMixin, TransformerMixin, BaseDynamicMeta):
         self.shared_dim = shared_dim
         self.margin = margin
         self.negatives = negatives
-
-    def fit_transform(self, X, y=None, **fit_params):
-        """Train, and return the captions' vectors.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            As for `fit`.
-        y : array-like of shape (n_captions, n_features)
-            As for `fit`.
-        **fit_params : dict
-            What else `fit` takes.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_captions, shared_dim)
-            As `transform` gives it.
-        """
-        self._validate_params()
-        # Read once: a generator of texts would run dry.
-        whose = type(self).__name__
-        X = read_input(X, whose=whose, reads_tokens=bool(self._pairs()))
-        return super().fit_transform(X, y, **fit_params)
 
     def transform(self, X):
         """Return the captions' vectors in the shared space.

@@ -1,0 +1,35 @@
+"""What Dynamic* estimators that are transformers share."""
+
+from sklearn.base import TransformerMixin
+
+from ._trainable import read_input
+
+
+class TransformingMixin(TransformerMixin):
+    """Trains and transforms what is read once.
+
+    A mixin of `BaseDynamicMeta`, whose methods it uses.
+    """
+
+    def fit_transform(self, X, y=None, **fit_params):
+        """Train, and return what `transform` gives for the same sequences.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences or SequencePairs
+            As for `fit`.
+        y : array-like
+            As for `fit`.
+        **fit_params : dict
+            What else `fit` takes.
+
+        Returns
+        -------
+        EmbeddedSequences, SequencePairs, or ndarray of float32
+            As `transform` gives it.
+        """
+        self._validate_params()
+        # Read once: a generator of texts would run dry.
+        whose = type(self).__name__
+        X = read_input(X, whose=whose, reads_tokens=bool(self._pairs()))
+        return super().fit_transform(X, y, **fit_params)
