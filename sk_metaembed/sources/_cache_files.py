@@ -107,13 +107,17 @@ def check_folder(directory):
         raise NotADirectoryError(f"{told}there is a file in its place.") from error
     except OSError as error:
         raise type(error)(f"{told}{error}. Give another folder.") from error
-    if os.access(directory, os.W_OK | os.X_OK) and all(
-        os.access(file, os.W_OK) for file in held
-    ):
+    stores = [file for file in held if file.suffix == ".sqlite"]
+    if os.access(directory, os.W_OK | os.X_OK) and all(map(_is_writable, stores)):
         return True
     if held:
         return False
     raise PermissionError(f"{told}it may not be written. Give another folder.")
+
+
+def _is_writable(file):
+    # Only stores are asked: SQLite's files beside them come and go while it is open.
+    return os.access(file, os.W_OK) or not file.exists()
 
 
 def current_file(directory):

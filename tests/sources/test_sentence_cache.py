@@ -17,7 +17,12 @@ import numpy as np
 import pytest
 
 from sk_metaembed import TokenSequences, cache_info, clear_cache, limit_cache
-from sk_metaembed.sources import _cache_claims, _cache_entry, _cache_store
+from sk_metaembed.sources import (
+    _cache_claims,
+    _cache_entry,
+    _cache_files,
+    _cache_store,
+)
 from sk_metaembed.sources._cache_files import cache_files, current_file
 from sk_metaembed.sources._compute_missing import compute_missing
 from sk_metaembed.sources._fingerprint import fingerprint_of
@@ -558,6 +563,37 @@ def test_a_cache_that_may_only_be_read_is_read(tmp_path, monkeypatch):
         with pytest.warns(UserWarning, match="readonly .*nothing new is kept"):
             assert len(run(cache)[1]) == 3
     assert current_file(tmp_path).read_bytes() == before
+
+
+def test_a_journal_that_vanishes_says_nothing_of_rights(tmp_path, monkeypatch):
+    store = tmp_path / "sk_metaembed-sentences-1-1.sqlite"
+    listed = [store, Path(f"{store}-journal")]
+    monkeypatch.setattr(_cache_files, "cache_files", lambda directory: listed)
+    assert _cache_files.check_folder(tmp_path)
+
+
+def test_threads_that_begin_a_cache_at_once(tmp_path):
+    failed = []
+
+    def begin(folder, barrier):
+        barrier.wait()
+        try:
+            with SentenceCache(folder, "m") as cache:
+                cache.put_many([b"k" * 20], [(np.eye(2), np.array([True, True]))])
+        except BaseException as error:
+            failed.append(error)
+
+    for i in range(20):
+        barrier = threading.Barrier(4)
+        folder = tmp_path / str(i)
+        threads = [
+            threading.Thread(target=begin, args=(folder, barrier)) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failed == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such rights here")
