@@ -108,6 +108,7 @@ ROOMS = {
                 "make_word_similarity_scorer",
                 "make_analogy_scorer",
                 "make_sentence_similarity_scorer",
+                "make_span_f1_scorer",
             ],
         },
     ),

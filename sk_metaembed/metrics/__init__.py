@@ -5,6 +5,7 @@ from ._coverage import coverage_report
 from ._scorers import (
     make_analogy_scorer,
     make_sentence_similarity_scorer,
+    make_span_f1_scorer,
     make_word_similarity_scorer,
 )
 from ._sentence_similarity import sentence_similarity_score
@@ -16,6 +17,7 @@ __all__ = [
     "coverage_report",
     "make_analogy_scorer",
     "make_sentence_similarity_scorer",
+    "make_span_f1_scorer",
     "make_word_similarity_scorer",
     "sentence_similarity_score",
     "span_classification_report",

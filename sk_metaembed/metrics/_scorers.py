@@ -2,10 +2,18 @@
 
 import numpy as np
 
+from ..sequences._spans import SCHEMES
 from ._analogy import check_options
 from ._reading import check_option, check_vocabulary, check_words
-from ._scoring import AnalogyScorer, SentenceSimilarityScorer, WordSimilarityScorer
+from ._scoring import (
+    AnalogyScorer,
+    SentenceSimilarityScorer,
+    SpanScorer,
+    WordSimilarityScorer,
+)
 from ._sentence_similarity import KINDS
+from ._spans import AVERAGES, check_averaging
+from ._spans_counts import check_count_options
 from ._word_similarity import MISSING
 
 
@@ -192,3 +200,81 @@ def make_analogy_scorer(
     }
     words = check_vocabulary(vocabulary, whose)
     return AnalogyScorer(np.asarray(questions), words, options)
+
+
+def make_span_f1_scorer(
+    *,
+    scheme="IOB2",
+    average="micro",
+    labels=None,
+    level="entity",
+    invalid="repair",
+    zero_division=0.0,
+):
+    """Make a scorer that rates a tagger by the spans that it finds.
+
+    Pass it as ``scoring`` to ``GridSearchCV`` or ``cross_val_score``. For entities it
+    is ``make_scorer(span_f1_score)``; for surface forms it takes the words of each fold
+    from X.
+
+    Parameters
+    ----------
+    scheme : {"IOB2", "IOBES", "BIOES"}, default="IOB2"
+        What the tags are written in.
+    average : {"micro", "macro", "weighted"}, default="micro"
+        As for `span_f1_score`.
+    labels : list of str, default=None
+        The labels that count; None means all.
+    level : {"entity", "surface"}, default="entity"
+        As for `span_f1_score`.
+    invalid : {"repair", "drop", "raise"}, default="repair"
+        As for `span_f1_score`.
+    zero_division : {"warn", 0.0, 1.0}, default=0.0
+        The score of a fold where no span is true and none predicted.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y)`` returns a float. It can be pickled. The estimator, a
+        fitted tagger or a Pipeline that ends in one, predicts tags for X: for surface
+        forms X must be sentences as tokens or with vectors, or texts that the Tokenizer
+        splits as it does by default.
+
+    Raises
+    ------
+    ValueError
+        If an option is not allowed.
+
+    See Also
+    --------
+    span_f1_score : The score itself.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
+    >>> from sk_metaembed.metrics import make_span_f1_scorer
+    >>> capitals = FunctionEmbedding(lambda words: [[w.istitle()] for w in words])
+    >>> tagger = make_pipeline(capitals, TokenClassifier(LogisticRegression(C=100)))
+    >>> X = [["in", "Rome"], ["to", "Bonn"]] * 4
+    >>> y = [["O", "B-place"]] * 8
+    >>> scorer = make_span_f1_scorer(level="surface")
+    >>> cross_val_score(tagger, X, y, scoring=scorer, cv=2)
+    array([1., 1.])
+    """
+    whose = "make_span_f1_scorer"
+    check_option(scheme, SCHEMES, "scheme", whose)
+    check_option(average, AVERAGES[:3], "average", whose)
+    check_averaging(average, zero_division, whose)
+    check_count_options(invalid, level, labels, "strict", whose)
+    options = {
+        "scheme": scheme,
+        "average": average,
+        "labels": labels,
+        "level": level,
+        "invalid": invalid,
+        "zero_division": zero_division,
+    }
+    return SpanScorer(options)

@@ -5,6 +5,7 @@ import numpy as np
 from ._analogy import analogy_score
 from ._reading import check_scores, check_text_pairs, check_words
 from ._sentence_similarity import pairs_report, sentence_vectors
+from ._spans import span_f1_score
 from ._word_similarity import similarity_report, vectors_of_words
 
 
@@ -119,6 +120,27 @@ class AnalogyScorer(_Scorer):
     def _shown(self):
         sizes = f"n_questions={len(self.questions)}, n_words={len(self.vocabulary)}"
         return ", ".join([sizes, *(f"{k}={v!r}" for k, v in self.options.items())])
+
+
+class SpanScorer(_Scorer):
+    """Rates a tagger by the spans that it finds.
+
+    Parameters
+    ----------
+    options : dict
+        Of `span_f1_score`, without `tokens`.
+    """
+
+    def __init__(self, options):
+        self.options = options
+
+    def __call__(self, estimator, X, y):
+        """Return the score of a fitted tagger on sentences and their tags."""
+        tokens = X if self.options["level"] == "surface" else None
+        return span_f1_score(y, estimator.predict(X), tokens=tokens, **self.options)
+
+    def _shown(self):
+        return ", ".join(f"{k}={v!r}" for k, v in self.options.items())
 
 
 def _read_sets(sets, average, read):

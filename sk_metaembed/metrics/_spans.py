@@ -7,7 +7,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from ._spans_counts import count_spans
 
-_AVERAGES = ("micro", "macro", "weighted", None)
+AVERAGES = ("micro", "macro", "weighted", None)
 _PARTS = {
     "Precision": lambda found, predicted, actual: (found, predicted),
     "Recall": lambda found, predicted, actual: (found, actual),
@@ -50,7 +50,8 @@ def span_f1_score(
     level : {"entity", "surface"}, default="entity"
         Count each occurrence of an entity, or each distinct pair of its words and its
         label once: the second score of the WNUT-2017 shared task, which a few frequent
-        entities cannot raise.
+        entities cannot raise. As in the script of that task, a pair is found if one of
+        its occurrences is.
     tokens : token lists, TokenSequences or EmbeddedSequences, default=None
         The sentences, for ``level="surface"``.
     match : {"strict", "exact", "partial", "type"}, default="strict"
@@ -84,15 +85,14 @@ def span_f1_score(
     See Also
     --------
     span_classification_report : Precision, recall and F1 of each label.
+    make_span_f1_scorer : The same for searches, which finds the words itself.
 
     Notes
     -----
     With :math:`T` the true and :math:`P` the predicted spans,
     :math:`F_1 = 2 |T \cap P| / (|T| + |P|)`.
 
-    A search by surface forms needs the words of each fold, which a scorer has in X:
-    ``def surface(tagger, X, y): return span_f1_score(y, tagger.predict(X),
-    level="surface", tokens=X)``, passed as ``scoring=surface``.
+    A search by surface forms needs the words of each fold: `make_span_f1_scorer`.
 
     References
     ----------
@@ -115,7 +115,7 @@ def span_f1_score(
     >>> span_f1_score(y_true, y_pred, level="surface", tokens=tokens)
     0.5
     """
-    _check(average, zero_division, "span_f1_score")
+    check_averaging(average, zero_division, "span_f1_score")
     counts = count_spans(
         y_true,
         y_pred,
@@ -202,7 +202,7 @@ def span_classification_report(
     weighted avg       0.67      0.67      0.67         3
     <BLANKLINE>
     """
-    _check("micro", zero_division, "span_classification_report")
+    check_averaging("micro", zero_division, "span_classification_report")
     counts = count_spans(
         y_true,
         y_pred,
@@ -216,17 +216,18 @@ def span_classification_report(
     )
     rows = zip(*_scores(counts, None, zero_division), counts.actual, strict=True)
     report = dict(zip(counts.labels, map(_cells, rows), strict=True))
-    for average in _AVERAGES[:3]:
+    for average in AVERAGES[:3]:
         actual = counts.total[2] if average == "micro" else counts.actual.sum()
         scores = _scores(counts, average, zero_division)
         report[f"{average} avg"] = _cells([*scores, actual])
     return report if output_dict else _text(report, digits)
 
 
-def _check(average, zero_division, whose):
-    if average not in _AVERAGES:
+def check_averaging(average, zero_division, whose):
+    """Raise ValueError for options that no score is computed with."""
+    if average not in AVERAGES:
         raise ValueError(
-            f"{whose}: average must be one of {_AVERAGES}, got {average!r}."
+            f"{whose}: average must be one of {AVERAGES}, got {average!r}."
         )
     if zero_division not in ("warn", 0, 1):
         raise ValueError(

@@ -47,9 +47,14 @@ def count_spans(
     whose : str
         Begins the error messages.
     """
-    _check_options(invalid, level, tokens, match, whose)
+    check_count_options(invalid, level, labels, match, whose)
     if tokens is not None:
         tokens = _read_tokens(tokens, whose)
+    elif level == "surface":
+        raise ValueError(
+            f"{whose}: level='surface' compares the words of spans, so it needs the "
+            "sentences: pass tokens=, the token lists that y_true belongs to."
+        )
     true_tags = read_tags(y_true, tokens, whose=whose, name="y_true")
     pred_tags = read_tags(y_pred, true_tags, whose=whose, name="y_pred")
     true = _valid_spans(true_tags, scheme, invalid, whose, "y_true")
@@ -59,12 +64,20 @@ def count_spans(
     labels = list(labels)
     if match != "strict":
         return _overlap_counts(true, pred, labels, len(true_tags), match, whose)
+    true, pred = _places(true), _places(pred)
+    spans = true & pred, pred, true
     if level == "surface":
-        return _set_counts(_forms(true, tokens), _forms(pred, tokens), labels)
-    return _set_counts(_places(true), _places(pred), labels)
+        spans = [_forms(each, tokens) for each in spans]
+    counts = [_by_label(each, labels) for each in spans]
+    return SpanCounts(labels, *counts, np.array([c.sum() for c in counts]))
 
 
-def _check_options(invalid, level, tokens, match, whose):
+def check_count_options(invalid, level, labels, match, whose):
+    """Raise ValueError for options that `count_spans` does not know."""
+    if isinstance(labels, str):
+        raise ValueError(
+            f"{whose}: labels must be a list, got a single str: pass [{labels!r}]."
+        )
     chosen = (
         ("invalid", invalid, INVALID),
         ("level", level, LEVELS),
@@ -75,11 +88,6 @@ def _check_options(invalid, level, tokens, match, whose):
             raise ValueError(
                 f"{whose}: {name} must be one of {allowed}, got {value!r}."
             )
-    if level == "surface" and tokens is None:
-        raise ValueError(
-            f"{whose}: level='surface' compares the words of spans, so it needs the "
-            "sentences: pass tokens=, the token lists that y_true belongs to."
-        )
     if level == "surface" and match != "strict":
         raise ValueError(
             f"{whose}: match={match!r} compares places in sentences, and "
@@ -114,24 +122,17 @@ def _places(spans):
     )
 
 
-def _forms(spans, tokens):
+def _forms(places, tokens):
     """Return the distinct pairs of a span's words and its label."""
-    begin = tokens.offsets[spans.rows]
-    words = tokens.types[tokens.codes].tolist()
-    starts, stops = (begin + spans.starts).tolist(), (begin + spans.stops).tolist()
+    words, begin = tokens.types[tokens.codes].tolist(), tokens.offsets.tolist()
     return {
-        (tuple(words[start:stop]), label)
-        for start, stop, label in zip(starts, stops, spans.labels, strict=True)
+        (tuple(words[begin[row] + start : begin[row] + stop]), label)
+        for row, start, stop, label in places
     }
 
 
-def _set_counts(true, pred, labels):
-    """Count tuples that end in a label, in two sets and in both."""
-    counts = [_by_label(spans, labels) for spans in (true & pred, pred, true)]
-    return SpanCounts(labels, *counts, np.array([c.sum() for c in counts]))
-
-
 def _by_label(spans, labels):
+    """Count tuples that end in a label."""
     counts = Counter(span[-1] for span in spans)
     return np.array([counts[label] for label in labels], dtype=np.float64)
 

@@ -1,5 +1,6 @@
 """Span F1 against a count by hand, and against nervaluate."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -10,9 +11,14 @@ from nervaluate import Evaluator
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import make_scorer
+from sklearn.model_selection import cross_val_score
 
 from sk_metaembed import TokenSequences
-from sk_metaembed.metrics import span_classification_report, span_f1_score
+from sk_metaembed.metrics import (
+    make_span_f1_scorer,
+    span_classification_report,
+    span_f1_score,
+)
 from sk_metaembed.sequences import convert_tags
 
 IOB2 = ["O", "B-x", "I-x", "B-y", "I-y"]
@@ -99,8 +105,11 @@ def test_surface_forms_are_counted_once(data):
     rng = np.random.default_rng(0)
     tokens = [rng.choice(["a", "b"], len(row)).tolist() for row in y_true]
 
-    def forms(y):
-        return {(*tokens[i][j:k], label) for i, j, k, label in spans(y)}
+    def forms(found):
+        return {(*tokens[i][j:k], label) for i, j, k, label in found}
+
+    true, pred = spans(y_true), spans(y_pred)
+    kinds = [forms(true), forms(pred), forms(true & pred)]
 
     for average in ("micro", "macro"):
         score = span_f1_score(
@@ -111,8 +120,36 @@ def test_surface_forms_are_counted_once(data):
             average=average,
             zero_division=0,
         )
-        expected = by_hand(forms(y_true), forms(y_pred), average)
-        np.testing.assert_allclose(score, expected)
+        np.testing.assert_allclose(score, surface_by_hand(*kinds, average))
+
+
+def surface_by_hand(true, pred, found, average):
+    """Return F1 where a form is found if it was found at one of its places."""
+    labels = sorted({form[-1] for form in true | pred})
+    groups = [{*labels}] if average == "micro" else [{label} for label in labels]
+    scores = []
+    for group in groups:
+        sizes = [sum(f[-1] in group for f in forms) for forms in (found, true, pred)]
+        scores.append(2 * sizes[0] / max(sizes[1] + sizes[2], 1))
+    return np.mean(scores) if scores else 0.0
+
+
+def test_a_form_elsewhere_is_not_found():
+    # The shared task's script: Rome is missed where it is, and claimed where it is not.
+    tokens = [["Rome", "is", "far"], ["Rome", "Apple"]]
+    y_true = [["B-x", "O", "O"], ["O", "O"]]
+    y_pred = [["O", "O", "O"], ["B-x", "O"]]
+    surface = {"level": "surface", "tokens": tokens}
+    assert span_f1_score(y_true, y_pred, **surface) == 0
+    assert (
+        span_f1_score(
+            [*y_true, ["B-x"]],
+            [*y_pred, ["B-x"]],
+            level="surface",
+            tokens=[*tokens, ["Rome"]],
+        )
+        == 1
+    )
 
 
 @settings(max_examples=25, deadline=None)
@@ -232,12 +269,46 @@ def test_it_makes_a_scorer():
     assert scorer(Tagger(), TRUE, TRUE) == 1.0
 
 
+class Fixed(BaseEstimator):
+    """Tags every sentence by a table of words."""
+
+    def __init__(self, table=None):
+        self.table = table
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return [[self.table.get(word, "O") for word in row] for row in X]
+
+
+def test_a_scorer_finds_the_words_of_each_fold():
+    X = [["Rome", "Rome", "Ada"], ["Ada", "Bonn"]] * 2
+    y = [["B-x", "B-x", "B-y"], ["B-y", "B-x"]] * 2
+    tagger = Fixed({"Rome": "B-x"})
+    scores = {
+        level: cross_val_score(
+            tagger, X, y, cv=2, scoring=make_span_f1_scorer(level=level)
+        )
+        for level in ("entity", "surface")
+    }
+    np.testing.assert_allclose(scores["entity"], 2 * 2 / (2 + 5))
+    np.testing.assert_allclose(scores["surface"], 2 * 1 / (1 + 3))
+    scorer = make_span_f1_scorer(level="surface", labels=["x"])
+    assert pickle.loads(pickle.dumps(scorer))(tagger, X, y) == pytest.approx(2 / 3)
+    assert "level='surface'" in repr(scorer)
+    for wrong in ({"average": None}, {"level": "word"}, {"labels": "x"}):
+        with pytest.raises(ValueError, match="make_span_f1_scorer"):
+            make_span_f1_scorer(**wrong)
+
+
 @pytest.mark.parametrize(
     ("y_pred", "options", "message"),
     [
         (TRUE[:2], {}, "y_pred has 2 rows for 3 sentences"),
         ([["O"] * 3, [], ["O"]], {}, "row 2 of y_pred has 1 tags for a sentence of 2"),
         (TRUE, {"average": "samples"}, "average must be one of"),
+        (TRUE, {"labels": "person"}, "labels must be a list"),
         (TRUE, {"scheme": "BILOU"}, "scheme must be one of"),
         (TRUE, {"invalid": "strict"}, "invalid must be one of"),
         (TRUE, {"level": "word"}, "level must be one of"),
