@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ..sequences import TokenSequences
+from ..sequences._validation import counted
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _DOCUMENT = "-DOCSTART-"
@@ -65,7 +67,8 @@ def load_conll(
     ------
     ValueError
         If `columns` does not fit, a line has more or fewer columns than the others, a
-        field is empty, a byte cannot be decoded, or there is no sentence at all.
+        field is empty, a byte cannot be decoded, a packed file is cut off, or there is
+        no sentence at all.
 
     References
     ----------
@@ -88,13 +91,13 @@ def load_conll(
     """
     names, places, width = _read_columns(columns)
     text = _decode(path, encoding)
-    if separator is None and "\t" in text:
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    if separator is None and any("\t" in line.strip(" \t") for line in lines):
         separator = "\t"
     rows, groups = [], []
     document = 0
     sentence = []
-    for number, line in enumerate(text.split("\n"), 1):
-        line = line.removesuffix("\r")
+    for number, line in enumerate(lines, 1):
         if comment is not None and line.startswith(comment):
             continue
         if line.startswith(_DOCUMENT) or not line.strip():
@@ -103,7 +106,7 @@ def load_conll(
             # Sentences before the first mark, if any, are a document too.
             document += line.startswith(_DOCUMENT) and bool(rows)
             continue
-        fields = [field.strip(" ") for field in line.split(separator)]
+        fields = _split(line, separator)
         width = width or len(fields)
         if len(fields) != width or not all(fields[p] for p in places if p < width):
             raise ValueError(_complaint(path, number, line, width, names))
@@ -138,8 +141,13 @@ def _read_columns(columns):
 
 def _decode(path, encoding):
     opener = _OPENERS.get(Path(path).suffix, open)
-    with opener(path, "rb") as file:
-        content = file.read()
+    try:
+        with opener(path, "rb") as file:
+            content = file.read()
+    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        if getattr(error, "errno", None) is not None:  # not of what is in the file
+            raise
+        raise ValueError(f"{path} is damaged or cut off ({error}).") from error
     try:
         return content.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -148,6 +156,13 @@ def _decode(path, encoding):
             f"{path}, line {line}: byte {content[error.start]:#04x} is no {encoding} "
             f"({error.reason}). Pass the file's own encoding=, for example 'latin-1'."
         ) from None
+
+
+def _split(line, separator):
+    if separator is None:
+        # Not at no-break spaces and their like, which stand within tokens.
+        return [field for field in line.strip("\t").split(" ") if field]
+    return [field.strip(" ") for field in line.split(separator)]
 
 
 def _complaint(path, number, line, width, names):
@@ -165,8 +180,8 @@ def _pick(fields, places, path, number):
         return [fields[place] for place in places]
     except IndexError:
         raise ValueError(
-            f"{path}, line {number}: has {len(fields)} columns, but `columns` asks for "
-            f"the numbers {places}, counted from 0."
+            f"{path}, line {number}: has {counted(len(fields), 'column')}, but "
+            f"`columns` asks for the numbers {places}, counted from 0."
         ) from None
 
 

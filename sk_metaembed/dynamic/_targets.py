@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from ..sequences._read_pairs import column_names, frame_columns
+from ..sequences._validation import counted
 
 
 def check_target(y, n_rows, *, whose):
@@ -33,10 +34,10 @@ def check_target(y, n_rows, *, whose):
     names = column_names(y)
     y = _as_array(y, whose)
     if y.ndim == 0 or len(y) != n_rows:
-        length = "a single value" if y.ndim == 0 else f"{len(y)} labels"
+        length = "a single value" if y.ndim == 0 else counted(len(y), "label")
         raise ValueError(
             f"{whose}: Found input variables with inconsistent numbers of samples: X "
-            f"has {n_rows} sequences and y {length}."
+            f"has {counted(n_rows, 'sequence')} and y {length}."
         )
     gaps = _missing(y)
     if gaps.any():
@@ -45,8 +46,8 @@ def check_target(y, n_rows, *, whose):
         rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
         raise ValueError(
             f"{whose}: y is missing (None, NaN or infinity) at {where}, "
-            f"{int(rows.sum())} rows in all. Drop those rows of X and y, or label "
-            "them. (Input y contains NaN.)"
+            f"{counted(int(rows.sum()), 'row')} in all. Drop those rows of X and y, or "
+            "label them. (Input y contains NaN.)"
         )
     return _typed(y)
 

@@ -8,7 +8,14 @@ import numpy as np
 from ._embedded import EmbeddedSequences
 from ._pairs import SequencePairs
 from ._tokens import TokenSequences
-from ._validation import _is_token_list, _kind, _remedy, _shown, _token_remedy
+from ._validation import (
+    _is_token_list,
+    _kind,
+    _remedy,
+    _shown,
+    _token_remedy,
+    counted,
+)
 
 _ALLOWED = (
     "Allowed are an array of shape (n_pairs, 2), a pandas or polars DataFrame of two "
@@ -49,7 +56,7 @@ def read_pairs(X, *, whose="X", texts=True):
     if texts and set(map(type, rows)) <= {str}:
         return rows
     known = next((row for row in rows if _kind(row) != "missing"), "")
-    wanted = "a str" if texts and isinstance(known, str) else "a list of str"
+    wanted = "a list of str" if not texts or _is_token_list(known) else "a str"
     read = _text if wanted == "a str" else _tokens
     n_pairs = len(first)
     return [
@@ -131,7 +138,8 @@ def _check_two(shape, whose):
     if shape[1] != 2:
         raise ValueError(
             f"{whose} takes two columns of texts, the sides of the pairs; got "
-            f"{shape[1]} columns (shape {tuple(shape)}). Select two, for example with "
+            f"{counted(shape[1], 'column')} (shape {tuple(shape)}). Select two, for "
+            "example with "
             'ColumnTransformer([("pairs", step, ["one column", "another"])]).'
         )
 
@@ -148,8 +156,9 @@ def _pair(row, i, whose):
         row = row.to_list()
     if len(row) != 2:
         raise ValueError(
-            f"{whose}: row {i} has {len(row)} sides ({_shown(row)}), not two. If these "
-            "are the columns of all pairs, pass list(zip(first, second))."
+            f"{whose}: row {i} has {counted(len(row), 'side')} ({_shown(row)}), not "
+            "two. If these are the columns of all pairs, pass "
+            "list(zip(first, second))."
         )
     return row
 

@@ -7,7 +7,7 @@ A tagger's y is a list of tag lists, one list a sentence. Inside it is a
 import numpy as np
 
 from ._tokens import TokenSequences
-from ._validation import _is_token_list, _kind, _shown, read_rows
+from ._validation import _is_token_list, _kind, _shown, counted, read_rows
 
 
 def read_tags(y, tokens=None, *, whose, name="y"):
@@ -85,17 +85,18 @@ def _plain(row, i, whose, name):
 def _check_lengths(tags, tokens, whose, name):
     if len(tags) != len(tokens):
         raise ValueError(
-            f"{whose}: {name} has {len(tags)} rows for {len(tokens)} sentences. Pass "
-            "one list of tags a sentence, also for an empty one: []."
+            f"{whose}: {name} has {counted(len(tags), 'row')} for "
+            f"{counted(len(tokens), 'sentence')}. Pass one list of tags a sentence, "
+            "also for an empty one: []."
         )
     wrong = np.flatnonzero(tags.lengths != tokens.lengths)
     if len(wrong):
         i = wrong[0]
         more = f" ({len(wrong)} rows are wrong in all.)" if len(wrong) > 1 else ""
         raise ValueError(
-            f"{whose}: row {i} of {name} has {tags.lengths[i]} tags for a sentence of "
-            f"{tokens.lengths[i]} tokens: {_shown(tags[i])} for {_shown(tokens[i])}. "
-            f"Give every token one tag.{more}"
+            f"{whose}: row {i} of {name} has {counted(tags.lengths[i], 'tag')} for a "
+            f"sentence of {counted(tokens.lengths[i], 'token')}: {_shown(tags[i])} for "
+            f"{_shown(tokens[i])}. Give every token one tag.{more}"
         )
 
 

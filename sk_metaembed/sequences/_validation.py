@@ -254,6 +254,15 @@ def _remedy(came, wanted):
     return "convert it, for example with list(row), or pass every row as a text."
 
 
+def counted(n, thing):
+    """Return a number and what it counts, for messages.
+
+    >>> counted(1, "tag"), counted(2, "tag")
+    ('1 tag', '2 tags')
+    """
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
 def _shown(value):
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

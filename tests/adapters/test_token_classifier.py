@@ -250,7 +250,7 @@ def test_a_fold_is_scored_with_tags_of_any_form(y):
             embedded(),
             [*TAGS[:4], ["O"]],
             ValueError,
-            r"row 4 of y has 1 tags .* 2 tokens: \['O'\] for \['new', 'in'\]",
+            r"row 4 of y has 1 tag .* 2 tokens: \['O'\] for \['new', 'in'\]",
         ),
         (embedded([[], []], ("sequence",)), [[], []], ValueError, "nothing to learn"),
     ],

@@ -1,6 +1,8 @@
 """CoNLL files: what is read, and the lines that are named when it cannot be."""
 
+import bz2
 import gzip
+import lzma
 import os
 
 import numpy as np
@@ -36,8 +38,12 @@ def write(tmp_path):
         TWO.replace("\n\n", "\n\t\n\n \n"),
         "\ufeff\n" + TWO,
         TWO.replace("\t", " \t"),
+        TWO.replace("\t", " ").replace("\n\n", "\n\t\n"),
     ],
-    ids=["tabs", "no end", "space", "spaces", "CRLF", "blank", "mark", "mixed"],
+    ids=[
+        *("tabs", "no end", "space", "spaces", "CRLF", "blank", "mark", "mixed"),
+        "space, a tab in a blank line",
+    ],
 )
 def test_files_that_say_the_same_are_read_alike(write, content):
     bunch = load_conll(write(content))
@@ -80,6 +86,20 @@ def test_tokens_may_hold_what_splits_lines_or_words_elsewhere(write):
     strange = ["a\xa0b", "\u2028", "\x85", "New York"]
     bunch = load_conll(write("".join(f"{token}\tO\n" for token in strange)))
     assert bunch.tokens.to_list() == [strange]
+    bunch = load_conll(write("".join(f"{token} O\n" for token in strange[:3])))
+    assert bunch.tokens.to_list() == [strange[:3]]
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz"])
+def test_a_packed_file_that_is_cut_off_is_named(tmp_path, suffix):
+    packed = {"gz": gzip, "bz2": bz2, "xz": lzma}[suffix].compress(TWO.encode() * 9)
+    path = tmp_path / f"cut.{suffix}"
+    for content in (packed[:-9], b"no such thing"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=f"cut.{suffix} is damaged or cut off"):
+            load_conll(path)
+    with pytest.raises(FileNotFoundError):
+        load_conll(tmp_path / f"none.{suffix}")
 
 
 @pytest.mark.parametrize(
@@ -91,6 +111,7 @@ def test_tokens_may_hold_what_splits_lines_or_words_elsewhere(write):
         ("a\tO\nb\t\n", ("tokens", "tags"), r"line 2: expected 2 columns"),
         ("a O x\nb O\n", {"tokens": 0, "tags": -1}, "line 2: expected 3 columns"),
         ("a O\n", {"tokens": 0, "tags": 3}, "line 1: has 2 columns, but .*3"),
+        ("a\n", {"tokens": 0, "tags": 1}, "line 1: has 1 column, but"),
         ("a O\n", ("token", "tag"), 'one of them "tokens"'),
         ("a O\n", ("tokens", "tokens"), "must name each column once"),
         ("a O\n", {"tokens": "first"}, "by int"),

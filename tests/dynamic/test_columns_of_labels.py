@@ -171,9 +171,9 @@ def test_warm_start_and_held_out_data(X, y):
 def test_a_missing_label_is_named_by_row_and_column(X, y, missing):
     y = y.astype(object)
     y.iloc[3, 1] = missing
-    with pytest.raises(ValueError, match=r"row 3, column 1 \('third'\), 1 rows"):
+    with pytest.raises(ValueError, match=r"row 3, column 1 \('third'\), 1 row in"):
         DynamicMetaClassifier(**SMALL).fit(X, y)
-    with pytest.raises(ValueError, match="row 3, column 1, 1 rows"):
+    with pytest.raises(ValueError, match="row 3, column 1, 1 row in"):
         DynamicMetaClassifier(**SMALL).fit(X, y.to_numpy())
 
 

@@ -214,7 +214,7 @@ def test_held_out_images_are_taken_as_given(data):
         (lambda y: None, "requires y to be passed"),
         (
             lambda y: np.where(np.arange(90)[:, None] == 4, np.nan, y),
-            "at row 4, column 0, 1 rows",
+            "at row 4, column 0, 1 row in",
         ),
         (lambda y: np.full(y.shape, "red"), "the features of each caption's image"),
         (lambda y: y * 1e300, "at row 0 are too large for float32"),

@@ -306,7 +306,7 @@ def test_a_scorer_finds_the_words_of_each_fold():
     ("y_pred", "options", "message"),
     [
         (TRUE[:2], {}, "y_pred has 2 rows for 3 sentences"),
-        ([["O"] * 3, [], ["O"]], {}, "row 2 of y_pred has 1 tags for a sentence of 2"),
+        ([["O"] * 3, [], ["O"]], {}, "row 2 of y_pred has 1 tag for a sentence of 2"),
         (TRUE, {"average": "samples"}, "average must be one of"),
         (TRUE, {"labels": "person"}, "labels must be a list"),
         (TRUE, {"scheme": "BILOU"}, "scheme must be one of"),

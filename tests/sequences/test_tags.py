@@ -55,8 +55,8 @@ def test_classes_are_those_that_occur():
     [
         (None, ValueError, "T requires y to be passed, but the target y is None"),
         (TAGS[:2], ValueError, "T: y has 2 rows for 3 sentences"),
-        ([["O"], [], ["O"]], ValueError, "row 0 of y has 1 tags for a sentence of 2"),
-        ([["O", "O"], ["O"], ["O"]], ValueError, r"row 1 of y has 1 tags .* 0 tokens"),
+        ([["O"], [], ["O"]], ValueError, "row 0 of y has 1 tag for a sentence of 2"),
+        ([["O", "O"], ["O"], ["O"]], ValueError, r"row 1 of y has 1 tag .* 0 tokens"),
         ([["O", "O"], [], ["O"] * 9], ValueError, r"row 2 of y has 9 tags .*\['Ada'\]"),
         ([["O"], ["O"], ["O"]], ValueError, r"\(2 rows are wrong in all\.\)"),
         ([["O", None], [], ["O"]], TypeError, r"row 0 of y, tag 1 is missing \(None\)"),
