@@ -14,8 +14,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from sklearn.utils import Bunch
 
 import sk_metaembed
+from sk_metaembed.datasets import load_bbc_news
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -93,6 +95,18 @@ def test_code_of_a_page_runs(path, module):
             compiled = compile("\n" * line + code, str(path), "exec")
             if kind == "run":
                 exec(compiled, names)
+
+
+def test_code_of_the_readme_runs_on_a_part_of_the_articles(module, monkeypatch, capsys):
+    text = (ROOT / "README.md").read_text("utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    news = load_bbc_news()
+    part = Bunch(texts=news.texts[::5], target=news.target[::5])
+    monkeypatch.setattr(sk_metaembed.datasets, "load_bbc_news", lambda: part)
+    assert sum(bool(line.strip()) for line in code.splitlines()) <= 15
+    exec(code, vars(module))
+    assert vars(module)["search"].best_score_ > 0.7
+    assert "{'embeddingunion__active': (" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
