@@ -141,6 +141,10 @@ class BaseDynamicMeta(
     def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None):
         """Train on labelled sequences.
 
+        Unless `early_stopping` is False or `X_val` is given, a part of the sequences is
+        held out to find the best epoch. The net begins anew, except with
+        ``warm_start=True``: then it goes on from the weights of the last fit.
+
         Parameters
         ----------
         X : EmbeddedSequences of shape (n_sequences,)
@@ -161,13 +165,28 @@ class BaseDynamicMeta(
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The trained estimator.
+
+        See Also
+        --------
+        partial_fit : One epoch at a time, for data that come in parts.
+        TrainingCurveDisplay.from_estimator : Draws what training has recorded.
 
         Notes
         -----
         Sequences of weight 0 are left out. An interrupt from the keyboard ends
         training as early stopping does: with the best weights so far.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+        >>> clf = DynamicMetaClassifier(
+        ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1
+        ... )
+        >>> _ = clf.fit(["good", "bad"], [1, 0], X_val=["good"], y_val=[1])
+        >>> [name for name in clf.history_[-1] if name in ("train_loss", "valid_loss")]
+        ['train_loss', 'valid_loss']
         """
         goes_on = self.warm_start and hasattr(self, "net_")
         X, y, weights = self._checked(X, y, sample_weight, goes_on)
@@ -183,6 +202,10 @@ class BaseDynamicMeta(
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Train for one more epoch, without holding anything out.
 
+        For data that come in parts, and for loops with a rule of their own to stop. The
+        weights are those of the last call, whether or not an earlier one had better
+        ones.
+
         Parameters
         ----------
         X : EmbeddedSequences or SequencePairs of shape (n_sequences,)
@@ -197,13 +220,28 @@ class BaseDynamicMeta(
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The trained estimator.
+
+        See Also
+        --------
+        fit : Trains for many epochs, with early stopping.
 
         Notes
         -----
         The first call decides on the classes, and on mean and scale of numbers.
         ``class_weight="balanced"`` balances the labels of each call.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+        >>> clf = DynamicMetaClassifier(
+        ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1
+        ... )
+        >>> for texts, y in [(["good", "fine"], [1, 1]), (["bad"], [0])]:
+        ...     _ = clf.partial_fit(texts, y, classes=[0, 1])
+        >>> clf.n_iter_, clf.classes_.tolist()
+        (2, [0, 1])
         """
         new = not hasattr(self, "net_")
         X, y, weights = self._checked(X, y, sample_weight, not new)

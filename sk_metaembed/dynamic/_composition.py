@@ -16,6 +16,9 @@ class TrainableComposition(_BaseComposition):
     def get_params(self, deep=True):
         """Return the parameters, with those of the trainable sources.
 
+        By these names a grid search reaches into a source and tries its parameters
+        along with those of the net.
+
         Parameters
         ----------
         deep : bool, default=True
@@ -26,11 +29,26 @@ class TrainableComposition(_BaseComposition):
         -------
         dict
             Values by name.
+
+        See Also
+        --------
+        set_params : Takes the same names.
+        CharEmbedding : A source with parameters of its own.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
+        >>> dme = DynamicMetaEmbedding(trainable=CharEmbedding(char_dim=8))
+        >>> dme.get_params()["trainable__char_dim"]
+        8
         """
         return self._get_params("trainable", deep=deep)
 
     def set_params(self, **params):
         """Set parameters, replace a trainable source, or set one of its parameters.
+
+        A fitted net stays as it is until the next fit. Of named sources, each name
+        replaces a source, as it does a step of a Pipeline.
 
         Parameters
         ----------
@@ -39,15 +57,46 @@ class TrainableComposition(_BaseComposition):
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The estimator.
+
+        See Also
+        --------
+        get_params : Gives the names, with the values of now.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
+        >>> dme = DynamicMetaEmbedding(trainable=[("char", CharEmbedding())])
+        >>> dme.set_params(char__char_dim=8, lr=0.01).trainable
+        [('char', CharEmbedding(char_dim=8))]
         """
         self._set_params("trainable", **params)
         return self
 
     @property
     def trained_(self):
-        """The networks that were trained along, by the names of their sources."""
+        """The networks that were trained along, by the names of their sources.
+
+        Torch modules with the weights that training has left them, empty where no
+        source was trainable. A fine-tuned transformer has ``save(folder)``, which
+        writes it for others to load.
+
+        See Also
+        --------
+        FineTuned : Wraps a transformer to be trained along.
+        CharEmbedding : Learns words' vectors from their characters.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+        >>> clf = DynamicMetaClassifier(
+        ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1,
+        ...     early_stopping=False,
+        ... )
+        >>> list(clf.fit(["good", "bad"], [1, 0]).trained_)
+        ['charembedding']
+        """
         networks = self.net_.module_.trained
         return dict(zip(self._trained.names, networks, strict=True))
 

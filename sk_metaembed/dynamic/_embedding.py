@@ -179,6 +179,10 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     def transform(self, X):
         """Return the mixed word vectors, or the encoder's vectors.
 
+        Dropout rests, so that a sequence comes out the same each time, alone or among
+        others. Where a word's weights depend on the word alone, it is mixed once
+        however often it occurs.
+
         Parameters
         ----------
         X : EmbeddedSequences or SequencePairs
@@ -190,6 +194,21 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
             An array has shape (n_sequences, encoder dim), of pairs (n_pairs, four
             times that). Mixed vectors are at type level where weights depend on the
             word alone and every source is at type level, else at token level.
+
+        See Also
+        --------
+        attention_weights : How much each source counted in the mixture.
+        Pooling : Makes the mixed word vectors one row a sequence.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
+        >>> dme = DynamicMetaEmbedding(
+        ...     trainable=CharEmbedding(), projection_dim=2, max_epochs=1,
+        ...     early_stopping=False,
+        ... )
+        >>> dme.fit(["good film", "bad film"], [1, 0]).transform(["a good film"])
+        EmbeddedSequences(1 sequences, 3 tokens, 3 types; dynamic: type 2d)
         """
         from ._inference import run_positions, run_sequences
 
@@ -213,6 +232,9 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     def get_feature_names_out(self, input_features=None):
         """Return one name a dimension of the output.
 
+        They name the columns of ``output="sequence"``, in the data frame that
+        `set_output` asks for too, and the dimensions of the mixed word vectors.
+
         Parameters
         ----------
         input_features : ignored
@@ -223,6 +245,21 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         ndarray of object
             "dynamic" and a number; of vectors of pairs, "u__", "v__", "absdiff__" and
             "product__" before it.
+
+        See Also
+        --------
+        transform : Gives what is named.
+        set_output : Asks for data frames with these names.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
+        >>> dme = DynamicMetaEmbedding(
+        ...     trainable=CharEmbedding(), projection_dim=2, max_epochs=1,
+        ...     early_stopping=False, output="sequence",
+        ... )
+        >>> dme.fit(["good film", "bad film"], [1, 0]).get_feature_names_out()
+        array(['dynamic0', 'dynamic1'], dtype=object)
         """
         check_is_fitted(self, "net_")
         module = self.net_.module_
@@ -235,6 +272,9 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     def set_output(self, *, transform=None):
         """Choose the container of the output; there is a choice for "sequence" only.
 
+        Word vectors of sequences are no table. With ``output="tokens"`` the choice is
+        kept for when `output` becomes "sequence".
+
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, default=None
@@ -242,8 +282,23 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             With the choice noted.
+
+        See Also
+        --------
+        get_feature_names_out : The names of the columns.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
+        >>> dme = DynamicMetaEmbedding(
+        ...     trainable=CharEmbedding(), projection_dim=2, max_epochs=1,
+        ...     early_stopping=False, output="sequence",
+        ... )
+        >>> _ = dme.set_output(transform="pandas")
+        >>> dme.fit_transform(["good", "bad"], [1, 0]).columns
+        Index(['dynamic0', 'dynamic1'], dtype=...)
         """
         if self.output == "tokens":
             if transform is not None:  # for when `output` is set to "sequence"

@@ -44,6 +44,10 @@ class FittedNet:
     def attention_weights(self, X):
         """Return how much each source counts at each token.
 
+        They are what predicting mixes the sources with, and tell how much each
+        contributes, not how much it helps. With ``attention="context"`` a word has
+        others in another sequence.
+
         Parameters
         ----------
         X : EmbeddedSequences or SequencePairs
@@ -59,6 +63,27 @@ class FittedNet:
             all sources are at sequence level there is a row a sequence, without
             ``position`` and ``token``. Of pairs, ``sequence`` is the pair's number, and
             a column ``side`` behind it says "first" or "second".
+
+        See Also
+        --------
+        TokenWeightsDisplay : Draws them, word by word.
+        SourceWeightsDisplay : Draws their means, by class or frequency.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> length = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
+        >>> X = length.fit_transform(["good film", "bad film"])
+        >>> clf = DynamicMetaClassifier(
+        ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1,
+        ...     early_stopping=False,
+        ... )
+        >>> weights = clf.fit(X, [1, 0]).attention_weights(X[:1])
+        >>> weights.columns.tolist()
+        ['sequence', 'position', 'token', 'function', 'charembedding']
+        >>> weights[["function", "charembedding"]].sum(axis=1).round(6).tolist()
+        [1.0, 1.0]
         """
         from ._inference import run_positions
         from ._weights_frame import by_pair, weights_frame

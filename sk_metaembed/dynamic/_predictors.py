@@ -85,6 +85,10 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     def predict(self, X):
         """Return the most probable label or labels, or indicators of likely ones.
 
+        Where each sequence has one label, or several columns have, some label is always
+        given, even where no source knows a word. Of label sets come those with a
+        probability above one half, which may be none.
+
         Parameters
         ----------
         X : EmbeddedSequences or SequencePairs
@@ -95,12 +99,35 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         ndarray of shape (n_sequences,) or (n_sequences, n_labels)
             Of the kind that y was; of dtype object where y's columns have labels of
             several types.
+
+        See Also
+        --------
+        predict_proba : The probabilities that this follows.
+        attention_weights : Which source counted, word by word.
+
+        Examples
+        --------
+        >>> from sk_metaembed import DynamicMetaClassifier, FunctionEmbedding
+        >>> lexicon = FunctionEmbedding(
+        ...     lambda words: [[w == "good", w == "bad"] for w in words]
+        ... )
+        >>> X = lexicon.fit_transform(["good film", "bad film"])
+        >>> clf = DynamicMetaClassifier(
+        ...     encoder="mean", hidden_dims=(), lr=0.05, max_epochs=10,
+        ...     early_stopping=False, random_state=0,
+        ... )
+        >>> _ = clf.fit(X, ["pos", "neg"])
+        >>> clf.predict(X[1:])
+        array(['neg'], dtype='<U3')
         """
         outputs = self._outputs(X)
         return self._target.decode(outputs)
 
     def predict_proba(self, X):
         """Return probabilities of labels.
+
+        Columns are in the order of `classes_`. They are not calibrated: a net that has
+        trained for long is mostly surer than it is right.
 
         Parameters
         ----------
@@ -113,12 +140,35 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
             Rows sum to 1 for one label a sequence; for label sets each column is a
             probability of its own. For several columns of labels a list, one array a
             column.
+
+        See Also
+        --------
+        predict : The labels alone.
+
+        Examples
+        --------
+        >>> from sk_metaembed import DynamicMetaClassifier, FunctionEmbedding
+        >>> lexicon = FunctionEmbedding(
+        ...     lambda words: [[w == "good", w == "bad"] for w in words]
+        ... )
+        >>> X = lexicon.fit_transform(["good film", "bad film"])
+        >>> clf = DynamicMetaClassifier(
+        ...     encoder="mean", hidden_dims=(), lr=0.05, max_epochs=10,
+        ...     early_stopping=False, random_state=0,
+        ... )
+        >>> _ = clf.fit(X, ["pos", "neg"])
+        >>> clf.classes_, clf.predict_proba(X[1:]).round()
+        (array(['neg', 'pos'], dtype='<U3'), array([[1., 0.]], dtype=float32))
         """
         outputs = self._outputs(X)
         return self._target.probabilities(outputs)
 
     def score(self, X, y, sample_weight=None):
         """Return the share of sequences that are labelled right.
+
+        It is what searches compare candidates by unless they are given a ``scoring``.
+        Where classes are of very different size, take another, such as
+        ``scoring="f1_macro"``.
 
         Parameters
         ----------
@@ -134,6 +184,25 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         float
             In [0, 1]. Of label sets, and of several columns of labels, all of a
             sequence's must be right, as in scikit-learn's multi-output classifiers.
+
+        See Also
+        --------
+        predict : The labels that are counted.
+
+        Examples
+        --------
+        >>> from sk_metaembed import DynamicMetaClassifier, FunctionEmbedding
+        >>> lexicon = FunctionEmbedding(
+        ...     lambda words: [[w == "good", w == "bad"] for w in words]
+        ... )
+        >>> X = lexicon.fit_transform(["good film", "bad film"])
+        >>> clf = DynamicMetaClassifier(
+        ...     encoder="mean", hidden_dims=(), lr=0.05, max_epochs=10,
+        ...     early_stopping=False, random_state=0,
+        ... )
+        >>> _ = clf.fit(X, ["pos", "neg"])
+        >>> clf.score(X, ["pos", "pos"])
+        0.5
         """
         check_is_fitted(self, "net_")
         if not isinstance(self._target, ColumnsTarget):
@@ -206,6 +275,9 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
     def predict(self, X):
         """Return the predicted numbers.
 
+        The net itself gives standardised numbers; mean and scale of the training
+        targets are put back. Nothing keeps a result within the range of those targets.
+
         Parameters
         ----------
         X : EmbeddedSequences or SequencePairs
@@ -215,6 +287,26 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_outputs)
             On the scale of y.
+
+        See Also
+        --------
+        DynamicMetaClassifier.predict : Labels in place of numbers.
+        attention_weights : Which source counted, word by word.
+
+        Examples
+        --------
+        >>> from sk_metaembed import DynamicMetaRegressor, FunctionEmbedding
+        >>> lexicon = FunctionEmbedding(
+        ...     lambda words: [[w == "hot", w == "cold"] for w in words]
+        ... )
+        >>> X = lexicon.fit_transform(["hot day", "cold day"])
+        >>> model = DynamicMetaRegressor(
+        ...     encoder="mean", hidden_dims=(), lr=0.05, max_epochs=10,
+        ...     early_stopping=False, random_state=0,
+        ... )
+        >>> hot, cold = model.fit(X, [30, -10]).predict(X)
+        >>> bool(hot > 10 > cold)
+        True
         """
         outputs = self._outputs(X)
         return self._target.decode(outputs)

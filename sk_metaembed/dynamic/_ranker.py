@@ -202,6 +202,9 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
     def transform(self, X):
         """Return the captions' vectors in the shared space.
 
+        The product with vectors of `transform_images` is their cosine, so that any
+        index for nearest neighbours can search them.
+
         Parameters
         ----------
         X : EmbeddedSequences
@@ -211,6 +214,22 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         -------
         ndarray of float32, shape (n_captions, shared_dim)
             Of length one; zeros where no source knows a word.
+
+        See Also
+        --------
+        transform_images : The other side.
+        rank : The nearest images at once.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaRanker
+        >>> ranker = DynamicMetaRanker(
+        ...     trainable=CharEmbedding(), encoder="mean", shared_dim=4, max_epochs=1,
+        ...     early_stopping=False,
+        ... ).fit(["a dog", "a cat"], np.eye(2))
+        >>> ranker.transform(["a dog", "a dog"]).shape
+        (2, 4)
         """
         from ._inference import run_sequences
 
@@ -222,6 +241,9 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
     def transform_images(self, images):
         """Return images' vectors in the shared space.
 
+        No captions are needed, so that a collection can be mapped once and kept.
+        Features are standardised as in fit first.
+
         Parameters
         ----------
         images : array-like of shape (n_images, n_features)
@@ -231,6 +253,22 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         -------
         ndarray of float32, shape (n_images, shared_dim)
             Of length one.
+
+        See Also
+        --------
+        transform : The captions' vectors.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaRanker
+        >>> ranker = DynamicMetaRanker(
+        ...     trainable=CharEmbedding(), encoder="mean", shared_dim=4, max_epochs=1,
+        ...     early_stopping=False,
+        ... ).fit(["a dog", "a cat"], np.eye(2))
+        >>> vectors = ranker.transform_images([[1, 0], [0, 1]])
+        >>> np.linalg.norm(vectors, axis=1).round(4)
+        array([1., 1.], dtype=float32)
         """
         import torch
 
@@ -249,6 +287,9 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
     def get_feature_names_out(self, input_features=None):
         """Return one name a dimension of the shared space.
 
+        Images have the same dimensions, and the same names. `set_output` writes them
+        above a data frame's columns.
+
         Parameters
         ----------
         input_features : ignored
@@ -258,6 +299,21 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         -------
         ndarray of object
             "shared" and a number.
+
+        See Also
+        --------
+        transform : Gives what is named.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaRanker
+        >>> ranker = DynamicMetaRanker(
+        ...     trainable=CharEmbedding(), encoder="mean", shared_dim=4, max_epochs=1,
+        ...     early_stopping=False,
+        ... ).fit(["a dog", "a cat"], np.eye(2))
+        >>> ranker.get_feature_names_out()[:2]
+        array(['shared0', 'shared1'], dtype=object)
         """
         check_is_fitted(self, "net_")
         dim = self._target.n_outputs
@@ -265,7 +321,25 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
 
     @property
     def n_image_features_(self):
-        """The number of features of an image in fit."""
+        """The number of features of an image in fit.
+
+        Whatever is given as images later, to score or to rank, must have as many.
+
+        See Also
+        --------
+        transform_images : Takes images with so many features.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaRanker
+        >>> ranker = DynamicMetaRanker(
+        ...     trainable=CharEmbedding(), encoder="mean", shared_dim=4, max_epochs=1,
+        ...     early_stopping=False,
+        ... ).fit(["a dog", "a cat"], np.eye(2))
+        >>> ranker.n_image_features_
+        2
+        """
         return self._target.n_features
 
     def _read_target(self, y, X, *, whose):

@@ -12,6 +12,9 @@ class RetrievalMixin:
     def rank(self, X, images, n=10):
         """Return the images that are most like each caption.
 
+        Every caption is compared with every image. For collections that are asked
+        often, keep what `transform_images` gives and search in it.
+
         Parameters
         ----------
         X : EmbeddedSequences
@@ -25,11 +28,34 @@ class RetrievalMixin:
         -------
         ndarray of int64, shape (n_captions, min(n, n_images))
             Row numbers of `images`, the most alike first.
+
+        See Also
+        --------
+        recall_at : How good the ranks are, where the right images are known.
+        transform_images : Vectors of images alone.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import DynamicMetaRanker, FunctionEmbedding
+        >>> source = FunctionEmbedding(
+        ...     lambda words: [[w == "dog", w == "cat"] for w in words]
+        ... )
+        >>> X, images = source.fit_transform(["dog", "cat"]), np.eye(2)
+        >>> ranker = DynamicMetaRanker(
+        ...     encoder="mean", shared_dim=4, lr=0.05, max_epochs=10,
+        ...     early_stopping=False, random_state=0,
+        ... )
+        >>> ranker.fit(X, images).rank(X, images, n=1).ravel()
+        array([0, 1])
         """
         return best_images(self.transform(X), self.transform_images(images), n)
 
     def recall_at(self, X, images, k=(1, 5, 10)):
         """Return how often what belongs together is among the first k, both ways.
+
+        The usual figures of image retrieval. They fall with the number of images, so
+        that only those over the same collection compare.
 
         Parameters
         ----------
@@ -48,6 +74,28 @@ class RetrievalMixin:
             the distinct ones, and a row "caption by image", where each image looks
             for one of its captions among all. Columns "R@1" and so on, shares in
             [0, 1], and "median rank", from 1.
+
+        See Also
+        --------
+        score : One number of it.
+        rank : The images that are found.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import DynamicMetaRanker, FunctionEmbedding
+        >>> source = FunctionEmbedding(
+        ...     lambda words: [[w == "dog", w == "cat"] for w in words]
+        ... )
+        >>> X, images = source.fit_transform(["dog", "cat"]), np.eye(2)
+        >>> ranker = DynamicMetaRanker(
+        ...     encoder="mean", shared_dim=4, lr=0.05, max_epochs=10,
+        ...     early_stopping=False, random_state=0,
+        ... )
+        >>> ranker.fit(X, images).recall_at(X, images, k=[1, 2])
+                          R@1  R@2  median rank
+        image by caption  1.0  1.0          1.0
+        caption by image  1.0  1.0          1.0
         """
         import pandas as pd
 
@@ -63,6 +111,9 @@ class RetrievalMixin:
     def score(self, X, y):
         """Return the mean of R@1, R@5 and R@10 in both directions.
 
+        Early stopping follows it, and searches compare candidates by it. Folds of
+        different size have scores that do not compare.
+
         Parameters
         ----------
         X : EmbeddedSequences
@@ -74,6 +125,25 @@ class RetrievalMixin:
         -------
         float
             In [0, 1]. It depends on how many images there are to choose from.
+
+        See Also
+        --------
+        recall_at : The same figures one by one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import DynamicMetaRanker, FunctionEmbedding
+        >>> source = FunctionEmbedding(
+        ...     lambda words: [[w == "dog", w == "cat"] for w in words]
+        ... )
+        >>> X, images = source.fit_transform(["dog", "cat"]), np.eye(2)
+        >>> ranker = DynamicMetaRanker(
+        ...     encoder="mean", shared_dim=4, lr=0.05, max_epochs=10,
+        ...     early_stopping=False, random_state=0,
+        ... )
+        >>> ranker.fit(X, images).score(X, images)
+        1.0
         """
         return mean_recall(*self._belonging(X, y))
 
