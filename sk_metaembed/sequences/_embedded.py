@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from ._block import LEVELS, Block
+from ._block import Block
+from ._embedded_blocks import BlockFacts
 from ._html import embedded_html
 from ._indexing import row_index, span_index
 from ._tokens import TokenSequences, padding_mask
 
 
-class EmbeddedSequences:
+class EmbeddedSequences(BlockFacts):
     """Token sequences and the vectors that sources gave them.
 
     Immutable. A subset by rows shares type-level vectors and copies none of them.
@@ -37,6 +38,12 @@ class EmbeddedSequences:
     ------
     ValueError
         If names repeat or a block's rows do not fit `tokens`.
+
+    See Also
+    --------
+    TokenSequences : The tokens alone, before a source has seen them.
+    Block : The vectors of one source.
+    Pooling : Makes one vector of each sequence.
 
     Examples
     --------
@@ -83,47 +90,11 @@ class EmbeddedSequences:
     def __len__(self):
         return len(self.tokens)
 
-    @property
-    def shape(self):
-        """``(n_sequences,)``, as scikit-learn's splitters ask for it."""
-        return (len(self),)
-
-    @property
-    def names(self):
-        """The blocks' names, in order."""
-        return tuple(block.name for block in self.blocks)
-
-    @property
-    def dim(self):
-        """Sum of the blocks' dims."""
-        return sum(block.dim for block in self.blocks)
-
-    @property
-    def level(self):
-        """The finest level among the blocks."""
-        levels = {block.level for block in self.blocks}
-        return max(levels, key=LEVELS.index)
-
-    def block(self, name):
-        """Return the block of that name.
-
-        Parameters
-        ----------
-        name : str
-            As in `names`.
-
-        Returns
-        -------
-        Block
-            The first and only one of that name; a KeyError lists the names otherwise.
-        """
-        for block in self.blocks:
-            if block.name == name:
-                return block
-        raise KeyError(f"No block is named {name!r}; there are {list(self.names)}.")
-
     def select(self, names):
         """Return the same tokens with some of the blocks, in the given order.
+
+        Nothing is copied: the container that is returned shares tokens and vectors with
+        this one.
 
         Parameters
         ----------
@@ -134,11 +105,27 @@ class EmbeddedSequences:
         -------
         EmbeddedSequences
             Without the other blocks.
+
+        See Also
+        --------
+        SourceSelector : Chooses the blocks by cross-validation.
+        EmbeddedSequences.with_blocks : Other blocks than those that are there.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
+        >>> blocks = [Block("ab", [[1], [0]], "type"), Block("n", [[1]] * 3, "token")]
+        >>> EmbeddedSequences(tokens, blocks).select(["n"])
+        EmbeddedSequences(2 sequences, 3 tokens, 2 types; n: token 1d)
         """
         return self.with_blocks([self.block(name) for name in names])
 
     def with_blocks(self, blocks):
         """Return the same tokens with other blocks.
+
+        A step that computes new vectors for the same tokens hands them on so. That they
+        fit the tokens is checked as in the constructor.
 
         Parameters
         ----------
@@ -149,31 +136,28 @@ class EmbeddedSequences:
         -------
         EmbeddedSequences
             With these blocks only.
+
+        See Also
+        --------
+        EmbeddedSequences.select : Some of the blocks that are there.
+        Block.rename : A block under another name.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
+        >>> X = EmbeddedSequences(tokens, [Block("ab", [[1, 0], [0, 1]], "type")])
+        >>> X.with_blocks([Block("twice", 2 * X.block("ab").values, "type")])[1]
+        array([[0., 2.]], dtype=float32)
         """
         return type(self)(self.tokens, blocks)
 
-    def rows_of(self, level):
-        """Return how many rows a block of that level has.
-
-        Parameters
-        ----------
-        level : {"type", "token", "sequence"}
-            What a row stands for.
-
-        Returns
-        -------
-        int
-            Number of types, tokens or sequences.
-        """
-        counts = {
-            "type": self.tokens.n_types,
-            "token": self.tokens.n_tokens,
-            "sequence": len(self),
-        }
-        return counts[level]
-
     def broadcast(self, block, level):
         """Return the block at a finer level, each row repeated where it belongs.
+
+        A word's vector goes to each of its occurrences, a sequence's to each of its
+        tokens. That takes the memory of all tokens: what can be computed for each type
+        is better done before.
 
         Parameters
         ----------
@@ -186,6 +170,19 @@ class EmbeddedSequences:
         -------
         Block
             With one row a token, or the block itself.
+
+        See Also
+        --------
+        EmbeddedSequences.aligned : All blocks, at a level they have in common.
+        Block.take : The repeating itself.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
+        >>> X = EmbeddedSequences(tokens, [Block("ab", [[1, 0], [0, 1]], "type")])
+        >>> X.broadcast(X.block("ab"), "token").values.tolist()
+        [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
         """
         if block.level == level:
             return block
@@ -200,10 +197,29 @@ class EmbeddedSequences:
     def aligned(self):
         """Return the blocks at one common level: their own if they agree, else token.
 
+        Combining steps work on rows that mean the same in every block. Where all
+        sources give vectors of words, that is once for each distinct word, however long
+        the corpus.
+
         Returns
         -------
         tuple of Block
             In the order of `blocks`.
+
+        See Also
+        --------
+        EmbeddedSequences.broadcast : One block at a given level.
+        EmbeddedSequences.level : The finest level of the blocks.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
+        >>> blocks = [Block("ab", [[1], [0]], "type"), Block("n", [[1]] * 3, "token")]
+        >>> for block in EmbeddedSequences(tokens, blocks).aligned():
+        ...     print(block)
+        Block('ab', level='token', shape=(3, 1), known=100.0%)
+        Block('n', level='token', shape=(3, 1), known=100.0%)
         """
         levels = {block.level for block in self.blocks}
         common = levels.pop() if len(levels) == 1 else "token"
@@ -246,11 +262,27 @@ class EmbeddedSequences:
     def to_list(self):
         """Return one array (n_tokens of the sequence, dim) a sequence.
 
+        For other libraries and for a look: within a pipeline, steps read the blocks,
+        which hold a word's vector once.
+
         Returns
         -------
         list of ndarray
             Blocks stand side by side; a sequence-level vector is repeated at each
             token.
+
+        See Also
+        --------
+        EmbeddedSequences.to_padded : One array with a mask.
+        TokenSequences.to_list : The tokens instead of the vectors.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
+        >>> X = EmbeddedSequences(tokens, [Block("ab", [[1, 0], [0, 1]], "type")])
+        >>> [array.tolist() for array in X.to_list()]
+        [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0]]]
         """
         return (
             np.split(self._token_values(), self.tokens.offsets[1:-1])
@@ -261,12 +293,28 @@ class EmbeddedSequences:
     def to_padded(self):
         """Return the vectors padded with zeros, and where they are real.
 
+        For networks that take tensors. Every sequence takes the memory of the longest:
+        pad batches rather than a corpus, ``X[rows].to_padded()``.
+
         Returns
         -------
         array : ndarray of shape (n_sequences, max_length, dim)
             Blocks side by side, as in `to_list`.
         mask : ndarray of bool, shape (n_sequences, max_length)
             True at real tokens.
+
+        See Also
+        --------
+        EmbeddedSequences.to_list : Without padding.
+        TokenSequences.to_padded : Codes instead of vectors.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
+        >>> X = EmbeddedSequences(tokens, [Block("ab", [[1, 0], [0, 1]], "type")])
+        >>> X.to_padded()[0].tolist()
+        [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]]
         """
         mask = padding_mask(self.tokens.lengths)
         values = self._token_values()

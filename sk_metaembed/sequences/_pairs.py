@@ -73,6 +73,9 @@ class SequencePairs:
     def from_lists(cls, pairs):
         """Build from pairs of token lists.
 
+        For pairs that are split into tokens already; `PairEncoder` makes pairs of
+        texts. Equal tokens of the two sides get one code.
+
         Parameters
         ----------
         pairs : iterable of (sequence of str, sequence of str)
@@ -87,6 +90,17 @@ class SequencePairs:
         ------
         TypeError
             If a row is no pair, or a side of it no list of str.
+
+        See Also
+        --------
+        PairEncoder : Makes pairs of two columns of texts.
+        TokenSequences.from_lists : The same for single sequences.
+
+        Examples
+        --------
+        >>> from sk_metaembed import SequencePairs
+        >>> SequencePairs.from_lists([(["a", "dog"], ["a", "cat"])])
+        SequencePairs(1 pairs of TokenSequences: 4 tokens, 3 types)
         """
         from ._read_pairs import read_pairs
 
@@ -113,17 +127,61 @@ class SequencePairs:
 
     @property
     def shape(self):
-        """``(n_pairs,)``, as scikit-learn's splitters ask for it."""
+        """``(n_pairs,)``, as scikit-learn's splitters ask for it.
+
+        Folds are folds of pairs, and both sides of one are always on the same side of a
+        split.
+
+        See Also
+        --------
+        SequencePairs.sides_of : Where the sides of some pairs stand.
+
+        Examples
+        --------
+        >>> from sk_metaembed import SequencePairs
+        >>> SequencePairs.from_lists([(["a"], ["b"]), (["b"], ["c", "d"])]).shape
+        (2,)
+        """
         return (len(self),)
 
     @property
     def first(self):
-        """The first side of every pair."""
+        """The first side of every pair.
+
+        It shares types and vectors with the whole, so that its types are also those of
+        the second sides.
+
+        See Also
+        --------
+        SequencePairs.second : The other side.
+
+        Examples
+        --------
+        >>> from sk_metaembed import SequencePairs
+        >>> pairs = SequencePairs.from_lists([(["a"], ["b"]), (["b"], ["c", "d"])])
+        >>> pairs.first.to_list()
+        [['a'], ['b']]
+        """
         return self.sequences[: len(self)]
 
     @property
     def second(self):
-        """The second side of every pair."""
+        """The second side of every pair.
+
+        It shares types and vectors with the whole, so that its types are also those of
+        the first sides.
+
+        See Also
+        --------
+        SequencePairs.first : The other side.
+
+        Examples
+        --------
+        >>> from sk_metaembed import SequencePairs
+        >>> pairs = SequencePairs.from_lists([(["a"], ["b"]), (["b"], ["c", "d"])])
+        >>> pairs.second.to_list()
+        [['b'], ['c', 'd']]
+        """
         return self.sequences[len(self) :]
 
     def __getitem__(self, key):
@@ -135,6 +193,10 @@ class SequencePairs:
     def sides_of(self, rows):
         """Return where the sides of some pairs stand in `sequences`.
 
+        All first sides come before all second ones, so that the second side of pair i
+        is ``n_pairs`` rows behind the first. Nets that encode both sides in one batch
+        ask for it.
+
         Parameters
         ----------
         rows : ndarray of int
@@ -144,6 +206,19 @@ class SequencePairs:
         -------
         ndarray of int, shape (2 * len(rows),)
             The first sides' rows, then the second sides'.
+
+        See Also
+        --------
+        SequencePairs.first : The first sides themselves.
+        SequencePairs.second : The second sides themselves.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import SequencePairs
+        >>> pairs = SequencePairs.from_lists([(["a"], ["b"]), (["b"], ["c", "d"])])
+        >>> pairs.sides_of(np.array([1]))
+        array([1, 3])
         """
         return np.concatenate([rows, rows + len(self)])
 
@@ -161,10 +236,23 @@ class SequencePairs:
     def to_list(self):
         """Return the pairs as a list of tuples.
 
+        It goes back to what `from_lists` takes, where the pairs hold tokens.
+
         Returns
         -------
         list of tuple
             Of two token lists, or of two arrays (n_tokens, dim).
+
+        See Also
+        --------
+        SequencePairs.from_lists : The way there.
+        SequencePairs.first : One side in its container.
+
+        Examples
+        --------
+        >>> from sk_metaembed import SequencePairs
+        >>> SequencePairs.from_lists([(["a"], ["b"]), (["b"], ["c", "d"])]).to_list()
+        [(['a'], ['b']), (['b'], ['c', 'd'])]
         """
         sides = self.sequences.to_list()
         return list(zip(sides[: len(self)], sides[len(self) :], strict=True))

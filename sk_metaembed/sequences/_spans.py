@@ -240,6 +240,11 @@ def convert_tags(y, to):
     ValueError
         If a tag belongs to none of these schemes; the message names its row.
 
+    See Also
+    --------
+    sk_metaembed.metrics.span_f1_score : Scores tags of all these schemes alike.
+    sk_metaembed.datasets.load_conll : Loads tagged sentences.
+
     Examples
     --------
     >>> from sk_metaembed.sequences import convert_tags

@@ -52,6 +52,11 @@ class Tokenizer(
         If `token_pattern` is no regular expression, has several groups or matches the
         empty string, or parameters exclude each other.
 
+    See Also
+    --------
+    TokenSequences : What comes out.
+    sklearn.feature_extraction.text.CountVectorizer : Splits and counts, without order.
+
     Notes
     -----
     A *Unicode word* is a letter, digit or underscore and all letters, digits,
@@ -117,6 +122,9 @@ class Tokenizer(
     def fit(self, X, y=None):
         """Check the parameters and the input; nothing is learned.
 
+        It is there so that a wrong pattern or input is told when a pipeline is fitted;
+        `transform` works without it.
+
         Parameters
         ----------
         X : collection of str or of token lists, or TokenSequences
@@ -126,8 +134,18 @@ class Tokenizer(
 
         Returns
         -------
-        self : Tokenizer
+        Tokenizer
             As it was.
+
+        See Also
+        --------
+        Tokenizer.transform : Splits the texts.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Tokenizer
+        >>> Tokenizer(punctuation=True).fit(["To be."])
+        Tokenizer(punctuation=True)
         """
         self._splitter()
         if not isinstance(X, Iterator):
@@ -136,6 +154,8 @@ class Tokenizer(
 
     def fit_transform(self, X, y=None):
         """Check the parameters and split X in one go, also if it is an iterator.
+
+        An iterator is read once, from its beginning to its end.
 
         Parameters
         ----------
@@ -146,13 +166,26 @@ class Tokenizer(
 
         Returns
         -------
-        tokens : TokenSequences
+        TokenSequences
             One sequence a row of X.
+
+        See Also
+        --------
+        Tokenizer.transform : The same, since nothing is learned.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Tokenizer
+        >>> Tokenizer().fit_transform(text for text in ["To be", "or not"])
+        TokenSequences(2 sequences, 4 tokens, 4 types)
         """
         return self.transform(X)
 
     def transform(self, X):
         """Split texts into tokens.
+
+        The same text gives the same tokens whatever else is in X; the codes are those
+        of X, in first-seen order.
 
         Parameters
         ----------
@@ -162,14 +195,28 @@ class Tokenizer(
 
         Returns
         -------
-        tokens : TokenSequences
+        TokenSequences
             One sequence a row of X.
+
+        See Also
+        --------
+        TokenSequences.to_list : The tokens as lists.
+        sk_metaembed.sequences.check_tokens : The same in a step of your own.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Tokenizer
+        >>> Tokenizer().transform(["It's 3 o'clock."]).to_list()
+        [['it', 's', '3', 'o', 'clock']]
         """
         self._validate_params()
         return check_tokens(X, whose="Tokenizer", split=self._splitter())
 
     def get_feature_names_out(self, input_features=None):
         """Return one name, "tokens": the output is one column of sequences.
+
+        A pipeline asks each of its steps; names of dimensions come from the sources
+        behind.
 
         Parameters
         ----------
@@ -180,6 +227,16 @@ class Tokenizer(
         -------
         ndarray of object, shape (1,)
             The one name.
+
+        See Also
+        --------
+        PretrainedEmbedding.get_feature_names_out : One name a dimension.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Tokenizer
+        >>> Tokenizer().get_feature_names_out()
+        array(['tokens'], dtype=object)
         """
         return np.array(["tokens"], dtype=object)
 

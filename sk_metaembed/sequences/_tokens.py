@@ -7,6 +7,7 @@ import numpy as np
 
 from ._html import tokens_html
 from ._indexing import row_index, span_index
+from ._tokens_counts import TokenCounts
 
 
 def _read_only(array):
@@ -17,7 +18,7 @@ def _read_only(array):
     return view
 
 
-class TokenSequences:
+class TokenSequences(TokenCounts):
     """Token sequences, stored as codes into the table of their distinct tokens.
 
     A *type* is a distinct token, a *token* one occurrence of it. What does not
@@ -47,6 +48,12 @@ class TokenSequences:
         If types are not str, or codes or offsets no integers.
     ValueError
         If codes point outside `types`, or offsets do not ascend from 0 to n_tokens.
+
+    See Also
+    --------
+    Tokenizer : Makes them of texts.
+    EmbeddedSequences : Adds vectors to them.
+    SequencePairs : Pairs of them.
 
     Examples
     --------
@@ -89,6 +96,9 @@ class TokenSequences:
     def from_lists(cls, sequences):
         """Build from lists of tokens; types stand in first-seen order.
 
+        The usual way to make one by hand. Every token is looked at once, in Python:
+        what is read from large files is better built from codes.
+
         Parameters
         ----------
         sequences : iterable of sequence of str
@@ -103,6 +113,17 @@ class TokenSequences:
         ------
         TypeError
             If a row is a single str or no collection, or a token is not a str.
+
+        See Also
+        --------
+        Tokenizer : Splits texts first.
+        TokenSequences.to_list : The way back.
+
+        Examples
+        --------
+        >>> from sk_metaembed import TokenSequences
+        >>> TokenSequences.from_lists([["to", "be"], ["be"]]).codes.tolist()
+        [0, 1, 1]
         """
         sequences = [_row(sequence, i) for i, sequence in enumerate(sequences)]
         flat = list(chain.from_iterable(sequences))
@@ -137,53 +158,28 @@ class TokenSequences:
     def __len__(self):
         return len(self.offsets) - 1
 
-    @property
-    def shape(self):
-        """``(n_sequences,)``, as scikit-learn's splitters ask for it."""
-        return (len(self),)
-
-    @property
-    def n_types(self):
-        """Number of rows of `types`; a subset may leave some unused."""
-        return len(self.types)
-
-    @property
-    def n_tokens(self):
-        """Number of tokens over all sequences."""
-        return len(self.codes)
-
-    @property
-    def lengths(self):
-        """Number of tokens of each sequence, int64 of shape (n_sequences,)."""
-        return np.diff(self.offsets)
-
-    def type_counts(self):
-        """Count the occurrences of each type.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_types,)
-            Zero for types that a subset leaves unused.
-        """
-        return np.bincount(self.codes, minlength=self.n_types)
-
-    def segment_ids(self):
-        """Return the row of the sequence that each token stands in.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_tokens,)
-            Ascending.
-        """
-        return np.repeat(np.arange(len(self)), self.lengths)
-
     def compact(self):
         """Return the same sequences over the used types only, first-seen order.
+
+        A small subset of a large corpus then no longer holds on to all its types. Codes
+        change, so that type-level vectors of the old table no longer fit.
 
         Returns
         -------
         TokenSequences
             Equal to this one.
+
+        See Also
+        --------
+        TokenSequences.n_types : What gets smaller.
+        TokenSequences.type_counts : Zero for types that are left out.
+
+        Examples
+        --------
+        >>> from sk_metaembed import TokenSequences
+        >>> tokens = TokenSequences.from_lists([["to", "be"], ["be"]])[1:]
+        >>> tokens.types.tolist(), tokens.compact().types.tolist()
+        (['to', 'be'], ['be'])
         """
         order = self._used_types()
         position = np.zeros(self.n_types, dtype=np.int32)
@@ -226,10 +222,23 @@ class TokenSequences:
     def to_list(self):
         """Return the tokens as a list of lists of str.
 
+        The lists hold plain str, as other libraries take them.
+
         Returns
         -------
         list of list of str
             One list a sequence.
+
+        See Also
+        --------
+        TokenSequences.from_lists : The way there.
+        TokenSequences.to_padded : Codes in one array.
+
+        Examples
+        --------
+        >>> from sk_metaembed import TokenSequences
+        >>> TokenSequences.from_lists([("to", "be"), ("be",)]).to_list()
+        [['to', 'be'], ['be']]
         """
         flat = self.types[self.codes].tolist()
         items = iter(flat)
@@ -238,12 +247,26 @@ class TokenSequences:
     def to_padded(self):
         """Return codes padded to the longest sequence, and where they are real.
 
+        The padding is a code that a type has as well: only the mask tells them apart.
+
         Returns
         -------
         codes : ndarray of int32, shape (n_sequences, max_length)
             Padded with 0.
         mask : ndarray of bool, shape (n_sequences, max_length)
             True at real tokens.
+
+        See Also
+        --------
+        TokenSequences.lengths : How many tokens are real.
+        EmbeddedSequences.to_padded : Vectors instead of codes.
+
+        Examples
+        --------
+        >>> from sk_metaembed import TokenSequences
+        >>> codes, mask = TokenSequences.from_lists([["to", "be"], ["be"]]).to_padded()
+        >>> codes.tolist(), mask.tolist()
+        ([[0, 1], [1, 0]], [[True, True], [True, False]])
         """
         mask = padding_mask(self.lengths)
         codes = np.zeros(mask.shape, dtype=np.int32)

@@ -80,6 +80,9 @@ def _only_column(X, whose):
 def check_texts(X, *, whose="X"):
     """Return texts as a list of str, or say which row is not one.
 
+    For steps that read raw texts. The words of an error say what to do with missing
+    values, numbers and bytes, which a frame holds more often than one thinks.
+
     Parameters
     ----------
     X : list, tuple, ndarray, generator, Series or one-column DataFrame of str
@@ -99,6 +102,11 @@ def check_texts(X, *, whose="X"):
         numbers, bytes, lists).
     ValueError
         If X has several columns.
+
+    See Also
+    --------
+    check_tokens : For steps that take tokens as well as texts.
+    Tokenizer : A step that uses it.
 
     Examples
     --------
@@ -175,6 +183,9 @@ def _token_remedy(came):
 def check_tokens(X, *, whose="X", split=None):
     """Return texts, token lists or containers as a TokenSequences.
 
+    For steps of your own that take what `Tokenizer` takes: one line reads every form of
+    input, so that the rest of the step knows one.
+
     Parameters
     ----------
     X : TokenSequences, or a collection of str or of token lists
@@ -197,6 +208,11 @@ def check_tokens(X, *, whose="X", split=None):
         vectors would be lost.
     ValueError
         If X has several columns.
+
+    See Also
+    --------
+    check_texts : For steps that read texts as they are.
+    sk_metaembed.sources.BaseEmbedding : Sources, which read their input so.
 
     Examples
     --------
