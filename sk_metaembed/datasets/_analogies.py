@@ -12,6 +12,9 @@ from ._tables import check_choice, gensim_file
 def load_analogies(name="google"):
     """Load analogy questions: a is to b as c is to d.
 
+    Answers are looked for among all words of an embedding, and accuracy depends on how
+    many these are: give the number of words along with a figure.
+
     Parameters
     ----------
     name : {"google", "msr"}, default="google"
@@ -21,7 +24,7 @@ def load_analogies(name="google"):
 
     Returns
     -------
-    bunch : sklearn.utils.Bunch
+    sklearn.utils.Bunch
         With the attributes
 
         questions : ndarray of str, shape (n_questions, 4)
@@ -37,6 +40,11 @@ def load_analogies(name="google"):
         If the folder is not set or lacks the file.
     ValueError
         If there is no set of that name, or a line is no question.
+
+    See Also
+    --------
+    sk_metaembed.metrics.make_analogy_scorer : Scores an embedding on such questions.
+    load_word_similarity : Pairs that people rated.
 
     References
     ----------

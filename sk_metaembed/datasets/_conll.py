@@ -49,7 +49,7 @@ def load_conll(
 
     Returns
     -------
-    bunch : sklearn.utils.Bunch
+    sklearn.utils.Bunch
         With the attributes
 
         tokens : TokenSequences
@@ -69,6 +69,12 @@ def load_conll(
         If `columns` does not fit, a line has more or fewer columns than the others, a
         field is empty, a byte cannot be decoded, a packed file is cut off, or there is
         no sentence at all.
+
+    See Also
+    --------
+    fetch_wnut17 : Tagged tweets and posts by name.
+    sk_metaembed.sequences.convert_tags : Writes the tags in another scheme.
+    TokenClassifier : A tagger of any classifier.
 
     References
     ----------

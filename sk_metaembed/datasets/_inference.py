@@ -41,6 +41,10 @@ _NO_LABEL = "-"
 def fetch_snli(split="train", *, labelled=True):
     """Fetch SNLI: captions of images, and sentences that follow from them or do not.
 
+    A premise is a caption of an image; people who saw the caption alone wrote the
+    hypotheses. One image has several pairs, so that folds of your own should go by
+    `groups`.
+
     Parameters
     ----------
     split : {"train", "dev", "test"}, default="train"
@@ -51,7 +55,7 @@ def fetch_snli(split="train", *, labelled=True):
 
     Returns
     -------
-    bunch : sklearn.utils.Bunch
+    sklearn.utils.Bunch
         With the attributes
 
         pairs : ndarray of object, shape (n_pairs, 2)
@@ -70,6 +74,11 @@ def fetch_snli(split="train", *, labelled=True):
     ValueError
         If there is no such split, a line is no pair, or the file that was fetched is
         not the one that is expected.
+
+    See Also
+    --------
+    fetch_multinli : Premises of ten genres.
+    PairEncoder : Makes features of both sides.
 
     Notes
     -----
@@ -97,6 +106,9 @@ def fetch_snli(split="train", *, labelled=True):
 def fetch_multinli(split="train", *, labelled=True):
     """Fetch MultiNLI: premises of ten genres, and what follows from them or does not.
 
+    It is SNLI's successor, written and spoken English in place of captions. The two
+    development parts tell whether a model carries over to genres that it has not seen.
+
     Parameters
     ----------
     split : {"train", "matched", "mismatched"}, default="train"
@@ -109,7 +121,7 @@ def fetch_multinli(split="train", *, labelled=True):
 
     Returns
     -------
-    bunch : sklearn.utils.Bunch
+    sklearn.utils.Bunch
         With the attributes
 
         pairs : ndarray of object, shape (n_pairs, 2)
@@ -130,6 +142,11 @@ def fetch_multinli(split="train", *, labelled=True):
     ValueError
         If there is no such split, a line is no pair, or the file that was fetched is
         not the one that is expected.
+
+    See Also
+    --------
+    fetch_snli : Pairs about images.
+    PairEncoder : Makes features of both sides.
 
     Notes
     -----

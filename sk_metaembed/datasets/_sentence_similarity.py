@@ -47,6 +47,10 @@ _SICK_COLUMNS = "id, two sentences, score and judgment, split by tabs"
 def fetch_sts_benchmark(split="test"):
     """Fetch the sentence pairs of the STS benchmark, rated from 0 to 5.
 
+    The usual measure is Pearson's or Spearman's correlation of the cosine of two
+    sentence vectors with the score; nothing is trained for it, but pooling may be
+    chosen on "dev".
+
     Parameters
     ----------
     split : {"train", "dev", "test"}, default="test"
@@ -54,7 +58,7 @@ def fetch_sts_benchmark(split="test"):
 
     Returns
     -------
-    bunch : sklearn.utils.Bunch
+    sklearn.utils.Bunch
         With the attributes
 
         pairs : ndarray of object, shape (n_pairs, 2)
@@ -71,6 +75,11 @@ def fetch_sts_benchmark(split="test"):
     ValueError
         If there is no such split, a line lacks a sentence or a score, or the file that
         was fetched is not the one that is expected.
+
+    See Also
+    --------
+    fetch_sick : Pairs rated and judged.
+    sk_metaembed.metrics.make_sentence_similarity_scorer : Scores an embedding on them.
 
     Notes
     -----
@@ -105,6 +114,9 @@ def fetch_sts_benchmark(split="test"):
 def fetch_sick(split="test"):
     """Fetch the sentence pairs of SICK, rated from 1 to 5 and judged for entailment.
 
+    The sentences describe images and videos, and were changed by rule, so that word
+    order and negation matter more than in the STS benchmark.
+
     Parameters
     ----------
     split : {"train", "trial", "test"}, default="test"
@@ -112,7 +124,7 @@ def fetch_sick(split="test"):
 
     Returns
     -------
-    bunch : sklearn.utils.Bunch
+    sklearn.utils.Bunch
         With the attributes
 
         pairs : ndarray of object, shape (n_pairs, 2)
@@ -129,6 +141,11 @@ def fetch_sick(split="test"):
     ValueError
         If there is no such split, a line lacks a sentence, score or judgment, or the
         file that was fetched is not the one that is expected.
+
+    See Also
+    --------
+    fetch_sts_benchmark : Pairs of news, captions and forums.
+    sk_metaembed.metrics.make_sentence_similarity_scorer : Scores an embedding on them.
 
     Notes
     -----

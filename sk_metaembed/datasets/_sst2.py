@@ -23,7 +23,7 @@ def load_sst2(split="train"):
 
     Returns
     -------
-    bunch : sklearn.utils.Bunch
+    sklearn.utils.Bunch
         With the attributes
 
         tokens : TokenSequences
@@ -39,6 +39,10 @@ def load_sst2(split="train"):
         If the folder is not set or lacks the file.
     ValueError
         If there is no such split, or a line has no label.
+
+    See Also
+    --------
+    load_bbc_news : Long texts in five classes.
 
     References
     ----------

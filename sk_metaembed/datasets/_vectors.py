@@ -37,6 +37,11 @@ def load_vectors(name, *, cache_dir=None):
     ValueError
         If there is no set of that name.
 
+    See Also
+    --------
+    load_glove_6b_50d : GloVe with all its words.
+    WordVectors.open : Opens a file of your own.
+
     Examples
     --------
     >>> from sk_metaembed.datasets import load_vectors

@@ -41,7 +41,7 @@ def fetch_wnut17(split="train"):
 
     Returns
     -------
-    bunch : sklearn.utils.Bunch
+    sklearn.utils.Bunch
         With the attributes
 
         tokens : TokenSequences
@@ -55,6 +55,11 @@ def fetch_wnut17(split="train"):
         If the file is not at hand and cannot be fetched; with what to bring where.
     ValueError
         If there is no such split, or the file is not the one that is expected.
+
+    See Also
+    --------
+    load_conll : Reads tagged files of your own.
+    sk_metaembed.metrics.span_f1_score : Scores predicted tags.
 
     Notes
     -----

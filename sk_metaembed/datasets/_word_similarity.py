@@ -42,7 +42,7 @@ def load_word_similarity(name):
 
     Returns
     -------
-    bunch : sklearn.utils.Bunch
+    sklearn.utils.Bunch
         With the attributes
 
         pairs : ndarray of str, shape (n_pairs, 2)
@@ -62,6 +62,7 @@ def load_word_similarity(name):
     See Also
     --------
     load_word_similarities : All of them at once.
+    sk_metaembed.metrics.make_word_similarity_scorer : Scores an embedding on them.
 
     Notes
     -----
@@ -128,6 +129,11 @@ def load_word_similarities(names=WORD_SIMILARITY):
         If the folder is not set or lacks a file.
     ValueError
         If there is no set of a name.
+
+    See Also
+    --------
+    load_word_similarity : One set by name.
+    sk_metaembed.metrics.make_word_similarity_scorer : Takes what comes out.
 
     Examples
     --------
