@@ -63,7 +63,7 @@ def parametrize_with_checks(estimators, *, expected_failed_checks=None):
 
     Returns
     -------
-    decorator : MarkDecorator
+    MarkDecorator
         ``pytest.mark.parametrize`` over pairs of estimator and check.
 
     Raises
@@ -103,6 +103,10 @@ def check_estimator(
 ):
     """Run every check on an estimator.
 
+    They are scikit-learn's checks, fed with words where a step takes words, and those
+    of this package: a row alone equals the row in any batch, no row turns to NaN, no
+    rows are no error. For steps of your own, in a notebook or a script.
+
     Parameters
     ----------
     estimator : estimator instance
@@ -117,7 +121,7 @@ def check_estimator(
 
     Returns
     -------
-    results : list of dict
+    list of dict
         One dict a check, with the keys "estimator", "check_name", "exception",
         "status" ("passed", "failed", "xfail" or "skipped"), "expected_to_fail" and
         "expected_to_fail_reason", as scikit-learn's `check_estimator` gives them.
