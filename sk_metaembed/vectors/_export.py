@@ -20,6 +20,9 @@ _WHOSE = "export_vectors"
 class ExportReport:
     """What `export_vectors` wrote, and what it left out.
 
+    Unknown words are what an export loses without a sound: the report says how many
+    there were, and which. It is for reading; changing it changes no file.
+
     Parameters
     ----------
     path : str
@@ -33,6 +36,11 @@ class ExportReport:
         for), and words given again after the first time.
     unknown : tuple of str
         The words that are not known.
+
+    See Also
+    --------
+    export_vectors : Writes the file and returns the report.
+    WordVectors.open : Reads the file again.
 
     Examples
     --------

@@ -16,7 +16,26 @@ class StoreQueries(StoreReference):
 
     @property
     def words(self):
-        """All words in row order."""
+        """All words in row order.
+
+        They are decoded at the first call and kept, which takes time and memory for
+        millions of words: `lookup`, and ``word in store``, do without.
+
+        See Also
+        --------
+        WordVectors.lookup : The way back, from words to rows.
+        WordVectors.vectors : The vectors in the same order.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
+        >>> wv.words.tolist()
+        ['tea']
+        >>> folder.cleanup()
+        """
         if not hasattr(self, "_words"):
             words = np.empty(len(self), object)
             words[:] = self._packed.to_list()
@@ -27,6 +46,9 @@ class StoreQueries(StoreReference):
     def lookup(self, words):
         """Return the row of each word, all at once.
 
+        The rows serve to index `vectors` or anything else that is kept by row. It takes
+        far less time than asking for each word by itself.
+
         Parameters
         ----------
         words : sequence of str, length n
@@ -34,13 +56,18 @@ class StoreQueries(StoreReference):
 
         Returns
         -------
-        rows : ndarray of int32, shape (n,)
+        ndarray of int32, shape (n,)
             Rows of `vectors`, -1 for a word that is not there.
 
         Raises
         ------
         TypeError
             If a word is not a str; the message says which.
+
+        See Also
+        --------
+        WordVectors.vectors_for : The vectors instead of the rows.
+        WordVectors.words : The word of each row.
 
         Notes
         -----
@@ -62,6 +89,9 @@ class StoreQueries(StoreReference):
     def vectors_for(self, words):
         """Return the vectors of words, zeros for those that are not there.
 
+        The flags tell a word that is not there from one whose vector is zero. Only what
+        is asked for is read from disk.
+
         Parameters
         ----------
         words : sequence of str, length n
@@ -73,6 +103,13 @@ class StoreQueries(StoreReference):
             A copy, also of a float16 store.
         known : ndarray of bool, shape (n,)
             Whether the store has the word.
+
+        See Also
+        --------
+        WordVectors.lookup : The rows instead of the vectors.
+        WordVectors.subword_vectors : Vectors of unseen words too.
+        PretrainedEmbedding :
+            The same as a step, with a choice of what unknown words get.
 
         Examples
         --------
@@ -95,6 +132,10 @@ class StoreQueries(StoreReference):
     def subword_vectors(self, words):
         r"""Return fastText's vector of any word, also of unseen ones.
 
+        What a word is spelled with gives it a vector near to those of its kin:
+        inflected and misspelled forms get one that makes sense. Only fastText's models
+        hold what that takes.
+
         Parameters
         ----------
         words : sequence of str, length n
@@ -102,7 +143,7 @@ class StoreQueries(StoreReference):
 
         Returns
         -------
-        values : ndarray of float32, shape (n, dim)
+        ndarray of float32, shape (n, dim)
             A word of the store has its own vector; zeros for a word too short to
             have any n-gram.
 
@@ -110,6 +151,12 @@ class StoreQueries(StoreReference):
         ------
         ValueError
             If the store has no n-gram vectors.
+
+        See Also
+        --------
+        WordVectors.has_subwords : Whether the store can.
+        WordVectors.vectors_for : Zeros for unseen words.
+        FastTextEmbedding : Learns such vectors from the training fold.
 
         Notes
         -----

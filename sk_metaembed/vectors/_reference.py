@@ -43,37 +43,170 @@ class StoreReference:
 
     @property
     def path(self):
-        """The store's directory."""
+        """The store's directory.
+
+        A pickle of the handle holds this path, so that the store must still be there
+        when it is read.
+
+        See Also
+        --------
+        WordVectors.open : Takes this path.
+        WordVectors.fingerprint : Is compared when a pickle is read.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
+        >>> wv.path.startswith(folder.name)
+        True
+        >>> folder.cleanup()
+        """
         return self._path
 
     @property
     def fingerprint(self):
-        """Digest of the content: equal for equal words, vectors and dtype."""
+        """Digest of the content: equal for equal words, vectors and dtype.
+
+        It goes into the keys of caches, and two handles are equal when their
+        fingerprints are, wherever the stores lie.
+
+        See Also
+        --------
+        WordVectors.path : Where the store is.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
+        >>> same = WordVectors.from_arrays(
+        ...     ["tea"], [[1, 2]], path=f"{folder.name}/copy"
+        ... )
+        >>> same.path == wv.path, same.fingerprint == wv.fingerprint
+        (False, True)
+        >>> folder.cleanup()
+        """
         return self._meta["fingerprint"]
 
     @property
     def vectors(self):
-        """All vectors as a read-only memory map, shape (n_words, dim)."""
+        """All vectors as a read-only memory map, shape (n_words, dim).
+
+        The system reads the pages that are looked at and shares them between processes,
+        so that a large matrix costs memory once at most.
+
+        See Also
+        --------
+        WordVectors.vectors_for : Copies for given words.
+        WordVectors.words : The word of each row.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
+        >>> wv.vectors[0].tolist(), wv.vectors.flags.writeable
+        ([1.0, 2.0], False)
+        >>> folder.cleanup()
+        """
         return self._vectors
 
     @property
     def dim(self):
-        """Length of a vector."""
+        """Length of a vector.
+
+        It is read from the store's description, without a look at the vectors.
+
+        See Also
+        --------
+        WordVectors.vectors : The vectors themselves.
+        Block.dim : The same of a block.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
+        >>> wv.dim
+        2
+        >>> folder.cleanup()
+        """
         return self._meta["dim"]
 
     @property
     def dtype(self):
-        """Type of the stored vectors, float32 or float16."""
+        """Type of the stored vectors, float32 or float16.
+
+        `vectors` has this type; what is asked for by word comes as float32 whatever is
+        stored.
+
+        See Also
+        --------
+        WordVectors.vectors : As they are stored.
+        WordVectors.vectors_for : Always float32.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
+        >>> wv.dtype
+        dtype('float32')
+        >>> folder.cleanup()
+        """
         return np.dtype(self._meta["dtype"])
 
     @property
     def has_subwords(self):
-        """Whether unseen words get vectors from n-grams."""
+        """Whether unseen words get vectors from n-grams.
+
+        Only fastText's models have n-grams: read from ``.bin`` files or from gensim.
+        Text files of fastText, ``.vec``, lack them.
+
+        See Also
+        --------
+        WordVectors.subword_vectors : Vectors of unseen words.
+        PretrainedEmbedding : Uses them with ``oov="subword"``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
+        >>> wv.has_subwords
+        False
+        >>> folder.cleanup()
+        """
         return self._buckets is not None
 
     @property
     def repairs(self):
-        """What was mended in the source, counted by kind."""
+        """What was mended in the source, counted by kind.
+
+        Only what was mended stands there, so that a clean file gives an empty dict. It
+        is kept with the store: a file that is converted already tells it again.
+
+        See Also
+        --------
+        WordVectors.open : Converts files, and mends them.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"] * 2, [[1], [2]], cache_dir=folder.name)
+        >>> wv.repairs
+        {'duplicate_words': 1}
+        >>> folder.cleanup()
+        """
         return dict(self._meta["repairs"])
 
     def __len__(self):

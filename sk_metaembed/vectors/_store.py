@@ -44,6 +44,11 @@ class WordVectors(StoreQueries):
     repairs : dict of str to int
         What was mended in the source, counted; see Notes.
 
+    See Also
+    --------
+    PretrainedEmbedding : The step that embeds with a store.
+    export_vectors : Writes stores, and files for other programs.
+
     Notes
     -----
     Repairs, each counted under its name:
@@ -135,6 +140,11 @@ class WordVectors(StoreQueries):
             If the content is damaged, empty, of no known format, or an untrusted
             pickle.
 
+        See Also
+        --------
+        WordVectors.convert : To a place of your choice instead of the cache.
+        sk_metaembed.datasets.load_vectors : Opens vectors by name.
+
         Examples
         --------
         >>> import pathlib, tempfile
@@ -195,6 +205,11 @@ class WordVectors(StoreQueries):
         FileExistsError
             If there is something at ``path``.
 
+        See Also
+        --------
+        WordVectors.open : Converts into the cache, and opens stores.
+        export_vectors : Writes vectors of any embedding.
+
         Examples
         --------
         >>> import pathlib, tempfile
@@ -212,6 +227,10 @@ class WordVectors(StoreQueries):
     @classmethod
     def from_arrays(cls, words, matrix, *, path=None, cache_dir=None, dtype="float32"):
         """Make a store of words and a matrix in memory.
+
+        For vectors that come from elsewhere than a file. The arrays are written to disk
+        once and mapped, so that searches and workers share them as they share a
+        converted file.
 
         Parameters
         ----------
@@ -239,6 +258,11 @@ class WordVectors(StoreQueries):
         ValueError
             If the shapes do not fit or nothing is left to store.
 
+        See Also
+        --------
+        WordVectors.from_keyed_vectors : From a model of gensim's.
+        WordVectors.open : From a file.
+
         Examples
         --------
         >>> import tempfile
@@ -260,6 +284,9 @@ class WordVectors(StoreQueries):
     def from_keyed_vectors(cls, kv, *, path=None, cache_dir=None, dtype="float32"):
         """Make a store of gensim's KeyedVectors; fastText's n-grams come along.
 
+        A search copies KeyedVectors for every candidate, and a worker gets a copy of
+        its own; of a store a machine holds one, whoever uses it.
+
         Parameters
         ----------
         kv : gensim.models.KeyedVectors
@@ -280,6 +307,11 @@ class WordVectors(StoreQueries):
         ------
         TypeError
             If ``kv`` is something else, or has keys that are not str.
+
+        See Also
+        --------
+        WordVectors.to_keyed_vectors : The way back.
+        WordVectors.open : Reads files that gensim saved.
 
         Examples
         --------
@@ -303,10 +335,28 @@ class WordVectors(StoreQueries):
     def to_keyed_vectors(self):
         """Return gensim KeyedVectors holding a copy of everything in memory.
 
+        For gensim's own functions, such as ``most_similar``. The copy takes the memory
+        that the store spares.
+
         Returns
         -------
         gensim.models.KeyedVectors
             FastTextKeyedVectors where the store has n-gram vectors.
+
+        See Also
+        --------
+        WordVectors.from_keyed_vectors : The way there.
+        export_vectors : A file that gensim reads.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
+        >>> wv.to_keyed_vectors().get_vector("tea")
+        array([1., 2.], dtype=float32)
+        >>> folder.cleanup()
         """
         buckets = None
         if self.has_subwords:
