@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..sequences._callbacks import check_callbacks
 from ..sequences._estimator import SequencesInputMixin
 from ._corpus import RowsCorpus, read_corpus
-from ._options import ElmoOptions
+from ._options import options_of
 from ._saved import read_language_model, write_language_model
 from ._vocabulary import Vocabulary, check_count, count_words, make_vocabulary
 
@@ -206,7 +206,7 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
     def _begin(self, count, saved):
         """Decide on shapes and vocabulary."""
-        options = _shapes(self) if saved is None else saved.options
+        options = options_of(self, whose=_WHOSE) if saved is None else saved.options
         if saved is None or saved.words is None:
             kept = make_vocabulary(
                 count, self.min_count, self.max_vocabulary, whose=_WHOSE
@@ -280,31 +280,3 @@ def _read(X, X_val, least=2):
     if counts[1] is not None and not counts[1].n_rows:
         raise ValueError(f"{_WHOSE}: X_val holds no rows. Leave it out.")
     return corpora, counts
-
-
-def _shapes(model):
-    """Return the options of a model that begins from nothing."""
-    try:
-        filters = tuple((int(width), int(n)) for width, n in model.filters)
-    except (TypeError, ValueError):
-        filters = ()
-    fit = [1 <= width <= model.max_characters and n >= 1 for width, n in filters]
-    if not fit or not all(fit):
-        raise ValueError(
-            f"{_WHOSE}: filters must be pairs of width and number, such as ((1, 32), "
-            f"(2, 64)), no wider than the {model.max_characters} characters of a word; "
-            f"got {model.filters!r}."
-        )
-    return ElmoOptions(
-        model.projection_dim,
-        model.cell_dim,
-        model.n_layers,
-        model.cell_clip,
-        model.proj_clip,
-        bool(model.skip_connections),
-        model.char_dim,
-        model.max_characters,
-        filters,
-        model.n_highway,
-        model.activation,
-    )

@@ -102,6 +102,50 @@ def read_options(file):
     )
 
 
+def options_of(model, *, whose):
+    """Return the options of an `ElmoLanguageModel` that begins from nothing.
+
+    Parameters
+    ----------
+    model : ElmoLanguageModel
+    whose : str
+        Begins the error message.
+
+    Returns
+    -------
+    ElmoOptions
+
+    Raises
+    ------
+    ValueError
+        If the filters are none.
+    """
+    try:
+        filters = tuple((int(width), int(n)) for width, n in model.filters)
+    except (TypeError, ValueError):
+        filters = ()
+    fit = [1 <= width <= model.max_characters and n >= 1 for width, n in filters]
+    if not fit or not all(fit):
+        raise ValueError(
+            f"{whose}: filters must be pairs of width and number, such as ((1, 32), "
+            f"(2, 64)), no wider than the {model.max_characters} characters of a word; "
+            f"got {model.filters!r}."
+        )
+    return ElmoOptions(
+        model.projection_dim,
+        model.cell_dim,
+        model.n_layers,
+        model.cell_clip,
+        model.proj_clip,
+        bool(model.skip_connections),
+        model.char_dim,
+        model.max_characters,
+        filters,
+        model.n_highway,
+        model.activation,
+    )
+
+
 def _parsed(file):
     path = Path(file)
     if not path.is_file():
