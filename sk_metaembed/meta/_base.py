@@ -45,6 +45,9 @@ class BlocksTransformer(
     def fit(self, X, y=None):
         """Learn from the training fold.
 
+        Words that X merely has in its vocabulary, such as those of other folds, are not
+        learned from: only those that occur in its sequences are.
+
         Parameters
         ----------
         X : EmbeddedSequences
@@ -54,7 +57,7 @@ class BlocksTransformer(
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The fitted step.
 
         Raises
@@ -62,6 +65,21 @@ class BlocksTransformer(
         ValueError
             If a source's vectors have dimension 0, or nothing can be learned from
             what the sources know; the class says when.
+
+        See Also
+        --------
+        transform : Applies what was learned.
+        fit_transform : Both, with the blocks combined once.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, SVDMetaEmbedding
+        >>> from sk_metaembed import EmbeddedSequences, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"]])
+        >>> x, y = Block("x", [[3, 4], [0, 1]], "type"), Block("y", [[1], [2]], "type")
+        >>> X = EmbeddedSequences(tokens, [x, y])
+        >>> SVDMetaEmbedding(n_components=1).fit(X).dims_in_
+        {'x': 2, 'y': 1}
         """
         blocks = self._fit_blocks(X, y)
         # No row is enough to learn the output's dimension.
@@ -71,6 +89,9 @@ class BlocksTransformer(
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X, y=None):
         """Learn from the training fold and transform it.
+
+        The result is that of fit and transform, one after the other; what both need is
+        computed once.
 
         Parameters
         ----------
@@ -83,6 +104,21 @@ class BlocksTransformer(
         -------
         EmbeddedSequences
             As from `transform`.
+
+        See Also
+        --------
+        fit : Learns only.
+        transform : Takes further sequences.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, ConcatMetaEmbedding
+        >>> from sk_metaembed import EmbeddedSequences, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"]])
+        >>> x, y = Block("x", [[3, 4], [0, 1]], "type"), Block("y", [[1], [2]], "type")
+        >>> X = EmbeddedSequences(tokens, [x, y])
+        >>> ConcatMetaEmbedding().fit_transform(X)
+        EmbeddedSequences(1 sequences, 2 tokens, 2 types; concat: type 3d)
         """
         outputs = self._outputs(self._fit_blocks(X, y))
         self._set_out(outputs)
@@ -90,6 +126,9 @@ class BlocksTransformer(
 
     def transform(self, X):
         """Apply what was learned.
+
+        Words that fit did not see are treated as any others. A word's result does not
+        depend on which others come with it.
 
         Parameters
         ----------
@@ -101,6 +140,22 @@ class BlocksTransformer(
         EmbeddedSequences
             At the blocks' common level. A meta-embedder gives one block, named after
             the class.
+
+        See Also
+        --------
+        fit : Learns what this applies.
+        Pooling : Goes from word vectors to one row a sequence.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, ConcatMetaEmbedding
+        >>> from sk_metaembed import EmbeddedSequences, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"]])
+        >>> x, y = Block("x", [[3, 4], [0, 1]], "type"), Block("y", [[1], [2]], "type")
+        >>> X = EmbeddedSequences(tokens, [x, y])
+        >>> ConcatMetaEmbedding(normalize=False).fit(X).transform(X[:1])[0]
+        array([[3., 4., 1.],
+               [0., 1., 2.]], dtype=float32)
         """
         check_is_fitted(self)
         check_embedded(X, whose=type(self).__name__)
@@ -208,7 +263,21 @@ class BaseMetaEmbedding(BlocksTransformer):
 
     @property
     def block_name(self):
-        """The name of the output's block: the class's name without "MetaEmbedding"."""
+        """The name of the output's block: the class's name without "MetaEmbedding".
+
+        Under it `Pooling` names its columns, and a further union or combiner finds the
+        block.
+
+        See Also
+        --------
+        get_feature_names_out : The names of single dimensions.
+
+        Examples
+        --------
+        >>> from sk_metaembed import SVDMetaEmbedding
+        >>> SVDMetaEmbedding().block_name
+        'svd'
+        """
         name = type(self).__name__.lower()
         return name.removesuffix("metaembedding").strip("_") or name
 
@@ -221,6 +290,9 @@ class BaseMetaEmbedding(BlocksTransformer):
     def get_feature_names_out(self, input_features=None):
         """Return a name for each dimension: the block's name and a number.
 
+        The dimensions are of no one source any more, so the sources' names are not in
+        them.
+
         Parameters
         ----------
         input_features : ignored
@@ -230,6 +302,20 @@ class BaseMetaEmbedding(BlocksTransformer):
         -------
         ndarray of str objects
             One name a dimension.
+
+        See Also
+        --------
+        block_name : What the names begin with.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, SVDMetaEmbedding
+        >>> from sk_metaembed import EmbeddedSequences, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"]])
+        >>> x, y = Block("x", [[3, 4], [0, 1]], "type"), Block("y", [[1], [2]], "type")
+        >>> X = EmbeddedSequences(tokens, [x, y])
+        >>> SVDMetaEmbedding(n_components=2).fit(X).get_feature_names_out()
+        array(['svd0', 'svd1'], dtype=object)
         """
         check_is_fitted(self)
         names = [f"{self.block_name}{i}" for i in range(self.dim_)]

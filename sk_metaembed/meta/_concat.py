@@ -94,6 +94,9 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
     def get_feature_names_out(self, input_features=None):
         """Return the names of the sources' dimensions, one behind the other.
 
+        Each dimension is still one of a source, so its name tells which. Sources of
+        weight 0 have their dimensions, too.
+
         Parameters
         ----------
         input_features : array-like of str, default=None
@@ -103,6 +106,20 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
         -------
         ndarray of str objects
             One name a dimension.
+
+        See Also
+        --------
+        transform : Gives what is named.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, ConcatMetaEmbedding
+        >>> from sk_metaembed import EmbeddedSequences, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"]])
+        >>> x, y = Block("x", [[3, 4], [0, 1]], "type"), Block("y", [[1], [2]], "type")
+        >>> X = EmbeddedSequences(tokens, [x, y])
+        >>> ConcatMetaEmbedding().fit(X).get_feature_names_out()
+        array(['x0', 'x1', 'y0'], dtype=object)
         """
         check_is_fitted(self)
         return joined_names(self.dims_in_, input_features)
