@@ -93,6 +93,12 @@ def analogy_score(
         If there are no questions, an estimator comes without a vocabulary, the arrays
         do not fit together, or a vector is not finite.
 
+    See Also
+    --------
+    make_analogy_scorer : The same, to search a grid with.
+    word_similarity_score : Rated pairs in place of questions.
+    load_analogies : Reads questions from a file.
+
     Notes
     -----
     3CosAdd takes the largest cos(x, b) - cos(x, a) + cos(x, c). 3CosMul takes the

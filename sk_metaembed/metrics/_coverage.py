@@ -54,6 +54,11 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
         If two sources have the same name or one that of a row of all, there is none,
         or `n_unknown` is no int of 0 or more.
 
+    See Also
+    --------
+    word_similarity_score : How good the vectors of known words are.
+    SourceImputer : Fills in words that one source knows and another lacks.
+
     Examples
     --------
     >>> from sk_metaembed.metrics import coverage_report

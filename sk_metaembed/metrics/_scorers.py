@@ -143,6 +143,9 @@ def make_analogy_scorer(
 ):
     """Make a scorer that rates an embedding by the analogies it answers.
 
+    Pass it as ``scoring`` to ``GridSearchCV`` or ``cross_val_score``, with words as X
+    and no y. The questions are what is scored, in every fold the same.
+
     Parameters
     ----------
     questions : array-like of str, shape (n_questions, 4)

@@ -15,6 +15,9 @@ def sentence_similarity_score(
 ):
     """Correlate the cosines of pairs of sentences with the scores people gave them.
 
+    Nothing is trained on the pairs, so that it tells what the vectors themselves hold.
+    It measures similarity alone: vectors that classify better may score lower.
+
     Parameters
     ----------
     estimator : fitted estimator or Pipeline

@@ -147,6 +147,10 @@ def span_classification_report(
 ):
     """Tell precision, recall and F1 of the spans of each label, and their averages.
 
+    It shows which labels a tagger misses or gives wrongly, where one number hides that
+    rare ones are never found. The layout is that of scikit-learn's
+    ``classification_report``.
+
     Parameters
     ----------
     y_true, y_pred : list of lists of str, array of such lists, or TokenSequences
