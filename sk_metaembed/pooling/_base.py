@@ -32,6 +32,9 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     def fit(self, X, y=None):
         """Learn the blocks' names and dimensions, and what pooling needs of the data.
 
+        Needed even where nothing is learned, so that later data with other blocks are
+        an error and not other columns.
+
         Parameters
         ----------
         X : EmbeddedSequences
@@ -41,8 +44,20 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The fitted step.
+
+        See Also
+        --------
+        transform : Pools what was fitted, or further sequences.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, EmbeddedSequences, Pooling, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
+        >>> X = EmbeddedSequences(tokens, [Block("x", [[2, 0], [0, 4]], "type")])
+        >>> Pooling("mean").fit(X).dims_in_
+        {'x': 2}
         """
         X = check_embedded(X, whose=type(self).__name__)
         self.dims_in_ = block_dims(X)
@@ -52,6 +67,9 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
 
     def transform(self, X):
         """Pool the vectors of each sequence.
+
+        Blocks stand side by side, each with its parts; those at sequence level pass as
+        they are. A sequence without known words gives zeros.
 
         Parameters
         ----------
@@ -69,6 +87,20 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
             If X is not an EmbeddedSequences.
         ValueError
             If the blocks are not those of fit, or a result does not fit float32.
+
+        See Also
+        --------
+        get_feature_names_out : What the columns are.
+        CommonComponentRemoval : Goes behind it, for similarity.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, EmbeddedSequences, Pooling, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
+        >>> X = EmbeddedSequences(tokens, [Block("x", [[2, 0], [0, 4]], "type")])
+        >>> Pooling("mean").fit(X).transform(X)
+        array([[1., 2.],
+               [0., 4.]], dtype=float32)
         """
         check_is_fitted(self)
         whose = type(self).__name__
@@ -85,6 +117,9 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features=None):
         """Return a name for each column: ``block__part__number``.
 
+        They tell which source and which statistic a column is of, for example to see
+        what a classifier leans on.
+
         Parameters
         ----------
         input_features : ignored
@@ -94,6 +129,18 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of str objects
             Columns of a sequence-level block have no part: ``block__number``.
+
+        See Also
+        --------
+        transform : Gives what is named.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Block, EmbeddedSequences, Pooling, TokenSequences
+        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
+        >>> X = EmbeddedSequences(tokens, [Block("x", [[2, 0], [0, 4]], "type")])
+        >>> Pooling("mean").fit(X).get_feature_names_out().tolist()
+        ['x__mean__0', 'x__mean__1']
         """
         check_is_fitted(self)
         names = [

@@ -104,6 +104,9 @@ class CommonComponentRemoval(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
     def fit(self, X, y=None):
         """Learn the common directions.
 
+        They come from a singular value decomposition of X, of which only the first few
+        directions are computed. Labels play no part.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -113,8 +116,20 @@ class CommonComponentRemoval(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The fitted step.
+
+        See Also
+        --------
+        transform : Removes them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import CommonComponentRemoval
+        >>> removal = CommonComponentRemoval().fit(np.array([[9.0, 1.0], [9.0, -1.0]]))
+        >>> abs(removal.components_).round(6) + 0.0
+        array([[1., 0.]])
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         self.n_components_ = min(self.n_components, *X.shape)
@@ -133,6 +148,9 @@ class CommonComponentRemoval(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
     def transform(self, X):
         """Remove the directions learned in fit.
 
+        They are those of the training fold, whatever comes: a vector has the same
+        result alone as among others.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -142,6 +160,19 @@ class CommonComponentRemoval(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         -------
         ndarray of shape (n_samples, n_features)
             Of float32 if X is, otherwise of float64.
+
+        See Also
+        --------
+        fit : Learns the directions.
+        Pooling : Gives the vectors.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import CommonComponentRemoval
+        >>> removal = CommonComponentRemoval().fit(np.array([[9.0, 1.0], [9.0, -1.0]]))
+        >>> removal.transform(np.array([[5.0, 2.0]])).round(6) + 0.0
+        array([[0., 2.]])
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
