@@ -27,6 +27,10 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     def fit(self, X, y=None, *, X_val=None):
         """Train on a corpus.
 
+        The corpus is gone through once for its vocabulary, then once an epoch. With
+        `initial` training begins from that model's weights; with `checkpoint` it goes
+        on where a killed one ended.
+
         Parameters
         ----------
         X : path-like, TokenSequences, texts, token lists, or an iterable of them
@@ -42,13 +46,25 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
         Returns
         -------
-        self : ElmoLanguageModel
+        ElmoLanguageModel
             The trained model.
+
+        See Also
+        --------
+        partial_fit : One epoch at a time.
+        TrainingCurveDisplay.from_estimator : Draws the perplexities of the epochs.
 
         Notes
         -----
         An interrupt from the keyboard ends training: with the best weights so far, or
         where nothing is held out with those of the moment.
+
+        Examples
+        --------
+        >>> from sk_metaembed import ElmoLanguageModel
+        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
+        >>> model.fit(["the cat sat", "the dog sat"], X_val=["the cat"]).vocabulary_[3:]
+        ['sat', 'the', 'cat', 'dog']
         """
         check_callbacks(self.callbacks, whose=_WHOSE)
         corpora, counts = _read(X, X_val)
@@ -68,6 +84,9 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     def partial_fit(self, X, y=None):
         """Train for one more epoch, at a learning rate that stays.
 
+        For text that comes in parts. Words that the first part lacks are read, by their
+        characters, but not predicted; `initial` brings a vocabulary of its own.
+
         Parameters
         ----------
         X : path-like, TokenSequences, texts, token lists, or an iterable of them
@@ -77,8 +96,19 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
         Returns
         -------
-        self : ElmoLanguageModel
+        ElmoLanguageModel
             The trained model.
+
+        See Also
+        --------
+        fit : Trains for many epochs, on what can be gone through again.
+
+        Examples
+        --------
+        >>> from sk_metaembed import ElmoLanguageModel
+        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
+        >>> model.partial_fit(["the cat sat"]).partial_fit(["a bird sat"]).n_iter_
+        2
         """
         check_callbacks(self.callbacks, whose=_WHOSE)
         is_new = not hasattr(self, "net_")
@@ -93,6 +123,9 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     def perplexity(self, X, direction="both"):
         """Return how many words the model hesitates between, on average.
 
+        The usual figure of how well a model knows a kind of text, for text that it was
+        not trained on. It compares only between models of the same vocabulary.
+
         Parameters
         ----------
         X : as for `fit`
@@ -103,8 +136,21 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
         Returns
         -------
-        perplexity : float
+        float
             1 where every word is foreseen; see Notes of the class.
+
+        See Also
+        --------
+        score : The same with its sign turned, for searches.
+        score_samples : Row by row.
+
+        Examples
+        --------
+        >>> from sk_metaembed import ElmoLanguageModel
+        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
+        >>> _ = model.fit(["the cat sat", "the dog sat"])
+        >>> 4 < model.perplexity(["the dog sat"]) < 16
+        True
         """
         rows = {"both": [0, 1], "forward": [0], "backward": [1]}
         if direction not in rows:
@@ -121,6 +167,10 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     def score_samples(self, X):
         """Return each row's log-likelihood, the mean of both directions.
 
+        It shows which rows of a corpus are unlike the rest: another language, markup,
+        text by machine. Divide by the number of words to compare rows of different
+        length.
+
         Parameters
         ----------
         X : as for `fit`
@@ -130,11 +180,26 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         -------
         float64 ndarray of shape (n_rows,)
             Summed over words and the row's end, so that longer rows have less.
+
+        See Also
+        --------
+        perplexity : One number for all rows.
+
+        Examples
+        --------
+        >>> from sk_metaembed import ElmoLanguageModel
+        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
+        >>> _ = model.fit(["the cat sat", "the dog sat"])
+        >>> scores = model.score_samples(["the", "the dog sat"])
+        >>> bool(scores[0] > scores[1])
+        True
         """
         return -self._losses(X)[0].mean(axis=0)
 
     def score(self, X, y=None):
         """Return the negative perplexity, so that more is better.
+
+        Searches and learning curves compare candidates by it; no labels are needed.
 
         Parameters
         ----------
@@ -145,13 +210,29 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
         Returns
         -------
-        score : float
+        float
             Minus `perplexity`.
+
+        See Also
+        --------
+        perplexity : The figure as it is published.
+
+        Examples
+        --------
+        >>> from sk_metaembed import ElmoLanguageModel
+        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
+        >>> _ = model.fit(["the cat sat", "the dog sat"])
+        >>> model.score(["the cat"]) == -model.perplexity(["the cat"])
+        True
         """
         return -self.perplexity(X)
 
     def save(self, folder):
         """Write the model where `ElmoEmbedding`, AllenNLP and `load` can read it.
+
+        These files are the model as others know it. What only training needs, such as
+        the optimiser's state, is not among them: pickle the estimator to go on as
+        before.
 
         Parameters
         ----------
@@ -161,13 +242,28 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
         Returns
         -------
-        options_file, weights_file : Path
+        tuple of Path
             What `ElmoEmbedding` takes.
+
+        See Also
+        --------
+        load : Reads what this wrote.
+        ElmoEmbedding : Embeds with it.
 
         Notes
         -----
         AllenNLP takes models with skip connections and 50 characters a word alone;
         bilm-tf those whose cells and filters are more than `projection_dim`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import ElmoLanguageModel
+        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
+        >>> _ = model.fit(["the cat sat", "the dog sat"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [file.name for file in model.save(folder)]
+        ['options.json', 'weights.hdf5']
         """
         check_is_fitted(self, "net_")
         return write_language_model(
@@ -178,6 +274,9 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     def load(cls, folder, **params):
         """Return the model in a folder, ready to be asked for perplexities.
 
+        For models that were trained elsewhere or before. To embed with such files, give
+        them to `ElmoEmbedding` instead, which needs no vocabulary.
+
         Parameters
         ----------
         folder : str, path-like or (options, weights, vocabulary)
@@ -187,8 +286,25 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
         Returns
         -------
-        model : ElmoLanguageModel
+        ElmoLanguageModel
             Fitted. Its `initial` is the folder: `fit` begins from it, too.
+
+        See Also
+        --------
+        save : Writes the folder.
+        ElmoEmbedding : Embeds with the same files.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import ElmoLanguageModel
+        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
+        >>> _ = model.fit(["the cat sat", "the dog sat"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = model.save(folder)
+        ...     again = ElmoLanguageModel.load(folder)
+        >>> again.vocabulary_ == model.vocabulary_
+        True
         """
         model = cls(folder, **params)
         model._validate_params()
