@@ -53,6 +53,8 @@ _HOME = {
     "CommonComponentRemoval": "pooling",
     "Pooling": "pooling",
     "RandomEncoderPooling": "pooling",
+    "TextStream": "scale",
+    "transform_in_batches": "scale",
 }
 _ROOMS = (
     "adapters",
@@ -63,6 +65,7 @@ _ROOMS = (
     "meta",
     "metrics",
     "pooling",
+    "scale",
     "sequences",
     "sources",
     "utils",

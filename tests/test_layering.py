@@ -25,6 +25,7 @@ BELOW = {
     "inspection": {"sequences"},
     "metrics": {"sequences"},
     "datasets": {"sequences", "vectors"},  # some hand out a WordVectors
+    "scale": {"sequences"},  # estimators by their methods only
     "utils": {"sequences"},
     "": {"_version"},  # the top: its other imports are lazy, by name
 }

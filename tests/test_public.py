@@ -21,6 +21,7 @@ ROOMS = [
     "meta",
     "metrics",
     "pooling",
+    "scale",
     "sequences",
     "sources",
     "utils.estimator_checks",

@@ -1,0 +1,207 @@
+"""Stream documents to Parquet: memory, speed beside memory, and kills.
+
+Documents are random words drawn by Zipf's law, 20 to 40 each, in a text file that is
+made first. Each run is a process of its own, whose peak memory the kernel tells. The
+rate in memory is that of the same fitted pipeline on a list of some of the documents,
+before and after the streaming. Then the streaming is done again and killed at random
+moments, and the files are compared.
+
+    python benchmarks/streaming.py                         # 5 million: minutes
+    python benchmarks/streaming.py --documents 300000      # less
+    python benchmarks/streaming.py --n-jobs 2 --kills 0
+"""
+
+import argparse
+import filecmp
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from strings_to_vectors import make_words, peak_memory
+
+from sk_metaembed import (
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    WordVectors,
+    transform_in_batches,
+)
+
+PIECE = 20_000
+SHORTEST, LONGEST = 20, 40
+
+
+def write_documents(path, words, n_documents, rng):
+    """Write documents, one a line, with words of probability 1 / rank."""
+    share = np.cumsum(1 / np.arange(1, len(words) + 1))
+    table = np.array(words, dtype=object)
+    with open(path, "w", encoding="utf-8") as file:
+        for start in range(0, n_documents, PIECE):
+            count = min(PIECE, n_documents - start)
+            ends = np.cumsum(rng.integers(SHORTEST, LONGEST + 1, size=count))
+            drawn = np.searchsorted(share, rng.random(ends[-1]) * share[-1])
+            drawn = table[drawn].tolist()
+            begin = 0
+            for end in ends.tolist():
+                file.write(" ".join(drawn[begin:end]) + "\n")
+                begin = end
+
+
+def make_pipeline(folder):
+    """Return the fitted pipeline, the same in every process."""
+    from sklearn.pipeline import make_pipeline
+
+    store = WordVectors.open(folder / "store")
+    pipe = make_pipeline(Tokenizer(), PretrainedEmbedding(store), Pooling("mean"))
+    return pipe.fit(["a word or two"])
+
+
+def warm(pipe, folder, n_rows=5000):
+    """Let everything that is compiled at its first use be there."""
+    with open(folder / "documents.txt", encoding="utf-8") as file:
+        pipe.transform([next(file) for _ in range(n_rows)])
+
+
+def run_streaming(folder, options):
+    """Stream once in this process and print what it took."""
+    pipe = make_pipeline(folder)
+    warm(pipe, folder)
+    print("begins", flush=True)
+    result = transform_in_batches(
+        pipe,
+        folder / "documents.txt",
+        folder / options.out,
+        batch_size=options.batch_size,
+        n_jobs=options.n_jobs,
+    )
+    told = {"rows": result.rows, "seconds": result.seconds, "resumed": result.resumed}
+    print(json.dumps({**told, "peak": peak_memory(), "cpu": time.process_time()}))
+
+
+def run_in_memory(folder, options):
+    """Transform some documents that are in memory, and print the rate."""
+    pipe = make_pipeline(folder)
+    with open(folder / "documents.txt", encoding="utf-8") as file:
+        texts = [line.rstrip("\n") for _, line in zip(range(options.part), file)]  # noqa: B905
+    warm(pipe, folder)
+    times = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        pipe.transform(texts)
+        times.append(time.perf_counter() - begin)
+    print(json.dumps({"rate": len(texts) / min(times), "peak": peak_memory()}))
+
+
+def command(what, folder, options, out="streamed.parquet"):
+    """Return the command that does one thing in a process of its own."""
+    numbers = {
+        "--batch-size": options.batch_size,
+        "--part": options.part,
+        "--n-jobs": options.n_jobs,
+        "--out": out,
+        "--folder": folder,
+    }
+    told = [str(part) for pair in numbers.items() for part in pair]
+    return [sys.executable, __file__, "--run", what, *told]
+
+
+def in_a_process(*args, **kwargs):
+    """Run a command and return what it printed."""
+    printed = subprocess.run(
+        command(*args, **kwargs), check=True, capture_output=True, text=True
+    )
+    return json.loads(printed.stdout.splitlines()[-1])
+
+
+def killed_and_resumed(folder, options, seconds):
+    """Kill the streaming at random moments, resume it, and return what was seen."""
+    rng = random.Random(options.seed)
+    moments = sorted(rng.uniform(0.05, 0.95) for _ in range(options.kills))
+    last, kept = 0.0, []
+    journal = folder / ".killed.parquet.parts" / "journal"
+    for moment in moments:
+        process = subprocess.Popen(
+            command("stream", folder, options, out="killed.parquet"),
+            stdout=subprocess.PIPE,
+        )
+        process.stdout.readline()
+        time.sleep((moment - last) * seconds)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        last = moment
+        kept.append(journal.read_bytes().count(b'"rows"') if journal.exists() else 0)
+    told = in_a_process("stream", folder, options, out="killed.parquet")
+    return kept, told
+
+
+def report(folder, options):
+    """Print the figures."""
+    rng = np.random.default_rng(options.seed)
+    words = make_words(options.words, rng)
+    matrix = rng.standard_normal((len(words), options.dim), dtype=np.float32)
+    WordVectors.from_arrays(words, matrix, path=folder / "store")
+    write_documents(folder / "documents.txt", words, options.documents, rng)
+    size = (folder / "documents.txt").stat().st_size / 1e6
+    print(
+        f"{options.documents:,} documents of {SHORTEST} to {LONGEST} words, "
+        f"{size:,.0f} MB; {options.words:,} words of {options.dim} d; batches of "
+        f"{options.batch_size:,}; n_jobs {options.n_jobs}"
+    )
+    before = in_a_process("memory", folder, options)
+    streamed = in_a_process("stream", folder, options)
+    after = in_a_process("memory", folder, options)
+    rate = streamed["rows"] / streamed["seconds"]
+    in_memory = (before["rate"] + after["rate"]) / 2
+    out = (folder / "streamed.parquet").stat().st_size / 1e6
+    print(
+        f"in memory, {options.part:,} documents: {before['rate']:,.0f} and "
+        f"{after['rate']:,.0f} documents/s; peak {before['peak']:,.0f} MB\n"
+        f"streamed to Parquet, {out:,.0f} MB: {rate:,.0f} documents/s, "
+        f"{rate / in_memory:.2f} of the rate in memory; {streamed['seconds']:,.1f} s, "
+        f"peak {streamed['peak']:,.0f} MB"
+    )
+    if options.kills:
+        kept, told = killed_and_resumed(folder, options, streamed["seconds"])
+        same = filecmp.cmp(
+            folder / "streamed.parquet", folder / "killed.parquet", shallow=False
+        )
+        print(
+            f"killed {len(kept)} times, with {kept} batches finished; the last run "
+            f"found {told['resumed']:,} rows and took {told['seconds']:,.1f} s. Output "
+            f"equal byte for byte: {same}"
+        )
+        if not same:
+            raise SystemExit(1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--documents", type=int, default=5_000_000)
+    parser.add_argument("--words", type=int, default=100_000)
+    parser.add_argument("--dim", type=int, default=100)
+    parser.add_argument("--batch-size", type=int, default=20_000)
+    parser.add_argument("--part", type=int, default=200_000, help="rows in memory")
+    parser.add_argument("--n-jobs", type=int, default=1)
+    parser.add_argument("--kills", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--run", choices=["stream", "memory"], help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help="where files go; a temporary one")
+    parser.add_argument("--out", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.run == "stream":
+        run_streaming(options.folder, options)
+    elif options.run == "memory":
+        run_in_memory(options.folder, options)
+    else:
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            report(Path(folder), options)
+
+
+if __name__ == "__main__":
+    main()

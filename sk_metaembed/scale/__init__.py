@@ -1,0 +1,6 @@
+"""More than memory holds: pipelines over streams, and streams to train on."""
+
+from ._stream import TextStream
+from ._transform import StreamResult, transform_in_batches
+
+__all__ = ["StreamResult", "TextStream", "transform_in_batches"]

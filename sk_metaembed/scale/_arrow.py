@@ -1,0 +1,184 @@
+"""Sources of Arrow's: Parquet files and folders, datasets, tables and readers."""
+
+from ._batch import Batch, check_rows, digest_of
+from ._files import file_identity
+
+_LIST = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+
+
+class ArrowRows:
+    """Rows of a pyarrow dataset, table or reader.
+
+    Parameters
+    ----------
+    data : pyarrow Dataset, Table or RecordBatchReader
+    columns : list of str
+        The columns of texts or token lists.
+    keep : list of str
+        Columns that are carried along.
+    """
+
+    def __init__(self, data, columns, keep):
+        self._data, self._columns, self._keep = data, columns, keep
+        self.files = list(getattr(data, "files", ()))
+        self._check_columns()
+
+    @property
+    def name(self):
+        """What messages call it."""
+        if len(self.files) == 1:
+            return self.files[0]
+        return f"the {type(self._data).__name__}"
+
+    @property
+    def n_rows(self):
+        """How many rows there are, None where nobody knows."""
+        if hasattr(self._data, "count_rows"):
+            return self._data.count_rows()
+        return getattr(self._data, "num_rows", None)
+
+    def identity(self):
+        """Return what the source is known by."""
+        named = [*self._columns, "", *self._keep]
+        if self.files:
+            return [*named, *(file_identity(file) for file in self.files)]
+        return [*named, "rows", str(self._data.schema)]
+
+    def batches(self, size, cursor=None):
+        """Yield a Batch of up to `size` rows at a time, from a cursor on."""
+        finished = list((cursor or {}).get("digests", ()))
+        start = (cursor or {}).get("row", 0)
+        # Where no file vouches for the rows, those that were finished are read again.
+        skip = start if self.files else 0
+        begun = start if self.files else 0
+        for number, table in enumerate(rebatched(self._tables(size, skip), size)):
+            stop = begun + table.num_rows
+            if self.files or begun >= start:
+                batch = self._batch(table, begun)
+                yield batch
+            elif digest_of(self._rows(table, begun)) != finished[number]:
+                raise ValueError(
+                    f"transform_in_batches: {self.name} gives other rows than before "
+                    f"among rows {begun:,} to {stop - 1:,}. resume=False begins anew."
+                )
+            begun = stop
+
+    def _batch(self, table, start):
+        rows = self._rows(table, start)
+        kept = table.select(self._keep) if self._keep else None
+        stop = start + table.num_rows
+        digest = None if self.files or len(self._columns) > 1 else digest_of(rows)
+        where = f"{self.name}, rows {start:,} to {stop - 1:,}"
+        return Batch(start, rows, kept, {"row": stop}, where, digest)
+
+    def _rows(self, table, start):
+        if len(self._columns) > 1:
+            return table.select(self._columns).to_pandas()
+        column = table.column(self._columns[0])
+        if str(column.type).startswith("dictionary"):
+            column = column.cast(column.type.value_type)
+        if _kind(column.type) in _LIST:
+            rows = column.to_pylist()
+        else:
+            rows = column.to_numpy().tolist()
+        check_rows(rows, start, f"{self.name}, column {self._columns[0]!r}")
+        return rows
+
+    def _tables(self, size, skip):
+        """Yield tables of few rows, without the first `skip` ones."""
+        names = list(dict.fromkeys([*self._columns, *self._keep]))
+        for batch in self._record_batches(names, size, skip):
+            yield batch.select(names)
+
+    def _record_batches(self, names, size, skip):
+        import pyarrow as pa
+
+        if isinstance(self._data, pa.Table):
+            yield from self._data.slice(skip).select(names).to_batches(size)
+        elif hasattr(self._data, "get_fragments"):
+            yield from _of_fragments(self._data, names, size, skip)
+        else:
+            yield from self._data
+
+    def _check_columns(self):
+        import pyarrow as pa
+
+        schema = self._data.schema
+        for name in (*self._columns, *self._keep):
+            if name not in schema.names:
+                raise ValueError(
+                    f"transform_in_batches: {self.name} has no column {name!r}; it has "
+                    f"{schema.names}."
+                )
+        for name in self._columns:
+            kind = schema.field(name).type
+            if pa.types.is_dictionary(kind) or _kind(kind) in _LIST:
+                kind = kind.value_type
+            if _kind(kind) not in ("string", "large_string", "string_view"):
+                raise TypeError(
+                    f"transform_in_batches: column {name!r} of {self.name} is of type "
+                    f"{kind}. It must hold texts, or lists of texts."
+                )
+
+
+def _kind(data_type):
+    return str(data_type).partition("<")[0].partition("[")[0]
+
+
+def _of_fragments(data, names, size, skip):
+    """Yield record batches of a dataset, fragment by fragment, in order."""
+    for fragment in data.get_fragments():
+        if skip:
+            count = fragment.count_rows()
+            if count <= skip:
+                skip -= count
+                continue
+        for batch in fragment.to_batches(
+            schema=data.schema, columns=names, batch_size=size, **_frugal(fragment)
+        ):
+            passed = min(skip, batch.num_rows)
+            skip -= passed
+            if passed < batch.num_rows:
+                yield batch.slice(passed)
+
+
+def _frugal(fragment):
+    """Return options that hold a part of one row group in memory at a time."""
+    import pyarrow.dataset as ds
+
+    options = {"batch_readahead": 1, "fragment_readahead": 1}
+    if isinstance(fragment, getattr(ds, "ParquetFileFragment", ())):
+        options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+            use_buffered_stream=True, pre_buffer=False
+        )
+    return options
+
+
+def rebatched(batches, size):
+    """Yield tables of exactly `size` rows, the last one of what is left.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow RecordBatch
+    size : int
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> batches = [pa.record_batch({"n": range(3)}), pa.record_batch({"n": range(4)})]
+    >>> [table.column("n").to_pylist() for table in rebatched(batches, 5)]
+    [[0, 1, 2, 0, 1], [2, 3]]
+    """
+    import pyarrow as pa
+
+    held, count = [], 0
+    for batch in batches:
+        while count + batch.num_rows >= size:
+            taken = size - count
+            yield pa.Table.from_batches([*held, batch.slice(0, taken)])
+            batch, held, count = batch.slice(taken), [], 0
+        if batch.num_rows:
+            held.append(batch)
+            count += batch.num_rows
+    if held:
+        yield pa.Table.from_batches(held)

@@ -1,0 +1,87 @@
+"""Batch: some rows of a source, and where the next ones begin."""
+
+import zlib
+from typing import Any, NamedTuple
+
+
+class Batch(NamedTuple):
+    """Rows that go through the pipeline together.
+
+    Parameters
+    ----------
+    start : int
+        Number of the first row, from 0 over the whole source.
+    rows : list, TokenSequences or DataFrame
+        What the pipeline gets.
+    kept : dict of str to sequence, or pyarrow Table, or None
+        Columns that are carried along.
+    cursor : dict
+        Where the rows behind these begin, as JSON has it.
+    where : str
+        The place in the source, for messages.
+    digest : int, default=None
+        Of rows that no file stands for.
+    """
+
+    start: int
+    rows: Any
+    kept: Any
+    cursor: dict
+    where: str
+    digest: int | None = None
+
+    @property
+    def stop(self):
+        """Number of the row behind the last one."""
+        return self.start + len(self.rows)
+
+
+def check_rows(rows, start, where):
+    """Refuse rows that are neither texts nor token lists, naming the first.
+
+    Parameters
+    ----------
+    rows : list
+    start : int
+        Number of the first row.
+    where : str
+        The source.
+
+    Raises
+    ------
+    TypeError
+        If there is one.
+    """
+    kinds = set(map(type, rows))
+    if kinds <= {str} or kinds <= {list, tuple}:
+        return
+    texts = sum(isinstance(row, str) for row in rows)
+    for i, row in enumerate(rows, start):
+        is_list = isinstance(row, list | tuple) or hasattr(row, "tolist")
+        is_text = isinstance(row, str)
+        if not (is_text or is_list):
+            raise TypeError(
+                f"{where}: row {i:,} is {row!r:.60}, of type {type(row).__name__}. "
+                "Every row must be a text (str) or a list of str; replace missing ones "
+                'by "".'
+            )
+        if texts and not is_text:
+            raise TypeError(
+                f"{where}: row {i:,} is a list and others of its batch are texts. Rows "
+                "of str and rows of token lists cannot be mixed."
+            )
+
+
+def digest_of(rows):
+    """Return a checksum of texts or token lists.
+
+    Examples
+    --------
+    >>> digest_of(["a b", "c"]) == digest_of([["a b"], ["c"]])
+    False
+    """
+    if hasattr(rows, "to_list"):  # a TokenSequences
+        rows = rows.to_list()
+    if rows and not isinstance(rows[0], str):
+        rows = ["\x1f".join(map(str, row)) + "\x1f" for row in rows]
+    return zlib.crc32("\x1e".join(rows).encode("utf-8", "surrogatepass"))

@@ -1,0 +1,99 @@
+"""Opening files that sources read: compressed or not, and what they are known by."""
+
+import bz2
+import gzip
+import lzma
+import zlib
+from hashlib import blake2b
+from pathlib import Path
+
+_OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+_HEAD = 2**20
+
+
+def opener_of(path):
+    """Return the function that opens a file, None if it is not compressed."""
+    with open(path, "rb") as file:
+        head = file.read(6)
+    found = [opener for magic, opener in _OPENERS.items() if head.startswith(magic)]
+    return found[0] if found else None
+
+
+def whole_lines(lines, path):
+    """Yield lines as they come, and say which file is damaged if its end is missing."""
+    try:
+        yield from lines
+    except _DAMAGE as error:
+        raise ValueError(
+            f"{path} is damaged, or was cut off while it was copied: {error}. Fetch it "
+            "again, or unpack it to see how far it can be read."
+        ) from error
+
+
+def file_identity(path):
+    """Return what a file is known by: its size, its time, and a digest of its ends.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    list
+        ``[name, size, time, digest]``, as JSON has them.
+    """
+    path = Path(path)
+    found = path.stat()
+    digest = blake2b(digest_size=16)
+    with path.open("rb") as file:
+        digest.update(file.read(_HEAD))
+        file.seek(max(0, found.st_size - _HEAD))
+        digest.update(file.read(_HEAD))
+    return [path.name, found.st_size, found.st_mtime_ns, digest.hexdigest()]
+
+
+def files_of(path, suffixes):
+    """Return the files of a path: itself, or those in a folder, sorted.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    """
+    if path.is_dir():
+        found = sorted(
+            file
+            for file in path.rglob("*")
+            if file.is_file() and not file.name.startswith((".", "_"))
+        )
+        kinds = {suffix_of(file) for file in found}
+        if len(kinds) > 1:
+            raise ValueError(
+                f"The folder {path} has files of several kinds: {sorted(kinds)}. Give "
+                "a folder of one kind, or an iterable that reads them."
+            )
+        if not found:
+            raise FileNotFoundError(f"The folder {path} has no files in it.")
+        return found
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"There is no file or folder {str(path)!r}. A str is read as a path; put "
+            f"texts in a list, [text]. Known are text files and {', '.join(suffixes)}."
+        )
+    return [path]
+
+
+def suffix_of(path):
+    """Return a file's suffix, that of a compressed file without the outer one.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> suffix_of(Path("a.jsonl.gz")), suffix_of(Path("a.TXT"))
+    ('.jsonl', '.txt')
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    while suffixes and suffixes[-1] in (".gz", ".bz2", ".xz"):
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""

@@ -1,0 +1,180 @@
+"""Sources of lines: text files, a document a line, and JSON-lines."""
+
+import codecs
+import json
+from contextlib import contextmanager
+from itertools import islice
+
+from ._batch import Batch
+from ._files import file_identity, opener_of, whole_lines
+
+
+class TextLines:
+    """Texts of UTF-8 files, one a line; an empty line is an empty text.
+
+    Parameters
+    ----------
+    files : list of Path
+    """
+
+    n_rows = None
+
+    def __init__(self, files):
+        self.files = files
+
+    @property
+    def name(self):
+        """What messages call it."""
+        return str(self.files[0] if len(self.files) == 1 else self.files[0].parent)
+
+    @property
+    def plain_file(self):
+        """The one file, if it is one and not compressed."""
+        if len(self.files) > 1 or opener_of(self.files[0]) is not None:
+            return None
+        return str(self.files[0])
+
+    def identity(self):
+        """Return what the source is known by."""
+        return [file_identity(file) for file in self.files]
+
+    def batches(self, size, cursor=None):
+        """Yield a Batch of up to `size` rows at a time, from a cursor on."""
+        at = {"row": 0, "file": 0, "line": 0, "offset": 0, **(cursor or {})}
+        at.pop("digests", None)
+        rows, where, start = [], "", at["row"]
+        for number in range(at["file"], len(self.files)):
+            file = self.files[number]
+            with self._opened(file, at) as opened:
+                lines = whole_lines(opened, file)
+                while some := list(islice(lines, size - len(rows))):
+                    where = where or f"{file}, line {at['line'] + 1:,}"
+                    rows += self._parse(some, file, at["line"] + 1)
+                    self._move(at, some)
+                    if len(rows) == size:
+                        at["row"] = start + size
+                        told = f"{where} to {file}, line {at['line']:,}"
+                        yield self._batch(start, rows, dict(at), told)
+                        rows, where, start = [], "", at["row"]
+            at.update(file=number + 1, line=0, offset=0)
+        if rows:
+            at["row"] = start + len(rows)
+            yield self._batch(start, rows, dict(at), f"{where} to the end")
+
+    @contextmanager
+    def _opened(self, file, at):
+        """Open a file where the lines to be read begin."""
+        opener = opener_of(file)
+        with (opener or open)(file, "rb") as opened:
+            if opener is None:
+                opened.seek(at["offset"])
+            else:
+                next(islice(opened, at["line"], at["line"]), None)
+            yield opened
+
+    @staticmethod
+    def _move(at, lines):
+        at["line"] += len(lines)
+        at["offset"] += sum(map(len, lines))
+
+    def _parse(self, lines, file, first):
+        return decoded(lines, file, first)
+
+    def _batch(self, start, rows, cursor, where):
+        return Batch(start, rows, None, cursor, where)
+
+
+class JsonLines(TextLines):
+    """Objects of JSON files, one a line; empty lines are left out.
+
+    Parameters
+    ----------
+    files : list of Path
+    columns : list of str
+        The keys of texts or token lists.
+    keep : list of str
+        Keys that are carried along.
+    """
+
+    def __init__(self, files, columns, keep):
+        super().__init__(files)
+        self._columns, self._keep = columns, keep
+
+    def _parse(self, lines, file, first):
+        texts = enumerate(decoded(lines, file, first), first)
+        return [self._record(text, file, i) for i, text in texts if text.strip()]
+
+    def _record(self, text, file, line):
+        try:
+            record = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"{file}, line {line:,} is no JSON: {error}.") from error
+        if not isinstance(record, dict):
+            raise ValueError(
+                f"{file}, line {line:,} is a {type(record).__name__}. Every line must "
+                'be an object, such as {"id": 1, "text": "..."}.'
+            )
+        for name in (*self._columns, *self._keep):
+            if name not in record:
+                raise ValueError(
+                    f"{file}, line {line:,} has no {name!r}; it has {list(record)}."
+                )
+        for name in self._columns:
+            if not _is_row(record[name]):
+                raise TypeError(
+                    f"{file}, line {line:,}: {name!r} is {record[name]!r:.60}. It must "
+                    "be a text or a list of texts."
+                )
+        return record
+
+    def _batch(self, start, records, cursor, where):
+        if len(self._columns) == 1:
+            rows = [record[self._columns[0]] for record in records]
+        else:
+            from pandas import DataFrame
+
+            rows = DataFrame({n: [r[n] for r in records] for n in self._columns})
+        kept = {name: [record[name] for record in records] for name in self._keep}
+        return Batch(start, rows, kept or None, cursor, where)
+
+
+def _is_row(value):
+    if isinstance(value, list):
+        return all(isinstance(token, str) for token in value)
+    return isinstance(value, str)
+
+
+def decoded(lines, file, first):
+    """Return lines as str, without their ends.
+
+    The mark that some editors begin a file with is left out.
+
+    Raises
+    ------
+    ValueError
+        If one is not UTF-8; the message names it.
+    """
+    data = b"".join(lines)
+    if first == 1:
+        data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        text = str(data, "utf-8")  # at once: several times quicker than line by line
+    except UnicodeDecodeError:
+        raise _not_utf8(lines, file, first) from None
+    texts = text.split("\n")
+    if len(texts) > len(lines):  # behind the last line's end
+        texts.pop()
+    return [line.rstrip("\r") for line in texts] if "\r" in text else texts
+
+
+def _not_utf8(lines, file, first):
+    for i, line in enumerate(lines, first):
+        try:
+            str(line, "utf-8")
+        except UnicodeDecodeError as error:
+            return ValueError(
+                f"{file}, line {i:,}: byte {line[error.start]:#04x} at place "
+                f"{error.start} is not UTF-8. Bring the file to UTF-8, or decode its "
+                "lines yourself and pass them as an iterable."
+            )
+    return ValueError(f"{file}: a line from {first:,} on is not UTF-8.")
