@@ -94,6 +94,10 @@ ROOMS = {
         "Tagging and pairs by any scikit-learn estimator",
         {"": ["TokenClassifier", "PairEncoder"]},
     ),
+    "scale": (
+        "More than memory holds",
+        {"": ["transform_in_batches", "StreamResult", "TextStream"]},
+    ),
     "metrics": (
         "Measuring",
         {

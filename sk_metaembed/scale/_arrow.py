@@ -2,6 +2,7 @@
 
 from ._batch import Batch, check_rows, digest_of
 from ._files import file_identity
+from ._rows import other_rows
 
 _LIST = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
 
@@ -48,26 +49,27 @@ class ArrowRows:
         """Yield a Batch of up to `size` rows at a time, from a cursor on."""
         finished = list((cursor or {}).get("digests", ()))
         start = (cursor or {}).get("row", 0)
-        # Where no file vouches for the rows, those that were finished are read again.
-        skip = start if self.files else 0
-        begun = start if self.files else 0
-        for number, table in enumerate(rebatched(self._tables(size, skip), size)):
-            stop = begun + table.num_rows
-            if self.files or begun >= start:
-                batch = self._batch(table, begun)
+        if self.files:
+            tables = rebatched(self._tables(size, start), size)
+            finished = []
+        else:  # no file vouches for the rows: those that were finished are read again
+            tables, start = rebatched(self._tables(size, 0), size), 0
+        number = -1
+        for number, table in enumerate(tables):
+            batch = self._batch(table, start)
+            if number >= len(finished):
                 yield batch
-            elif digest_of(self._rows(table, begun)) != finished[number]:
-                raise ValueError(
-                    f"transform_in_batches: {self.name} gives other rows than before "
-                    f"among rows {begun:,} to {stop - 1:,}. resume=False begins anew."
-                )
-            begun = stop
+            elif batch.digest != finished[number]:
+                raise other_rows(self.name, start, table.num_rows)
+            start = batch.stop
+        if number + 1 < len(finished):
+            raise other_rows(self.name, start, size)
 
     def _batch(self, table, start):
         rows = self._rows(table, start)
         kept = table.select(self._keep) if self._keep else None
         stop = start + table.num_rows
-        digest = None if self.files or len(self._columns) > 1 else digest_of(rows)
+        digest = None if self.files else self._digest(rows)
         where = f"{self.name}, rows {start:,} to {stop - 1:,}"
         return Batch(start, rows, kept, {"row": stop}, where, digest)
 
@@ -83,6 +85,12 @@ class ArrowRows:
             rows = column.to_numpy().tolist()
         check_rows(rows, start, f"{self.name}, column {self._columns[0]!r}")
         return rows
+
+    @staticmethod
+    def _digest(rows):
+        if hasattr(rows, "to_csv"):  # a frame
+            return digest_of([str(row) for row in rows.itertuples(index=False)])
+        return digest_of(rows)
 
     def _tables(self, size, skip):
         """Yield tables of few rows, without the first `skip` ones."""

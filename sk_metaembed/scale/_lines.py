@@ -46,8 +46,7 @@ class TextLines:
         for number in range(at["file"], len(self.files)):
             file = self.files[number]
             with self._opened(file, at) as opened:
-                lines = whole_lines(opened, file)
-                while some := list(islice(lines, size - len(rows))):
+                while some := list(islice(opened, size - len(rows))):
                     where = where or f"{file}, line {at['line'] + 1:,}"
                     rows += self._parse(some, file, at["line"] + 1)
                     self._move(at, some)
@@ -68,9 +67,11 @@ class TextLines:
         with (opener or open)(file, "rb") as opened:
             if opener is None:
                 opened.seek(at["offset"])
+                yield opened
             else:
-                next(islice(opened, at["line"], at["line"]), None)
-            yield opened
+                lines = whole_lines(opened, file)
+                next(islice(lines, at["line"], at["line"]), None)
+                yield lines
 
     @staticmethod
     def _move(at, lines):

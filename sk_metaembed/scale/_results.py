@@ -60,10 +60,10 @@ def compute(pipeline, method, dtype, rows, layout="vector"):
         Names are looked up for the second one only.
     """
     given = getattr(pipeline, method)(rows)
-    if hasattr(given, "blocks"):
+    if hasattr(given, "blocks") or hasattr(given, "codes"):
         raise TypeError(
-            "the pipeline gives EmbeddedSequences, not one row a document. Put Pooling "
-            "behind it, or another step that gives rows."
+            f"the pipeline gives {type(given).__name__}, not one row a document. Put "
+            "Pooling behind it, or another step that gives rows."
         )
     columns = [str(c) for c in given.columns] if hasattr(given, "columns") else None
     given = given.to_numpy() if columns is not None else given

@@ -24,7 +24,7 @@ class Rows:
 
     def identity(self):
         """Return what the source is known by: its rows are, by their digests."""
-        return ["rows", self.n_rows]
+        return ["rows"]
 
     def batches(self, size, cursor=None):
         """Yield a Batch of up to `size` rows at a time, from a cursor on.
@@ -33,7 +33,7 @@ class Rows:
         of each batch that was finished must have the digest that they had.
         """
         finished = list((cursor or {}).get("digests", ()))
-        start = 0
+        start, number = 0, -1
         for number, rows in enumerate(self._pieces(size)):
             check_rows(rows, start, self.name)
             digest = digest_of(rows)
@@ -42,8 +42,10 @@ class Rows:
                 where = f"{self.name}, rows {start:,} to {stop - 1:,}"
                 yield Batch(start, rows, None, {}, where, digest)
             elif digest != finished[number]:
-                raise _other_rows(self.name, start, len(rows))
+                raise other_rows(self.name, start, len(rows))
             start += len(rows)
+        if number + 1 < len(finished):
+            raise other_rows(self.name, start, size)
 
     def _pieces(self, size):
         if hasattr(self._iterable, "codes"):  # a TokenSequences stays one
@@ -55,7 +57,8 @@ class Rows:
             yield some
 
 
-def _other_rows(name, start, count):
+def other_rows(name, start, count):
+    """Return the error for a source that is not what it was."""
     return ValueError(
         f"transform_in_batches: {name} gives other rows than before among rows "
         f"{start:,} to {start + count - 1:,}. To go on, it must give the same rows in "

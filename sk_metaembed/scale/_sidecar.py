@@ -10,7 +10,6 @@ import os
 import shutil
 import zlib
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from ._journal import Journal
@@ -56,6 +55,7 @@ class Sidecar:
         self.out = out
         self.folder = out.with_name(f".{out.name}.parts")
         self.spec, self.pieces, self.ended = None, [], False
+        self._is_mine, self._expected = False, None
         with self._telling("begin"):
             out.parent.mkdir(parents=True, exist_ok=True)
             _check_place(out)
@@ -94,8 +94,10 @@ class Sidecar:
                 "moment. Wait for it, or give another name."
             )
         with self._telling("begin"):
+            for left in self.folder.glob("pipeline-*"):  # of workers that were killed
+                left.unlink()
             records = self._journal.read()
-            if not resume or not records:
+            if not resume or not any("rows" in record for record in records):
                 records = []
                 self._journal.cut(0)
                 self._journal.append({"version": VERSION, "identity": identity})
@@ -103,6 +105,7 @@ class Sidecar:
             check_identity(records[0], identity, self)
             self._restore(records[1:])
         self._head = self.spec["head"] if self.spec else 0
+        self._is_mine = True
 
     def _restore(self, records):
         for record in records:
@@ -136,6 +139,12 @@ class Sidecar:
             crc, at = zlib.crc32(data, crc), at + len(data)
         return crc
 
+    def recheck_last(self):
+        """Have the last batch computed again, to see that it comes out the same."""
+        if self.pieces and not self.ended:
+            self._expected = self.pieces.pop()
+            self._journal.cut(2 + len(self.pieces))
+
     def describe(self, spec, head):
         """Keep what all batches have in common, and what the file begins with."""
         self.spec = {**spec, "head": len(head)}
@@ -148,6 +157,14 @@ class Sidecar:
         """Keep the bytes of the next batch."""
         data = memoryview(data)
         piece = Piece(rows, self.end, len(data), zlib.crc32(data), cursor, note, digest)
+        expected, self._expected = self._expected, None
+        if expected is not None and expected.crc != piece.crc:
+            self._journal.append(expected._asdict())
+            raise ValueError(
+                f"transform_in_batches: the pipeline gives other rows than before for "
+                f"rows {self.n_rows:,} to {self.n_rows + rows - 1:,}. To go on, it "
+                "must be the pipeline that was begun with. resume=False begins anew."
+            )
         with self._telling("write"):
             self._write(data, piece.start)
             self._journal.append(piece._asdict())
@@ -192,10 +209,13 @@ class Sidecar:
 
     def close(self):
         """Close the files; what is finished stays."""
-        self._journal.close()
-        if self._data is not None:
-            os.close(self._data)
+        if self._data is None:
+            return
+        os.close(self._data)
         self._data = None
+        if self._is_mine and not self.pieces:  # nothing to go on with
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._journal.close()
 
 
 def _check_place(out):
@@ -256,8 +276,3 @@ def _values(held, now):
         shown = f" ({held!r}, now {now!r})"
         return shown if len(shown) < 60 else ""
     return ""
-
-
-def remove(out):
-    """Remove the sidecar of an output."""
-    shutil.rmtree(Path(out).with_name(f".{Path(out).name}.parts"), ignore_errors=True)

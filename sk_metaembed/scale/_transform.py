@@ -180,6 +180,8 @@ def transform_in_batches(
     task = Task(method, dtype, layout, output)
     sidecar = Sidecar(out, identity, resume)
     try:
+        if identity["pipeline"] is None:
+            sidecar.recheck_last()
         resumed = sidecar.n_rows
         if not sidecar.ended:
             run = _Run(task, pipeline, opened, sidecar, int(batch_size))

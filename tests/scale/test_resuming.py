@@ -1,0 +1,470 @@
+"""An output that was interrupted anywhere goes on to the bytes it would have had."""
+
+import errno
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    EmbeddingUnion,
+    FastTextEmbedding,
+    Pooling,
+    PretrainedEmbedding,
+    SVDMetaEmbedding,
+    Tokenizer,
+    Word2VecEmbedding,
+    transform_in_batches,
+)
+from sk_metaembed.scale import _sidecar
+from sk_metaembed.scale._fingerprint import pipeline_fingerprint
+
+NAMES = ["out.npy", "out.parquet"]
+
+
+class Stop(Exception):
+    """What interrupts a source."""
+
+
+def interrupted(texts, at):
+    yield from texts[:at]
+    raise Stop
+
+
+def run(pipe, source, out, **options):
+    return transform_in_batches(pipe, source, out, **{"batch_size": 4, **options})
+
+
+@pytest.fixture(params=NAMES)
+def whole(request, pipe, texts, tmp_path):
+    """Return an output that nothing interrupted."""
+    out = tmp_path / "whole" / request.param
+    run(pipe, texts, out)
+    return out
+
+
+@pytest.fixture
+def out(whole, tmp_path):
+    return tmp_path / "parts" / whole.name
+
+
+def is_like(out, whole):
+    alone = [path.name for path in out.parent.iterdir()] == [out.name]
+    return alone and out.read_bytes() == whole.read_bytes()
+
+
+def journal(out):
+    return out.parent / f".{out.name}.parts" / "journal"
+
+
+def data(out):
+    return out.parent / f".{out.name}.parts" / "data"
+
+
+@pytest.mark.parametrize("at", [0, 3, 4, 13, 23])
+def test_interrupted_by_an_error(at, pipe, texts, whole, out):
+    with pytest.raises(Stop):
+        run(pipe, interrupted(texts, at), out)
+    assert not out.exists()
+    found = run(pipe, iter(texts), out)
+    assert found.rows == 23
+    assert found.resumed == at // 4 * 4
+    assert is_like(out, whole)
+
+
+def test_interrupted_again_and_again(pipe, texts, whole, out):
+    for at in (5, 6, 12, 11, 20):
+        with pytest.raises(Stop):
+            run(pipe, interrupted(texts, at), out)
+    assert run(pipe, texts, out, n_jobs=2).resumed == 20
+    assert is_like(out, whole)
+
+
+@pytest.mark.parametrize("cut", range(1, 40, 6))
+def test_what_a_kill_leaves_of_the_journal(cut, pipe, texts, whole, out):
+    with pytest.raises(Stop):
+        run(pipe, interrupted(texts, 14), out)
+    held = journal(out).read_bytes()
+    journal(out).write_bytes(held[:-cut])
+    with open(data(out), "ab") as file:
+        file.write(b"not finished")
+    assert run(pipe, texts, out).resumed == 8
+    assert is_like(out, whole)
+
+
+def test_a_damaged_batch_is_computed_again(pipe, texts, whole, out):
+    with pytest.raises(Stop):
+        run(pipe, interrupted(texts, 14), out)
+    held = bytearray(data(out).read_bytes())
+    head = 128 if out.suffix == ".npy" else 4
+    held[head + (len(held) - head) // 3 + 10] ^= 1
+    data(out).write_bytes(held)
+    assert run(pipe, texts, out).resumed == 4
+    assert is_like(out, whole)
+    with pytest.raises(Stop):
+        run(pipe, interrupted(texts, 14), out)
+    data(out).write_bytes(b"")
+    assert run(pipe, texts, out).resumed == 0
+    assert is_like(out, whole)
+
+
+def test_killed_around_the_last_rename(pipe, texts, whole, out, monkeypatch):
+    def stop(*args):
+        raise Stop
+
+    for name in ("fsync", "replace"):
+        with monkeypatch.context() as patched:
+            patched.setattr(_sidecar.os, name, stop)
+            with pytest.raises(Stop):
+                run(pipe, texts, out)
+        shutil.copytree(journal(out).parent, out.parent / "copy", dirs_exist_ok=True)
+        assert run(pipe, texts, out).resumed == 23
+        (out.parent / "copy" / "data").unlink()
+        (out.parent / "copy").rename(journal(out).parent)
+        # The output has its name already, and its folder is still there.
+        assert run(pipe, texts, out).resumed == 23
+        assert is_like(out, whole)
+
+
+KILLED = """
+    import os, signal, sys
+    from pathlib import Path
+    import joblib
+    from sk_metaembed import transform_in_batches
+    from sk_metaembed.scale import _journal, _sidecar
+
+    folder, name, batch, n_jobs = Path(sys.argv[1]), *sys.argv[2:]
+    calls = [0]
+
+    def dying(function):
+        def wrapped(*args):
+            calls[0] += 1
+            if calls[0] == int(batch):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*args)
+        return wrapped
+
+    os.pwrite = dying(os.pwrite)
+    os.write = dying(os.write)
+    os.replace = dying(os.replace)
+    transform_in_batches(
+        joblib.load(folder / "pipe"), folder / "texts.txt", folder / "parts" / name,
+        batch_size=4, n_jobs=int(n_jobs),
+    )
+"""
+
+
+@pytest.fixture
+def folder(pipe, texts, tmp_path):
+    joblib.dump(pipe, tmp_path / "pipe")
+    text = "".join(f"{text}\n" for text in texts)
+    (tmp_path / "texts.txt").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def start(script, *args, **kwargs):
+    path = os.pathsep.join(sys.path)
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script), *map(str, args)],
+        env={**os.environ, "PYTHONPATH": path},
+        stderr=subprocess.PIPE,
+        **kwargs,
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kill_9_in_the_middle_of_writing(name, folder):
+    out, source = folder / "parts" / name, folder / "texts.txt"
+    pipe = joblib.load(folder / "pipe")
+    # Writes: the journal's head, the file's head, its line, and two a batch.
+    for n_jobs, batch in ((1, 6), (1, 8)):
+        process = start(KILLED, folder, name, batch, n_jobs)
+        told = process.communicate()[1]
+        assert process.returncode == -signal.SIGKILL, told
+        assert not out.exists()
+    assert run(pipe, source, out).resumed > 0
+    run(pipe, source, folder / "whole" / name)
+    assert is_like(out, folder / "whole" / name)
+
+
+def test_another_pipeline_or_source_or_option_is_refused(
+    pipe, texts, whole, out, store
+):
+    with pytest.raises(Stop):
+        run(pipe, interrupted(texts, 14), out)
+    other = make_pipeline(Tokenizer(), PretrainedEmbedding(store), Pooling("max"))
+    with pytest.raises(ValueError, match=r"begun with another pipeline\. It can go on"):
+        run(other.fit(["tea"]), texts, out)
+    with pytest.raises(ValueError, match=r"another batch_size \(4, now 5\)"):
+        run(pipe, texts, out, batch_size=5)
+    with pytest.raises(ValueError, match="another dtype"):
+        run(pipe, texts, out, dtype="float16")
+    changed = [*texts[:5], "snow snow", *texts[6:]]
+    with pytest.raises(ValueError, match="gives other rows than before among rows 4"):
+        run(pipe, iter(changed), out)
+    assert run(pipe, texts, out).resumed == 12
+    assert is_like(out, whole)
+
+
+def test_resume_false_begins_anew(pipe, texts, whole, out):
+    with pytest.raises(Stop):
+        run(pipe, interrupted(texts[::-1], 14), out)
+    assert run(pipe, texts, out, resume=False).resumed == 0
+    assert is_like(out, whole)
+
+
+def test_a_file_that_changed_is_refused(folder, pipe, tmp_path):
+    source, out = folder / "texts.txt", tmp_path / "out" / "a.npy"
+    stop_after(pipe, source, out, 8)
+    os.utime(source, (0, 0))
+    with pytest.raises(ValueError, match="begun with another source"):
+        run(pipe, source, out)
+
+
+def stop_after(pipe, source, out, rows):
+    """Run over a source until an error, behind so many rows."""
+    seen = []
+
+    class Stopping(type(pipe)):
+        def transform(self, X):
+            seen.extend(X)
+            if len(seen) > rows:
+                raise Stop
+            return super().transform(X)
+
+    original = type(pipe)
+    pipe.__class__ = Stopping
+    fingerprint = sys.modules["sk_metaembed.scale._transform"]
+    held = fingerprint.pipeline_fingerprint
+    fingerprint.pipeline_fingerprint = lambda pipe: _as(pipe, original, held)
+    try:
+        with pytest.raises(Stop):
+            run(pipe, source, out)
+    finally:
+        pipe.__class__ = original
+        fingerprint.pipeline_fingerprint = held
+
+
+def _as(pipe, cls, function):
+    own, pipe.__class__ = pipe.__class__, cls
+    try:
+        return function(pipe)
+    finally:
+        pipe.__class__ = own
+
+
+def test_a_source_replaced_while_it_is_read_is_told(folder, pipe, tmp_path):
+    source, out = folder / "texts.txt", tmp_path / "out" / "a.npy"
+
+    def meddling(rows):
+        if len(rows) < 4:
+            source.write_text("tea\n")
+        return np.zeros((len(rows), 1))
+
+    with pytest.raises(ValueError, match=r"texts\.txt was changed while it was read"):
+        run(FunctionTransformer(meddling).fit(None), source, out)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("kind", ["gz", "folder", "jsonl", "parquet"])
+def test_files_go_on_where_they_were(kind, pipe, texts, whole, out, tmp_path):
+    import gzip
+    import json
+
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    source, column = tmp_path / f"a.{kind}", None
+    if kind == "gz":
+        with gzip.open(source, "wt") as file:
+            file.write("\n".join(texts))
+    elif kind == "folder":
+        source.mkdir()
+        for i in range(0, 23, 6):
+            (source / f"{i:02d}.txt").write_text("\n".join(texts[i : i + 6]))
+    elif kind == "jsonl":
+        source.write_text("\n".join(json.dumps({"text": t}) for t in texts))
+        column = "text"
+    else:
+        source.mkdir()
+        for i in range(0, 23, 6):
+            table = pa.table({"text": texts[i : i + 6]})
+            parquet.write_table(table, source / f"{i:02d}.parquet", row_group_size=4)
+        column = "text"
+    text = make_stopping(pipe, 14)
+    with pytest.raises(Stop):
+        run(text, source, out, column=column)
+    text.stops_at = None
+    found = run(text, source, out, column=column)
+    assert found.resumed == 12
+    assert is_like(out, whole)
+
+
+class StoppingPipe:
+    """A pipeline that fails once it has seen some rows, and forgets it in a pickle."""
+
+    def __init__(self, pipe, stops_at):
+        self.pipe, self.stops_at, self.seen = pipe, stops_at, 0
+
+    def transform(self, X):
+        self.seen += len(X)
+        if self.stops_at is not None and self.seen > self.stops_at:
+            raise Stop
+        return self.pipe.transform(X)
+
+    def __getstate__(self):
+        return {"pipe": self.pipe}
+
+
+def make_stopping(pipe, at):
+    return StoppingPipe(pipe, at)
+
+
+def test_a_pipeline_that_no_pickle_holds_is_known_by_its_last_batch(texts, tmp_path):
+    def make(power):
+        return FunctionTransformer(
+            lambda rows: np.array([[len(text) ** power] for text in rows]) * 1.0
+        ).fit(None)
+
+    out = tmp_path / "out" / "a.npy"
+    with pytest.raises(Stop):
+        run(make(1), interrupted(texts, 14), out)
+    with pytest.raises(ValueError, match="gives other rows than before for rows 8 to"):
+        run(make(2), texts, out)
+    assert run(make(1), texts, out).resumed == 8
+    assert np.load(out)[:, 0].tolist() == [len(text) for text in texts]
+
+
+def test_one_process_at_a_time(pipe, texts, tmp_path):
+    out = tmp_path / "a.npy"
+
+    def rows():
+        yield from texts[:9]
+        with pytest.raises(RuntimeError, match="another process is writing"):
+            run(pipe, texts, out)
+        yield from texts[9:]
+
+    assert run(pipe, rows(), out).rows == 23
+
+
+def test_a_full_disk(pipe, texts, whole, out, monkeypatch):
+    pwrite, n_calls = os.pwrite, [0]
+
+    def full(*args):
+        n_calls[0] += 1
+        if n_calls[0] == 5:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return pwrite(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_sidecar.os, "pwrite", full)
+        with pytest.raises(OSError, match="no room left for .* make room and call"):
+            run(pipe, texts, out)
+    assert run(pipe, texts, out).resumed == 12
+    assert is_like(out, whole)
+
+
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="mounting is root's"
+)
+def test_a_disk_that_is_really_full(pipe, texts, whole, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("this system mounts no tmpfs")
+    try:
+        (disk / "ballast").write_bytes(bytes(48 * 1024))
+        out = disk / whole.name
+        with pytest.raises(OSError, match="no room left for") as caught:
+            run(pipe, texts * 40, out, batch_size=40)
+        assert caught.value.errno == errno.ENOSPC
+        (disk / "ballast").unlink()
+        assert run(pipe, texts * 40, out, batch_size=40).resumed > 0
+        run(pipe, texts * 40, whole, batch_size=40)
+        assert is_like(out, whole)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_folder_that_may_not_be_written(pipe, texts, tmp_path, monkeypatch):
+    def denied(*args, **kwargs):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "mkdir", denied)
+        with pytest.raises(
+            PermissionError, match="may not write into .* mend its rights"
+        ):
+            run(pipe, texts, tmp_path / "a.npy")
+    (tmp_path / "b.npy").mkdir()
+    with pytest.raises(IsADirectoryError, match="b.npy is a folder"):
+        run(pipe, texts, tmp_path / "b.npy")
+
+
+def test_ctrl_c_leaves_what_is_finished(pipe, texts, whole, out):
+    def rows():
+        yield from texts[:14]
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(pipe, rows(), out)
+    assert run(pipe, texts, out).resumed == 12
+    assert is_like(out, whole)
+
+
+def trained(texts, store):
+    y = np.arange(len(texts)) % 2
+    tiny = {"vector_size": 4, "min_count": 1, "random_state": 0}
+    union = EmbeddingUnion(
+        [
+            ("w2v", Word2VecEmbedding(**tiny)),
+            ("ft", FastTextEmbedding(**tiny, bucket=50)),
+        ]
+    )
+    yield make_pipeline(Tokenizer(), union, SVDMetaEmbedding(3), Pooling("mean")).fit(
+        texts
+    )
+    yield make_pipeline(
+        Tokenizer(), PretrainedEmbedding(store), Pooling(weights="sif"), PCA(2)
+    ).fit(texts)
+    yield make_pipeline(
+        PretrainedEmbedding(store),
+        DynamicMetaClassifier(max_epochs=1, random_state=0, device="cpu"),
+    ).fit(texts, y)
+
+
+def test_a_pipeline_is_the_same_in_any_process_and_after_use(texts, store, tmp_path):
+    pipes = list(trained(texts, store))
+    digests = [pipeline_fingerprint(pipe) for pipe in pipes]
+    assert None not in digests
+    assert len(set(digests)) == 3
+    for pipe in pipes:
+        (pipe.transform if hasattr(pipe, "transform") else pipe.predict)(texts)
+    assert [pipeline_fingerprint(pipe) for pipe in pipes] == digests
+    assert [
+        pipeline_fingerprint(pickle.loads(pickle.dumps(p))) for p in pipes
+    ] == digests
+    joblib.dump(pipes, tmp_path / "pipes")
+    script = """
+        import sys, joblib
+        from sk_metaembed.scale._fingerprint import pipeline_fingerprint
+        print(*map(pipeline_fingerprint, joblib.load(sys.argv[1])))
+    """
+    process = start(script, tmp_path / "pipes", stdout=subprocess.PIPE, text=True)
+    told, error = process.communicate()
+    assert told.split() == digests, error

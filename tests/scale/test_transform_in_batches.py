@@ -1,0 +1,363 @@
+"""Whatever the documents come from and go to, they get the pipeline's vectors."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import dataset, parquet
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sk_metaembed import Tokenizer, TokenSequences, transform_in_batches
+from sk_metaembed.scale import TextStream
+
+
+def lists(texts):
+    return [text.split() for text in texts]
+
+
+def text_file(texts, folder, name="texts.txt", write=open):
+    path = folder / name
+    with write(path, "wt", encoding="utf-8", newline="") as file:
+        file.write(
+            "".join(
+                f"{text}\r\n" if i % 2 else f"{text}\n" for i, text in enumerate(texts)
+            )
+        )
+    return path
+
+
+def json_file(texts, folder):
+    path = folder / "texts.jsonl"
+    records = [{"id": i, "text": text, "x": None} for i, text in enumerate(texts)]
+    path.write_text("\n\n".join(map(json.dumps, records)), encoding="utf-8")
+    return path
+
+
+def parquet_file(texts, folder):
+    path = folder / "texts.parquet"
+    table = pa.table({"id": range(len(texts)), "text": texts})
+    parquet.write_table(table, path, row_group_size=7)
+    return path
+
+
+def parquet_folder(texts, folder):
+    (folder / "parts").mkdir()
+    for i in range(0, len(texts), 5):
+        table = pa.table({"text": pa.array(texts[i : i + 5], pa.large_string())})
+        parquet.write_table(table, folder / "parts" / f"{i:03d}.parquet")
+    return folder / "parts"
+
+
+def text_folder(texts, folder):
+    (folder / "texts").mkdir()
+    for i in range(0, len(texts), 9):
+        text_file(texts[i : i + 9], folder / "texts", f"{i:03d}.txt")
+    return folder / "texts"
+
+
+def reader(texts):
+    table = pa.table({"text": pa.array(texts).dictionary_encode()})
+    return pa.RecordBatchReader.from_batches(table.schema, table.to_batches(4))
+
+
+SOURCES = {
+    "list": lambda texts, folder: texts,
+    "generator": lambda texts, folder: (text for text in texts),
+    "array": lambda texts, folder: np.array(texts),
+    "series": lambda texts, folder: pd.Series(texts),
+    "polars series": lambda texts, folder: pl.Series(texts),
+    "arrow array": lambda texts, folder: pa.array(texts),
+    "lists": lambda texts, folder: lists(texts),
+    "tokens": lambda texts, folder: TokenSequences.from_lists(lists(texts)),
+    "file": text_file,
+    "gz": lambda texts, folder: text_file(texts, folder, "t.txt.gz", gzip.open),
+    "files": text_folder,
+    "stream": lambda texts, folder: TextStream(lambda: iter(texts)),
+    "jsonl": json_file,
+    "parquet": parquet_file,
+    "folder": parquet_folder,
+    "table": lambda texts, folder: pa.table({"text": texts}),
+    "list column": lambda texts, folder: pa.table({"text": lists(texts)}),
+    "dataset": lambda texts, folder: dataset.dataset(parquet_folder(texts, folder)),
+    "reader": lambda texts, folder: reader(texts),
+    "frame": lambda texts, folder: pd.DataFrame({"text": texts}),
+    "polars frame": lambda texts, folder: pl.DataFrame({"text": texts}),
+}
+WITH_COLUMNS = list(SOURCES)[list(SOURCES).index("jsonl") :]
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("name", ["out.npy", "out.parquet"])
+def test_any_source_gives_the_rows_of_transform(kind, name, pipe, texts, tmp_path):
+    source = SOURCES[kind](texts, tmp_path)
+    column = "text" if kind in WITH_COLUMNS else None
+    out = tmp_path / "out" / name
+    found = transform_in_batches(pipe, source, out, batch_size=4, column=column)
+    assert found.rows == len(texts)
+    assert found.files == [out]
+    assert found.resumed == 0
+    assert [path.name for path in out.parent.iterdir()] == [name]
+    np.testing.assert_array_equal(read(out), pipe.transform(texts))
+
+
+def read(out):
+    if out.suffix == ".npy":
+        return np.load(out, mmap_mode="r")
+    vectors = parquet.read_table(out)["vector"]
+    return np.array(vectors.to_pylist(), dtype=np.float32).reshape(len(vectors), -1)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.parquet"])
+@pytest.mark.parametrize("size", [1, 22, 23, 100])
+def test_batches_of_any_size(size, name, pipe, texts, tmp_path):
+    out = tmp_path / name
+    transform_in_batches(pipe, texts, out, batch_size=size)
+    np.testing.assert_array_equal(read(out), pipe.transform(texts))
+    if out.suffix == ".parquet":
+        n_groups = parquet.read_metadata(out).num_row_groups
+        assert n_groups == -(-len(texts) // size)
+
+
+@pytest.mark.parametrize(
+    "source", [[], iter(()), pa.table({"text": pa.array([], "string")})]
+)
+def test_no_rows(source, pipe, tmp_path):
+    column = "text" if isinstance(source, pa.Table) else None
+    for name in ("a.npy", "a.parquet"):
+        found = transform_in_batches(pipe, source, tmp_path / name, column=column)
+        assert found.rows == 0
+    assert np.load(tmp_path / "a.npy").shape == (0, 6)
+    assert parquet.read_table(tmp_path / "a.parquet").num_rows == 0
+
+
+def test_an_empty_file_has_no_rows(pipe, tmp_path):
+    (tmp_path / "a.txt").touch()
+    assert transform_in_batches(pipe, tmp_path / "a.txt", tmp_path / "a.npy").rows == 0
+
+
+def test_workers_give_the_same_bytes(pipe, classifier, texts, tmp_path):
+    for n_jobs in (1, 2):
+        transform_in_batches(
+            pipe, texts, tmp_path / f"{n_jobs}.parquet", batch_size=2, n_jobs=n_jobs
+        )
+    assert same_bytes(tmp_path / "1.parquet", tmp_path / "2.parquet")
+
+
+def same_bytes(a, b):
+    return a.read_bytes() == b.read_bytes()
+
+
+def test_columns_by_their_names(pipe, texts, tmp_path):
+    out = tmp_path / "a.parquet"
+    source = pa.table({"id": [f"d{i}" for i in range(23)], "n": range(23), "t": texts})
+    transform_in_batches(
+        pipe, source, out, column="t", keep=["n", "id"], batch_size=5, layout="columns"
+    )
+    frame = pd.read_parquet(out)
+    assert frame.columns.tolist() == ["n", "id", *pipe.get_feature_names_out()]
+    np.testing.assert_array_equal(frame.iloc[:, 2:], pipe.transform(texts))
+    assert frame["n"].tolist() == list(range(23))
+    assert frame["id"][22] == "d22"
+    assert frame.dtypes.iloc[2:].eq("float32").all()
+
+
+def test_another_reader_reads_it_too(pipe, texts, tmp_path):
+    out = tmp_path / "a.parquet"
+    source = pd.DataFrame({"text": texts}, index=pd.Index(range(100, 123), name="doc"))
+    transform_in_batches(pipe, source, out, column="text", keep="doc", batch_size=5)
+    frame = (
+        pl.scan_parquet(out, use_statistics=True).filter(pl.col("doc") > 110).collect()
+    )
+    assert frame["doc"].to_list() == list(range(111, 123))
+    np.testing.assert_array_equal(
+        frame["vector"].to_numpy(), pipe.transform(texts)[11:]
+    )
+    whole = pl.read_parquet(out)
+    assert whole.schema["vector"] == pl.Array(pl.Float32, 6)
+
+
+def test_many_row_groups_are_found(pipe, texts, tmp_path):
+    out, texts = tmp_path / "a.parquet", texts * 13
+    transform_in_batches(pipe, texts, out, batch_size=1)
+    file = parquet.ParquetFile(out)
+    assert file.num_row_groups == len(texts)
+    np.testing.assert_array_equal(read(out), pipe.transform(texts))
+    np.testing.assert_array_equal(pl.read_parquet(out)["vector"].to_numpy(), read(out))
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.parquet"])
+def test_labels_and_probabilities(name, classifier, texts, tmp_path):
+    out = tmp_path / name
+    options = {"batch_size": 5, "method": "predict"}
+    transform_in_batches(classifier, texts, out, **options)
+    labels = np.load(out) if name == "a.npy" else pd.read_parquet(out)["prediction"]
+    assert list(labels) == list(classifier.predict(texts))
+    options = {**options, "method": "predict_proba", "layout": "columns"}
+    transform_in_batches(classifier, texts, out, **options)
+    wanted = classifier.predict_proba(texts).astype(np.float32)
+    if name == "a.npy":
+        found = np.load(out)
+    else:
+        found = pd.read_parquet(out)
+        names = [f"probability_{c}" for c in ("dry", "sweet", "wet")]
+        assert found.columns.tolist() == names
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_json_columns_are_carried_along(pipe, texts, tmp_path):
+    out = tmp_path / "a.parquet"
+    transform_in_batches(
+        pipe,
+        json_file(texts, tmp_path),
+        out,
+        column="text",
+        keep=["id", "x"],
+        batch_size=6,
+    )
+    frame = pd.read_parquet(out)
+    assert frame["id"].tolist() == list(range(23))
+    assert frame["x"].isna().all()
+
+
+def test_several_columns_come_as_a_frame(texts, tmp_path):
+    def lengths(frame):
+        return np.stack([frame["a"].str.len(), frame["b"].str.len()], axis=1) * 1.0
+
+    step, out = FunctionTransformer(lengths).fit(None), tmp_path / "a.npy"
+    table = pa.table({"a": texts, "b": texts[::-1]})
+    transform_in_batches(step, table, out, column=["a", "b"], batch_size=5)
+    assert np.load(out)[:, 1].tolist() == [len(text) for text in texts[::-1]]
+
+
+def test_dtypes(pipe, texts, tmp_path):
+    longer = make_pipeline(pipe, PCA(2)).fit(texts)
+    for dtype in ("float16", "float32", "float64", None):
+        transform_in_batches(longer, texts, tmp_path / "a.npy", dtype=dtype)
+        assert np.load(tmp_path / "a.npy").dtype == (
+            dtype or longer.transform(texts).dtype
+        )
+
+
+def test_no_more_is_read_than_a_few_batches(pipe, texts, tmp_path, monkeypatch):
+    from sk_metaembed.scale._sidecar import Sidecar
+
+    written, ahead = [0], []
+    add = Sidecar.add
+
+    def counting(self, rows, *args):
+        add(self, rows, *args)
+        written[0] += rows
+
+    def rows():
+        for i in range(400):
+            ahead.append(i - written[0])
+            yield texts[i % 23]
+
+    monkeypatch.setattr(Sidecar, "add", counting)
+    transform_in_batches(pipe, rows(), tmp_path / "a.npy", batch_size=10)
+    assert max(ahead) <= 30
+    written[0], ahead[:] = 0, []
+    transform_in_batches(pipe, rows(), tmp_path / "a.npy", batch_size=10, n_jobs=2)
+    assert max(ahead) <= 170
+
+
+def test_progress_is_shown(pipe, texts, tmp_path, capsys):
+    transform_in_batches(pipe, texts, tmp_path / "a.npy", batch_size=5, verbose=1)
+    assert "23/23" in capsys.readouterr().err
+    transform_in_batches(pipe, texts, tmp_path / "a.npy", batch_size=5)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "told"),
+    [
+        ({"out": "a.csv"}, ValueError, r"writes \.npy and \.parquet, got 'a\.csv'"),
+        ({"batch_size": 0}, ValueError, "batch_size must be an int of 1 or more"),
+        ({"layout": "rows"}, ValueError, "layout must be one of"),
+        ({"dtype": "int8"}, ValueError, "dtype must be one of"),
+        ({"method": "fit"}, ValueError, "method must be one of"),
+        ({"method": "predict"}, ValueError, r"has no predict; it has \['transform'\]"),
+        ({"source": "no/such.txt"}, FileNotFoundError, "no file or folder 'no/such"),
+        ({"source": 3}, TypeError, "got 3, of type int, as its source"),
+        ({"source": b"tea"}, TypeError, "of type bytes, as its source"),
+        ({"column": "text"}, ValueError, "a list has no columns"),
+        ({"source": pa.table({"a": ["x"]})}, ValueError, "column= must name the one"),
+        (
+            {"source": pa.table({"a": ["x"]}), "column": "b"},
+            ValueError,
+            r"no column 'b'; it has \['a'\]",
+        ),
+        (
+            {"source": pa.table({"a": [1]}), "column": "a"},
+            TypeError,
+            "column 'a' of the Table is of type int64",
+        ),
+        (
+            {"source": pa.table({"a": ["x"], "b": [1]}), "column": "a", "keep": "b"},
+            ValueError,
+            "is one array, and has no place for the columns",
+        ),
+    ],
+)
+def test_wrong_arguments_get_a_sentence(changes, error, told, pipe, tmp_path):
+    options = {"source": ["tea"], "out": "a.npy", **changes}
+    out = tmp_path / options.pop("out")
+    with pytest.raises(error, match=told):
+        transform_in_batches(pipe, options.pop("source"), out, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_name_the_row_and_the_file(pipe, texts, tmp_path):
+    out = tmp_path / "a.npy"
+    with pytest.raises(TypeError, match="row 17 is None, of type NoneType"):
+        transform_in_batches(pipe, [*texts[:17], None], out, batch_size=5)
+    table = pa.table({"text": [*texts[:17], None]})
+    with pytest.raises(TypeError, match="column 'text': row 17 is None"):
+        transform_in_batches(
+            pipe, table, out, batch_size=5, column="text", resume=False
+        )
+    file = tmp_path / "a.txt"
+    file.write_bytes("\n".join(texts[:17]).encode() + b"\ncaf\xe9\n")
+    with pytest.raises(ValueError, match=r"a\.txt, line 18: byte 0xe9 at place 3"):
+        transform_in_batches(pipe, file, out, batch_size=5, resume=False)
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"text": "tea"}\n\n{"text": 3}\n')
+    with pytest.raises(TypeError, match=r"a\.jsonl, line 3: 'text' is 3"):
+        transform_in_batches(pipe, file, out, column="text", resume=False)
+    file.write_text('{"text": "tea"}\n{"title": "tea"}\n')
+    with pytest.raises(ValueError, match=r"line 2 has no 'text'; it has \['title'\]"):
+        transform_in_batches(pipe, file, out, column="text", resume=False)
+    file.write_text('{"text": "tea"}\n{"text": \n')
+    with pytest.raises(ValueError, match=r"a\.jsonl, line 2 is no JSON"):
+        transform_in_batches(pipe, file, out, column="text", resume=False)
+
+
+def test_errors_of_the_pipeline_name_the_rows(texts, pipe, tmp_path):
+    def picky(X):
+        if "bad" in X:
+            raise RuntimeError(f"row {list(X).index('bad')} is bad")
+        return np.zeros((len(X), 2))
+
+    step = FunctionTransformer(picky).fit(None)
+    for n_jobs in (1, 2):
+        with pytest.raises(RuntimeError, match="row 1 is bad") as caught:
+            transform_in_batches(
+                step,
+                [*texts[:16], "bad"],
+                tmp_path / "a.npy",
+                batch_size=5,
+                n_jobs=n_jobs,
+                resume=False,
+            )
+        notes = "".join(getattr(caught.value, "__notes__", [])) or str(caught.value)
+        assert "in rows 15 to 16 of the source" in notes
+    with pytest.raises(TypeError, match="gives EmbeddedSequences, not one row"):
+        transform_in_batches(pipe[:2], texts, tmp_path / "b.npy")
+    with pytest.raises(TypeError, match="gives TokenSequences"):
+        transform_in_batches(Tokenizer(), texts, tmp_path / "b.npy")
