@@ -48,7 +48,7 @@ def read_corpus(X, *, whose):
             f"{whose} got a single str: {X[:60]!r}. Put a text in a list, [text]; a "
             "file or folder comes as a path, pathlib.Path(...)."
         )
-    if _is_stream(X):
+    if is_stream(X):
         return StreamCorpus(X, whose)
     return RowsCorpus(check_tokens(X, whose=whose, split=split_at_spaces))
 
@@ -159,7 +159,7 @@ def drawn(rows, rng, size=_BUFFER):
         yield held[place]
 
 
-def _is_stream(X):
+def is_stream(X):
     """Tell whether X is to be gone through again, and not to be kept."""
     if isinstance(X, Mapping | Set) or not isinstance(X, Iterable):
         return False

@@ -6,10 +6,12 @@ from threading import Lock
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options
 
 from ._base import PREPROCESS_CONSTRAINT
+from ._token_stream import TokenStream, is_corpus, types_of
 from ._words import BaseWordEmbedding
 
 _FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
@@ -51,23 +53,85 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         "verbose": ["verbose"],
     }
 
-    def _fit_vectors(self, tokens, y):
+    def _check_trainable(self):
         if not self.hs and not self.negative:
             raise ValueError(
                 f"{type(self).__name__}: hs=False and negative=0 leave nothing to "
                 "train with. Set negative to 5 or so, or hs=True."
             )
+
+    def _fit_vectors(self, tokens, y):
+        self._check_trainable()
         sentences = Sentences(tokens)
         with quiet_gensim:
             model = self._make_model(**self._options())
             self._build_vocabulary(model, sentences, tokens)
-            model.train(
-                sentences,
-                total_examples=model.corpus_count,
-                epochs=self.epochs,
-                callbacks=progress(self),
-            )
+            self._train(model, corpus_iterable=sentences)
         self._keep(model)
+
+    def _train(self, model, **corpus):
+        model.train(
+            **corpus,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=self.epochs,
+            callbacks=progress(self),
+        )
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Train on the training fold, or on a stream that memory need not hold.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists; a stream of them; or a path
+            A stream is an iterable that can be gone through again and again and is no
+            collection, such as `TextStream`: there is a pass to count words, and one an
+            epoch. A path (`pathlib.Path`) is that of a text file of UTF-8, a sequence
+            a line. What comes out is what a list of the same rows gives. A generator
+            can be gone through only once, and is read into memory.
+        y : ignored
+            Nothing is learned from labels.
+
+        Returns
+        -------
+        self : estimator instance
+            The fitted source.
+        """
+        if is_corpus(X):
+            self._check_trainable()
+            counts = self._fit_stream(TokenStream(X, type(self).__name__))
+            tokens, n = types_of(counts)
+            known = self._settle(tokens).known
+            shares = np.average(known, weights=n)
+            self.coverage_ = {"types": float(known.mean()), "tokens": float(shares)}
+            return self
+        return super().fit(X, y)
+
+    def _fit_stream(self, stream):
+        """Train on a stream, and return how often each word occurs in it."""
+        corpus = {"corpus_iterable": StreamSentences(stream)}
+        # gensim's threads read lines themselves, where more than one has to.
+        if effective_n_jobs(self.n_jobs) > 1 and stream.corpus_file is not None:
+            corpus = {"corpus_file": stream.corpus_file}
+        with quiet_gensim:
+            model = self._make_model(**self._options())
+            model.build_vocab(**corpus, keep_raw_vocab=True)
+            n_rows, n_tokens = stream.n_rows, stream.n_tokens
+            stream.check(n_rows, n_tokens)
+            counts = model.raw_vocab
+            self._check_vocabulary(
+                model,
+                n_rows or model.corpus_count,
+                model.corpus_total_words,
+                len(counts),
+                max(counts.values(), default=0),
+            )
+            self._train(model, **corpus)
+        stream.check(n_rows, n_tokens)
+        model.raw_vocab = None
+        self._keep(model)
+        return counts
 
     def _keep(self, model):
         self.vocabulary_ = dict(model.wv.key_to_index)
@@ -94,26 +158,34 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         }
 
     def _build_vocabulary(self, model, sentences, tokens):
-        if not tokens.n_tokens:
+        counts = tokens.type_counts()
+        highest = int(counts.max(initial=0))
+        sizes = len(tokens), tokens.n_tokens, tokens.n_types, highest
+        if highest >= self.min_count:
+            model.build_vocab(sentences)
+        self._check_vocabulary(model, *sizes)
+
+    def _check_vocabulary(self, model, n_rows, n_tokens, n_types, highest):
+        """Refuse to train where no word is left."""
+        if not n_tokens:
             raise ValueError(
-                f"{type(self).__name__} got {len(tokens)} sequences without a single "
+                f"{type(self).__name__} got {n_rows} sequences without a single "
                 "token; there is nothing to train on."
             )
-        highest = int(tokens.type_counts().max())
+        if len(model.wv):
+            return
         too_high = (
-            f"{type(self).__name__}: no word is left to train on. The {len(tokens)} "
-            f"training sequences have {tokens.n_tokens} tokens, {tokens.n_types} of "
+            f"{type(self).__name__}: no word is left to train on. The {n_rows} "
+            f"training sequences have {n_tokens} tokens, {n_types} of "
             f"them distinct; the most frequent occurs {highest} times, but "
             f"min_count={self.min_count}. Lower min_count, or fit on more data."
         )
-        if highest < self.min_count:
-            raise ValueError(too_high)
-        model.build_vocab(sentences)
-        if not len(model.wv):  # pruned away by max_vocab_size or max_final_vocab
-            raise ValueError(
-                f"{too_high} The limits max_vocab_size={self.max_vocab_size} and "
+        if highest >= self.min_count:  # pruned away
+            too_high += (
+                f" The limits max_vocab_size={self.max_vocab_size} and "
                 f"max_final_vocab={self.max_final_vocab} count as well."
             )
+        raise ValueError(too_high)
 
 
 class Sentences:
@@ -132,6 +204,22 @@ class Sentences:
             for words in self.tokens[start : start + 4096].to_list():
                 for begin in range(0, len(words), _LONGEST):
                     yield words[begin : begin + _LONGEST]
+
+
+class StreamSentences:
+    """Token lists of a stream for gensim, once more for every epoch.
+
+    Parameters
+    ----------
+    stream : TokenStream
+    """
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __iter__(self):
+        for tokens in self.stream.guarded():
+            yield from Sentences(tokens)
 
 
 class _QuietGensim:

@@ -97,6 +97,10 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
 
     def _learn(self, tokens, y):
         self._fit_vectors(tokens, y)
+        return self._settle(tokens)
+
+    def _settle(self, tokens):
+        """Learn what follows from the table, and return what `_compute` gives."""
         policy = getattr(self, "oov", "zero")
         if policy == "subword":
             self._compose(tokens.types[:0])  # refuses where there are no parts

@@ -1,0 +1,165 @@
+"""Word2Vec and fastText on streams: the vectors that a list of the same rows gives."""
+
+import gzip
+import threading
+
+import numpy as np
+import pytest
+
+from sk_metaembed import FastTextEmbedding, Tokenizer, Word2VecEmbedding
+from sk_metaembed.scale import TextStream
+
+TEXTS = ["The cat sat on the mat.", "", "A dog, a cat and the rain!"] * 40
+TINY = {"vector_size": 6, "min_count": 2, "epochs": 2, "random_state": 3}
+SOURCES = [
+    Word2VecEmbedding(**TINY),
+    Word2VecEmbedding(**TINY, sg=True, oov="mean", preprocess="centre"),
+    FastTextEmbedding(**TINY, bucket=100),
+]
+
+
+class Again:
+    """An iterable that can be gone through again."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.passes = 0
+
+    def __iter__(self):
+        self.passes += 1
+        return iter(self.rows)
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(TEXTS), encoding="utf-8")
+    return path
+
+
+def same(source, other):
+    assert source.vocabulary_ == other.vocabulary_
+    np.testing.assert_array_equal(source.vectors_, other.vectors_)
+    assert source.coverage_ == pytest.approx(other.coverage_)
+    assert source.dims_ == other.dims_
+    new = [*TEXTS[:3], "unseen catty"]
+    assert source.transform(new) == other.transform(new)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=repr)
+def test_streams_give_what_lists_give(source, path):
+    wanted = type(source)(**source.get_params()).fit(TEXTS)
+    compressed = path.with_name("corpus.txt.gz")
+    compressed.write_bytes(gzip.compress(path.read_bytes()))
+    for stream in (
+        path,
+        Again(TEXTS),
+        TextStream(path),
+        TextStream(compressed),
+        TextStream(lambda: iter(TEXTS)),
+        TextStream(TEXTS, tokenizer=Tokenizer()),
+    ):
+        same(source.fit(stream), wanted)
+
+
+def test_one_pass_to_count_and_one_an_epoch():
+    stream = Again(TEXTS)
+    Word2VecEmbedding(**TINY).fit(stream)
+    assert stream.passes == 1 + TINY["epochs"]
+
+
+def test_token_lists_of_a_stream_stay_as_they_are(path):
+    lists = [text.split() for text in TEXTS]
+    wanted = Word2VecEmbedding(**TINY).fit(lists)
+    for stream in (Again(lists), TextStream(path, tokenizer="spaces")):
+        same(Word2VecEmbedding(**TINY).fit(stream), wanted)
+    assert "mat." in wanted.vocabulary_
+
+
+def test_several_threads_have_gensim_read_the_file(path, monkeypatch):
+    from gensim.models import Word2Vec
+
+    read, train = [], Word2Vec.train
+
+    def watched(self, corpus_iterable=None, corpus_file=None, **kwargs):
+        read.append(corpus_file)
+        return train(self, corpus_iterable, corpus_file, **kwargs)
+
+    monkeypatch.setattr(Word2Vec, "train", watched)
+    stream = TextStream(path, tokenizer="spaces")
+    source = Word2VecEmbedding(**TINY, n_jobs=2).fit(stream)
+    assert read == [str(path)]
+    wanted = Word2VecEmbedding(**TINY).fit([text.split() for text in TEXTS])
+    assert source.vocabulary_ == wanted.vocabulary_
+    assert source.coverage_ == pytest.approx(wanted.coverage_)
+    assert np.isfinite(source.vectors_).all()
+    Word2VecEmbedding(**TINY).fit(stream)
+    assert read[1] is None
+
+
+def test_memory_holds_a_few_thousand_rows_only():
+    alive, most = [0], [0]
+
+    class Text(str):
+        def __del__(self):
+            alive[0] -= 1
+
+    def rows():
+        for _ in range(30_000):
+            alive[0] += 1
+            most[0] = max(most[0], alive[0])
+            yield Text("the cat sat")
+
+    source = Word2VecEmbedding(**{**TINY, "epochs": 1})
+    source.fit(TextStream(lambda: rows()))
+    assert most[0] < 10_000
+    assert source.coverage_ == {"types": 1.0, "tokens": 1.0}
+
+
+def test_what_can_be_gone_through_once_is_refused(path):
+    with pytest.raises(TypeError, match="got a generator, which can be gone through"):
+        TextStream(text for text in TEXTS)
+
+    class Once:
+        def __init__(self):
+            self.rows = iter(TEXTS)
+
+        def __iter__(self):
+            return self.rows
+
+    source = Word2VecEmbedding(**TINY)
+    told = "120 rows of .* in the first pass, and 0 of 0 in the last"
+    with pytest.raises(ValueError, match=told):
+        source.fit(Once())
+    assert not hasattr(source, "vectors_")
+    # A generator on its own is a collection that has to be read, as everywhere.
+    same(source.fit(text for text in TEXTS), Word2VecEmbedding(**TINY).fit(TEXTS))
+
+
+def test_faults_of_a_stream_are_told_in_any_pass(tmp_path):
+    n_threads = threading.active_count()
+    for bad_pass in (1, 2, 3):
+        passes = [0]
+
+        def rows(passes=passes, bad_pass=bad_pass):
+            passes[0] += 1
+            yield from TEXTS
+            if passes[0] == bad_pass:
+                raise OSError("the disk is gone")
+
+        with pytest.raises(OSError, match="the disk is gone"):
+            Word2VecEmbedding(**TINY).fit(TextStream(rows))
+    assert threading.active_count() == n_threads
+    with pytest.raises(TypeError, match="row 1 is missing"):
+        Word2VecEmbedding(**TINY).fit(Again(["a text", None]))
+    with pytest.raises(FileNotFoundError, match="Word2VecEmbedding: there is no file"):
+        Word2VecEmbedding(**TINY).fit(tmp_path / "no.txt")
+    (tmp_path / "a.txt").write_bytes(b"tea\ncaf\xe9\n")
+    with pytest.raises(ValueError, match=r"a\.txt, line 2: byte 0xe9"):
+        Word2VecEmbedding(**TINY).fit(tmp_path / "a.txt")
+    with pytest.raises(ValueError, match="0 sequences without a single token"):
+        Word2VecEmbedding(**TINY).fit(Again([]))
+    with pytest.raises(ValueError, match=r"no word is left .* occurs 1 times"):
+        Word2VecEmbedding(**TINY).fit(Again(["one two"]))
+    with pytest.raises(ValueError, match="leave nothing to train with"):
+        Word2VecEmbedding(**TINY, negative=0).fit(Again(TEXTS))
