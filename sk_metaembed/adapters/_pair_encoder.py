@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
-from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
@@ -10,6 +9,7 @@ from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._estimator import SequencesInputMixin
 from ..sequences._pair_features import PAIR_FEATURES, pair_features
 from ..sequences._read_pairs import column_names, read_pairs
+from ._encoder_checks import check_features, refuse_labels
 from ._vectors import as_vectors, distinct_rows
 
 
@@ -112,6 +112,9 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     def fit(self, X, y=None):
         """Fit a clone of the encoder on both sides.
 
+        Both sides are one corpus to the encoder: a vocabulary, or vectors, that it
+        learns cover both. Labels are not passed on.
+
         Parameters
         ----------
         X : array of shape (n_pairs, 2), DataFrame, list of pairs, or SequencePairs
@@ -121,8 +124,20 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        self : PairEncoder
+        PairEncoder
             The fitted estimator.
+
+        See Also
+        --------
+        PairEncoder.fit_transform : The same and the features, encoded once.
+
+        Examples
+        --------
+        >>> from sklearn.feature_extraction.text import CountVectorizer
+        >>> from sk_metaembed import PairEncoder
+        >>> encoder = PairEncoder(CountVectorizer()).fit([("one dog", "one cat")])
+        >>> encoder.encoder_.get_feature_names_out().tolist()
+        ['cat', 'dog', 'one']
         """
         rows = self._start(X)
         self.encoder_.fit(rows)
@@ -133,6 +148,9 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     def fit_transform(self, X, y=None):
         """Fit a clone of the encoder on both sides, and encode them in one go.
 
+        A Pipeline calls it while it is fitted. The encoder's own `fit_transform` is
+        used where it has one, so that it reads the texts once.
+
         Parameters
         ----------
         X : array of shape (n_pairs, 2), DataFrame, list of pairs, or SequencePairs
@@ -142,8 +160,20 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        features : ndarray or sparse matrix of float32, or SequencePairs
+        ndarray or sparse matrix of float32, or SequencePairs
             As `transform` gives them.
+
+        See Also
+        --------
+        PairEncoder.transform : Encodes other pairs.
+
+        Examples
+        --------
+        >>> from sklearn.feature_extraction.text import CountVectorizer
+        >>> from sk_metaembed import PairEncoder
+        >>> encoder = PairEncoder(CountVectorizer(), features=["absdiff"])
+        >>> encoder.fit_transform([("one dog", "one cat")]).toarray()
+        array([[1., 1., 0.]], dtype=float32)
         """
         rows = self._start(X)
         if hasattr(self.encoder_, "fit_transform"):
@@ -156,6 +186,9 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     def transform(self, X):
         """Encode pairs.
 
+        A text that stands in several pairs, as premises do, is encoded once. Nothing is
+        learned.
+
         Parameters
         ----------
         X : array of shape (n_pairs, 2), DataFrame, list of pairs, or SequencePairs
@@ -163,9 +196,22 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        features : ndarray or sparse matrix of float32, shape (n_pairs, n_features)
+        ndarray or sparse matrix of float32, shape (n_pairs, n_features)
             The features of each pair, side by side; or SequencePairs where the encoder
             gives tokens or word vectors.
+
+        See Also
+        --------
+        PairEncoder.get_feature_names_out : What the columns are.
+        SequencePairs : What comes out behind word vectors.
+
+        Examples
+        --------
+        >>> from sklearn.feature_extraction.text import CountVectorizer
+        >>> from sk_metaembed import PairEncoder
+        >>> encoder = PairEncoder(CountVectorizer(), features=["product"])
+        >>> encoder.fit([("dog", "cat")]).transform([("a dog", "no dog")]).toarray()
+        array([[0., 1.]], dtype=float32)
         """
         check_is_fitted(self, "encoder_")
         self._check_names(X)
@@ -179,8 +225,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         return self._features(self.encoder_.transform(rows), len(rows), places)
 
     def _start(self, X):
-        _check_features(self.features)
-        _refuse_labels(self.encoder)
+        check_features(self.features)
+        refuse_labels(self.encoder)
         names = column_names(X)
         rows = read_pairs(X, whose="PairEncoder")
         if len(rows) == 0:
@@ -228,6 +274,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features=None):
         """Return one name a column: feature, two underscores, the encoder's name.
 
+        Where the encoder has no names for its columns, numbers stand for them.
+
         Parameters
         ----------
         input_features : ignored
@@ -237,6 +285,18 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of object
             The encoder's own names where it gives tokens or word vectors.
+
+        See Also
+        --------
+        PairEncoder.transform : The columns themselves.
+
+        Examples
+        --------
+        >>> from sklearn.feature_extraction.text import CountVectorizer
+        >>> from sk_metaembed import PairEncoder
+        >>> encoder = PairEncoder(CountVectorizer(), features=["absdiff", "product"])
+        >>> encoder.fit([("dog", "cat")]).get_feature_names_out().tolist()
+        ['absdiff__cat', 'absdiff__dog', 'product__cat', 'product__dog']
         """
         check_is_fitted(self, "encoder_")
         names = self._names
@@ -251,6 +311,9 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     def set_output(self, *, transform=None):
         """Choose the container of the features; SequencePairs stay what they are.
 
+        Whether there are features to put into a frame is known after fit only, so that
+        the choice may be made before.
+
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, default=None
@@ -258,8 +321,19 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        self : PairEncoder
+        PairEncoder
             With the choice noted.
+
+        See Also
+        --------
+        PairEncoder.get_feature_names_out : The names of a frame's columns.
+
+        Examples
+        --------
+        >>> from sk_metaembed import PairEncoder, Tokenizer
+        >>> encoder = PairEncoder(Tokenizer()).set_output(transform="pandas")
+        >>> encoder.fit_transform([("a dog", "a cat")])
+        SequencePairs(1 pairs of TokenSequences: 4 tokens, 3 types)
         """
         if transform is not None:
             self._sklearn_output_config = {"transform": transform}
@@ -282,40 +356,3 @@ _WRAPPED = property(
     lambda self: set() if getattr(self, "_gives_sequences", False) else {"transform"}
 )
 PairEncoder._sklearn_auto_wrap_output_keys = _WRAPPED
-
-
-def _check_features(features):
-    strange = [name for name in features if name not in PAIR_FEATURES]
-    repeated = len(set(features)) < len(features)
-    if strange or repeated or not len(features):
-        raise ValueError(
-            f"PairEncoder: features must hold some of {list(PAIR_FEATURES)}, each at "
-            f"most once; got {list(features)}."
-        )
-
-
-def _refuse_labels(encoder):
-    for step in _steps(encoder):
-        if get_tags(step).target_tags.required:
-            name = type(step).__name__
-            raise ValueError(
-                f"PairEncoder: {name} in the encoder learns from labels, but y has "
-                "labels of pairs, not of the texts that the encoder sees. Leave it out "
-                "of the encoder, and put it behind the PairEncoder: "
-                "make_pipeline(PairEncoder(encoder), ...)."
-            )
-
-
-def _steps(encoder):
-    """Return the steps that get labels: the encoder, or those that it is made of."""
-    for name in ("steps", "transformer_list", "transformers"):
-        parts = getattr(encoder, name, None)
-        if isinstance(parts, list):
-            steps = [part[1] for part in parts]
-            return [
-                inner
-                for step in steps
-                if hasattr(step, "fit")
-                for inner in _steps(step)
-            ]
-    return [encoder]

@@ -129,6 +129,9 @@ class TokenClassifier(
     def fit(self, X, y, sample_weight=None):
         """Fit the classifier with one row a token.
 
+        All tokens are rows at once, so that a corpus of a million tokens with 300
+        dimensions takes 1.2 GB as float32: see Notes of the class.
+
         Parameters
         ----------
         X : EmbeddedSequences
@@ -140,8 +143,22 @@ class TokenClassifier(
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The fitted tagger.
+
+        See Also
+        --------
+        TokenClassifier.predict : Tags of other sentences.
+        DynamicMetaTagger.fit : Learns from whole sentences, in batches.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
+        >>> source = FunctionEmbedding(lambda words: [[w.istitle()] for w in words])
+        >>> X = source.fit_transform([["in", "Rome"]])
+        >>> TokenClassifier(LogisticRegression()).fit(X, [["O", "B-place"]]).classes_
+        array(['B-place', 'O'], dtype=object)
         """
         whose = type(self).__name__
         check_embedded(X, whose=whose)
@@ -166,6 +183,9 @@ class TokenClassifier(
     def predict(self, X):
         """Return a tag for every token.
 
+        Tokens are decided one by one, and a sequence of tags may be one that no
+        annotator wrote.
+
         Parameters
         ----------
         X : EmbeddedSequences
@@ -175,6 +195,21 @@ class TokenClassifier(
         -------
         ndarray of object, shape (n_sequences,)
             Each a list of str.
+
+        See Also
+        --------
+        TokenClassifier.score : The share of right tags.
+        sk_metaembed.sequences.convert_tags : Mends tags that do not fit together.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
+        >>> source = FunctionEmbedding(lambda words: [[w.istitle()] for w in words])
+        >>> X = source.fit_transform([["in", "Rome"]])
+        >>> tagger = TokenClassifier(LogisticRegression()).fit(X, [["O", "B-place"]])
+        >>> tagger.predict(source.transform([["to", "Ada", "in", "Bonn"]])).tolist()
+        [['O', 'B-place', 'O', 'B-place']]
         """
         labels, places = self._apply(X, "predict")
         return tag_lists(places, labels, X.tokens.offsets)
@@ -183,6 +218,8 @@ class TokenClassifier(
     def predict_proba(self, X):
         """Return the probability of each tag at each token.
 
+        The method is there if the classifier has it. `classes_` names the columns.
+
         Parameters
         ----------
         X : EmbeddedSequences
@@ -192,6 +229,20 @@ class TokenClassifier(
         -------
         list of ndarray, shape (n_tokens_i, n_classes)
             One array a sentence; columns are `classes_`.
+
+        See Also
+        --------
+        TokenClassifier.predict : The most probable tags.
+
+        Examples
+        --------
+        >>> from sklearn.dummy import DummyClassifier
+        >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
+        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+        >>> X = source.fit_transform([["in", "Rome"]])
+        >>> tagger = TokenClassifier(DummyClassifier()).fit(X, [["O", "B-place"]])
+        >>> tagger.predict_proba(X)[0].tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
         """
         return self._by_sentence(X, "predict_proba")
 
@@ -199,6 +250,9 @@ class TokenClassifier(
     def predict_log_proba(self, X):
         """Return the logarithm of each tag's probability at each token.
 
+        The method is there if the classifier has it. Sums of logarithms rate whole
+        sequences of tags without underflow.
+
         Parameters
         ----------
         X : EmbeddedSequences
@@ -208,12 +262,29 @@ class TokenClassifier(
         -------
         list of ndarray, shape (n_tokens_i, n_classes)
             One array a sentence; columns are `classes_`.
+
+        See Also
+        --------
+        TokenClassifier.predict_proba : The probabilities themselves.
+
+        Examples
+        --------
+        >>> from sklearn.dummy import DummyClassifier
+        >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
+        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+        >>> X = source.fit_transform([["in", "Rome"]])
+        >>> tagger = TokenClassifier(DummyClassifier()).fit(X, [["O", "B-place"]])
+        >>> tagger.predict_log_proba(X)[0].round(2).tolist()
+        [[-0.69, -0.69], [-0.69, -0.69]]
         """
         return self._by_sentence(X, "predict_log_proba")
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X):
         """Return the classifier's scores of each tag at each token.
+
+        The method is there if the classifier has it, as support vector machines do
+        instead. Scores have a scale of the classifier's own.
 
         Parameters
         ----------
@@ -224,6 +295,20 @@ class TokenClassifier(
         -------
         list of ndarray, shape (n_tokens_i, n_classes)
             One array a sentence; of shape (n_tokens_i,) if there are two tags.
+
+        See Also
+        --------
+        TokenClassifier.predict_proba : Where the classifier has probabilities.
+
+        Examples
+        --------
+        >>> from sklearn.svm import LinearSVC
+        >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
+        >>> source = FunctionEmbedding(lambda words: [[w.istitle()] for w in words])
+        >>> X = source.fit_transform([["in", "Rome"]])
+        >>> tagger = TokenClassifier(LinearSVC()).fit(X, [["O", "B-place"]])
+        >>> tagger.decision_function(X)[0] > 0
+        array([ True, False])
         """
         return self._by_sentence(X, "decision_function")
 

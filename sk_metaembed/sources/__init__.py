@@ -13,7 +13,8 @@ from ._selector import SourceSelector
 from ._static import contextual_to_static
 from ._subsets import source_subsets
 from ._transformer import TransformerEmbedding
-from ._union import EmbeddingUnion, make_embedding_union
+from ._union import EmbeddingUnion
+from ._union_making import make_embedding_union
 from ._word2vec import Word2VecEmbedding
 from ._words import BaseWordEmbedding
 

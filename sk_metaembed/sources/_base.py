@@ -73,7 +73,22 @@ class BaseEmbedding(
 
     @property
     def block_name(self):
-        """The name of the source's block: the class's name without "Embedding"."""
+        """The name of the source's block: the class's name without "Embedding".
+
+        `make_embedding_union` names sources by it. In an `EmbeddingUnion` the block has
+        the name that the union gives to the source instead.
+
+        See Also
+        --------
+        make_embedding_union : Numbers sources of the same name.
+        Block.name : Where it ends up.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding, PretrainedEmbedding
+        >>> FunctionEmbedding(len).block_name, PretrainedEmbedding("a.vec").block_name
+        ('function', 'pretrained')
+        """
         name = type(self).__name__.lower()
         return name.removesuffix("embedding").strip("_") or name
 
@@ -91,6 +106,10 @@ class BaseEmbedding(
     def fit(self, X, y=None):
         """Learn the source from the training fold.
 
+        Within a Pipeline this is the training fold alone, so that nothing of a test
+        fold gets into what is learned: vectors, `preprocess`, `coverage_`. What was
+        learned before is forgotten.
+
         Parameters
         ----------
         X : TokenSequences, texts or token lists
@@ -100,8 +119,20 @@ class BaseEmbedding(
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The fitted source.
+
+        See Also
+        --------
+        BaseEmbedding.fit_transform : The same and the vectors, computed once.
+        BaseEmbedding.transform : Embeds other texts.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+        >>> source.fit(["to be or not to be"]).dims_
+        {'function': 1}
         """
         self._learn(self._read(X), y)
         return self
@@ -109,6 +140,9 @@ class BaseEmbedding(
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X, y=None):
         """Learn the source and embed the training fold, computing it once.
+
+        A Pipeline calls it while it is fitted. What a network takes long to compute for
+        the training fold is then not computed once to learn and once more to embed.
 
         Parameters
         ----------
@@ -121,12 +155,27 @@ class BaseEmbedding(
         -------
         EmbeddedSequences
             As `transform` of the same data gives.
+
+        See Also
+        --------
+        BaseEmbedding.fit : Learns without embedding.
+        BaseEmbedding.transform : Embeds other texts.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+        >>> source.fit_transform(["to be", "or not to be"])
+        EmbeddedSequences(2 sequences, 6 tokens, 4 types; function: type 1d)
         """
         tokens = self._read(X)
         return self._finish(tokens, self._learn(tokens, y))
 
     def transform(self, X):
         """Embed sequences.
+
+        Nothing is learned from X. A word that the source has no vector for is marked as
+        not known, and what combines sources leaves it to the others.
 
         Parameters
         ----------
@@ -137,6 +186,19 @@ class BaseEmbedding(
         -------
         EmbeddedSequences
             Over the types that occur in X.
+
+        See Also
+        --------
+        BaseEmbedding.fit_transform : Both in one go, for the training fold.
+        EmbeddingUnion : Several sources over the same tokens.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+        >>> source.fit(["to be"]).transform(["or not"])[0]
+        array([[2.],
+               [3.]], dtype=float32)
         """
         check_is_fitted(self)
         tokens = self._read(X)
@@ -144,6 +206,9 @@ class BaseEmbedding(
 
     def get_feature_names_out(self, input_features=None):
         """Return a name for each dimension: the block's name and a number.
+
+        They are the names of columns once a step behind, such as `Pooling`, has made an
+        array with one row a text.
 
         Parameters
         ----------
@@ -154,6 +219,18 @@ class BaseEmbedding(
         -------
         ndarray of str objects
             One name a dimension, over all blocks.
+
+        See Also
+        --------
+        BaseEmbedding.block_name : The name without a number.
+        EmbeddingUnion.get_feature_names_out : Names over several sources.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> source = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
+        >>> source.fit(["to be"]).get_feature_names_out().tolist()
+        ['function0', 'function1']
         """
         check_is_fitted(self)
         names = [f"{name}{i}" for name, dim in self.dims_.items() for i in range(dim)]

@@ -127,6 +127,9 @@ class CharEmbedding(BaseEstimator):
     def open(self, tokens):
         """Return what an estimator trains; nothing is trained yet.
 
+        The ``Dynamic*`` estimators call it in fit, with the texts they learn from.
+        Weights are drawn later, by the estimator's `random_state`.
+
         Parameters
         ----------
         tokens : TokenSequences
@@ -137,6 +140,18 @@ class CharEmbedding(BaseEstimator):
         OpenedCharacters
             With the dimension and level of its vectors, the characters of words and
             the network.
+
+        See Also
+        --------
+        FineTuned.open : The same for a transformer.
+        DynamicMetaClassifier : Trains what it gives.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, TokenSequences
+        >>> opened = CharEmbedding().open(TokenSequences.from_lists([["walking"]]))
+        >>> opened.dims, opened.levels
+        ({'char': 90}, {'char': 'type'})
         """
         self._validate_params()
         if self.kind == "cnn":

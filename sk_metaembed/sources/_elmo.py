@@ -215,6 +215,10 @@ class ElmoEmbedding(BaseEmbedding):
     def fit(self, X, y=None):
         """Read the model; without `preprocess`, nothing is computed.
 
+        The model stays as it was published; `ElmoLanguageModel` trains one on texts of
+        your own. One process reads the same files once, however many candidates of a
+        search name them.
+
         Parameters
         ----------
         X : TokenSequences, texts or token lists
@@ -224,8 +228,24 @@ class ElmoEmbedding(BaseEmbedding):
 
         Returns
         -------
-        self : ElmoEmbedding
+        ElmoEmbedding
             The fitted source.
+
+        See Also
+        --------
+        ElmoLanguageModel : Trains or fine-tunes the model.
+        ElmoEmbedding.reset_states : What fit does to carried states.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
+        >>> model = ElmoLanguageModel(
+        ...     projection_dim=2, cell_dim=2, filters=((1, 2),), max_epochs=1
+        ... ).fit(["to be", "or not"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ElmoEmbedding(*model.save(folder)).fit(["to be"]).dims_
+        {'layer0': 4, 'layer1': 4, 'layer2': 4}
         """
         tokens = self._read(X)
         if self.preprocess is None:
@@ -243,10 +263,30 @@ class ElmoEmbedding(BaseEmbedding):
     def reset_states(self):
         """Forget what ``stateful=True`` carries: the next call begins anew.
 
+        For another corpus, or to get the vectors of the first call again. Without
+        ``stateful=True`` nothing is carried, and this changes nothing.
+
         Returns
         -------
-        self : ElmoEmbedding
+        ElmoEmbedding
             The source itself.
+
+        See Also
+        --------
+        ElmoEmbedding.fit : Forgets them too.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
+        >>> model = ElmoLanguageModel(
+        ...     projection_dim=2, cell_dim=2, filters=((1, 2),), max_epochs=1
+        ... ).fit(["to be", "or not"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     source = ElmoEmbedding(*model.save(folder), stateful=True).fit([["be"]])
+        ...     first, second = source.transform(["be"]), source.transform(["be"])
+        >>> first == second, first == source.reset_states().transform(["be"])
+        (False, True)
         """
         check_is_fitted(self)
         self._states = None

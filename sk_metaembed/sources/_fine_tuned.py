@@ -112,6 +112,9 @@ class FineTuned(BaseEstimator):
     def open(self, tokens):
         """Return what an estimator trains; nothing is trained or loaded yet.
 
+        The ``Dynamic*`` estimators call it in fit, with the texts they learn from. The
+        source is cloned, and its weights are read when training begins.
+
         Parameters
         ----------
         tokens : TokenSequences
@@ -122,6 +125,23 @@ class FineTuned(BaseEstimator):
         OpenedTransformer
             With the names, dimensions and levels of its vectors, the pieces of
             sequences and the network.
+
+        See Also
+        --------
+        CharEmbedding.open : The same for characters.
+        DynamicMetaClassifier : Trains what it gives.
+
+        Examples
+        --------
+        >>> from transformers import BertConfig, BertModel, BertTokenizer
+        >>> from sk_metaembed import FineTuned, TokenSequences, TransformerEmbedding
+        >>> words = "[PAD] [UNK] [CLS] [SEP] [MASK] good".split()
+        >>> tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(words)})
+        >>> size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+        >>> model = BertModel(BertConfig(vocab_size=len(words), **size))
+        >>> tuned = FineTuned(TransformerEmbedding((model, tokenizer)))
+        >>> tuned.open(TokenSequences.from_lists([["good"]])).dims
+        {'layer1': 8}
         """
         if not isinstance(self.source, TransformerEmbedding):
             raise TypeError(

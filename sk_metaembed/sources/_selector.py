@@ -27,9 +27,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..sequences._estimator import EmbeddedInputMixin, SequencesOutputMixin
 from ..sequences._layout import block_dims, check_blocks, check_embedded
 from ._greedy import blocks_of, choose, grouped, number_of_steps
+from ._selection import Selection
 
 
 class SourceSelector(
+    Selection,
     EmbeddedInputMixin,
     SequencesOutputMixin,
     MetaEstimatorMixin,
@@ -199,6 +201,10 @@ class SourceSelector(
     def fit(self, X, y=None, **params):
         """Choose the sources.
 
+        At each step one clone of the estimator is fitted for each fold and each source
+        that might be taken. None is kept: what is behind the selector is fitted on its
+        own.
+
         Parameters
         ----------
         X : EmbeddedSequences
@@ -211,8 +217,24 @@ class SourceSelector(
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The fitted selector.
+
+        See Also
+        --------
+        SourceSelector.transform : Keeps the blocks of what was chosen.
+        SourceSelector.frame : The steps as a table.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+        >>> from sk_metaembed import SourceSelector, TokenClassifier
+        >>> tokens = TokenSequences.from_lists([["in", "Rome"]] * 5)
+        >>> blocks = [Block("a", [[1], [1]], "type"), Block("name", [[0], [1]], "type")]
+        >>> X, y = EmbeddedSequences(tokens, blocks), [["O", "B"]] * 5
+        >>> SourceSelector(TokenClassifier(LogisticRegression())).fit(X, y).sources_
+        ['name']
         """
         _raise_for_params(params, self, "fit")
         check_embedded(X, whose=type(self).__name__)
@@ -241,6 +263,10 @@ class SourceSelector(
     def transform(self, X):
         """Keep the blocks of the chosen sources.
 
+        The sources themselves stand before this step and embed as before: what is not
+        kept costs its computing still. To spare that, set `active` of the union by
+        `sources_`.
+
         Parameters
         ----------
         X : EmbeddedSequences
@@ -250,85 +276,54 @@ class SourceSelector(
         -------
         EmbeddedSequences
             The same tokens with fewer blocks, which are not copied.
+
+        See Also
+        --------
+        SourceSelector.get_support : What is kept, as a mask.
+        EmbeddedSequences.select : Keeps blocks by name.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+        >>> from sk_metaembed import SourceSelector, TokenClassifier
+        >>> tokens = TokenSequences.from_lists([["in", "Rome"]] * 5)
+        >>> blocks = [Block("a", [[1], [1]], "type"), Block("name", [[0], [1]], "type")]
+        >>> X, y = EmbeddedSequences(tokens, blocks), [["O", "B"]] * 5
+        >>> selector = SourceSelector(TokenClassifier(LogisticRegression()))
+        >>> selector.fit(X, y).transform(X).names
+        ('name',)
         """
         check_is_fitted(self)
         check_embedded(X, whose=type(self).__name__)
         check_blocks(X, self.dims_in_, whose=type(self).__name__)
         return X.select(self.blocks_)
 
-    def get_support(self, indices=False):
-        """Return which sources are kept.
-
-        Parameters
-        ----------
-        indices : bool, default=False
-            Positions in `source_names_in_` rather than a mask.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_sources_in,), or of int
-            The mask, or the positions of what is kept.
-        """
-        check_is_fitted(self)
-        return np.flatnonzero(self.support_) if indices else self.support_
-
-    def frame(self):
-        """Return the order of choice and the score at each step as a table.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row a step, numbered from 1, with the columns "source", "n_sources"
-            (left after the step), "mean_score", "std_score", "taken" and "sources".
-        """
-        import pandas as pd
-
-        check_is_fitted(self)
-        columns = ("source", "n_sources", "mean_score", "std_score", "taken", "sources")
-        rows = [{**step, "n_sources": len(step["sources"])} for step in self.history_]
-        index = pd.RangeIndex(1, len(rows) + 1, name="step")
-        return pd.DataFrame(rows, index=index, columns=list(columns))
-
-    def get_feature_names_out(self, input_features=None):
-        """Return a name for each dimension that is kept.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Names of all dimensions that come in, as the sources give them. None makes
-            them of the block's name and a number, ``block__0``.
-
-        Returns
-        -------
-        ndarray of str objects
-            Those of the blocks that are kept.
-        """
-        check_is_fitted(self)
-        if input_features is None:
-            names = [
-                f"{b}__{i}" for b, dim in self.dims_in_.items() for i in range(dim)
-            ]
-        else:
-            names = list(input_features)
-        width = sum(self.dims_in_.values())
-        if len(names) != width:
-            raise ValueError(
-                f"SourceSelector: input_features should have length equal to the "
-                f"number of dimensions, {width}; got {len(names)}."
-            )
-        mask = np.repeat(
-            [block in self.blocks_ for block in self.dims_in_],
-            list(self.dims_in_.values()),
-        )
-        return np.array(names, dtype=object)[mask]
-
     def get_metadata_routing(self):
         """Return where metadata go: to the estimator, the splitter, the scorer.
+
+        scikit-learn calls it where routing is enabled, to know what `fit` may be given.
 
         Returns
         -------
         sklearn.utils.metadata_routing.MetadataRouter
             As `SequentialFeatureSelector` routes.
+
+        See Also
+        --------
+        SourceSelector.fit : Takes the metadata.
+        sklearn.utils.metadata_routing.MetadataRouter : What is returned.
+
+        Examples
+        --------
+        >>> from sklearn import config_context
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sk_metaembed import SourceSelector
+        >>> with config_context(enable_metadata_routing=True):
+        ...     model = LogisticRegression().set_fit_request(sample_weight=True)
+        ...     router = SourceSelector(model).get_metadata_routing()
+        ...     router.consumes("fit", ["sample_weight", "groups"])
+        {'sample_weight'}
         """
         cv = check_cv(self.cv, classifier=is_classifier(self.estimator))
         parts = {

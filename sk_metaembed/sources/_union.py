@@ -102,6 +102,8 @@ class EmbeddingUnion(
     def get_params(self, deep=True):
         """Return the parameters of the union and of its sources.
 
+        A search reads from it which names it may set.
+
         Parameters
         ----------
         deep : bool, default=True
@@ -111,11 +113,25 @@ class EmbeddingUnion(
         -------
         dict
             Values by name.
+
+        See Also
+        --------
+        EmbeddingUnion.set_params : Sets them.
+
+        Examples
+        --------
+        >>> from sk_metaembed import EmbeddingUnion, FunctionEmbedding
+        >>> union = EmbeddingUnion([("length", FunctionEmbedding(len))])
+        >>> sorted(union.get_params())[:4]
+        ['active', 'length', 'length__batch_size', 'length__dim']
         """
         return self._get_params("sources", deep=deep)
 
     def set_params(self, **params):
         """Set parameters of the union, replace a source, or set a source's.
+
+        A source that is replaced keeps name and place. Which sources help is found by a
+        grid over `active`, such as `source_subsets` makes.
 
         Parameters
         ----------
@@ -124,8 +140,20 @@ class EmbeddingUnion(
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The union.
+
+        See Also
+        --------
+        EmbeddingUnion.get_params : What can be set.
+        source_subsets : Values of `active` for a grid.
+
+        Examples
+        --------
+        >>> from sk_metaembed import EmbeddingUnion, FunctionEmbedding
+        >>> union = EmbeddingUnion([("length", FunctionEmbedding(len))])
+        >>> union.set_params(length__level="sequence")["length"].level
+        'sequence'
         """
         self._set_params("sources", **params)
         return self
@@ -134,6 +162,9 @@ class EmbeddingUnion(
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Fit every source that takes part.
+
+        The sources are cloned first: those that were passed stay as they are, and the
+        fitted ones are in `sources_`.
 
         Parameters
         ----------
@@ -144,8 +175,19 @@ class EmbeddingUnion(
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The fitted union.
+
+        See Also
+        --------
+        EmbeddingUnion.fit_transform : The same and the vectors.
+
+        Examples
+        --------
+        >>> from sk_metaembed import EmbeddingUnion, FunctionEmbedding
+        >>> length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+        >>> EmbeddingUnion([("length", length)]).fit(["to be"]).coverage_
+        {'length': {'types': 1.0, 'tokens': 1.0}}
         """
         sources = self._taking_part()
         self._remember(sources, self._each(_fit, sources, self._read(X), y))
@@ -154,6 +196,9 @@ class EmbeddingUnion(
     @_fit_context(prefer_skip_nested_validation=False)
     def fit_transform(self, X, y=None):
         """Fit every source that takes part, and embed with it.
+
+        A Pipeline calls it while it is fitted, and each source computes the training
+        fold once.
 
         Parameters
         ----------
@@ -166,6 +211,17 @@ class EmbeddingUnion(
         -------
         EmbeddedSequences
             As `transform` of the same data gives.
+
+        See Also
+        --------
+        EmbeddingUnion.transform : Embeds other texts.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding, make_embedding_union
+        >>> length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+        >>> make_embedding_union(length, length).fit_transform(["to be"]).names
+        ('function-1', 'function-2')
         """
         sources, tokens = self._taking_part(), self._read(X)
         results = self._each(_fit_transform, sources, tokens, y)
@@ -176,6 +232,9 @@ class EmbeddingUnion(
     def transform(self, X):
         """Embed with every fitted source.
 
+        A source that gives other tokens than it was passed is told by name: blocks side
+        by side would belong to different words.
+
         Parameters
         ----------
         X : TokenSequences, texts or token lists
@@ -185,6 +244,18 @@ class EmbeddingUnion(
         -------
         EmbeddedSequences
             The blocks of all sources.
+
+        See Also
+        --------
+        EmbeddingUnion.fit_transform : Both in one go, for the training fold.
+        ConcatMetaEmbedding : Combines the blocks.
+
+        Examples
+        --------
+        >>> from sk_metaembed import EmbeddingUnion, FunctionEmbedding
+        >>> length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+        >>> EmbeddingUnion([("length", length)]).fit(["to be"]).transform(["or not"])
+        EmbeddedSequences(1 sequences, 2 tokens, 2 types; length: type 1d)
         """
         check_is_fitted(self)
         tokens = self._read(X)
@@ -196,6 +267,9 @@ class EmbeddingUnion(
     def get_feature_names_out(self, input_features=None):
         """Return the sources' feature names behind their names, ``name__feature``.
 
+        A combining step and `SourceSelector` take them in, and name what they keep by
+        them.
+
         Parameters
         ----------
         input_features : ignored
@@ -205,6 +279,17 @@ class EmbeddingUnion(
         -------
         ndarray of str objects
             One name a dimension, over all blocks.
+
+        See Also
+        --------
+        BaseEmbedding.get_feature_names_out : The names within a source.
+
+        Examples
+        --------
+        >>> from sk_metaembed import EmbeddingUnion, FunctionEmbedding
+        >>> length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+        >>> EmbeddingUnion([("length", length)]).fit(["to be"]).get_feature_names_out()
+        array(['length__function0'], dtype=object)
         """
         check_is_fitted(self)
         names = [
@@ -288,53 +373,6 @@ class EmbeddingUnion(
             names.append(f"{name}: not active" if rests else name)
             sources.append(fitted.get(name, source))
         return _VisualBlock("parallel", sources, names=names)
-
-
-def make_embedding_union(*sources, active=None, n_jobs=None, verbose=False):
-    """Make an EmbeddingUnion, with names taken from the sources' classes.
-
-    Names are those of the blocks that the sources give by themselves, such as
-    "word2vec"; several of one kind are numbered, "word2vec-1", "word2vec-2".
-
-    Parameters
-    ----------
-    *sources : source
-        What `EmbeddingUnion` takes in pairs with names.
-    active : sequence of str, default=None
-        Names of the sources that take part, None for all.
-    n_jobs : int, default=None
-        Number of sources to fit or apply at a time.
-    verbose : bool, default=False
-        Print the time that each source takes to fit.
-
-    Returns
-    -------
-    EmbeddingUnion
-        Not fitted.
-
-    See Also
-    --------
-    EmbeddingUnion : With names of your own.
-
-    Examples
-    --------
-    >>> from sk_metaembed import (
-    ...     FastTextEmbedding, Word2VecEmbedding, make_embedding_union
-    ... )
-    >>> union = make_embedding_union(Word2VecEmbedding(), FastTextEmbedding())
-    >>> [name for name, _ in union.sources]
-    ['word2vec', 'fasttext']
-    """
-    kinds = [
-        getattr(source, "block_name", type(source).__name__.lower())
-        for source in sources
-    ]
-    names = [
-        f"{kind}-{kinds[: i + 1].count(kind)}" if kinds.count(kind) > 1 else kind
-        for i, kind in enumerate(kinds)
-    ]
-    pairs = list(zip(names, sources, strict=True))
-    return EmbeddingUnion(pairs, active=active, n_jobs=n_jobs, verbose=verbose)
 
 
 def _fit(source, tokens, y, message):

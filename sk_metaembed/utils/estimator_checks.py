@@ -104,8 +104,8 @@ def check_estimator(
     """Run every check on an estimator.
 
     They are scikit-learn's checks, fed with words where a step takes words, and those
-    of this package: a row alone equals the row in any batch, no row turns to NaN, no
-    rows are no error. For steps of your own, in a notebook or a script.
+    of this package: a row alone equals the row in any batch, no vector is NaN, no rows
+    give none. For steps of your own, in a notebook or a script.
 
     Parameters
     ----------
