@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..sequences._validation import counted
 from ._targets import PerSequence, check_target
 
 
@@ -24,6 +25,13 @@ def read_images(y, n_captions, *, whose):
     ValueError
         If there are more or fewer rows, gaps, or no numbers.
     """
+    n_images = len(y) if hasattr(y, "__len__") else n_captions
+    if 0 < n_images < n_captions:
+        raise ValueError(
+            f"{whose}: there are {n_captions} captions, and features of "
+            f"{counted(n_images, 'image')}. y takes a row a caption: repeat an image's "
+            "row for each of its captions, for example as features[image_of_caption]."
+        )
     y = check_target(y, n_captions, whose=whose)
     y = y[:, None] if y.ndim == 1 else y
     try:
@@ -57,8 +65,9 @@ def image_codes(features):
     """
     numbers = {}
     codes = np.array(
-        [numbers.setdefault(row.tobytes(), len(numbers)) for row in features + 0.0],
-        dtype=np.int64,  # + 0.0 makes 0 of -0, which has other bytes
+        # + 0.0 makes 0 of -0, which has other bytes; row by row, as tables are large.
+        [numbers.setdefault((row + 0.0).tobytes(), len(numbers)) for row in features],
+        dtype=np.int64,
     )
     firsts = np.unique(codes, return_index=True)[1]
     return features[firsts], codes

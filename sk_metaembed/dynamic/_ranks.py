@@ -5,25 +5,25 @@ import numpy as np
 _AT_ONCE = 1024
 
 
-def best_images(captions, images, n):
-    """Return the images that are most like each caption, the best first.
+def best_matches(queries, others, n):
+    """Return what is most like each query, the best first.
 
     Parameters
     ----------
-    captions : ndarray of shape (n_captions, dim)
-    images : ndarray of shape (n_images, dim)
+    queries : ndarray of shape (n_queries, dim)
+    others : ndarray of shape (n_others, dim)
     n : int
         How many, if there are as many.
 
     Returns
     -------
-    ndarray of int64, shape (n_captions, min(n, n_images))
-        Row numbers of images; of equals the earlier one comes first.
+    ndarray of int64, shape (n_queries, min(n, n_others))
+        Row numbers of `others`; of equals the earlier one comes first.
     """
-    n = min(n, len(images))
-    best = np.empty((len(captions), n), dtype=np.int64)
-    for rows in _chunks(len(captions)):
-        likeness = captions[rows] @ images.T
+    n = min(n, len(others))
+    best = np.empty((len(queries), n), dtype=np.int64)
+    for rows in _chunks(len(queries)):
+        likeness = queries[rows] @ others.T
         best[rows] = np.argsort(-likeness, axis=1, kind="stable")[:, :n]
     return best
 

@@ -1,9 +1,11 @@
 """What can be asked where captions and images have vectors in one space."""
 
+from numbers import Integral
+
 import numpy as np
 
 from ._image_target import image_codes, read_images
-from ._ranks import best_images, mean_recall, ranks, recall
+from ._ranks import best_matches, mean_recall, ranks, recall
 
 
 class RetrievalMixin:
@@ -49,7 +51,36 @@ class RetrievalMixin:
         >>> ranker.fit(X, images).rank(X, images, n=1).ravel()
         array([0, 1])
         """
-        return best_images(self.transform(X), self.transform_images(images), n)
+        self._check_rank(n, "n")
+        return best_matches(self.transform(X), self.transform_images(images), n)
+
+    def rank_captions(self, images, X, n=10):
+        """Return the captions that are most like each image.
+
+        Parameters
+        ----------
+        images : array-like of shape (n_images, n_features)
+            The images that captions are looked for.
+        X : EmbeddedSequences
+            The captions to choose from, with the blocks that fit saw; tokens or texts
+            if it saw none.
+        n : int, default=10
+            How many of them.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_images, min(n, n_captions))
+            Row numbers of X, the most alike first.
+        """
+        self._check_rank(n, "n")
+        return best_matches(self.transform_images(images), self.transform(X), n)
+
+    def _check_rank(self, value, name):
+        if not isinstance(value, Integral) or value < 1:
+            raise ValueError(
+                f"{type(self).__name__}: {name} must be an integer of 1 or more, got "
+                f"{value!r}."
+            )
 
     def recall_at(self, X, images, k=(1, 5, 10)):
         """Return how often what belongs together is among the first k, both ways.
@@ -64,7 +95,7 @@ class RetrievalMixin:
         images : array-like of shape (n_captions, n_features)
             The features of each caption's image, as y of `fit`: equal rows are one
             image.
-        k : tuple of int, default=(1, 5, 10)
+        k : int or tuple of int, default=(1, 5, 10)
             The ranks that are asked for.
 
         Returns
@@ -99,9 +130,12 @@ class RetrievalMixin:
         """
         import pandas as pd
 
+        ks = np.atleast_1d(k).tolist()
+        for each in ks:
+            self._check_rank(each, "k")
         columns = [
             {
-                **{f"R@{each}": recall(found, each) for each in k},
+                **{f"R@{each}": recall(found, each) for each in ks},
                 "median rank": float(np.median(found)),
             }
             for found in ranks(*self._belonging(X, images))

@@ -18,7 +18,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.dynamic._image_target import image_codes, read_images, split_images
 from sk_metaembed.dynamic._ranking import RankingLoss
-from sk_metaembed.dynamic._ranks import best_images, mean_recall, ranks
+from sk_metaembed.dynamic._ranks import best_matches, mean_recall, ranks
 
 OPTIONS = {
     "encoder": "mean",
@@ -106,9 +106,9 @@ def test_ranks_are_those_of_sorting():
     for k in range(40):
         order = codes[np.argsort(-likeness[:, k])]
         assert of_captions[k] == 1 + np.flatnonzero(order == k)[0]
-    best = best_images(captions, images, 3)
+    best = best_matches(captions, images, 3)
     np.testing.assert_array_equal(best[:, 0], likeness.argmax(axis=1))
-    assert best_images(captions, images, 99).shape == (3000, 40)
+    assert best_matches(captions, images, 99).shape == (3000, 40)
 
 
 def test_a_model_that_finds_all_alike_finds_nothing():
@@ -210,7 +210,8 @@ def test_held_out_images_are_taken_as_given(data):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda y: y[:-1], "X has 90 sequences and y 89"),
+        (lambda y: np.concatenate([y, y]), "X has 90 sequences and y 180"),
+        (lambda y: y[:30], r"90 captions, and features of 30 images\. .*features\["),
         (lambda y: None, "requires y to be passed"),
         (
             lambda y: np.where(np.arange(90)[:, None] == 4, np.nan, y),
@@ -237,6 +238,24 @@ def test_other_images_than_those_of_fit_get_a_sentence(data):
         DynamicMetaRanker(**OPTIONS).fit(SequencePairs(X), y[:45])
     with pytest.raises(ValueError, match="'margin' parameter"):
         DynamicMetaRanker(margin=0).fit(X, y)
+
+
+def test_captions_are_found_by_images(data):
+    X, y = data
+    model = DynamicMetaRanker(**OPTIONS).fit(X, y)
+    likeness = model.transform_images(y[:4]) @ model.transform(X).T
+    best = np.argsort(-likeness, axis=1, kind="stable")
+    np.testing.assert_array_equal(model.rank_captions(y[:4], X, n=7), best[:, :7])
+    assert model.rank_captions(y[:4], X[:2]).shape == (4, 2)
+    one = model.recall_at(X, y, k=3)
+    assert one.equals(model.recall_at(X, y, k=(3,)))
+    for call in (
+        lambda: model.rank(X, y, n=0),
+        lambda: model.rank_captions(y, X, n=1.5),
+        lambda: model.recall_at(X, y, k=(1, 0)),
+    ):
+        with pytest.raises(ValueError, match="must be an integer of 1 or more"):
+            call()
 
 
 def test_one_image_is_fitted_without_negatives(data):
