@@ -148,9 +148,10 @@ class BaseDynamicMeta(
         Parameters
         ----------
         X : EmbeddedSequences of shape (n_sequences,)
-            With the blocks of the sources that are to be combined; or texts, token
-            lists or TokenSequences where the trainable sources are all there are; or
-            SequencePairs of either container.
+            With the blocks of the sources that are to be combined, or SequencePairs
+            of them. Where the trainable sources are all there are, texts, token lists
+            or TokenSequences; or pairs: two columns of texts (array or DataFrame), a
+            list of pairs of token lists, or SequencePairs of tokens.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
             Labels, an indicator matrix of labels, several columns of labels (a
             DataFrame or array), or numbers; of a tagger a list of tags a sequence, of

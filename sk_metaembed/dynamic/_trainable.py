@@ -2,6 +2,7 @@
 
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences, check_tokens
 from ..sequences._layout import block_dims, check_blocks, check_embedded
+from ..sequences._read_pairs import holds_pairs, read_pairs
 
 
 class TrainedSources:
@@ -107,11 +108,12 @@ def _can_be_trained(source):
 def read_input(X, *, dims=None, whose, reads_tokens, pairs=None):
     """Return X as EmbeddedSequences, or as TokenSequences where no blocks are needed.
 
-    SequencePairs of them come back as they are.
+    SequencePairs of them come back as they are. Where no blocks are needed, pairs of
+    texts or of token lists become SequencePairs of tokens.
 
     Parameters
     ----------
-    X : EmbeddedSequences, TokenSequences, texts, token lists, or SequencePairs
+    X : EmbeddedSequences, TokenSequences, texts, token lists, or pairs of these
     dims : dict of str to int, default=None
         The blocks that fit saw, if there was one.
     whose : str
@@ -121,6 +123,8 @@ def read_input(X, *, dims=None, whose, reads_tokens, pairs=None):
     pairs : bool, default=None
         Whether fit saw pairs, if there was one.
     """
+    if reads_tokens and not dims and pairs is not False:
+        X = _tokens_of_pairs(X, pairs, whose)
     _check_kind(X, pairs, whose)
     if isinstance(X, SequencePairs):
         read_input(X.sequences, dims=dims, whose=whose, reads_tokens=reads_tokens)
@@ -132,6 +136,15 @@ def read_input(X, *, dims=None, whose, reads_tokens, pairs=None):
     if dims is not None and (dims or isinstance(X, EmbeddedSequences)):
         check_blocks(X, dims, whose=whose)
     return X
+
+
+def _tokens_of_pairs(X, pairs, whose):
+    """Return X as SequencePairs if it holds pairs, or as it came."""
+    if isinstance(X, EmbeddedSequences | SequencePairs | TokenSequences):
+        return X
+    if not pairs and not holds_pairs(X, whose=whose):
+        return X
+    return SequencePairs(check_tokens(read_pairs(X, whose=whose), whose=whose))
 
 
 def _check_kind(X, pairs, whose):

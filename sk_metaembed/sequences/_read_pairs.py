@@ -65,6 +65,49 @@ def read_pairs(X, *, whose="X", texts=True):
     ]
 
 
+def holds_pairs(X, *, whose="X"):
+    """Tell whether rows are pairs, where they could be single texts or token lists too.
+
+    Parameters
+    ----------
+    X : anything
+    whose : str, default="X"
+        Begins the error messages.
+
+    Returns
+    -------
+    bool
+        True for an array or DataFrame of two columns, and a list of pairs of token
+        lists.
+
+    Raises
+    ------
+    TypeError
+        For a list of two strings a row, some with white space: either pairs of texts,
+        or token lists of two tokens.
+    """
+    if hasattr(X, "tocsr"):
+        return False
+    if hasattr(X, "columns") or getattr(X, "ndim", 1) == 2:
+        return getattr(X, "shape", (0,))[1:] == (2,)
+    is_list = isinstance(X, list | tuple) and len(X) > 0
+    if not is_list or not all(isinstance(r, list | tuple) and len(r) == 2 for r in X):
+        return False
+    sides = [side for row in X for side in row]
+    if all(map(_is_token_list, sides)):
+        return True
+    spaced = next((s for s in sides if isinstance(s, str) and len(s.split()) > 1), None)
+    if spaced is not None:
+        raise TypeError(
+            f"{whose}: every row is two strings, some with white space "
+            f"({_shown(spaced)}), which can be a pair of texts or a list of two "
+            "tokens. Pass pairs of texts as an array of shape (n_pairs, 2) or a "
+            "DataFrame of two columns, or put PairEncoder(Tokenizer()) before this "
+            "step; pass token lists as TokenSequences.from_lists(X)."
+        )
+    return False
+
+
 def column_names(X):
     """Return the names of a DataFrame's columns, None if there are none that are str.
 

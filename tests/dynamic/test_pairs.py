@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
@@ -212,6 +213,36 @@ def test_trainable_sources_read_pairs_of_tokens():
     source = Word2VecEmbedding(vector_size=4, min_count=1)
     beside = make_pipeline(PairEncoder(source), clone(model)).fit(texts, y)
     assert list(beside[1].dims_in_) == ["word2vec"]
+
+
+def test_trainable_sources_read_raw_pairs():
+    texts = [("warm tea", "cold tea"), ("warm tea", "warm tea")] * 10
+    y = [0, 1] * 10
+    model = DynamicMetaClassifier(trainable=CharEmbedding(), **SMALL)
+    expected = make_pipeline(PairEncoder(Tokenizer()), clone(model)).fit(texts, y)
+    expected = expected.predict_proba(texts)
+    for X in (
+        np.array(texts),
+        np.array(texts, dtype=object),
+        pd.DataFrame(texts, columns=["one", "other"]),
+        [tuple(side.split() for side in pair) for pair in texts],
+    ):
+        found = clone(model).fit(X, y)
+        np.testing.assert_array_equal(found.predict_proba(X), expected)
+        np.testing.assert_array_equal(found.predict_proba(texts), expected)
+        with pytest.raises(TypeError, match="row 0 is of type str"):
+            found.predict(["a text"])
+    assert len(cross_val_score(model, np.array(texts), y, cv=2)) == 2
+    for rows in (texts, list(map(list, texts))):
+        with pytest.raises(TypeError, match=r"a pair of texts or a list of two tokens"):
+            model.fit(rows, y)
+    # Lists of two words stay what they were: token lists.
+    assert not model.fit([["warm", "tea"], ["cold", "tea"]] * 10, y)._reads_pairs
+    with pytest.raises(ValueError, match="one column of texts"):
+        model.predict(np.array(texts))
+    tagger = DynamicMetaTagger(trainable=CharEmbedding())
+    with pytest.raises(TypeError, match="tags single sequences"):
+        tagger.fit(np.array(texts), [["O"]] * 20)
 
 
 def test_pairs_stand_in_searches_and_held_out_sets(pairs, labels):
