@@ -25,10 +25,11 @@ def read_images(y, n_captions, *, whose):
     ValueError
         If there are more or fewer rows, gaps, or no numbers.
     """
-    n_images = len(y) if hasattr(y, "__len__") else n_captions
-    if 0 < n_images < n_captions:
+    n_images = _n_rows(y)
+    if n_images is not None and 0 < n_images < n_captions:
         raise ValueError(
-            f"{whose}: there are {n_captions} captions, and features of "
+            f"{whose}: Found input variables with inconsistent numbers of samples: "
+            f"there are {n_captions} captions, and features of "
             f"{counted(n_images, 'image')}. y takes a row a caption: repeat an image's "
             "row for each of its captions, for example as features[image_of_caption]."
         )
@@ -48,6 +49,12 @@ def read_images(y, n_captions, *, whose):
             f"{whose}: the features at row {huge[0]} are too large for float32."
         )
     return y
+
+
+def _n_rows(y):
+    if isinstance(y, list | tuple):
+        return len(y)
+    return y.shape[0] if getattr(y, "shape", ()) else None
 
 
 def image_codes(features):
