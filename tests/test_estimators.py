@@ -172,7 +172,7 @@ ESTIMATORS = [
     DynamicMetaTagger(**TAGGING_NET),
     DynamicMetaTagger(**TAGGING_NET, decoder="softmax", scheme="IOB2"),
     TokenClassifier(LogisticRegression(max_iter=1000)),
-    TokenClassifier(GaussianNB(), window=1, add_indicator=True),
+    TokenClassifier(GaussianNB(), window=1, add_indicator=True, scheme="IOB2"),
     Pooling(),
     Pooling(("mean", "max", "min"), weights="idf"),
     Pooling(("sum", "first", "last"), weights="sif"),

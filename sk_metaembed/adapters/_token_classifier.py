@@ -10,7 +10,7 @@ from sklearn.base import (
     clone,
     is_classifier,
 )
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 
 from ..sequences._estimator import EmbeddedInputMixin, TaggerMixin
 from ..sequences._layout import block_dims, check_blocks, check_embedded
+from ..sequences._spans import SCHEMES, check_scheme, convert_tags
 from ..sequences._tags import read_tags, tag_lists
 from ._token_features import (
     batches,
@@ -59,6 +60,10 @@ class TokenClassifier(
         Add a column a source, and a neighbour, that is 1 where the source knows the
         word. It tells unknown words, and the ends of a sentence, from words whose
         vectors are near zero.
+    scheme : {"IOB2", "IOBES", "BIOES"}, default=None
+        The scheme that tags keep to: y is checked against it, and what is predicted
+        against it is mended as `sk_metaembed.sequences.convert_tags` does. None takes
+        and gives any tags.
 
     Attributes
     ----------
@@ -74,8 +79,8 @@ class TokenClassifier(
     TypeError
         If X is not an EmbeddedSequences or y no collection of lists of str.
     ValueError
-        If y does not give every token one tag, there is no token, `estimator` is no
-        classifier, or the blocks are not those of fit.
+        If y does not give every token one tag, breaks the scheme, there is no token,
+        `estimator` is no classifier, or the blocks are not those of fit.
 
     See Also
     --------
@@ -89,9 +94,9 @@ class TokenClassifier(
     vectors depend on the word alone and `window` is 0, each distinct word is
     predicted once.
 
-    Each token is decided by itself: an I may follow an O. `span_f1_score` reads such
-    spans as the scorer conlleval does, and `sk_metaembed.sequences.convert_tags` mends
-    them.
+    Each token is decided by itself: without a `scheme` an I may follow an O.
+    `span_f1_score` reads such spans as the scorer conlleval does, and so does a scheme
+    that mends them: the score is the same. Probabilities are those of single tokens.
 
     To scikit-learn it is no classifier, which knows of no lists as labels: folds are
     not stratified, and searches take ``scoring=make_scorer(span_f1_score)``.
@@ -118,12 +123,14 @@ class TokenClassifier(
         "estimator": [HasMethods(["fit", "predict"])],
         "window": [Interval(Integral, 0, None, closed="left")],
         "add_indicator": ["boolean"],
+        "scheme": [StrOptions(set(SCHEMES)), None],
     }
 
-    def __init__(self, estimator, *, window=0, add_indicator=False):
+    def __init__(self, estimator, *, window=0, add_indicator=False, scheme=None):
         self.estimator = estimator
         self.window = window
         self.add_indicator = add_indicator
+        self.scheme = scheme
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
@@ -167,6 +174,8 @@ class TokenClassifier(
                 f"{whose}: estimator must be a classifier, got {self.estimator!r}."
             )
         tags = read_tags(y, X.tokens, whose=whose)
+        if self.scheme is not None:
+            check_scheme(tags, self.scheme, whose=whose)
         params = self._weights(X, sample_weight)
         if tags.n_tokens == 0:
             raise ValueError(
@@ -212,7 +221,8 @@ class TokenClassifier(
         [['O', 'B-place', 'O', 'B-place']]
         """
         labels, places = self._apply(X, "predict")
-        return tag_lists(places, labels, X.tokens.offsets)
+        tags = tag_lists(places, labels, X.tokens.offsets)
+        return tags if self.scheme is None else convert_tags(tags, to=self.scheme)
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X):

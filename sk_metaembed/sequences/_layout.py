@@ -1,6 +1,7 @@
 """Which blocks a step was fitted on, and whether others fit."""
 
 from ._embedded import EmbeddedSequences
+from ._pairs import SequencePairs
 
 
 def check_embedded(X, *, whose):
@@ -23,6 +24,11 @@ def check_embedded(X, *, whose):
     """
     if isinstance(X, EmbeddedSequences):
         return X
+    if isinstance(X, SequencePairs):
+        raise TypeError(
+            f"{whose} takes single sequences, got {X!r}. Pass one side, X.first or "
+            "X.second; what combines sources stands in the PairEncoder's encoder."
+        )
     raise TypeError(
         f"{whose} takes EmbeddedSequences, got {type(X).__name__}. Put a source "
         "before it in the Pipeline, such as Word2VecEmbedding, PretrainedEmbedding or "

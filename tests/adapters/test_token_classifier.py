@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
@@ -20,6 +20,7 @@ from sk_metaembed import (
     EmbeddedSequences,
     EmbeddingUnion,
     FunctionEmbedding,
+    SequencePairs,
     TokenClassifier,
     TokenSequences,
 )
@@ -265,3 +266,42 @@ def test_only_classifiers_and_windows_are_taken():
         TokenClassifier(LinearRegression()).fit(embedded(), TAGS)
     with pytest.raises(ValueError, match="'window' parameter"):
         TokenClassifier(LogisticRegression(), window=-1).fit(embedded(), TAGS)
+
+
+class Claims(ClassifierMixin, BaseEstimator):
+    """Predicts the same tag for every token."""
+
+    def __init__(self, tag="I-x"):
+        self.tag = tag
+
+    def fit(self, X, y):
+        self.classes_ = np.array([self.tag])
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.tag)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "expected"),
+    [
+        (None, [["I-x"] * 3, [], ["I-x"]]),
+        ("IOB2", [["B-x", "I-x", "I-x"], [], ["B-x"]]),
+        ("IOBES", [["B-x", "I-x", "E-x"], [], ["S-x"]]),
+    ],
+)
+def test_a_scheme_mends_what_is_predicted(scheme, expected):
+    tagger = TokenClassifier(Claims(), scheme=scheme)
+    y = [["O"] * len(row) for row in ROWS]
+    assert tagger.fit(embedded(), y).predict(embedded()[:3]).tolist() == expected
+
+
+def test_a_scheme_is_asked_of_y():
+    tagger = TokenClassifier(LogisticRegression(), scheme="IOB2")
+    broken = [*TAGS[:3], ["B-place", "O", "I-person", "O"], TAGS[4]]
+    with pytest.raises(ValueError, match=r"row 3 of y, tag 2 is 'I-person': it must"):
+        tagger.fit(embedded(), broken)
+    with pytest.raises(ValueError, match="'scheme' parameter"):
+        clone(tagger).set_params(scheme="IOB").fit(embedded(), TAGS)
+    with pytest.raises(TypeError, match=r"single sequences.*X\.first"):
+        tagger.fit(SequencePairs(embedded()[:4]), TAGS[:2])
