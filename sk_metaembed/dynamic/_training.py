@@ -40,6 +40,14 @@ class SequenceNet(NeuralNet):
         with self.computing():
             return self.module_(x, **fit_params)
 
+    def torch_compile(self, module, name):
+        """Compile the network alone.
+
+        A tagger's loss goes along the sentence, and would be compiled anew, step by
+        step, for every length.
+        """
+        return module if name == "criterion" else super().torch_compile(module, name)
+
     def computing(self):
         """Return the context in which the module computes."""
         return torch.autocast(

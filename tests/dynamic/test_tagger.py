@@ -20,6 +20,8 @@ from sk_metaembed import (
     TransformerEmbedding,
 )
 from sk_metaembed.dynamic._tag_target import tag_weights, weighted_span_f1
+from sk_metaembed.dynamic._tagging import TagLoss
+from sk_metaembed.dynamic._training import SequenceNet
 
 from ..tiny_bert import TinyBert
 from .conftest import make_embedded
@@ -326,3 +328,17 @@ def test_more_that_is_refused(embedded, tags):
     new = [["B-new"] * n for n in embedded.tokens.lengths]
     with pytest.raises(ValueError, match=r"y_val: row \d+ of y, tag 0 is 'B-new'"):
         DynamicMetaTagger(**SMALL).fit(embedded, tags, X_val=embedded, y_val=new)
+
+
+def test_the_loss_is_not_compiled():
+    net = SequenceNet(
+        torch.nn.Linear,
+        module__in_features=2,
+        module__out_features=2,
+        criterion=TagLoss,
+        criterion__kind="crf",
+        compile=True,
+    ).initialize()
+    # It would be unrolled for every length of a sentence, for minutes.
+    assert type(net.criterion_) is TagLoss
+    assert type(net.module_) is not torch.nn.Linear
