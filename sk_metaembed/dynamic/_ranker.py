@@ -74,11 +74,10 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
     Notes
     -----
     y holds a row a caption, the features of its image; captions with equal rows are
-    captions of one image and never count as wrong for each other. Of a table with a row
-    an image and the number of each caption's image that is ``features[numbers]``. With
-    several captions an image, keep these together in cross-validation too:
-    ``cv=GroupKFold(), groups=numbers``. Features are standardised by mean and scale of
-    the distinct images of training.
+    captions of one image and never count as wrong for each other: of a table of images,
+    ``features[image_of_caption]``. Cross-validation keeps them together by
+    ``cv=GroupKFold(), groups=image_of_caption``. Features are standardised by mean and
+    scale of the distinct images of training.
 
     With the cosine :math:`s` of captions :math:`c` and images :math:`v`, the loss of a
     caption and its image is
