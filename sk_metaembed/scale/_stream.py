@@ -85,7 +85,25 @@ class TextStream:
 
     @property
     def corpus_file(self):
-        """Path of the one plain file of tokens that this reads, else None."""
+        """Path of the one plain file of tokens that this reads, else None.
+
+        gensim's threads read such a file without Python between them and the disk;
+        every other source goes through this process.
+
+        See Also
+        --------
+        TextStream.opened_source : What is read otherwise.
+        Word2VecEmbedding : Trains on it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed.scale import TextStream
+        >>> with tempfile.NamedTemporaryFile(suffix=".txt") as file:
+        ...     spaced = TextStream(file.name, tokenizer="spaces").corpus_file
+        ...     spaced == file.name, TextStream(file.name).corpus_file
+        (True, None)
+        """
         if self.tokenizer != "spaces" or self._is_function():
             return None
         opened = self.opened_source()
@@ -93,6 +111,9 @@ class TextStream:
 
     def opened_source(self, columns=(), keep=()):
         """Return the source, as `transform_in_batches` reads it.
+
+        Each call begins anew, from the first row; of a function it is what the function
+        makes then.
 
         Parameters
         ----------
@@ -105,6 +126,18 @@ class TextStream:
         -------
         source
             With ``batches(size, cursor)``.
+
+        See Also
+        --------
+        transform_in_batches : Reads from it and goes on where it was interrupted.
+        TextStream.corpus_file : The path, where the source is one plain file.
+
+        Examples
+        --------
+        >>> from sk_metaembed.scale import TextStream
+        >>> opened = TextStream(["to be", "or not", "to be"]).opened_source()
+        >>> [batch.rows for batch in opened.batches(2)]
+        [['to be', 'or not'], ['to be']]
         """
         source = self.source() if self._is_function() else self.source
         return open_source(source, list(columns) or self.column, keep)

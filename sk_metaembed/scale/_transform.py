@@ -22,6 +22,9 @@ _DTYPES = ("float16", "float32", "float64", None)
 class StreamResult(NamedTuple):
     """What `transform_in_batches` wrote.
 
+    A named tuple: for a log, and to see whether anything was left to do. The rows
+    themselves are in the files alone.
+
     Parameters
     ----------
     rows : int
@@ -32,6 +35,10 @@ class StreamResult(NamedTuple):
         Wall time of this call.
     resumed : int
         How many of the rows an earlier call, that was interrupted, had finished.
+
+    See Also
+    --------
+    transform_in_batches : Returns it.
 
     Examples
     --------

@@ -82,6 +82,9 @@ class BaseGensimEmbedding(BaseWordEmbedding):
     def fit(self, X, y=None):
         """Train on the training fold, or on a stream that memory need not hold.
 
+        The same random state gives the same vectors with one job; several threads train
+        in an order that is not the same twice.
+
         Parameters
         ----------
         X : TokenSequences, texts or token lists; a stream of them; or a path
@@ -95,8 +98,21 @@ class BaseGensimEmbedding(BaseWordEmbedding):
 
         Returns
         -------
-        self : estimator instance
+        estimator instance
             The fitted source.
+
+        See Also
+        --------
+        sk_metaembed.scale.TextStream :
+            Texts larger than memory, read anew in each pass.
+        PretrainedEmbedding : Vectors that are trained already.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Word2VecEmbedding
+        >>> source = Word2VecEmbedding(vector_size=4, min_count=2, random_state=0)
+        >>> sorted(source.fit(["to be or not to be"]).vocabulary_)
+        ['be', 'to']
         """
         if is_corpus(X):
             self._check_trainable()
