@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ._chosen import check_embedded, check_transforms
-from ._occurrences import in_context, occurrence_vectors, occurrences
+from ._occurrences_display import OccurrencesDisplay
 from ._pairs import check_vectors
 from ._panels import (
     axis_labels,
@@ -15,20 +14,13 @@ from ._panels import (
     panel_axes,
     told_spots,
 )
-from ._senses import (
-    check_number_of,
-    checked_senses,
-    merged,
-    on_plane,
-    silhouettes,
-    told_silhouette,
-)
+from ._senses import checked_senses, merged, on_plane, silhouettes, told_silhouette
 
 _PANEL, _ALONE = (3.6, 3.3), (6.8, 4.8)  # inches
 _MOST_LABELLED = 20  # occurrences; of more, nobody reads labels in a panel
 
 
-class SenseProjectionDisplay:
+class SenseProjectionDisplay(OccurrencesDisplay):
     """Occurrences of a word in context on a plane, one panel a layer or source.
 
     Shows whether an embedding tells the senses of a word apart, and in which layer:
@@ -139,80 +131,6 @@ class SenseProjectionDisplay:
             return {}
         means = np.mean(self.silhouettes, axis=1).tolist()
         return dict(zip(self.blocks, means, strict=True))
-
-    @classmethod
-    def from_estimator(cls, estimator, X, words, **options):
-        """Embed sequences with a fitted estimator, and show a word's occurrences.
-
-        Parameters
-        ----------
-        estimator : fitted estimator or Pipeline
-            Its transform gives EmbeddedSequences: a source, a union, a meta-embedder.
-        X : TokenSequences, texts or token lists
-            What the estimator takes.
-        words : str, collection of str, or callable
-            As for `from_embedded`.
-        **options
-            Passed on to `from_embedded`.
-
-        Returns
-        -------
-        SenseProjectionDisplay
-            Plotted.
-
-        Raises
-        ------
-        TypeError
-            If there is no transform, or it gives something else.
-        """
-        check_transforms(estimator, cls.__name__)
-        return cls.from_embedded(estimator.transform(X), words, **options)
-
-    @classmethod
-    def from_embedded(
-        cls, embedded, words, *, senses=None, blocks=None, labels=None, **options
-    ):
-        """Show the occurrences of a word in embedded sequences.
-
-        Parameters
-        ----------
-        embedded : EmbeddedSequences
-            With one block or more.
-        words : str, collection of str, or callable
-            The word, letter by letter; or several, such as its inflections, each of
-            which must occur; or a function that takes a word and tells whether it is
-            meant. All their occurrences are taken, 1000 at most, in the order of the
-            text, several of one sequence too.
-        senses : sequence of length n, default=None
-            The sense of each occurrence.
-        blocks : sequence of str, default=None
-            The blocks to show, in this order. None takes all.
-        labels : sequence of str, length n, default=None
-            What to call the occurrences. None takes each with the words beside it, and
-            adds (sequence, position) where these are there more than once.
-        **options
-            Passed on to `from_vectors`.
-
-        Returns
-        -------
-        SenseProjectionDisplay
-            Plotted.
-
-        Raises
-        ------
-        ValueError
-            If a word does not occur or a source does not know it, or senses and
-            occurrences differ in number.
-        """
-        whose = cls.__name__
-        check_embedded(embedded, whose)
-        places = occurrences(embedded.tokens, words, whose)
-        shown = in_context(embedded.tokens, places)
-        vectors = occurrence_vectors(embedded, blocks, places, shown, whose)
-        check_number_of("senses", senses, shown, whose)
-        check_number_of("labels", labels, shown, whose)
-        labels = shown if labels is None else labels
-        return cls.from_vectors(vectors, labels, senses=senses, **options)
 
     @classmethod
     def from_vectors(

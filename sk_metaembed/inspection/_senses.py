@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples
 
-from ._distance import distances_of, projected
+from ._plane import distances_of, projected
 
 # What differs by less than this, relative to the longest vector, is rounding.
 _ROUNDING = 1e-6

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ._attending import attending, weights_of
 from ._drawing import as_written, bar_style
-from ._grouping import mean_by_group, token_groups
 from ._panels import panel_axes
+from ._source_means import source_means, stacked_means
 
 _FREQUENCY = "occurrences of the word"
 
@@ -143,7 +142,7 @@ class SourceWeightsDisplay:
         ValueError
             If `groups` has another length than X, or gaps.
         """
-        means = _means(estimator, X, groups, frequencies, cls.__name__)
+        means = source_means(estimator, X, groups, frequencies, cls.__name__)
         display = cls(**means, group_label=_label(group_label, groups))
         return display.plot(ax, bar_kw=bar_kw)
 
@@ -200,12 +199,14 @@ class SourceWeightsDisplay:
         if not estimators:
             raise ValueError(f"{whose}: there are no estimators to show.")
         means = [
-            _means(estimator, X, groups, frequencies, whose)
+            source_means(estimator, X, groups, frequencies, whose)
             for estimator in estimators.values()
         ]
         label = _label(group_label, groups)
         display = cls(
-            **_stacked(means, whose), estimators=list(estimators), group_label=label
+            **stacked_means(means, whose),
+            estimators=list(estimators),
+            group_label=label,
         )
         return display.plot(ax, **plot_kw)
 
@@ -319,44 +320,6 @@ _LABEL = {
     "fontsize": "small",
     "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
 }
-
-
-def _means(estimator, X, groups, frequencies, whose):
-    """Return what the constructor takes, for one estimator."""
-    estimator, X = attending(estimator, X, whose)
-    frame = estimator.attention_weights(X)
-    names, members = token_groups(groups, frame, len(X), frequencies, whose)
-    sources, values = weights_of(frame)
-    known = values.any(axis=1)
-    weights, counts = mean_by_group(values[known], members[known], len(names))
-    return {
-        "weights": weights,
-        "sources": sources,
-        "groups": names,
-        "counts": counts,
-        "n_unknown": int((~known).sum()),
-    }
-
-
-def _stacked(means, whose):
-    """Return what the constructor takes, for several estimators."""
-    groups = means[0]["groups"]
-    if not all(np.array_equal(other["groups"], groups) for other in means):
-        raise ValueError(
-            f"{whose}: the estimators split X into different words, so that the groups "
-            "are not the same. Show each by itself, with from_estimator."
-        )
-    sources = list(dict.fromkeys(name for one in means for name in one["sources"]))
-    weights = np.full((len(means), len(groups), len(sources)), np.nan)
-    for panel, one in zip(weights, means, strict=True):
-        panel[:, [sources.index(name) for name in one["sources"]]] = one["weights"]
-    return {
-        "weights": weights,
-        "sources": sources,
-        "groups": groups,
-        "counts": np.stack([one["counts"] for one in means]),
-        "n_unknown": max(one["n_unknown"] for one in means),
-    }
 
 
 def _label(asked, groups):

@@ -8,13 +8,13 @@ from sklearn.manifold import MDS, ClassicalMDS
 
 from sk_metaembed import Block, EmbeddedSequences, TokenSequences
 from sk_metaembed.inspection import DistanceDisplay
-from sk_metaembed.inspection._distance import (
+from sk_metaembed.inspection._graph import nearest_pairs
+from sk_metaembed.inspection._plane import (
     classical_plane,
     distances_of,
     plane,
     stress,
 )
-from sk_metaembed.inspection._graph import nearest_pairs
 
 matplotlib.use("Agg")
 WORDS = ["king", "queen", "man", "woman", "apple"]
