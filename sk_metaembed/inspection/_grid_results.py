@@ -5,6 +5,7 @@ from numbers import Number
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier, is_regressor
 
 _MOST = 40  # values of a parameter that a picture shows
 _LONGEST = 48  # characters of a value's name
@@ -206,3 +207,15 @@ def best_cells(params, folds, candidates, names, whose):
             best[cell] = number
     scores = np.where((best >= 0)[..., None], folds[best], np.nan)
     return Cells(rows, columns, scores, best)
+
+
+def told_score(search, metric):
+    """Return what the scores of a search measure."""
+    if metric != "score":
+        return metric.replace("_", " ")
+    scoring = getattr(search, "scoring", None)
+    if isinstance(scoring, str):
+        return scoring.replace("_", " ")
+    if scoring is None and is_classifier(search):
+        return "accuracy"
+    return "R²" if scoring is None and is_regressor(search) else "score"

@@ -1,7 +1,6 @@
 """GridSearchDisplay: scores of candidates by two of their parameters."""
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
 
 from ._drawing import as_written, figure_of, point_style
 from ._grid_results import (
@@ -9,6 +8,7 @@ from ._grid_results import (
     chosen_parameters,
     fold_scores,
     shown_candidates,
+    told_score,
 )
 
 _MOST_WRITTEN = 60  # means; more lines would be too thin for them
@@ -138,7 +138,7 @@ class GridSearchDisplay:
         if metric is None:
             metric = refit if several and isinstance(refit, str) else "score"
         if score_label is None:
-            score_label = _told_score(search, metric)
+            score_label = told_score(search, metric)
         return cls.from_results(
             search.cv_results_, metric=metric, score_label=score_label, **options
         )
@@ -322,15 +322,3 @@ def _told_folds(n_folds):
     if n_folds == 1:
         return "(one fold)"
     return f"(mean of {n_folds} folds, line from lowest to highest)"
-
-
-def _told_score(search, metric):
-    """Return what the scores of a search measure."""
-    if metric != "score":
-        return metric.replace("_", " ")
-    scoring = getattr(search, "scoring", None)
-    if isinstance(scoring, str):
-        return scoring.replace("_", " ")
-    if scoring is None and is_classifier(search):
-        return "accuracy"
-    return "R²" if scoring is None and is_regressor(search) else "score"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ._drawing import as_written, bar_style
 from ._panels import panel_axes
+from ._source_bars import bars_legend, draw_bars
 from ._source_means import source_means, stacked_means
 
 _FREQUENCY = "occurrences of the word"
@@ -235,8 +235,10 @@ class SourceWeightsDisplay:
         size = (6.4 if len(panels) == 1 else 3.6), height
         self.axes_ = panel_axes(ax, len(panels), n_cols, size, type(self).__name__)
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        largest = np.nanmax(np.nan_to_num(panels), initial=0.0)
+        given = self.sources, self.groups, largest, bar_kw or {}
         self.bars_ = [
-            self._draw(panel, weights, bar_kw or {})
+            draw_bars(panel, weights, *given)
             for panel, weights in zip(self.axes_, panels, strict=True)
         ]
         one_grid = ax is None or hasattr(ax, "get_subplotspec")
@@ -248,42 +250,12 @@ class SourceWeightsDisplay:
             elif self.group_label is not None:
                 panel.set_ylabel(self.group_label)
         last = self.axes_[min(n_cols, len(panels)) - 1]
-        self.legend_ = _legend(last, self.bars_[0], self.sources)
+        self.legend_ = bars_legend(last, self.bars_[0], self.sources)
         return self
 
     def _panels(self):
         weights = np.asarray(self.weights)
         return weights if weights.ndim == 3 else weights[None]
-
-    def _draw(self, ax, weights, bar_kw):
-        """Draw one estimator's bars, and return them."""
-        n_sources = len(self.sources)
-        height = 0.84 / n_sources
-        rows = np.arange(len(weights))
-        drawn, seen = [], np.nansum(weights, axis=1) > 0
-        for number, name in enumerate(self.sources):
-            places = rows + (number - (n_sources - 1) / 2) * height
-            style = {"height": height, "label": name, **bar_style(number)}
-            bars = ax.barh(places, weights[:, number], **style | bar_kw)
-            numbers = [
-                f"{w:.2f}" if shown and not np.isnan(w) else ""
-                for w, shown in zip(weights[:, number], seen, strict=True)
-            ]
-            ax.bar_label(bars, numbers, padding=3, **_LABEL)
-            drawn.append(bars)
-        has = ~np.isnan(weights).all(axis=0)
-        largest = np.nanmax(np.nan_to_num(self._panels()), initial=0.0)
-        if np.allclose(np.nansum(weights[seen], axis=1), 1, atol=1e-3):
-            ax.axvline(1 / has.sum(), **_EVEN)
-            largest = max(largest, 1 / has.sum())
-        ax.set_xlim(0, 1.12 * largest if largest > 0 else 1)
-        empty = ["" if shown else "\n(no known words)" for shown in seen]
-        names = [f"{name}{note}" for name, note in zip(self.groups, empty, strict=True)]
-        ax.set_yticks(rows, names, parse_math=False)
-        ax.set_ylim(len(rows) - 0.5, -0.5)  # the first group on top
-        ax.set_xlabel("mean attention weight")
-        ax.spines[["top", "right"]].set_visible(False)
-        return drawn
 
     def frame(self):
         """Return the means as a table.
@@ -308,31 +280,6 @@ class SourceWeightsDisplay:
         return pd.DataFrame({**columns, "n_tokens": np.ravel(self.counts)})
 
 
-# The line runs behind the bars, and the numbers cover it.
-_EVEN = {
-    "label": "even share",
-    "color": "black",
-    "linestyle": "--",
-    "linewidth": 1,
-    "zorder": 0.5,
-}
-_LABEL = {
-    "fontsize": "small",
-    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
-}
-
-
 def _label(asked, groups):
     by_frequency = isinstance(groups, str) and groups == "frequency"
     return _FREQUENCY if asked is None and by_frequency else asked
-
-
-def _legend(ax, bars, sources):
-    """Say beside a panel, where neither bars nor a title can be, what bars mean."""
-    lines = [line for line in ax.lines if line.get_label() == _EVEN["label"]]
-    names = [*sources, *(line.get_label() for line in lines)]
-    beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
-    legend = ax.legend(
-        [*bars, *lines], names, frameon=False, handleheight=1.2, **beside
-    )
-    return as_written(legend)

@@ -97,7 +97,7 @@ def analogy_score(
     --------
     make_analogy_scorer : The same, to search a grid with.
     word_similarity_score : Rated pairs in place of questions.
-    load_analogies : Reads questions from a file.
+    load_analogies : Loads the questions of Google or Microsoft.
 
     Notes
     -----
