@@ -101,12 +101,45 @@ class DistanceDisplay(PairsDisplay):
 
     @property
     def matrix(self):
-        """The distances, by the name that all displays of pairs share."""
+        """The distances, by the name that all displays of pairs share.
+
+        `frame` and the heat map show it, whatever kind of numbers a display compares.
+
+        See Also
+        --------
+        frame : The same with labels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import DistanceDisplay
+        >>> distances = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
+        >>> display = DistanceDisplay(distances, labels=["a", "b", "c"])
+        >>> display.matrix[0].tolist()
+        [0.0, 3.0, 4.0]
+        """
         return self.distances
 
     @property
     def stress(self):
-        """Share of the distances that the graph's plane loses, 0 for none."""
+        """Share of the distances that the graph's plane loses, 0 for none.
+
+        Kruskal's, see Notes of the class. The graph bears it below; where it is large,
+        the heat map shows what the graph cannot.
+
+        See Also
+        --------
+        plot : Draws graph or heat map.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import DistanceDisplay
+        >>> distances = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
+        >>> display = DistanceDisplay(distances, labels=["a", "b", "c"])
+        >>> round(display.stress, 2)
+        0.0
+        """
         return stress(self.distances, self._placed())
 
     @classmethod
@@ -122,6 +155,9 @@ class DistanceDisplay(PairsDisplay):
         **plot_kw,
     ):
         """Compare the rows of an array.
+
+        For vectors from anywhere, such as rows of a model's own weights. The number of
+        distances grows with the square of that of vectors.
 
         Parameters
         ----------
@@ -152,6 +188,22 @@ class DistanceDisplay(PairsDisplay):
         ValueError
             If a vector is not finite, or zero under the cosine, if the metric gives
             no distances, or the projector no plane.
+
+        See Also
+        --------
+        from_words : Words under any embedding.
+        from_embedded : Tokens of embedded sequences.
+        SimilarityDisplay.from_vectors : Cosines in place of distances.
+
+        Examples
+        --------
+        >>> from sk_metaembed.inspection import DistanceDisplay
+        >>> points, labels = [[0, 0], [3, 0], [0, 4]], ["a", "b", "c"]
+        >>> DistanceDisplay.from_vectors(points, labels, metric="euclidean").frame()
+             a    b    c
+        a  0.0  3.0  4.0
+        b  3.0  0.0  5.0
+        c  4.0  5.0  0.0
         """
         vectors, labels = check_vectors(
             vectors, labels, cls.__name__, need_direction=metric == "cosine"
@@ -185,6 +237,9 @@ class DistanceDisplay(PairsDisplay):
     ):
         """Draw the graph, or the heat map.
 
+        The graph is for up to a few dozen tokens; more are read off the heat map. What
+        is drawn can be changed afterwards by the attributes that this sets.
+
         Parameters
         ----------
         ax : matplotlib Axes, default=None
@@ -212,9 +267,22 @@ class DistanceDisplay(PairsDisplay):
 
         Returns
         -------
-        self : DistanceDisplay
+        DistanceDisplay
             With `ax_`, `figure_`, and `lines_`, `points_`, `labels_` or `im_`, and
             `text_` set.
+
+        See Also
+        --------
+        frame : The numbers as a table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import DistanceDisplay
+        >>> distances = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
+        >>> display = DistanceDisplay(distances, labels=["a", "b", "c"])
+        >>> [text.get_text() for text in display.plot(n_neighbors=1).text_]
+        ['3.00', '4.00']
         """
         n = len(self.labels)
         kinds = {"graph": _graph_size(n), "matrix": heat_map_size(self.labels)}

@@ -106,6 +106,9 @@ class GridSearchDisplay:
     def from_estimator(cls, search, *, metric=None, score_label=None, **options):
         """Show a fitted search.
 
+        Nothing is fitted again: what the search kept is shown. It tells, too, what was
+        measured, where `from_results` has to be told.
+
         Parameters
         ----------
         search : GridSearchCV, RandomizedSearchCV or one by halving
@@ -127,6 +130,21 @@ class GridSearchDisplay:
         ------
         TypeError
             If there is no ``cv_results_``.
+
+        See Also
+        --------
+        from_results : Takes ``cv_results_``, such as one that was kept in a file.
+        SourceSelector.frame : The same for sources chosen one by one.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from sklearn.model_selection import GridSearchCV
+        >>> from sk_metaembed.inspection import GridSearchDisplay
+        >>> search = GridSearchCV(Ridge(), {"alpha": [0.1, 10]}, cv=2)
+        >>> _ = search.fit([[0], [1], [2], [3]], [0, 1, 2, 3])
+        >>> GridSearchDisplay.from_estimator(search).frame()["alpha"].tolist()
+        ['0.1', '10']
         """
         if not hasattr(search, "cv_results_"):
             raise TypeError(
@@ -157,6 +175,9 @@ class GridSearchDisplay:
         **plot_kw,
     ):
         """Show the results of a search.
+
+        For results without their search. Of candidates that differ in parameters other
+        than the two shown, the best is taken, and `frame` tells which.
 
         Parameters
         ----------
@@ -189,6 +210,17 @@ class GridSearchDisplay:
         ValueError
             If there is no such parameter, score or iteration, or a parameter has more
             than 40 values.
+
+        See Also
+        --------
+        from_estimator : Takes the search itself.
+
+        Examples
+        --------
+        >>> from sk_metaembed.inspection import GridSearchDisplay
+        >>> results = {"params": [{"C": 1}, {"C": 9}], "split0_test_score": [0.8, 0.9]}
+        >>> GridSearchDisplay.from_results(results).frame()["mean"].tolist()
+        [0.8, 0.9]
         """
         whose, params = cls.__name__, list(cv_results["params"])
         folds = fold_scores(cv_results, metric, whose)
@@ -209,6 +241,9 @@ class GridSearchDisplay:
     def plot(self, ax=None, *, include_values=None, legend=True, marker_kw=None):
         """Draw a marker and a line for each pair of values.
 
+        The line of a pair of values goes from its lowest fold to its highest, and a
+        dotted one across all marks the best mean.
+
         Parameters
         ----------
         ax : matplotlib Axes, default=None
@@ -222,8 +257,23 @@ class GridSearchDisplay:
 
         Returns
         -------
-        self : GridSearchDisplay
+        GridSearchDisplay
             With `ax_`, `figure_`, `points_`, `spreads_`, `text_` and `legend_` set.
+
+        See Also
+        --------
+        frame : The numbers as a table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import GridSearchDisplay
+        >>> display = GridSearchDisplay(
+        ...     np.array([[[0.8, 0.7]], [[0.9, 0.9]]]),
+        ...     rows=["mean", "max"], columns=[""], row_label="pool__mode",
+        ... )
+        >>> [text.get_text() for text in display.plot().text_]
+        ['0.750', '0.900']
         """
         n_rows, n_columns, n_folds = np.shape(self.scores)
         words = max(map(len, self.rows)) + max(map(len, self.columns))
@@ -287,12 +337,32 @@ class GridSearchDisplay:
     def frame(self):
         """Return the scores as a table.
 
+        For numbers in a text, or for a picture of one's own; matplotlib is not needed.
+        Pairs of values that no candidate had are left out.
+
         Returns
         -------
         pandas.DataFrame
             One row a pair of values that was tried: the parameters by their names,
             ``mean``, ``std``, ``lowest`` and ``highest`` of the folds, and
             ``candidate``, the row of ``cv_results_``.
+
+        See Also
+        --------
+        plot : Draws the numbers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import GridSearchDisplay
+        >>> display = GridSearchDisplay(
+        ...     np.array([[[0.8, 0.7]], [[0.9, 0.9]]]),
+        ...     rows=["mean", "max"], columns=[""], row_label="pool__mode",
+        ... )
+        >>> display.frame()[["pool__mode", "mean", "lowest"]]
+          pool__mode  mean  lowest
+        0       mean  0.75     0.7
+        1        max  0.90     0.9
         """
         import pandas as pd
 

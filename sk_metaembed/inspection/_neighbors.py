@@ -81,6 +81,9 @@ class NeighborsDisplay:
     def from_estimator(cls, estimator, words, *, vocabulary, n_neighbors=8, **options):
         """Show neighbours under the sources of a fitted estimator, and what follows.
 
+        Steps behind the last one that gives blocks, such as `Pooling` and a classifier,
+        play no part. The whole vocabulary is embedded, word by word.
+
         Parameters
         ----------
         estimator : fitted estimator or Pipeline
@@ -107,6 +110,25 @@ class NeighborsDisplay:
             If no step gives EmbeddedSequences, or words are no str.
         ValueError
             If there are no words, or too many.
+
+        See Also
+        --------
+        from_embeddings : Embeddings that stand in no estimator.
+        SimilarityDisplay.from_estimator : Chosen words, each with each.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> from sk_metaembed.inspection import NeighborsDisplay
+        >>> words = ["tea", "eat", "be"]
+        >>> letters = FunctionEmbedding(
+        ...     lambda words: [[word.count("a"), word.count("e")] for word in words]
+        ... )
+        >>> display = NeighborsDisplay.from_estimator(
+        ...     letters.fit(words), ["tea"], vocabulary=words, n_neighbors=1
+        ... )
+        >>> display.neighbors.ravel().tolist()
+        ['eat']
         """
         whose = cls.__name__
         words, vocabulary, rows = asked_words(words, vocabulary, whose)
@@ -118,6 +140,9 @@ class NeighborsDisplay:
         cls, embeddings, words, *, vocabulary, n_neighbors=8, **options
     ):
         """Show neighbours under embeddings of any kind.
+
+        They need have nothing in common but words, and a word that one of them does not
+        know stays without neighbours there.
 
         Parameters
         ----------
@@ -146,6 +171,20 @@ class NeighborsDisplay:
             If `embeddings` is no mapping, an embedding is none, or words are no str.
         ValueError
             If there are no words, or too many.
+
+        See Also
+        --------
+        from_estimator : The sources of an estimator, and their combination.
+
+        Examples
+        --------
+        >>> from sk_metaembed.inspection import NeighborsDisplay
+        >>> glove = {"king": [3, 4], "queen": [4, 4], "apple": [0, -1]}
+        >>> display = NeighborsDisplay.from_embeddings(
+        ...     {"glove": glove}, ["king"], vocabulary=glove, n_neighbors=1
+        ... )
+        >>> display.neighbors.ravel().tolist()
+        ['queen']
         """
         whose = cls.__name__
         if not isinstance(embeddings, Mapping) or not embeddings:
@@ -183,6 +222,9 @@ class NeighborsDisplay:
     def plot(self, ax=None, *, n_cols=None, text_kw=None, line_kw=None):
         """Write a panel a word.
 
+        Neighbours under several embeddings are bold and joined, those under one stand
+        by themselves. Words become smaller until columns do not touch.
+
         Parameters
         ----------
         ax : matplotlib Axes or array-like of them, default=None
@@ -197,8 +239,23 @@ class NeighborsDisplay:
 
         Returns
         -------
-        self : NeighborsDisplay
+        NeighborsDisplay
             With `ax_`, `axes_`, `figure_`, `text_` and `links_` set.
+
+        See Also
+        --------
+        frame : The neighbours as a table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import NeighborsDisplay
+        >>> display = NeighborsDisplay(
+        ...     np.array([[["queen"], ["queen"]]]), np.array([[[0.9], [0.7]]]),
+        ...     words=["king"], embeddings=["glove", "own"],
+        ... )
+        >>> [text.get_text() for text in display.plot().text_[0]]
+        ['queen  .90', 'queen  .70']
         """
         n_words, n_embeddings, n_neighbors = np.shape(self.neighbors)
         size = 0.6 + _COLUMN * n_embeddings, 0.9 + _ROW * n_neighbors
@@ -278,12 +335,32 @@ class NeighborsDisplay:
     def frame(self):
         """Return the neighbours as a table.
 
+        To count how far embeddings agree, over more words than a picture holds;
+        matplotlib is not needed.
+
         Returns
         -------
         pandas.DataFrame
             One row a neighbour: ``word``, ``embedding``, ``rank`` from 1,
             ``neighbor``, ``cosine``, and ``n_embeddings``, the number of embeddings
             under which it is among the neighbours.
+
+        See Also
+        --------
+        plot : Writes the same in panels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import NeighborsDisplay
+        >>> display = NeighborsDisplay(
+        ...     np.array([[["queen"], ["queen"]]]), np.array([[[0.9], [0.7]]]),
+        ...     words=["king"], embeddings=["glove", "own"],
+        ... )
+        >>> display.frame()[["embedding", "neighbor", "cosine", "n_embeddings"]]
+          embedding neighbor  cosine  n_embeddings
+        0     glove    queen     0.9             2
+        1       own    queen     0.7             2
         """
         import pandas as pd
 

@@ -12,6 +12,9 @@ class OccurrencesDisplay:
     def from_estimator(cls, estimator, X, words, **options):
         """Embed sequences with a fitted estimator, and show a word's occurrences.
 
+        Whole texts are embedded, so that a contextual source sees what stands beside
+        the word. For several words in turn embed once and take `from_embedded`.
+
         Parameters
         ----------
         estimator : fitted estimator or Pipeline
@@ -32,6 +35,21 @@ class OccurrencesDisplay:
         ------
         TypeError
             If there is no transform, or it gives something else.
+
+        See Also
+        --------
+        from_embedded : Takes what is embedded already.
+        SenseProjectionDisplay : What a leaf draws.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> from sk_metaembed.inspection import SenseProjectionDisplay
+        >>> texts = ["river bank", "bank loan"]
+        >>> words = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
+        >>> words = words.fit(texts)
+        >>> SenseProjectionDisplay.from_estimator(words, texts, "bank").labels
+        ['river bank', 'bank loan']
         """
         check_transforms(estimator, cls.__name__)
         return cls.from_embedded(estimator.transform(X), words, **options)
@@ -41,6 +59,9 @@ class OccurrencesDisplay:
         cls, embedded, words, *, senses=None, blocks=None, labels=None, **options
     ):
         """Show the occurrences of a word in embedded sequences.
+
+        Senses are given by hand, in the order of the text: call it without them first,
+        and read the occurrences off `labels`.
 
         Parameters
         ----------
@@ -71,6 +92,25 @@ class OccurrencesDisplay:
         ValueError
             If a word does not occur or a source does not know it, or senses and
             occurrences differ in number.
+
+        See Also
+        --------
+        from_estimator : Embeds texts first.
+        SimilarityDisplay.from_embedded : Each occurrence against each other.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> from sk_metaembed.inspection import SenseProjectionDisplay
+        >>> texts = ["river bank", "bank loan"]
+        >>> words = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
+        >>> display = SenseProjectionDisplay.from_embedded(
+        ...     words.fit_transform(texts), "bank", senses=["shore", "money"]
+        ... )
+        >>> display.frame()[["label", "sense"]]
+                label  sense
+        0  river bank  shore
+        1   bank loan  money
         """
         whose = cls.__name__
         check_embedded(embedded, whose)

@@ -13,6 +13,9 @@ class PairsDisplay:
     def from_estimator(cls, estimator, X, **options):
         """Embed sequences with a fitted estimator, and compare tokens of them.
 
+        The texts are embedded as they stand, so that a contextual source shows a word
+        in its contexts. For words alone, `from_words` takes embeddings of any kind.
+
         Parameters
         ----------
         estimator : fitted estimator or Pipeline
@@ -31,6 +34,25 @@ class PairsDisplay:
         ------
         TypeError
             If there is no transform, or it gives something else.
+
+        See Also
+        --------
+        from_embedded : Takes what is embedded already.
+        from_words : Compares words without context.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> from sk_metaembed.inspection import SimilarityDisplay
+        >>> letters = FunctionEmbedding(
+        ...     lambda words: [[word.count("a"), word.count("e")] for word in words]
+        ... )
+        >>> _ = letters.fit(["tea a be"])
+        >>> SimilarityDisplay.from_estimator(letters, ["tea a be"]).frame().round(2)
+              tea    a    be
+        tea  1.00  0.71  0.71
+        a    0.71  1.00  0.00
+        be   0.71  0.00  1.00
         """
         hint = " Vectors of words in a dict, a WordVectors or KeyedVectors go to "
         check_transforms(estimator, cls.__name__, hint + "from_words.")
@@ -41,6 +63,9 @@ class PairsDisplay:
         cls, embedded, *, block=None, tokens=None, labels=None, **options
     ):
         """Compare tokens of embedded sequences.
+
+        Embedding can take long; from what is embedded once, many pictures are drawn.
+        The same word can be compared with itself in other places.
 
         Parameters
         ----------
@@ -70,6 +95,23 @@ class PairsDisplay:
         ValueError
             If a token does not exist, is not known to the source, or it is not clear
             which occurrence is meant.
+
+        See Also
+        --------
+        from_estimator : Embeds texts first.
+        SenseProjectionDisplay.from_embedded : Occurrences of one word on a plane.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> from sk_metaembed.inspection import SimilarityDisplay
+        >>> letters = FunctionEmbedding(
+        ...     lambda words: [[word.count("a"), word.count("e")] for word in words]
+        ... )
+        >>> embedded = letters.fit_transform(["tea a", "a be"])
+        >>> both = [(0, "a"), (1, "a")]
+        >>> SimilarityDisplay.from_embedded(embedded, tokens=both).labels
+        ['a (0, 1)', 'a (1, 0)']
         """
         values, words, name = chosen_vectors(embedded, block, tokens, cls.__name__)
         labels = words if labels is None else labels
@@ -78,6 +120,9 @@ class PairsDisplay:
     @classmethod
     def from_words(cls, embedding, words, *, labels=None, **options):
         """Compare words under an embedding of any kind.
+
+        A contextual source sees each word alone. Words that the embedding does not know
+        are an error, since their vectors would say nothing.
 
         Parameters
         ----------
@@ -99,6 +144,20 @@ class PairsDisplay:
         ------
         ValueError
             If a word is not known, or there are several blocks.
+
+        See Also
+        --------
+        from_embedded : Words in context.
+        NeighborsDisplay.from_embeddings : The nearest of all words.
+
+        Examples
+        --------
+        >>> from sk_metaembed.inspection import SimilarityDisplay
+        >>> vectors = {"king": [3.0, 4.0], "queen": [4.0, 3.0]}
+        >>> SimilarityDisplay.from_words(vectors, ["king", "queen"]).frame().round(2)
+               king  queen
+        king   1.00   0.96
+        queen  0.96   1.00
         """
         words = list(words)
         check_number(len(words), cls.__name__)
@@ -109,10 +168,29 @@ class PairsDisplay:
     def frame(self):
         """Return the numbers as a square table.
 
+        For numbers in a text, or for a picture of one's own. Nothing is drawn and
+        matplotlib is not needed; pandas is.
+
         Returns
         -------
         pandas.DataFrame
             One row and one column a label.
+
+        See Also
+        --------
+        SimilarityDisplay.plot : Draws the numbers.
+        DistanceDisplay.plot : Draws them as a graph, too.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import SimilarityDisplay
+        >>> cosines = np.array([[1, 0.6], [0.6, 1]])
+        >>> display = SimilarityDisplay(cosines, labels=["a", "b"])
+        >>> display.frame()
+             a    b
+        a  1.0  0.6
+        b  0.6  1.0
         """
         import pandas as pd
 

@@ -126,7 +126,27 @@ class SenseProjectionDisplay(OccurrencesDisplay):
 
     @property
     def silhouette_scores(self):
-        """Mean silhouette of the occurrences by block, empty if it is undefined."""
+        """Mean silhouette of the occurrences by block, empty if it is undefined.
+
+        The larger, the better a layer or source tells the senses apart. They compare
+        across blocks, which distances on the planes do not.
+
+        See Also
+        --------
+        frame : The silhouette of each occurrence.
+        plot : Writes them above the panels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import SenseProjectionDisplay
+        >>> display = SenseProjectionDisplay(
+        ...     np.array([[[0.0, 1], [2, 0]]]), blocks=["layer 1"],
+        ...     labels=["river bank", "bank loan"], silhouettes=np.array([[0.5, 0.7]]),
+        ... )
+        >>> display.silhouette_scores
+        {'layer 1': 0.6}
+        """
         if self.silhouettes is None:
             return {}
         means = np.mean(self.silhouettes, axis=1).tolist()
@@ -145,6 +165,9 @@ class SenseProjectionDisplay(OccurrencesDisplay):
         **plot_kw,
     ):
         """Show the rows of arrays.
+
+        For vectors from anywhere. The planes are found block by block, each by itself;
+        the silhouettes are those of the vectors, not of the planes.
 
         Parameters
         ----------
@@ -175,6 +198,18 @@ class SenseProjectionDisplay(OccurrencesDisplay):
         ValueError
             If a vector is not finite, or zero under the cosine, if shapes do not fit,
             or the projector gives no plane.
+
+        See Also
+        --------
+        from_embedded : Finds a word's occurrences in embedded sequences.
+
+        Examples
+        --------
+        >>> from sk_metaembed.inspection import SenseProjectionDisplay
+        >>> vectors = [[0, 1], [0, 2], [3, 0], [2, 0]]
+        >>> display = SenseProjectionDisplay.from_vectors(vectors, senses=[0, 0, 1, 1])
+        >>> display.silhouettes
+        array([[1., 1., 1., 1.]])
         """
         whose = cls.__name__
         vectors = vectors if isinstance(vectors, Mapping) else {"": vectors}
@@ -212,6 +247,9 @@ class SenseProjectionDisplay(OccurrencesDisplay):
     ):
         """Draw one panel a block.
 
+        Occurrences of one sense at one spot share a marker, and the panel's title says
+        at how many spots all are. Labels keep out of each other's way.
+
         Parameters
         ----------
         ax : matplotlib Axes or array-like of them, default=None
@@ -231,8 +269,23 @@ class SenseProjectionDisplay(OccurrencesDisplay):
 
         Returns
         -------
-        self : SenseProjectionDisplay
+        SenseProjectionDisplay
             With `axes_`, `figure_`, `points_`, `labels_` and `legend_` set.
+
+        See Also
+        --------
+        frame : The places as a table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import SenseProjectionDisplay
+        >>> display = SenseProjectionDisplay(
+        ...     np.array([[[0.0, 1], [2, 0]]]), blocks=["layer 1"],
+        ...     labels=["river bank", "bank loan"], silhouettes=np.array([[0.5, 0.7]]),
+        ... )
+        >>> [label.get_text() for label in display.plot().labels_[0]]
+        ['river bank', 'bank loan']
         """
         senses = [""] * len(self.labels) if self.senses is None else self.senses
         names, groups = np.unique(senses, return_inverse=True)
@@ -270,11 +323,31 @@ class SenseProjectionDisplay(OccurrencesDisplay):
     def frame(self):
         """Return the occurrences as a table.
 
+        To find the occurrences that are nearer to another sense than to their own, by a
+        silhouette below 0; matplotlib is not needed.
+
         Returns
         -------
         pandas.DataFrame
             One row a block and occurrence: ``block``, ``label``, ``sense`` if senses
             were given, ``x``, ``y``, and ``silhouette`` if it is defined.
+
+        See Also
+        --------
+        silhouette_scores : The means by block.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import SenseProjectionDisplay
+        >>> display = SenseProjectionDisplay(
+        ...     np.array([[[0.0, 1], [2, 0]]]), blocks=["layer 1"],
+        ...     labels=["river bank", "bank loan"], silhouettes=np.array([[0.5, 0.7]]),
+        ... )
+        >>> display.frame()[["label", "x", "y", "silhouette"]]
+                label    x    y  silhouette
+        0  river bank  0.0  1.0         0.5
+        1   bank loan  2.0  0.0         0.7
         """
         import pandas as pd
 

@@ -108,6 +108,9 @@ class SourceWeightsDisplay:
     ):
         """Average an estimator's attention weights over groups, and plot them.
 
+        Words that no source knows have no weights and are left out, counted in
+        `n_unknown`. X may be other data than those of training.
+
         Parameters
         ----------
         estimator : estimator with `attention_weights`, or Pipeline that has one
@@ -141,6 +144,25 @@ class SourceWeightsDisplay:
             If there is nothing with `attention_weights`.
         ValueError
             If `groups` has another length than X, or gaps.
+
+        See Also
+        --------
+        from_estimators : Several estimators beside each other.
+        TokenWeightsDisplay.from_estimator : Single texts, word by word.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+        >>> from sk_metaembed.inspection import SourceWeightsDisplay
+        >>> dme = DynamicMetaClassifier(
+        ...     trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
+        ...     encoder="mean", max_epochs=1, early_stopping=False,
+        ... ).fit(["good", "bad"], [1, 0])
+        >>> display = SourceWeightsDisplay.from_estimator(
+        ...     dme, ["good day", "bad"], groups=["pos", "neg"]
+        ... )
+        >>> display.frame()[["group", "n_tokens"]].values.tolist()
+        [['neg', 1], ['pos', 2]]
         """
         means = source_means(estimator, X, groups, frequencies, cls.__name__)
         display = cls(**means, group_label=_label(group_label, groups))
@@ -159,6 +181,9 @@ class SourceWeightsDisplay:
         **plot_kw,
     ):
         """Show several estimators beside each other, over the same groups.
+
+        Panels share one scale. A source that one of them lacks has no bar there; its
+        even share is that of the sources it has.
 
         Parameters
         ----------
@@ -189,6 +214,24 @@ class SourceWeightsDisplay:
             If `estimators` is no mapping, or one has no `attention_weights`.
         ValueError
             If there are none, or they split X into different words.
+
+        See Also
+        --------
+        from_estimator : One estimator alone.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+        >>> from sk_metaembed.inspection import SourceWeightsDisplay
+        >>> dme = DynamicMetaClassifier(
+        ...     trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
+        ...     encoder="mean", max_epochs=1, early_stopping=False,
+        ... ).fit(["good", "bad"], [1, 0])
+        >>> pair = {"DME": dme, "again": dme}
+        >>> SourceWeightsDisplay.from_estimators(pair, ["good"]).frame()["estimator"]
+        0      DME
+        1    again
+        Name: estimator, dtype: ...
         """
         whose = cls.__name__
         if not isinstance(estimators, Mapping):
@@ -213,6 +256,9 @@ class SourceWeightsDisplay:
     def plot(self, ax=None, *, n_cols=3, bar_kw=None):
         """Draw one bar a group and source.
 
+        Numbers stand at the bars, and the dashed line of the even share where weights
+        sum to 1. A group without known words has its name and no bars.
+
         Parameters
         ----------
         ax : matplotlib Axes or array-like of them, default=None
@@ -225,8 +271,23 @@ class SourceWeightsDisplay:
 
         Returns
         -------
-        self : SourceWeightsDisplay
+        SourceWeightsDisplay
             With `ax_`, `axes_`, `figure_`, `bars_` and `legend_` set.
+
+        See Also
+        --------
+        frame : The means as a table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import SourceWeightsDisplay
+        >>> display = SourceWeightsDisplay(
+        ...     np.array([[0.7, 0.3], [0.4, 0.6]]), sources=["word2vec", "glove"],
+        ...     groups=np.array(["sports", "tech"]), counts=np.array([120, 80]),
+        ... )
+        >>> [float(bar.get_width()) for bar in display.plot().bars_[0][0]]
+        [0.7, 0.4]
         """
         panels = self._panels()
         n_groups, n_sources = panels[0].shape
@@ -260,11 +321,32 @@ class SourceWeightsDisplay:
     def frame(self):
         """Return the means as a table.
 
+        Means over few tokens say little, and ``n_tokens`` tells over how many;
+        matplotlib is not needed.
+
         Returns
         -------
         pandas.DataFrame
             One row a group: ``estimator`` if there are several, ``group``, a column a
             source, and ``n_tokens``.
+
+        See Also
+        --------
+        plot : Draws the means.
+        DynamicMetaEmbedding.attention_weights : The weights they are means of.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import SourceWeightsDisplay
+        >>> display = SourceWeightsDisplay(
+        ...     np.array([[0.7, 0.3], [0.4, 0.6]]), sources=["word2vec", "glove"],
+        ...     groups=np.array(["sports", "tech"]), counts=np.array([120, 80]),
+        ... )
+        >>> display.frame()
+            group  word2vec  glove  n_tokens
+        0  sports       0.7    0.3       120
+        1    tech       0.4    0.6        80
         """
         import pandas as pd
 

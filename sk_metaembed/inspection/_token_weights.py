@@ -90,6 +90,9 @@ class TokenWeightsDisplay:
     ):
         """Compute an estimator's attention weights for some texts, and draw them.
 
+        For a look at a few texts, such as those that a classifier gets wrong; means
+        over many are those of `SourceWeightsDisplay`.
+
         Parameters
         ----------
         estimator : estimator with `attention_weights`, or Pipeline that has one
@@ -117,6 +120,23 @@ class TokenWeightsDisplay:
         ValueError
             If there are no words or too many, the weights are those of whole texts, or
             `labels` has another length than X.
+
+        See Also
+        --------
+        SourceWeightsDisplay.from_estimator : Means over many texts.
+        DynamicMetaEmbedding.attention_weights : The weights as a table.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+        >>> from sk_metaembed.inspection import TokenWeightsDisplay
+        >>> dme = DynamicMetaClassifier(
+        ...     trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
+        ...     encoder="mean", max_epochs=1, early_stopping=False,
+        ... ).fit(["good", "bad"], [1, 0])
+        >>> display = TokenWeightsDisplay.from_estimator(dme, ["good day"], plot=False)
+        >>> display.sources, display.weights.shape
+        (['a', 'b'], (2, 2))
         """
         whose = cls.__name__
         estimator, X = attending(estimator, X, whose)
@@ -138,6 +158,10 @@ class TokenWeightsDisplay:
     def plot(self, ax=None, *, legend=True, text_kw=None):
         """Write the texts.
 
+        Below each word stands the weight of the source that it leans on, so that it
+        reads without colour as well. In a notebook the HTML needs no matplotlib, and
+        its text can be copied.
+
         Parameters
         ----------
         ax : matplotlib Axes, default=None
@@ -151,8 +175,23 @@ class TokenWeightsDisplay:
 
         Returns
         -------
-        self : TokenWeightsDisplay
+        TokenWeightsDisplay
             With `ax_`, `figure_`, `words_`, `notes_`, `boxes_` and `legend_` set.
+
+        See Also
+        --------
+        to_html : The same as a page.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import TokenSequences
+        >>> from sk_metaembed.inspection import TokenWeightsDisplay
+        >>> tokens = TokenSequences.from_lists([["the", "goal"]])
+        >>> weights = np.array([[0.5, 0.5], [0.2, 0.8]])
+        >>> display = TokenWeightsDisplay(tokens, weights, sources=["w2v", "glove"])
+        >>> [note.get_text().strip() for note in display.plot().notes_]
+        ['even', '.80']
         """
         grows = ax is None
         ax = figure_of(ax, (7.2, 2.0), type(self).__name__)
@@ -192,11 +231,32 @@ class TokenWeightsDisplay:
     def frame(self):
         """Return the weights as a table.
 
+        To look for words that lean on one source, over more than a picture shows at a
+        glance; matplotlib is not needed.
+
         Returns
         -------
         pandas.DataFrame
             One row a token: ``sequence``, ``position``, ``token``, ``leans_on`` (None
             where it leans on none), and a column a source.
+
+        See Also
+        --------
+        plot : Draws the same.
+        SourceWeightsDisplay.frame : Means by groups of words.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import TokenSequences
+        >>> from sk_metaembed.inspection import TokenWeightsDisplay
+        >>> tokens = TokenSequences.from_lists([["the", "goal"]])
+        >>> weights = np.array([[0.5, 0.5], [0.2, 0.8]])
+        >>> display = TokenWeightsDisplay(tokens, weights, sources=["w2v", "glove"])
+        >>> display.frame()[["token", "leans_on"]]
+          token leans_on
+        0   the     None
+        1  goal    glove
         """
         import pandas as pd
 
@@ -216,6 +276,9 @@ class TokenWeightsDisplay:
     def to_html(self, path=None):
         """Return the texts as a page of HTML, or write it.
 
+        The page is one file, without scripts and with all weights in a table; it can be
+        sent and needs no network. Text is escaped.
+
         Parameters
         ----------
         path : str or path-like, default=None
@@ -225,6 +288,21 @@ class TokenWeightsDisplay:
         -------
         str or None
             The page, None if it was written.
+
+        See Also
+        --------
+        plot : Draws it with matplotlib.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import TokenSequences
+        >>> from sk_metaembed.inspection import TokenWeightsDisplay
+        >>> tokens = TokenSequences.from_lists([["the", "goal"]])
+        >>> weights = np.array([[0.5, 0.5], [0.2, 0.8]])
+        >>> display = TokenWeightsDisplay(tokens, weights, sources=["w2v", "glove"])
+        >>> "goal" in display.to_html()
+        True
         """
         html = page(self._repr_html_(), "Which source each word leans on")
         if path is None:

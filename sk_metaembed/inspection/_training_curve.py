@@ -89,6 +89,9 @@ class TrainingCurveDisplay:
     def from_estimator(cls, estimator, *, ax=None, **plot_kw):
         """Show what a fitted estimator recorded.
 
+        Nothing is trained or scored again: what was recorded is shown. An estimator
+        fitted by ``partial_fit`` has an epoch a call.
+
         Parameters
         ----------
         estimator : fitted estimator, Pipeline or search
@@ -108,6 +111,20 @@ class TrainingCurveDisplay:
         ------
         TypeError
             If there is no record of epochs.
+
+        See Also
+        --------
+        from_history : Takes the record itself.
+
+        Examples
+        --------
+        >>> from sklearn.neural_network import MLPClassifier
+        >>> from sk_metaembed.inspection import TrainingCurveDisplay
+        >>> mlp = MLPClassifier(2, solver="sgd")
+        >>> for _ in range(2):
+        ...     _ = mlp.partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
+        >>> TrainingCurveDisplay.from_estimator(mlp).epochs
+        array([1, 2])
         """
         epochs, curves = recorded_by(estimator)
         if not curves:
@@ -122,6 +139,9 @@ class TrainingCurveDisplay:
     @classmethod
     def from_history(cls, history, *, ax=None, **plot_kw):
         """Show a list of epochs.
+
+        For a record that was kept without its estimator, for example as JSON, or one
+        that is not finished yet.
 
         Parameters
         ----------
@@ -144,6 +164,17 @@ class TrainingCurveDisplay:
             If it is something else.
         ValueError
             If no numbers are recorded in it.
+
+        See Also
+        --------
+        from_estimator : Takes what holds a record.
+
+        Examples
+        --------
+        >>> from sk_metaembed.inspection import TrainingCurveDisplay
+        >>> history = [{"epoch": 1, "valid_acc": 0.65}, {"epoch": 2, "valid_acc": 0.8}]
+        >>> TrainingCurveDisplay.from_history(history).best_epoch
+        2
         """
         whose = f"{cls.__name__}.from_history"
         if not is_history(history):
@@ -160,6 +191,9 @@ class TrainingCurveDisplay:
     def plot(self, ax=None, *, curves=None, n_cols=3, line_kw=None):
         """Draw one panel a kind of curve.
 
+        Losses, scores, perplexities and the learning rate have different units, and a
+        panel each. Held-out curves are dashed.
+
         Parameters
         ----------
         ax : matplotlib Axes or array-like of them, default=None
@@ -174,13 +208,26 @@ class TrainingCurveDisplay:
 
         Returns
         -------
-        self : TrainingCurveDisplay
+        TrainingCurveDisplay
             With `ax_`, `axes_`, `figure_` and `lines_` set.
 
         Raises
         ------
         ValueError
             If there is no curve of a name.
+
+        See Also
+        --------
+        frame : The curves as a table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import TrainingCurveDisplay
+        >>> curves = {"train_loss": np.array([0.7, 0.5]), "lr": np.array([0.1, 0.05])}
+        >>> display = TrainingCurveDisplay(curves, epochs=np.array([1, 2]))
+        >>> [ax.get_ylabel() for ax in display.plot().axes_]
+        ['loss', 'learning rate']
         """
         kinds = self._kinds(curves)
         whose = type(self).__name__
@@ -232,10 +279,28 @@ class TrainingCurveDisplay:
     def frame(self):
         """Return the curves as a table.
 
+        For a picture of one's own, or to join the records of several trainings;
+        matplotlib is not needed.
+
         Returns
         -------
         pandas.DataFrame
             One row an epoch: ``epoch``, and a column a curve.
+
+        See Also
+        --------
+        plot : Draws the curves.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed.inspection import TrainingCurveDisplay
+        >>> curves = {"train_loss": np.array([0.7, 0.5]), "lr": np.array([0.1, 0.05])}
+        >>> display = TrainingCurveDisplay(curves, epochs=np.array([1, 2]))
+        >>> display.frame()
+           epoch  train_loss    lr
+        0      1         0.7  0.10
+        1      2         0.5  0.05
         """
         import pandas as pd
 
