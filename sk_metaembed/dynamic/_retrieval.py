@@ -57,6 +57,9 @@ class RetrievalMixin:
     def rank_captions(self, images, X, n=10):
         """Return the captions that are most like each image.
 
+        The other direction of `rank`: to tell what is seen in an image by what others
+        have said.
+
         Parameters
         ----------
         images : array-like of shape (n_images, n_features)
@@ -71,6 +74,25 @@ class RetrievalMixin:
         -------
         ndarray of int64, shape (n_images, min(n, n_captions))
             Row numbers of X, the most alike first.
+
+        See Also
+        --------
+        rank : Images for captions.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sk_metaembed import DynamicMetaRanker, FunctionEmbedding
+        >>> source = FunctionEmbedding(
+        ...     lambda words: [[w == "dog", w == "cat"] for w in words]
+        ... )
+        >>> X, images = source.fit_transform(["dog", "cat"]), np.eye(2)
+        >>> ranker = DynamicMetaRanker(
+        ...     encoder="mean", shared_dim=4, lr=0.05, max_epochs=10,
+        ...     early_stopping=False, random_state=0,
+        ... )
+        >>> ranker.fit(X, images).rank_captions(images[1:], X, n=1).tolist()
+        [[1]]
         """
         self._check_rank(n, "n")
         return best_matches(self.transform_images(images), self.transform(X), n)
