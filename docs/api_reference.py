@@ -131,6 +131,10 @@ ROOMS = {
             ]
         },
     ),
+    "persistence": (
+        "Files that hold no code",
+        {"": ["save", "load", "SavedFileError", "UntrustedError"]},
+    ),
     "datasets": (
         "Data sets",
         {

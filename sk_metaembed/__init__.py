@@ -55,6 +55,8 @@ _HOME = {
     "RandomEncoderPooling": "pooling",
     "TextStream": "scale",
     "transform_in_batches": "scale",
+    "load": "persistence",
+    "save": "persistence",
 }
 _ROOMS = (
     "adapters",
@@ -64,6 +66,7 @@ _ROOMS = (
     "inspection",
     "meta",
     "metrics",
+    "persistence",
     "pooling",
     "scale",
     "sequences",

@@ -24,6 +24,7 @@ BELOW = {
     "elmo": {"sequences", "vectors"},  # a model to begin from may be behind a URL
     "inspection": {"sequences"},
     "metrics": {"sequences"},
+    "persistence": {"sequences", "sources", "vectors", "_version"},
     "datasets": {"sequences", "vectors"},  # some hand out a WordVectors
     "scale": {"sequences"},  # estimators by their methods only
     "utils": {"sequences"},

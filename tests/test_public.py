@@ -20,6 +20,7 @@ ROOMS = [
     "inspection",
     "meta",
     "metrics",
+    "persistence",
     "pooling",
     "scale",
     "sequences",

@@ -93,5 +93,18 @@ class FittedNet:
         frame = weights_frame(data.tokens, names, values, level)
         return by_pair(frame, len(data) // 2) if self._reads_pairs else frame
 
+    def _net_parts(self):
+        """Return the net as plain values and tensors."""
+        from ._restoring import net_parts
+
+        return net_parts(self)
+
+    def _set_net(self, plain, tensors):
+        """Have the net that `_net_parts` told of."""
+        from ._restoring import net_of
+
+        self.net_ = net_of(self, plain, tensors)
+        self.history_ = self.net_.history
+
     def __sklearn_is_fitted__(self):
         return hasattr(self, "net_")

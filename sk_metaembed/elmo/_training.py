@@ -42,12 +42,37 @@ def new_net(model, seed, saved):
     LanguageNet
     """
     device = chosen_device(model.device, whose="ElmoLanguageModel")
-    net = LanguageNet(
+    softmax = model.softmax if saved is None else saved.softmax(model)
+    net = make_net(model, softmax, device)
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        net.initialize()
+        if saved is not None:
+            saved.load_into(net.module_)
+    return net
+
+
+def make_net(model, softmax, device):
+    """Return a net that has no weights yet.
+
+    Parameters
+    ----------
+    model : ElmoLanguageModel
+        With its vocabulary and options.
+    softmax : str
+        As `make_softmax` takes it.
+    device : torch.device
+
+    Returns
+    -------
+    LanguageNet
+    """
+    return LanguageNet(
         LanguageModule,
         module__options=model.options_,
         module__dropout=model.dropout,
         module__n_words=len(model.vocabulary_),
-        module__softmax=model.softmax if saved is None else saved.softmax(model),
+        module__softmax=softmax,
         module__n_samples=model.n_samples,
         criterion=torch.nn.Identity,
         optimizer=torch.optim.Adam,
@@ -59,12 +84,6 @@ def new_net(model, seed, saved):
         bfloat16=model.dtype == "bfloat16",
         verbose=model.verbose,
     )
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
-        net.initialize()
-        if saved is not None:
-            saved.load_into(net.module_)
-    return net
 
 
 def train(model, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks):

@@ -7,11 +7,12 @@ from typing import NamedTuple
 from ..elmo._options import read_options
 from ..elmo._weights import check_weights, read_weights
 from ..sequences._handles import Handles
-from ..vectors._fetch import local_file
+from ..vectors._fetch import kept_at, local_file
 from ._fingerprint import file_digest, fingerprint_of
 from ._reopening import reopened
 
 _WHOSE = "ElmoEmbedding"
+_NAMES = ("options.json", "weights.hdf5")
 _handles = Handles(keep=2)
 
 
@@ -44,9 +45,11 @@ class ElmoModel:
     lock : RLock
     """
 
+    _kept_as = "elmo"  # in files that `save` writes
+
     def __init__(self, spec, files):
         self.spec = spec
-        self._weights = files[1]
+        self._places, self._weights = files, files[1]
         self.options = read_options(files[0])
         check_weights(files[1], self.options)
         self.fingerprint = fingerprint_of(
@@ -82,6 +85,14 @@ class ElmoModel:
 
     def __reduce__(self):
         return _reopen, (self.spec, self.fingerprint)
+
+    def _reference(self):
+        """Return what a saved file tells of the model."""
+        return {**self.spec._asdict(), "fingerprint": self.fingerprint}
+
+    def _files(self, where):
+        """Return the files that a saved file takes in, by name."""
+        return dict(zip(_NAMES, self._places, strict=True))
 
 
 def shared_elmo(spec):
@@ -126,3 +137,30 @@ def _reopen(spec, fingerprint):
         where=f"{spec.options} and {spec.weights}",
         parts="options or weights",
     )
+
+
+def from_reference(kind, content):
+    """Return the handle on a model that a saved file refers to; nothing is fetched.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is not here.
+    ValueError
+        If it holds something else by now.
+    """
+    spec = ElmoSpec(*(content[name] for name in ElmoSpec._fields))
+    for place in spec[:2]:
+        if not kept_at(place).is_file():
+            raise FileNotFoundError(f"{_WHOSE}: {place} is not on this machine.")
+    return _reopen(spec, content["fingerprint"])
+
+
+def from_files(kind, content, folder):
+    """Return the handle on a model that came in a saved file."""
+    places = {
+        n: os.path.join(folder, f)
+        for n, f in zip(ElmoSpec._fields, _NAMES, strict=False)
+    }
+    content = {**content, **places}
+    return from_reference(kind, content)

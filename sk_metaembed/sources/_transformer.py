@@ -79,8 +79,9 @@ class TransformerEmbedding(BaseEmbedding):
         Branch, tag or commit on the hub.
     trust_remote_code : bool, default=False
         Run the Python code that the model brings.
-    safetensors : bool, default=True
-        Read no other format; others can run any code.
+    trusted : bool, default=False
+        Read weights that are torch's pickles (``pytorch_model.bin``) too, where there
+        is no model.safetensors: a pickle can run any code.
     device : str, default="auto"
         "cpu", "cuda" or another name of torch's; "auto" for a GPU if there is one.
     dtype : {"float32", "float16", "bfloat16"}, default="float32"
@@ -191,7 +192,7 @@ class TransformerEmbedding(BaseEmbedding):
         "truncate": ["boolean"],
         "revision": [str, None],
         "trust_remote_code": ["boolean"],
-        "safetensors": ["boolean"],
+        "trusted": ["boolean"],
         "device": [str],
         "dtype": [StrOptions({"float32", "float16", "bfloat16"})],
         "attn_implementation": [str, None],
@@ -219,7 +220,7 @@ class TransformerEmbedding(BaseEmbedding):
         truncate=False,
         revision=None,
         trust_remote_code=False,
-        safetensors=True,
+        trusted=False,
         device="auto",
         dtype="float32",
         attn_implementation=None,
@@ -243,7 +244,7 @@ class TransformerEmbedding(BaseEmbedding):
         self.truncate = truncate
         self.revision = revision
         self.trust_remote_code = trust_remote_code
-        self.safetensors = safetensors
+        self.trusted = trusted
         self.device = device
         self.dtype = dtype
         self.attn_implementation = attn_implementation

@@ -103,12 +103,57 @@ def weight_files(folder, *, safetensors=True):
         raise FileNotFoundError(
             f"TransformerEmbedding: {folder} has weights only as pickles "
             f"({other[0].name}), which can run any code when they are read. Bring "
-            "model.safetensors, or if you trust the file use safetensors=False."
+            "model.safetensors, or if you trust the file use trusted=True."
         )
     raise FileNotFoundError(
         f"TransformerEmbedding: {folder} has no model.safetensors. It should hold "
         f"{_NEEDED}."
     )
+
+
+def bundled_files(folder, where, *, trusted):
+    """Return the files that a saved file takes in, by name.
+
+    Parameters
+    ----------
+    folder : Path
+    where : str
+        Begins the error message.
+    trusted : bool
+        Whether the model may need code or pickles.
+
+    Raises
+    ------
+    TypeError
+        If it does: neither goes into files.
+    """
+    weights = weight_files(folder, safetensors=False)
+    pickles = [path.name for path in weights if path.suffix != ".safetensors"]
+    if pickles or trusted:
+        raise TypeError(
+            f"{where}: a model read with trusted=True or trust_remote_code=True cannot "
+            "be bundled: the file would hold pickles or code. Save it with "
+            "bundle=False, which refers to its folder, or convert it to safetensors "
+            "and fit without them."
+        )
+    kept = (*_TOLD, ".jinja", ".tiktoken")
+    files = [p for p in Path(folder).iterdir() if p.suffix in kept]
+    return {p.name: p for p in [*files, *weights] if p.suffix != ".py"}
+
+
+def kept_locally(model, revision=None):
+    """Return whether a folder, or a model of the hub, is on this machine."""
+    if os.path.isdir(model):
+        return True
+    if _looks_like_path(model):
+        return False
+    from huggingface_hub import snapshot_download
+
+    try:
+        snapshot_download(model, revision=revision, local_files_only=True)
+    except Exception:  # the client's errors share no base class
+        return False
+    return True
 
 
 def signature_of(folder, *, safetensors=True):

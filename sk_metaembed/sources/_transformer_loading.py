@@ -45,7 +45,7 @@ def load_network(folder, spec):
         network, report = AutoModel.from_pretrained(
             folder,
             dtype=getattr(torch, spec.dtype),
-            use_safetensors=True if spec.safetensors else None,
+            use_safetensors=None if spec.trusted else True,
             trust_remote_code=spec.trust_remote_code,
             local_files_only=True,
             output_loading_info=True,

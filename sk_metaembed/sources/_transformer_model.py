@@ -18,7 +18,7 @@ from ._fingerprint import file_digest, fingerprint_of
 from ._network_call import NetworkCall, piece_limit
 from ._portable_pair import PortablePair
 from ._reopening import reopened
-from ._transformer_files import folder_of, signature_of, weight_files
+from ._transformer_files import bundled_files, folder_of, signature_of, weight_files
 from ._transformer_loading import load_config, load_network, load_tokenizer
 
 _lock = threading.RLock()
@@ -32,7 +32,7 @@ class ModelSpec(NamedTuple):
     model: str
     revision: str | None = None
     trust_remote_code: bool = False
-    safetensors: bool = True
+    trusted: bool = False
     device: str = "cpu"
     dtype: str = "float32"
     attn_implementation: str | None = None
@@ -84,7 +84,7 @@ class TransformerModel(_Handle):
         self._call = None
         self.config = load_config(folder, spec)
         self.tokenizer = load_tokenizer(folder, spec)
-        files = weight_files(folder, safetensors=spec.safetensors)
+        files = weight_files(folder, safetensors=not spec.trusted)
         if spec.trust_remote_code:
             files = [*files, *sorted(folder.glob("*.py"))]
         weights = {path.name: file_digest(path) for path in files}
@@ -114,6 +114,18 @@ class TransformerModel(_Handle):
         """Where it computes, "cpu" or "cuda", without loading anything."""
         return self.spec.device.partition(":")[0]
 
+    _kept_as = "transformer"  # in files that `save` writes
+
+    def _reference(self):
+        """Return what a saved file tells of the model."""
+        return {**self.spec._asdict(), "fingerprint": self.fingerprint}
+
+    def _files(self, where):
+        """Return the files that a saved file takes in, by name."""
+        return bundled_files(
+            self._folder, where, trusted=self.spec.trusted | self.spec.trust_remote_code
+        )
+
     def check_unchanged(self):
         """See that the weights are those of fit; files were read once, so they are."""
 
@@ -138,7 +150,7 @@ def shared_model(spec):
     folder = folder_of(
         spec.model,
         spec.revision,
-        safetensors=spec.safetensors,
+        safetensors=not spec.trusted,
         code=spec.trust_remote_code,
     )
     if not os.path.isdir(spec.model):
@@ -146,7 +158,7 @@ def shared_model(spec):
         spec = spec._replace(revision=folder.name)
     else:
         spec = spec._replace(model=os.path.abspath(spec.model))
-    key = spec, signature_of(folder, safetensors=spec.safetensors)
+    key = spec, signature_of(folder, safetensors=not spec.trusted)
     return _handles.get(key, lambda: TransformerModel(spec, folder))
 
 
@@ -171,6 +183,8 @@ class LoadedModel(_Handle):
     network : torch Module
     tokenizer : transformers tokenizer
     """
+
+    _kept_as = "loaded"  # in files that `save` writes, whole in any case
 
     def __init__(self, network, tokenizer):
         super().__init__()
@@ -213,6 +227,14 @@ class LoadedModel(_Handle):
     def _computed(self):
         state = self.network.state_dict()
         return fingerprint_of(_options(self.config, self.tokenizer), state.items())
+
+    def _reference(self):
+        """Return what a saved file tells of the model."""
+        return {}
+
+    def _files(self, where):
+        """Return the files that a saved file takes in, by name."""
+        return self.portable.files(where)
 
     def is_of(self, network, tokenizer):
         """Tell whether this is a handle on them, as they are now."""

@@ -45,7 +45,7 @@ def opened_model(source):
             os.path.expanduser(os.fspath(source.model)),
             source.revision,
             source.trust_remote_code,
-            source.safetensors,
+            source.trusted,
             str(chosen_device(source.device, whose="TransformerEmbedding")),
             source.dtype,
             source.attn_implementation,

@@ -51,7 +51,7 @@ def local_file(place, *, whose):
     'options.json'
     """
     place = os.fspath(place)
-    if not place.lower().startswith(("http://", "https://")):
+    if not _is_url(place):
         return Path(place).expanduser()
     url, _, fragment = place.partition("#")
     told = _SHA256.fullmatch(fragment)
@@ -61,8 +61,7 @@ def local_file(place, *, whose):
             "SHA-256, 64 hexadecimal digits."
         )
     digest = told[1].lower() if told else None
-    key = hashlib.blake2b(f"{url}#{digest}".encode(), digest_size=8).hexdigest()
-    target = fetched_root() / f"{key}-{url_name(url)}"
+    target = kept_at(place)
     if not target.is_file():
         todo = "Without a network, bring the file from elsewhere and give its path."
         found = fetch([url], digest, target, whose=whose, todo=todo)
@@ -75,6 +74,21 @@ def local_file(place, *, whose):
                 stacklevel=2,
             )
     return target
+
+
+def _is_url(place):
+    return place.lower().startswith(("http://", "https://"))
+
+
+def kept_at(place):
+    """Return the path of what a path or a URL names, fetched or not."""
+    if not _is_url(place):
+        return Path(place).expanduser()
+    url, _, fragment = place.partition("#")
+    told = _SHA256.fullmatch(fragment)
+    digest = told[1].lower() if told else None
+    key = hashlib.blake2b(f"{url}#{digest}".encode(), digest_size=8).hexdigest()
+    return fetched_root() / f"{key}-{url_name(url)}"
 
 
 def fetched_root():

@@ -1,8 +1,10 @@
 """What makes a handle on a store go by reference instead of by value."""
 
+from pathlib import Path
+
 import numpy as np
 
-from ._layout import map_array
+from ._layout import META, map_array
 from ._registry import reopen
 from ._words import PackedWords
 
@@ -17,6 +19,8 @@ class StoreReference:
     meta : dict
         What its ``meta.json`` says.
     """
+
+    _kept_as = "vectors"  # in files that `save` writes
 
     __slots__ = (
         "__weakref__",
@@ -237,6 +241,14 @@ class StoreReference:
 
     def __reduce__(self):
         return reopen, (self._path, self.fingerprint, type(self))
+
+    def _reference(self):
+        """Return what a saved file tells of the store."""
+        return {"path": self._path, "fingerprint": self.fingerprint}
+
+    def _files(self, where):
+        """Return the files that a saved file takes in, by name."""
+        return {name: Path(self._path, name) for name in (META, *self._meta["files"])}
 
     def __repr__(self):
         words = "word" if len(self) == 1 else "words"

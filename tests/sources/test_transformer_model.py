@@ -278,7 +278,7 @@ def test_pickled_weights_are_read_only_if_asked_for(folder):
     (folder / "model.safetensors").unlink()
     with pytest.raises(FileNotFoundError, match="only as pickles"):
         TransformerEmbedding(folder).fit(SENTENCES)
-    trusting = TransformerEmbedding(folder, safetensors=False).fit(SENTENCES)
+    trusting = TransformerEmbedding(folder, trusted=True).fit(SENTENCES)
     np.testing.assert_array_equal(values(trusting), expected)
 
 

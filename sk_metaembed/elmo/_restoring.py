@@ -1,0 +1,53 @@
+"""A trained language model as plain values and tensors, for files without code."""
+
+import torch
+
+from ..sequences._net_state import net_state, put_net_state, usable_device
+from ._training import make_net
+
+# Of the net's own, since parameters may have been set to something else.
+_NETWORK = ("dropout", "softmax", "n_samples")
+
+
+def net_parts(model):
+    """Return what `net_of` builds the net from.
+
+    Parameters
+    ----------
+    model : ElmoLanguageModel
+        Trained.
+
+    Returns
+    -------
+    plain : dict
+    tensors : dict of str to tensor
+    """
+    plain, tensors = net_state(model.net_)
+    told = {name: getattr(model.net_, f"module__{name}") for name in _NETWORK}
+    plain["network"], plain["bfloat16"] = told, bool(model.net_.bfloat16)
+    return plain, tensors
+
+
+def net_of(model, plain, tensors):
+    """Return the net that `net_parts` told of.
+
+    Parameters
+    ----------
+    model : ElmoLanguageModel
+        With its vocabulary and options.
+    plain : dict
+    tensors : dict of str to tensor
+
+    Returns
+    -------
+    LanguageNet
+    """
+    device = usable_device(plain["device"])
+    net = make_net(model, plain["network"]["softmax"], device)
+    for name in _NETWORK:
+        setattr(net, f"module__{name}", plain["network"][name])
+    net.bfloat16 = plain["bfloat16"]
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        net.initialize()
+    put_net_state(net, plain, tensors)
+    return net

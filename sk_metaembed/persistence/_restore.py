@@ -1,0 +1,125 @@
+"""From the checked structure of a file to the estimator."""
+
+from ._asked import untrusted_functions, untrusted_options
+from ._errors import SavedFileError, told_as_damaged
+from ._functions import function_name, function_of, partial_of, scorer_of
+from ._graph import Rewriter
+from ._kept import keyed_vectors_of, opened
+from ._packing import UNPACK
+from ._stand_in import StandIn, Untold, part
+from ._trusted import FUNCTIONS
+
+# Parameters that let an estimator run what comes with a model or a pickle.
+_ALLOWING = ("trusted", "trust_remote_code")
+
+
+class Restoring:
+    """What a structure becomes on its way out of a file.
+
+    Parameters
+    ----------
+    file : SealedFile
+    trusted : collection of str
+        What the user trusts beyond the lists.
+    """
+
+    def __init__(self, file, trusted):
+        self.file, self.trusted = file, trusted
+        self._rewrite = Rewriter(self._swap)
+        self._opened = {}
+
+    def __call__(self, structure):
+        """Return the estimator.
+
+        Raises
+        ------
+        UntrustedError
+            If it names functions, or has parameters, that run code.
+        """
+        self._check_asked(structure)
+        with told_as_damaged(self.file.what):
+            return self._rewrite(structure)
+
+    def _check_asked(self, structure):
+        """See that all is trusted before anything is imported or opened."""
+        asked = Asked()
+        with told_as_damaged(self.file.what):
+            Rewriter(asked)(structure)
+        for names, refuse in (
+            (asked.functions - FUNCTIONS, untrusted_functions),
+            (asked.options, untrusted_options),
+        ):
+            if names - {*self.trusted}:
+                raise refuse(names - {*self.trusted})
+
+    def _swap(self, thing, where, rewrite):
+        if isinstance(thing, StandIn):
+            return self._made(thing, where, rewrite)
+        if hasattr(type(thing), "_set_net") and "net_" in vars(thing):
+            return self._with_net(thing, rewrite)
+        return NotImplemented
+
+    def _made(self, thing, where, rewrite):
+        kind, content = (
+            part(vars(thing), "kind", str),
+            part(vars(thing), "content", dict),
+        )
+        if kind == "net":
+            raise Untold("a net stands where no estimator trains one")
+        content = {name: rewrite(value, where) for name, value in content.items()}
+        if kind in _MAKE:
+            return _MAKE[kind](content)
+        if kind == "keyed vectors":
+            return keyed_vectors_of(content, self.file)
+        return opened(kind, content, self.file, self._opened)
+
+    def _with_net(self, estimator, rewrite):
+        from safetensors.torch import load
+
+        net = vars(estimator)["net_"]
+        if not isinstance(net, StandIn) or net.kind != "net":
+            raise Untold("net_ is no net")
+        new = rewrite.attributes(estimator, "", but=("net_",))
+        tensors = load(self.file.read(part(net.content, "tensors", str)))
+        new._set_net(rewrite(part(net.content, "plain", dict)), tensors)
+        return new
+
+
+_MAKE = {**UNPACK, "function": function_of, "partial": partial_of, "scorer": scorer_of}
+
+
+class Asked:
+    """Collects what a structure needs to be trusted for, and makes nothing."""
+
+    def __init__(self):
+        self.functions, self.options = set(), set()
+
+    def __call__(self, thing, where, rewrite):
+        if isinstance(thing, StandIn):
+            content = part(vars(thing), "content", dict)
+            if thing.kind == "function":
+                self.functions.add(function_name(content))
+            self._note(content)
+        elif hasattr(thing, "__dict__") and not isinstance(thing, type):
+            self._note(vars(thing))
+        return NotImplemented
+
+    def _note(self, attributes):
+        for name in _ALLOWING:
+            value = attributes.get(name)
+            # Numbers and arrays could pass for True as well.
+            if value is not None and value is not False:
+                self.options.add(f"{name}=True")
+
+
+def check_estimator(thing, what):
+    """See that what was read is an estimator.
+
+    Raises
+    ------
+    SavedFileError
+        If it is something else.
+    """
+    if isinstance(thing, StandIn) or not hasattr(thing, "get_params"):
+        raise SavedFileError(f"{what} holds {type(thing).__name__}, and no estimator.")
+    return thing

@@ -1,0 +1,35 @@
+"""How two estimators are compared, and the functions that test files may name."""
+
+import os
+
+import numpy as np
+
+from ..test_estimators import in_context, sentence, spelling
+
+NAMES = ["builtins.str.split"]
+NAMES += [f"{f.__module__}.{f.__name__}" for f in (in_context, sentence, spelling)]
+
+
+def plain(value):
+    """Return a parameter as something that == compares."""
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return type(value), params(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, list | tuple):
+        return type(value), [plain(part) for part in value]
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.tolist()
+    if isinstance(value, float):
+        return repr(value)
+    if hasattr(value, "index_to_key"):
+        return value.index_to_key, value.vectors.tolist()
+    return repr(value) if type(value).__module__.startswith("sklearn") else value
+
+
+def params(estimator):
+    """Return all parameters, those of parts included."""
+    deep = estimator.get_params(deep=True)
+    return {name: plain(value) for name, value in deep.items()}

@@ -1,0 +1,274 @@
+"""What is saved comes back, to the last bit, and in equal bytes."""
+
+import pickle
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sk_metaembed import (
+    CommonComponentRemoval,
+    ConcatMetaEmbedding,
+    DynamicMetaClassifier,
+    ElmoLanguageModel,
+    EmbeddingUnion,
+    Pooling,
+    PretrainedEmbedding,
+    SVDMetaEmbedding,
+    Tokenizer,
+    Word2VecEmbedding,
+    load,
+    save,
+)
+from sk_metaembed.utils._checks_data import (
+    as_input,
+    assert_same,
+    fitted,
+    input_kind,
+    outputs,
+    token_lists,
+)
+
+from ..test_estimators import ESTIMATORS, GENSIM, LANGUAGE_MODEL, NET, vectors
+from .same import NAMES, params
+
+TEXTS = [" ".join(row) for row in token_lists() if row]
+LABELS = np.arange(len(TEXTS)) % 2
+
+
+class Holder(BaseEstimator):
+    """Holds any value as a parameter."""
+
+    def __init__(self, value=None):
+        self.value = value
+
+
+HOLDER = f"{Holder.__module__}.Holder"
+
+
+def kept(value, path):
+    return load(save(Holder(value), path), trusted=[HOLDER]).value
+
+
+def data_for(estimator):
+    if input_kind(estimator) == "array":
+        return np.random.default_rng(0).normal(size=(24, 4)).astype(np.float32)
+    return as_input(estimator, token_lists())
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_fitted_estimator_gives_the_same(estimator, tmp_path):
+    X = data_for(estimator)
+    trained = fitted(estimator, X)
+    expected = outputs(trained, X)
+    loaded = load(save(trained, tmp_path / "e.skm"), trusted=NAMES)
+    assert params(loaded) == params(trained)
+    assert {*vars(loaded)} == {*vars(trained)}
+    assert_same(outputs(loaded, X), expected, "loaded", rtol=0)
+    again = save(loaded, tmp_path / "again.skm")
+    assert again.read_bytes() == (tmp_path / "e.skm").read_bytes()
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_unfitted_estimator_has_its_parameters(estimator, tmp_path):
+    loaded = load(save(estimator, tmp_path / "e.skm"), trusted=NAMES)
+    assert type(loaded) is type(estimator)
+    assert params(loaded) == params(estimator)
+    assert {*vars(loaded)} == {*vars(estimator)}
+    clone(loaded)
+
+
+def pipelines():
+    w2v = Word2VecEmbedding(**GENSIM, n_jobs=1, random_state=0)
+    union = EmbeddingUnion([("w2v", w2v), ("file", PretrainedEmbedding(vectors()))])
+    words = [("tokens", Tokenizer()), ("embed", union)]
+    pooled = [("pool", Pooling(("mean", "max"), weights="idf"))]
+    end = [("pca", PCA(3, random_state=0)), ("clf", LogisticRegression())]
+    net = DynamicMetaClassifier(**NET, random_state=0)
+    pipe = Pipeline([*words, ("meta", SVDMetaEmbedding(4)), *pooled, *end])
+    grid = {"pool__mode": ["mean", "sum"], "meta": [ConcatMetaEmbedding()]}
+    return {
+        "svd": pipe,
+        "net": Pipeline([*words, ("clf", net)]),
+        "columns": make_pipeline(
+            ColumnTransformer([("tfidf", TfidfVectorizer(), 0)]), LogisticRegression()
+        ),
+        "grid": GridSearchCV(pipe, grid, cv=2, scoring="accuracy"),
+        "several": GridSearchCV(
+            pipe,
+            grid,
+            cv=StratifiedKFold(2),
+            scoring={"acc": make_scorer(accuracy_score), "auc": "roc_auc"},
+            refit="acc",
+        ),
+        "log": make_pipeline(
+            *[s for _, s in words], Pooling(), FunctionTransformer(np.exp)
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", pipelines())
+def test_pipelines_and_searches(name, tmp_path):
+    X = np.array(TEXTS)[:, None] if name == "columns" else TEXTS
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn, about tiny data
+        trained = clone(pipelines()[name]).fit(X, LABELS)
+        expected = outputs(trained, X)
+    loaded = load(save(trained, tmp_path / "e.skm"))
+    assert params(loaded) == params(trained)
+    assert_same(outputs(loaded, X), expected, "loaded", rtol=0)
+    if isinstance(trained, GridSearchCV):
+        scores = [k for k in trained.cv_results_ if k.startswith("mean_test")]
+        for key in scores:
+            np.testing.assert_array_equal(
+                loaded.cv_results_[key], trained.cv_results_[key]
+            )
+        assert loaded.score(X, LABELS) == trained.score(X, LABELS)
+        again = clone(loaded).fit(X, LABELS)
+        assert again.best_params_.keys() == trained.best_params_.keys()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [*"abcdefghijklmnopqrst", "東京", "a\x00", "\udc80", ""],
+        list(range(100)),
+        [0.1, float("inf"), -0.0] * 10,
+        [1, 2.0, True] * 10,
+        [2**70] * 20,
+        {1: "a", (2, None): 2.5, "b": {None: 1}},
+        {f"w{i}": i for i in range(50)},
+        {"z", "a"},
+        frozenset([3, 1]),
+        b"\x00bytes",
+        (1, [2, (3,)], {"a": None}),
+        np.float32(0.1),
+        np.array(["tea", "東京"]),
+        np.array([[1, "a", None]], dtype=object),
+        np.ma.masked_array([1, 2], [True, False]),
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        np.array(3, dtype=">i2"),
+        sparse.csr_array(np.eye(3)),
+        sparse.csc_matrix(np.eye(3)),
+        slice(1, None, 2),
+        np.float64,
+        np.dtype("float32"),
+    ],
+    ids=repr,
+)
+def test_values_come_back_as_they_were(value, tmp_path):
+    found = kept(value, tmp_path / "e.skm")
+    assert type(found) is type(value)
+    if sparse.issparse(value):
+        assert (found != value).nnz == 0
+    elif isinstance(value, np.ndarray):
+        assert found.dtype == value.dtype
+        assert found.flags.f_contiguous == value.flags.f_contiguous
+        np.testing.assert_array_equal(found, value)
+        np.testing.assert_array_equal(np.ma.getmask(found), np.ma.getmask(value))
+    else:
+        assert repr(found) == repr(value)
+
+
+def test_a_random_state_goes_on_where_it_was(tmp_path):
+    rng = np.random.RandomState(0)
+    rng.normal()  # leaves the second of a pair behind
+    found = kept(rng, tmp_path / "e.skm")
+    assert found.normal(size=3).tolist() == rng.normal(size=3).tolist()
+
+
+def test_what_was_shared_stays_shared(tmp_path):
+    step, array = Pooling(), np.arange(3)
+    found = kept({"a": [step, array], "b": (step, array)}, tmp_path / "e.skm")
+    for one, other in zip(found["a"], found["b"], strict=True):
+        assert one is other
+
+
+def test_saving_changes_nothing(tmp_path):
+    X = as_input(DynamicMetaClassifier(), token_lists())
+    trained = fitted(DynamicMetaClassifier(**NET), X)
+    before, net = dict(vars(trained)), trained.net_
+    save(trained, tmp_path / "e.skm")
+    assert vars(trained) == before
+    assert trained.net_ is net
+
+
+def test_training_goes_on_as_it_would_have(tmp_path):
+    net = DynamicMetaClassifier(**NET, random_state=0)
+    X = as_input(net, token_lists())
+    y = np.arange(len(X)) % 2
+    trained = net.fit(X, y)
+    loaded = load(save(trained, tmp_path / "e.skm"))
+    assert loaded.history_ == trained.history_
+    expected = trained.partial_fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(loaded.partial_fit(X, y).predict_proba(X), expected)
+
+
+def test_a_language_model_goes_on_as_it_would_have(tmp_path):
+    model = ElmoLanguageModel(**LANGUAGE_MODEL, random_state=0)
+    trained = model.fit(TEXTS)
+    loaded = load(save(trained, tmp_path / "e.skm"))
+    assert loaded.score(TEXTS) == trained.score(TEXTS)
+    expected = trained.partial_fit(TEXTS).score(TEXTS)
+    assert loaded.partial_fit(TEXTS).score(TEXTS) == expected
+
+
+def test_a_net_trimmed_for_prediction(tmp_path):
+    net = DynamicMetaClassifier(**NET, random_state=0)
+    X = as_input(net, token_lists())
+    trained = net.fit(X, np.arange(len(X)) % 2)
+    whole = save(trained, tmp_path / "whole.skm").stat().st_size
+    trained.net_.trim_for_prediction()
+    path = save(trained, tmp_path / "e.skm")
+    assert path.stat().st_size < whole
+    np.testing.assert_array_equal(load(path).predict_proba(X), trained.predict_proba(X))
+
+
+def test_parameters_set_after_the_fit_do_not_change_the_net(tmp_path):
+    net = DynamicMetaClassifier(**NET, random_state=0)
+    X = as_input(net, token_lists())
+    trained = net.fit(X, np.arange(len(X)) % 2)
+    expected = trained.predict_proba(X)
+    trained.set_params(projection_dim=7, encoder="gru")
+    loaded = load(save(trained, tmp_path / "e.skm"))
+    assert loaded.projection_dim == 7
+    np.testing.assert_array_equal(loaded.predict_proba(X), expected)
+
+
+def test_what_was_loaded_can_be_pickled(tmp_path):
+    pipe = pipelines()["net"].fit(TEXTS, LABELS)
+    loaded = load(save(pipe, tmp_path / "e.skm"))
+    joblib.dump(loaded, tmp_path / "e.joblib")
+    for copied in (
+        pickle.loads(pickle.dumps(loaded)),
+        joblib.load(tmp_path / "e.joblib"),
+    ):
+        np.testing.assert_array_equal(
+            copied.predict_proba(TEXTS), pipe.predict_proba(TEXTS)
+        )
+
+
+def test_gensims_vectors_as_a_parameter(tmp_path):
+    kv = vectors().to_keyed_vectors()
+    source = PretrainedEmbedding(kv).fit(TEXTS)
+    loaded = load(save(source, tmp_path / "e.skm"))
+    assert params(loaded) == params(source)
+    assert_same(loaded.transform(TEXTS), source.transform(TEXTS), "loaded", rtol=0)
+
+
+def test_a_step_for_arrays(tmp_path):
+    X = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float32)
+    step = CommonComponentRemoval(2).fit(X)
+    loaded = load(save(step, tmp_path / "e.skm"))
+    np.testing.assert_array_equal(loaded.transform(X), step.transform(X))
