@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from ..sequences._net_state import net_state, put_net_state, usable_device
+from ..sequences._net_state import (
+    check_shapes,
+    net_state,
+    put_net_state,
+    usable_device,
+)
 from ._fitting import _network
 from ._training import make_net
 
@@ -53,6 +58,7 @@ def net_of(estimator, plain, tensors):
 
     device = usable_device(plain["device"])
     rng = plain["rng"] or np.random.RandomState()
+    _check_shapes(estimator, plain["network"], tensors)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         net = make_net(
             estimator, plain["network"], plain["loss"], None, device, rng
@@ -63,3 +69,30 @@ def net_of(estimator, plain, tensors):
     net.autocast = torch.bfloat16 if plain["autocast"] else None
     put_net_state(net, plain, tensors)
     return net
+
+
+def _check_shapes(estimator, network, tensors):
+    """See that the net is as large as its tensors; transformers are what they are."""
+    build, _ = estimator._torch_parts()
+    opened = network["trained"].opened
+    files = [i for i, source in enumerate(opened) if hasattr(source, "source")]
+    light = _Light([_Empty() if i in files else o for i, o in enumerate(opened)])
+    but = tuple(f"module/trained.{i}." for i in files)
+    check_shapes(lambda: build(**{**network, "trained": light}), tensors, but=but)
+
+
+class _Light:
+    """Trained sources, without those that are read from files."""
+
+    def __init__(self, opened):
+        self.opened = opened
+
+    def __len__(self):
+        return len(self.opened)
+
+
+class _Empty:
+    def network(self):
+        from torch import nn
+
+        return nn.Identity()

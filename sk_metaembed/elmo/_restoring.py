@@ -2,7 +2,13 @@
 
 import torch
 
-from ..sequences._net_state import net_state, put_net_state, usable_device
+from ..sequences._net_state import (
+    check_shapes,
+    net_state,
+    put_net_state,
+    usable_device,
+)
+from ._language_net import LanguageModule
 from ._training import make_net
 
 # Of the net's own, since parameters may have been set to something else.
@@ -47,6 +53,8 @@ def net_of(model, plain, tensors):
     for name in _NETWORK:
         setattr(net, f"module__{name}", plain["network"][name])
     net.bfloat16 = plain["bfloat16"]
+    sizes = {"options": model.options_, "n_words": len(model.vocabulary_)}
+    check_shapes(lambda: LanguageModule(**sizes, **plain["network"]), tensors)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         net.initialize()
     put_net_state(net, plain, tensors)

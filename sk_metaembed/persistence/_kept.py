@@ -38,7 +38,7 @@ def opened(kind, content, file, known):
     if kind == "pair":
         handle = opened("loaded", content, file, known)
         pair = handle.network, handle.tokenizer
-        return list(pair) if content.get("kind") == "list" else pair
+        return list(pair) if content.get("as_list") is True else pair
     if kind not in _HOMES:
         raise Untold(f"no such kind as {kind!r}")
     home = import_module(_HOMES[kind])

@@ -2,8 +2,10 @@
 
 import sys
 
+import numpy as np
+
 from ._functions import named
-from ._graph import Rewriter, name_of
+from ._graph import Rewriter, is_plain_object, name_of
 from ._packing import packed
 from ._stand_in import StandIn
 
@@ -46,6 +48,7 @@ class Lowering:
             new = change(thing, where, rewrite)
             if new is not NotImplemented:
                 return new
+        check_keepable(thing, where)
         return NotImplemented
 
     def _elsewhere(self, thing, where):
@@ -68,7 +71,7 @@ class Lowering:
         from ..sources._transformer_model import loaded_model
 
         content = vars(self._elsewhere(loaded_model(*thing), where))["content"]
-        return StandIn("pair", kind=type(thing).__name__, **content)
+        return StandIn("pair", as_list=isinstance(thing, list), **content)
 
     def _with_net(self, estimator, rewrite):
         plain, tensors = estimator._net_parts()
@@ -122,6 +125,25 @@ class Lowering:
             words=words_stand_in(list(vectors.index_to_key)),
             tensors=self._tensors(tensors),
             n=n,
+        )
+
+
+def check_keepable(thing, where):
+    """See that skops can put together again what it takes apart.
+
+    Raises
+    ------
+    TypeError
+        If only a pickle can.
+    """
+    known = (tuple, list, dict, type, slice, np.ndarray, np.generic, np.dtype, np.ufunc)
+    ours = type(thing).__module__.partition(".")[0] in ("sklearn", "numpy")
+    if ours or isinstance(thing, known) or is_plain_object(thing):
+        return
+    reduced = thing.__reduce_ex__(4)
+    if not isinstance(reduced, tuple) or reduced[0] is not type(thing):
+        raise TypeError(
+            f"{where} holds {type(thing).__name__}, which only a pickle can keep."
         )
 
 

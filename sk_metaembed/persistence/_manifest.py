@@ -14,7 +14,17 @@ FORMAT, VERSION = "sk_metaembed estimator", 1
 MANIFEST = "manifest.json"
 _LARGEST = 1 << 26  # bytes of a manifest
 _TOLD = ("scikit-learn", "numpy", "torch", "skops")
-_PICKLES = (b"\x80", b"\x78\x01", b"\x78\x9c", b"\x78\xda", b"\x1f\x8b", b"ZF")
+# How pickles begin, and what joblib compresses them with.
+_PICKLES = (
+    b"\x80",
+    b"x\x01",
+    b"x^",
+    b"x\x9c",
+    b"x\xda",
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zX",
+)
 
 
 def versions():
@@ -77,13 +87,16 @@ class SealedFile(Entries):
             self.close()
             raise
 
-    def _read_manifest(self):
+    def _check(self, infos):
         if MANIFEST not in self.infos:
             raise SavedFileError(
-                f"{self.what}: a zip file without {MANIFEST}, so sk_metaembed.save did "
-                "not write it. skops.io.load reads files of skops; what torch.save or "
-                "numpy wrote, they read."
+                f"{self.what}: a zip file without {MANIFEST}. It was cut short, or "
+                "sk_metaembed.save did not write it: skops.io.load reads files of "
+                "skops, and what torch.save or numpy wrote, they read."
             )
+        super()._check(infos)
+
+    def _read_manifest(self):
         if self.infos[MANIFEST].file_size > _LARGEST:
             raise SavedFileError(f"{self.what}: {MANIFEST} is too large to be one.")
         with told_as_damaged(f"{self.what}, {MANIFEST!r}"):

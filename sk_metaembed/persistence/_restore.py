@@ -9,8 +9,9 @@ from ._packing import UNPACK
 from ._stand_in import StandIn, Untold, part
 from ._trusted import FUNCTIONS
 
-# Parameters that let an estimator run what comes with a model or a pickle.
-_ALLOWING = ("trusted", "trust_remote_code")
+# Parameters that let an estimator run what comes with a model or a pickle; scikit-learn
+# keeps pickles in the folder that `memory` names.
+_ALLOWING = ("trusted", "trust_remote_code", "memory")
 
 
 class Restoring:
@@ -109,7 +110,8 @@ class Asked:
             value = attributes.get(name)
             # Numbers and arrays could pass for True as well.
             if value is not None and value is not False:
-                self.options.add(f"{name}=True")
+                told = value if isinstance(value, str | bool) else type(value).__name__
+                self.options.add(f"{name}={told}")
 
 
 def check_estimator(thing, what):

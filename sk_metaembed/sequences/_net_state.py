@@ -74,6 +74,33 @@ def put_net_state(net, plain, tensors):
     net.history_ = History(json.loads(plain["history"]))  # trimming clears it
 
 
+def check_shapes(build, tensors, *, but=()):
+    """See that a module is no larger than its tensors, before memory is set aside.
+
+    Parameters
+    ----------
+    build : callable
+        Makes the module; called on torch's device without memory.
+    tensors : dict of str to tensor
+    but : tuple of str
+        How the names begin of those that are not looked at.
+
+    Raises
+    ------
+    ValueError
+        If it has other parameters, or other shapes.
+    """
+    import torch
+
+    with torch.random.fork_rng(devices=[]), torch.device("meta"):
+        wanted = {f"module/{n}": w.shape for n, w in build().state_dict().items()}
+    names = {name for name in tensors if name.startswith("module/")}
+    names = {name for name in names if not name.startswith(but)}
+    wrong = names ^ {*wanted} or {n for n in names if tensors[n].shape != wanted[n]}
+    if wrong:
+        raise ValueError(f"the network and its weights differ in {sorted(wrong)[0]!r}")
+
+
 def _numbered(tensors):
     state = {}
     for name, value in tensors.items():

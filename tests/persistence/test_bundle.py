@@ -1,0 +1,144 @@
+"""A bundle needs nothing of the machine that it was saved on."""
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    ElmoEmbedding,
+    EmbeddingUnion,
+    FineTuned,
+    Pooling,
+    PretrainedEmbedding,
+    TransformerEmbedding,
+    WordVectors,
+    load,
+    save,
+)
+from sk_metaembed.utils._checks_data import WORDS, token_lists
+
+from .. import tiny_bert
+from ..test_estimators import NET
+from ..tiny_elmo import files as elmo_files
+from .test_refused import forget_handles
+
+ROWS = [row for row in token_lists() if row]
+LOADS = """
+import sys
+import numpy as np
+from sk_metaembed import load
+rows = [line.split() for line in open("rows.txt", encoding="utf-8")]
+out = load("copy.skm").transform(rows)
+np.savez("out.npz", *[block.values for block in out.blocks])
+"""
+
+
+def text_vectors(folder):
+    rng = np.random.default_rng(0)
+    lines = [" ".join([w, *map(str, rng.normal(size=4))]) for w in WORDS]
+    (folder / "vectors.txt").write_text("\n".join(lines), "utf-8")
+    return folder / "vectors.txt"
+
+
+@pytest.fixture
+def union(tmp_path):
+    """Return a fitted union of sources from files, and the folder of these."""
+    folder = tmp_path / "originals"
+    folder.mkdir()
+    store = WordVectors.from_arrays(
+        WORDS, np.random.default_rng(1).normal(size=(len(WORDS), 3)), path=folder / "s"
+    )
+    file = text_vectors(folder)
+    elmo = [shutil.copy(file, folder) for file in elmo_files()]
+    bert = tiny_bert.save(folder / "bert")
+    sources = [
+        ("store", PretrainedEmbedding(store, oov="mean")),
+        ("file", PretrainedEmbedding(file, cache_dir=folder / "cache")),
+        ("elmo", ElmoEmbedding(*elmo)),
+        ("bert", TransformerEmbedding(bert, static=True)),
+    ]
+    return EmbeddingUnion(sources).fit(ROWS), folder
+
+
+def values(embedded):
+    return [block.values for block in embedded.blocks]
+
+
+def test_without_the_originals_it_gives_the_same(union, tmp_path):
+    trained, folder = union
+    expected = values(trained.transform(ROWS))
+    path = save(trained, tmp_path / "e.skm", bundle=True)
+    shutil.rmtree(folder)
+    forget_handles()
+    for one, other in zip(values(load(path).transform(ROWS)), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_another_process_elsewhere_gives_the_same(tmp_path):
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    here.mkdir(), elsewhere.mkdir()
+    source = PretrainedEmbedding(text_vectors(here), cache_dir=here, oov="mean")
+    expected = values(source.fit_transform(ROWS))
+    save(source, elsewhere / "copy.skm", bundle=True)
+    shutil.rmtree(here)
+    lines = "\n".join(" ".join(row) for row in ROWS)
+    (elsewhere / "rows.txt").write_text(lines, "utf-8")
+    env = {**os.environ, "SK_METAEMBED_CACHE": str(elsewhere / "cache")}
+    subprocess.run([sys.executable, "-c", LOADS], cwd=elsewhere, env=env, check=True)
+    found = np.load(elsewhere / "out.npz")
+    for one, other in zip(found.values(), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_bundles_are_unpacked_once_and_by_content(union, tmp_path, monkeypatch):
+    trained, _ = union
+    monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
+    path = save(trained, tmp_path / "e.skm", bundle=True)
+    forget_handles()
+    one, _ = load(path), load(path)
+    folders = [f for f in (tmp_path / "cache" / "bundles").iterdir() if f.is_dir()]
+    assert len(folders) == 4
+    again = pickle.loads(pickle.dumps(one))
+    for found, wanted in zip(
+        values(again.transform(ROWS)), values(trained.transform(ROWS)), strict=True
+    ):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_loaded_model_goes_along_in_any_case(tmp_path):
+    pair = tiny_bert.network(), tiny_bert.tokenizer()
+    source = TransformerEmbedding(pair, layers="all").fit(ROWS)
+    loaded = load(save(source, tmp_path / "e.skm"))
+    assert loaded.fingerprint_ == source.fingerprint_
+    assert loaded._model.network is loaded.model[0]
+    for found, wanted in zip(
+        values(loaded.transform(ROWS)), values(source.transform(ROWS)), strict=True
+    ):
+        np.testing.assert_array_equal(found, wanted)
+    unfitted = load(save(TransformerEmbedding(pair), tmp_path / "u.skm"))
+    assert type(unfitted.model) is tuple
+    assert unfitted.fit(ROWS).fingerprint_ == source.fingerprint_
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_a_trained_transformer(method, tmp_path):
+    bert = tiny_bert.save(tmp_path / "bert")
+    tuned = FineTuned(TransformerEmbedding(bert), n_layers=1, method=method, rank=2)
+    net = DynamicMetaClassifier(**NET, trainable=tuned, random_state=0)
+    trained = net.fit(ROWS, np.arange(len(ROWS)) % 2)
+    expected = trained.predict_proba(ROWS)
+    path = save(trained, tmp_path / "e.skm", bundle=True)
+    shutil.rmtree(bert)
+    forget_handles()
+    np.testing.assert_array_equal(load(path).predict_proba(ROWS), expected)
+
+
+def test_a_step_without_files_is_no_larger_in_a_bundle(tmp_path):
+    paths = [save(Pooling(), tmp_path / str(b), bundle=b) for b in (False, True)]
+    assert paths[0].read_bytes() == paths[1].read_bytes()

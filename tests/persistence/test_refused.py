@@ -1,0 +1,334 @@
+"""What cannot be saved or loaded is refused with a sentence that says what to do."""
+
+import builtins
+import io
+import json
+import pickle
+import shutil
+from functools import partial
+
+import joblib
+import numpy as np
+import pytest
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from sk_metaembed import (
+    ElmoEmbedding,
+    FunctionEmbedding,
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    TransformerEmbedding,
+    WordVectors,
+    load,
+    save,
+)
+from sk_metaembed.persistence import SavedFileError, UntrustedError
+from sk_metaembed.utils._checks_data import WORDS, token_lists
+
+from .. import tiny_bert
+from ..test_estimators import spelling
+from ..tiny_elmo import files as elmo_files
+from . import forge
+
+ROWS = token_lists()
+
+
+class Splitter:
+    def split(self, text):
+        return text.split()
+
+
+class Foreign(BaseEstimator):
+    def __init__(self, value=None):
+        self.value = value
+
+
+@pytest.fixture
+def path(tmp_path):
+    return save(Tokenizer(), tmp_path / "tokens.skm")
+
+
+def edit_manifest(path, **changes):
+    parts = forge.members(path.read_bytes())
+    manifest = {**json.loads(parts[forge.MANIFEST]), **changes}
+    parts[forge.MANIFEST] = json.dumps(manifest).encode()
+    path.write_bytes(forge.zipped(parts))
+
+
+def refused(path, match, **kwargs):
+    with pytest.raises(SavedFileError, match=match):
+        load(path, **kwargs)
+
+
+def test_a_file_from_a_newer_version(path):
+    edit_manifest(path, version=2, versions={"sk_metaembed": "9.9"})
+    refused(path, "format version 2, .* written by sk_metaembed 9.9: install")
+
+
+def test_the_manifest_tells_what_wrote_the_file(path):
+    manifest = json.loads(forge.members(path.read_bytes())[forge.MANIFEST])
+    assert {*manifest["versions"]} >= {"sk_metaembed", "scikit-learn", "numpy", "torch"}
+    assert manifest["estimator"] == "Tokenizer"
+
+
+def test_a_wrong_checksum(path):
+    data = path.read_bytes()
+    parts = forge.members(data)
+    key = forge.STRUCTURE
+    parts[key] = parts[key].replace(b"lowercase", b"LOWERCASE")
+    path.write_bytes(forge.zipped(parts))
+    refused(path, "checksum of 'structure.skops' is not the manifest's")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_truncated_file(share, path):
+    data = path.read_bytes()
+    path.write_bytes(data[: int(share * len(data))])
+    refused(path, "damaged|cut short")
+
+
+@pytest.mark.parametrize(
+    ("edit", "match"),
+    [
+        (lambda parts: parts.pop(forge.STRUCTURE), "lacks 'structure.skops'"),
+        (lambda parts: parts.update(more=b"x"), "also has 'more'"),
+        (lambda parts: parts.pop(forge.MANIFEST), "without manifest.json"),
+    ],
+    ids=["missing", "not listed", "no manifest"],
+)
+def test_members_are_those_of_the_manifest(edit, match, path):
+    parts = forge.members(path.read_bytes())
+    edit(parts)
+    path.write_bytes(forge.zipped(parts))
+    refused(path, match)
+
+
+def test_a_member_that_is_neither_there_nor_listed(path):
+    parts = forge.members(path.read_bytes())
+    del parts[forge.STRUCTURE]
+    path.write_bytes(forge.zipped(forge.resealed(parts)))
+    refused(path, "lacks its member 'structure.skops'")
+
+
+def pickled(path):
+    path.write_bytes(pickle.dumps(Tokenizer()))
+
+
+def dumped(path):
+    joblib.dump(Tokenizer(), path)
+
+
+def compressed(path):
+    joblib.dump(Tokenizer(), path, compress=3)
+
+
+@pytest.mark.parametrize("write", [pickled, dumped, compressed])
+def test_a_pickle(write, tmp_path):
+    write(tmp_path / "model")
+    refused(tmp_path / "model", "any code .* joblib.load or pickle.load")
+
+
+def saved_by_skops(path):
+    from skops import io as skops_io
+
+    skops_io.dump(Tokenizer(), path)
+
+
+@pytest.mark.parametrize("write", [saved_by_skops, partial(torch.save, {})])
+def test_zip_files_of_others(write, tmp_path):
+    write(tmp_path / "model")
+    refused(tmp_path / "model", "sk_metaembed.save did not write it")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"tea 1 2 3\n", bytes(100)])
+def test_no_file_of_ours(content, tmp_path):
+    (tmp_path / "notes").write_bytes(content)
+    refused(tmp_path / "notes", r"no file that sk_metaembed.save wrote|damaged")
+
+
+def test_no_file_at_all(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        load(tmp_path / "nothing")
+
+
+def test_vectors_that_moved_or_changed(tmp_path):
+    place = tmp_path / "store"
+    source = PretrainedEmbedding(
+        WordVectors.from_arrays(WORDS, np.eye(len(WORDS)), path=place)
+    ).fit(ROWS)
+    path = save(source, tmp_path / "v.skm")
+    bundle = save(source, tmp_path / "b.skm", bundle=True)
+    del source
+    shutil.rmtree(place)
+    forget_handles()
+    refused(path, r"no vectors itself .* is missing: .* bundle=True")
+    WordVectors.from_arrays(WORDS, 2 * np.eye(len(WORDS)), path=place)
+    refused(path, r"no vectors itself .* had fingerprint .* bundle=True")
+    assert load(bundle).vectors_["good"].sum() == 1
+
+
+def forget_handles():
+    from sk_metaembed.sources import _elmo_model, _transformer_model
+    from sk_metaembed.vectors import _registry
+
+    for module in (_registry, _elmo_model, _transformer_model):
+        module._handles.forget()
+
+
+def test_an_elmo_that_moved(tmp_path):
+    places = [shutil.copy(file, tmp_path) for file in elmo_files()]
+    path = save(ElmoEmbedding(*places).fit(ROWS), tmp_path / "e.skm")
+    (tmp_path / "weights.hdf5").unlink()
+    forget_handles()
+    refused(path, r"no elmo itself .*weights.hdf5 is not on this machine")
+
+
+def test_a_transformer_that_moved(tmp_path):
+    folder = tiny_bert.save(tmp_path / "bert")
+    path = save(TransformerEmbedding(folder).fit(ROWS), tmp_path / "e.skm")
+    shutil.rmtree(folder)
+    forget_handles()
+    refused(path, r"no transformer itself .* is not on this machine")
+
+
+def test_nothing_is_fetched(tmp_path, monkeypatch):
+    place = "https://example.org/weights.hdf5"
+    parts = forge.members(
+        save(ElmoEmbedding(*elmo_files()).fit(ROWS), tmp_path / "e.skm").read_bytes()
+    )
+    here = json.dumps(str(elmo_files()[1]))
+    schema = json.dumps(forge.schema_of(parts)).replace(
+        json.dumps(here), json.dumps(json.dumps(place))
+    )
+    assert place in schema
+    monkeypatch.setattr("urllib.request.urlopen", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("sk_metaembed.vectors._fetch.urlopen", lambda *a, **k: 1 / 0)
+    path = tmp_path / "url.skm"
+    path.write_bytes(forge.zipped(forge.with_schema(parts, json.loads(schema))))
+    refused(path, "is not on this machine")
+
+
+def test_models_with_code_or_pickles_are_not_bundled(tmp_path):
+    folder = tiny_bert.save(tmp_path / "bert")
+    torch.save(tiny_bert.network().state_dict(), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    source = TransformerEmbedding(folder, trusted=True).fit(ROWS)
+    with pytest.raises(TypeError, match="cannot be bundled: the file would hold pick"):
+        save(source, tmp_path / "e.skm", bundle=True)
+    path = save(source, tmp_path / "e.skm")
+    refused(path, "run code that comes with a model or a pickle. .*trusted=True")
+    again = load(path, trusted=["trusted=True"]).transform(ROWS)
+    np.testing.assert_array_equal(
+        again.blocks[0].values, source.transform(ROWS).blocks[0].values
+    )
+
+
+def test_a_pretrained_source_that_may_read_pickles(tmp_path):
+    path = save(PretrainedEmbedding("a.kv", trusted=True), tmp_path / "e.skm")
+    refused(path, r"trusted=\['trusted=True'\]")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "match"),
+    [
+        (Tokenizer(tokenizer=lambda text: [text]), "tokenizer= of Tokenizer is a lam"),
+        (
+            make_pipeline(FunctionEmbedding(lambda words: np.eye(len(words)))),
+            "of FunctionEmbedding is a lambda, .* top level of a module",
+        ),
+        (Tokenizer(tokenizer=Splitter().split), "Splitter.split, a method bound to"),
+        (Tokenizer(tokenizer=partial(lambda n, t: [t], 1)), "Tokenizer is a lambda"),
+        (Foreign(torch.nn.Linear(1, 1)), "value= of Foreign is a torch module"),
+        (Foreign(iter([1])), "value= of Foreign holds list_iterator, which only a pic"),
+    ],
+    ids=["lambda", "in a pipeline", "method", "partial", "module", "iterator"],
+)
+def test_what_cannot_be_saved(estimator, match, tmp_path):
+    with pytest.raises(TypeError, match=match):
+        save(estimator, tmp_path / "e.skm")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_local_functions_and_those_of_a_script(tmp_path):
+    def local(text):
+        return text.split()
+
+    with pytest.raises(TypeError, match=r"'.*<locals>.local' .* does not lead to it"):
+        save(Tokenizer(tokenizer=local), tmp_path / "e.skm")
+    local.__qualname__, local.__module__ = "local", "__main__"
+    with pytest.raises(TypeError, match="the running script"):
+        save(Tokenizer(tokenizer=local), tmp_path / "e.skm")
+
+
+def test_what_refers_to_itself(tmp_path):
+    step = Foreign([])
+    step.value.append(step)
+    with pytest.raises(TypeError, match="refers back to itself"):
+        save(step, tmp_path / "e.skm")
+
+
+def test_functions_are_named_and_trusted(tmp_path):
+    path = save(FunctionEmbedding(spelling).fit(ROWS), tmp_path / "e.skm")
+    name = f"{spelling.__module__}.spelling"
+    with pytest.raises(UntrustedError, match="functions to be imported") as error:
+        load(path)
+    assert error.value.names == (name,)
+    assert load(path, trusted=[name]).get_params()["func"] is spelling
+    assert pickle.loads(pickle.dumps(error.value)).names == (name,)
+
+
+def test_types_of_others_are_named_and_trusted(tmp_path):
+    path = save(make_pipeline(Pooling(), Foreign(1)), tmp_path / "e.skm")
+    name = f"{__name__}.Foreign"
+    with pytest.raises(UntrustedError, match="types that are not trusted") as error:
+        load(path)
+    assert error.value.names == (name,)
+    assert load(path, trusted=error.value.names)[-1].value == 1
+
+
+def test_trees_are_not_trusted_for_a_reason(tmp_path):
+    tree = DecisionTreeClassifier().fit([[0], [1]], [0, 1])
+    path = save(tree, tmp_path / "e.skm")
+    refused(path, "sklearn.tree._tree.Tree .* without bounds checking")
+    assert load(path, trusted=["sklearn.tree._tree.Tree"]).predict([[1]]) == [1]
+
+
+@pytest.mark.parametrize("trusted", [True, "os.system", [1]])
+def test_trusted_is_a_list_of_names(trusted, path):
+    with pytest.raises(TypeError, match="list of names"):
+        load(path, trusted=trusted)
+
+
+def test_a_missing_package_gets_a_sentence(path, monkeypatch):
+    real = builtins.__import__
+    monkeypatch.setattr(
+        "sk_metaembed.persistence._needed.import_module",
+        lambda name: (_ for _ in ()).throw(ImportError(name)),
+    )
+    assert real is builtins.__import__
+    for call in (lambda: load(path), lambda: save(Tokenizer(), path)):
+        with pytest.raises(ImportError, match=r"skops: pip install 'sk_metaembed\[fil"):
+            call()
+
+
+def test_what_was_there_stays_if_writing_fails(path, monkeypatch):
+    before = path.read_bytes()
+    monkeypatch.setattr("os.fsync", lambda *a: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        save(LogisticRegression(), path)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_equal_estimators_give_equal_files(tmp_path):
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path in paths:
+        X = [["good", "film"], ["bad"]]
+        save(FunctionEmbedding(spelling, preprocess="centre").fit(X), path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert io.BytesIO(paths[0].read_bytes()).read(2) == b"PK"
