@@ -383,19 +383,6 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         check_is_fitted(self, "net_")
         return row_losses(self, read_corpus(X, whose=_WHOSE), self.batch_size)
 
-    def _net_parts(self):
-        """Return the net as plain values and tensors."""
-        from ._restoring import net_parts
-
-        return net_parts(self)
-
-    def _set_net(self, plain, tensors):
-        """Have the net that `_net_parts` told of."""
-        from ._restoring import net_of
-
-        self.net_ = net_of(self, plain, tensors)
-        self.history_ = self.net_.history
-
     def __sklearn_is_fitted__(self):
         return hasattr(self, "net_")
 

@@ -273,3 +273,16 @@ class ElmoLanguageModel(BaseLanguageModel):
         self.callbacks = callbacks
         self.random_state = random_state
         self.verbose = verbose
+
+    def _net_parts(self):
+        """Return the net as plain values and tensors."""
+        from ._restoring import net_parts
+
+        return net_parts(self)
+
+    def _set_net(self, plain, tensors):
+        """Have the net that `_net_parts` told of."""
+        from ._restoring import net_of
+
+        self.net_ = net_of(self, plain, tensors)
+        self.history_ = self.net_.history
