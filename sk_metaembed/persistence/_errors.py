@@ -6,6 +6,14 @@ from contextlib import contextmanager
 class SavedFileError(ValueError):
     """A saved file that cannot be read, or must not be.
 
+    Catch it where files come from others: it covers damage, files of other kinds, and
+    what a file asks for and nobody allowed. It is a ValueError.
+
+    See Also
+    --------
+    UntrustedError : The part of it that naming what is trusted can settle.
+    sk_metaembed.load : Raises it.
+
     Examples
     --------
     >>> import tempfile
@@ -26,6 +34,9 @@ class SavedFileError(ValueError):
 class UntrustedError(SavedFileError):
     """A saved file with types or functions that nobody has said to trust.
 
+    Its names are what to look at before going on: to pass them on unread would be to
+    trust anybody.
+
     Parameters
     ----------
     message : str
@@ -37,6 +48,11 @@ class UntrustedError(SavedFileError):
     ----------
     names : tuple of str
         The same.
+
+    See Also
+    --------
+    SavedFileError : What it is a kind of.
+    sk_metaembed.load : Raises it; its `trusted` takes the names.
 
     Examples
     --------
