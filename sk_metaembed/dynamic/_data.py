@@ -221,7 +221,7 @@ class _Places:
     def of(self, block, table):
         rows, index = self.rows(block.level)
         if table is None:
-            values = block.values[self._positions].astype(np.float32, copy=False)
+            values = block._at(self._positions).astype(np.float32, copy=False)
             known = block.known[self._positions]
             to = self._data._tensor
             return to(values), to(known), index

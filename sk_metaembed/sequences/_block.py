@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._spill import is_spilled
 from ._tokens import _read_only
 
 LEVELS = ("sequence", "type", "token")
@@ -99,9 +100,11 @@ class Block:
 
     def __reduce__(self):
         # ``np.array`` rather than the view, so that no writable base travels along.
+        # What was spilled is left to the pickler: joblib's passes the file by name.
+        values = self.values
         return type(self)._trusted, (
             self.name,
-            np.array(self.values),
+            values if is_spilled(values) else np.array(values),
             self.level,
             np.array(self.known),
         )
@@ -254,9 +257,22 @@ class Block:
         """
         level = level or self.level
         table, own_rows = self._source
+        if own_rows is None and not isinstance(rows, slice) and is_spilled(table):
+            # What spills is zero where it is not known, as rows of a table are.
+            own_rows = np.where(self.known, np.arange(len(table)), -1)
         if own_rows is not None:
             return self._of_table(self.name, table, own_rows[rows], level)
         return self._trusted(self.name, table[rows], level, self.known[rows])
+
+    def _at(self, positions):
+        """Return the values of some rows, without gathering the others."""
+        table, rows = self._source
+        if rows is None:
+            return table[positions]
+        rows = rows[positions]
+        values = np.take(table, rows, axis=0, mode="clip")
+        values[rows < 0] = 0
+        return values
 
     def rename(self, name):
         """Return the same vectors under another name.

@@ -11,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
 from ..sequences._estimator import SequencesOutputMixin
+from ..sequences._spill import is_spilled, spilled_zeros
 from ._preprocess import PREPROCESSINGS, fit_preprocessing
 
+_PIECE = 65_536  # rows
 PREPROCESS_CONSTRAINT = [StrOptions(set(PREPROCESSINGS) - {None}), None]
 
 
@@ -272,7 +274,10 @@ class BaseEmbedding(
         preprocessing = self._preprocessings.get(block.name)
         if preprocessing is None:
             return block
-        values = preprocessing.apply(block.values)
+        if is_spilled(block.values):
+            values = _in_pieces(preprocessing, block.values, type(self).__name__)
+        else:
+            values = preprocessing.apply(block.values)
         values[~block.known] = block.values[~block.known]
         return Block(block.name, values, block.level, block.known)
 
@@ -284,6 +289,15 @@ class BaseEmbedding(
                 f"had been fitted with {self.dims_}. A source must give the same "
                 "blocks for any input."
             )
+
+
+def _in_pieces(preprocessing, values, whose):
+    """Return what a preprocessing makes of an array that memory need not hold."""
+    out = spilled_zeros(values.shape, np.float32, whose)
+    for start in range(0, len(values), _PIECE):
+        rows = slice(start, start + _PIECE)
+        out[rows] = preprocessing.apply(values[rows])
+    return out
 
 
 def used_types(tokens):

@@ -16,7 +16,9 @@ _BYTES_OF_A_SLICE = 2**29  # of vectors that one call of compute returns
 _PAUSE = 0.1  # seconds between looks for what another process computes
 
 
-def compute_missing(cache, tokens, layers, compute, *, also=(), slice_tokens=8192):
+def compute_missing(
+    cache, tokens, layers, compute, *, also=(), slice_tokens=8192, memory_limit=None
+):
     """Return the vectors of token sequences, from the cache or computed.
 
     Equal sentences are computed once. Another process that is computing a sentence at
@@ -69,7 +71,7 @@ def compute_missing(cache, tokens, layers, compute, *, also=(), slice_tokens=819
     >>> values.ravel(), int(known.sum())
     (array([2., 2., 2., 2., 2.], dtype=float32), 5)
     """
-    rows = SentenceRows(tokens, layers, also=also)
+    rows = SentenceRows(tokens, layers, also=also, memory_limit=memory_limit)
     everything = np.arange(len(rows.sentences))
     slice_tokens = min(slice_tokens, max(1, _BYTES_OF_A_SLICE // rows.bytes_a_token))
     if cache is None:

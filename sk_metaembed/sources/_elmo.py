@@ -73,6 +73,9 @@ class ElmoEmbedding(BaseEmbedding):
         See `cache_info` and `limit_cache`.
     cache_dtype : {"float32", "float16"}, default="float32"
         How they are kept. float16 halves the size and rounds the vectors.
+    memory_limit : int, default=None
+        Number of bytes of token-level vectors of one call beyond which they are kept in
+        temporary files, mapped into memory, which go with them. None for no limit.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the known rows of the training fold.
     verbose : int, default=0
@@ -174,6 +177,7 @@ class ElmoEmbedding(BaseEmbedding):
         "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
         "cache": [str, os.PathLike, None],
         "cache_dtype": [StrOptions({"float32", "float16"})],
+        "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
         "preprocess": PREPROCESS_CONSTRAINT,
         "verbose": ["verbose"],
     }
@@ -193,6 +197,7 @@ class ElmoEmbedding(BaseEmbedding):
         batch_tokens=None,
         cache=None,
         cache_dtype="float32",
+        memory_limit=None,
         preprocess=None,
         verbose=0,
     ):
@@ -208,6 +213,7 @@ class ElmoEmbedding(BaseEmbedding):
         self.batch_tokens = batch_tokens
         self.cache = cache
         self.cache_dtype = cache_dtype
+        self.memory_limit = memory_limit
         self.preprocess = preprocess
         self.verbose = verbose
 
@@ -334,7 +340,12 @@ class ElmoEmbedding(BaseEmbedding):
                 blocks = self._carried(tokens, named, compute)
             elif named:
                 blocks = sentence_blocks(
-                    cache, tokens, named, compute, slice_tokens=2 * budget
+                    cache,
+                    tokens,
+                    named,
+                    compute,
+                    slice_tokens=2 * budget,
+                    memory_limit=self.memory_limit,
                 )
             else:
                 blocks = ()
@@ -361,7 +372,9 @@ class ElmoEmbedding(BaseEmbedding):
             self._states = new
         rows = np.flatnonzero(tokens.lengths)
         states = self._states.take(rows)
-        found = SentenceRows(tokens, layers, distinct=False)
+        found = SentenceRows(
+            tokens, layers, distinct=False, memory_limit=self.memory_limit
+        )
         for i, entry in enumerate(compute(found.sentences, states)):
             found.place(i, entry)
         self._states.put(rows, states)

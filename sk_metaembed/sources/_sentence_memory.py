@@ -14,18 +14,20 @@ import numpy as np
 
 from ..sequences import Block
 from ._compute_missing import compute_missing
-from ._sentence_rows import Layer, distinct_sentences
+from ._sentence_rows import Layer, distinct_sentences, exceeds
 
 LIMIT_VARIABLE = "SK_METAEMBED_SENTENCE_MEMORY"
 _LIMIT = 512  # MiB a process
 
 
-def sentence_blocks(cache, tokens, layers, compute, *, also=(), slice_tokens=8192):
+def sentence_blocks(
+    cache, tokens, layers, compute, *, also=(), slice_tokens=8192, memory_limit=None
+):
     """Return the blocks of token sequences: at hand, from the cache, or computed.
 
     Parameters
     ----------
-    cache, tokens, layers, compute, also, slice_tokens
+    cache, tokens, layers, compute, also, slice_tokens, memory_limit
         As for `compute_missing`.
 
     Returns
@@ -56,8 +58,13 @@ def sentence_blocks(cache, tokens, layers, compute, *, also=(), slice_tokens=819
     >>> folder.cleanup()
     """
     layers = [Layer(*layer) for layer in layers]
-    options = {"also": also, "slice_tokens": slice_tokens}
-    tables = MEMORY.tables(cache, layers)
+    options = {
+        "also": also,
+        "slice_tokens": slice_tokens,
+        "memory_limit": memory_limit,
+    }
+    spills = exceeds(tokens, layers, memory_limit)
+    tables = None if spills else MEMORY.tables(cache, layers)
     if tables is not None:
         places, sentences = distinct_sentences(tokens)
         new = _not_at_hand(tables, sentences)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..sequences._spill import spilled_zeros
 from ._cache_entry import as_kept
 
 
@@ -64,6 +65,8 @@ class SentenceRows:
         What is computed and kept with them, and goes to no row.
     distinct : bool, default=True
         Whether equal sentences are one.
+    memory_limit : int, default=None
+        Number of bytes beyond which what is at the token level is kept in files.
 
     Attributes
     ----------
@@ -79,18 +82,24 @@ class SentenceRows:
         One a layer, zeros and not known where nothing was placed.
     """
 
-    def __init__(self, tokens, layers, *, also=(), distinct=True):
+    def __init__(self, tokens, layers, *, also=(), distinct=True, memory_limit=None):
         self.layers = [Layer(*layer) for layer in layers]
         self.computed = [*self.layers, *(Layer(*layer) for layer in also)]
         self._offsets = tokens.offsets
         self._places, self.sentences = distinct_sentences(tokens, together=distinct)
         self.sizes = np.array([len(s) for s in self.sentences], dtype=np.int64)
         self.bytes_a_token = 4 * sum(layer.dim for layer in self.computed)
-        self.results = [self._empty(layer, tokens) for layer in self.layers]
+        spills = exceeds(tokens, self.layers, memory_limit)
+        self.results = [self._empty(layer, tokens, spills) for layer in self.layers]
 
-    def _empty(self, layer, tokens):
+    def _empty(self, layer, tokens, spills):
         n_rows = len(tokens) if layer.level == "sequence" else len(tokens.codes)
-        return np.zeros((n_rows, layer.dim), np.float32), np.zeros(n_rows, bool)
+        shape = n_rows, layer.dim
+        if spills and layer.level == "token":
+            values = spilled_zeros(shape, np.float32, "Token-level vectors")
+        else:
+            values = np.zeros(shape, np.float32)
+        return values, np.zeros(n_rows, bool)
 
     def fits(self, number, entry, layer):
         """Tell whether an entry has the shape that a layer asks for."""
@@ -142,6 +151,12 @@ class SentenceRows:
                     "cache_layers='wanted' leaves it out."
                 )
             raise ValueError(f"{where}: {error}{extra}") from error
+
+
+def exceeds(tokens, layers, memory_limit):
+    """Tell whether the vectors at the token level take more than so many bytes."""
+    dim = sum(layer.dim for layer in layers if layer.level == "token")
+    return memory_limit is not None and 4 * dim * len(tokens.codes) > memory_limit
 
 
 def _short(sentence):

@@ -102,6 +102,9 @@ class TransformerEmbedding(BaseEmbedding):
         over `layers` costs one pass, or those that `layers` names, in less space.
     cache_dtype : {"float32", "float16"}, default="float32"
         How they are kept. float16 halves the size and rounds the vectors.
+    memory_limit : int, default=None
+        Number of bytes of token-level vectors of one call beyond which they are kept in
+        temporary files, mapped into memory, which go with them. None for no limit.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the known rows of the training fold.
     verbose : int, default=0
@@ -201,6 +204,7 @@ class TransformerEmbedding(BaseEmbedding):
         "cache": [str, os.PathLike, None],
         "cache_layers": [StrOptions({"all", "wanted"})],
         "cache_dtype": [StrOptions({"float32", "float16"})],
+        "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
         "preprocess": PREPROCESS_CONSTRAINT,
         "verbose": ["verbose"],
     }
@@ -229,6 +233,7 @@ class TransformerEmbedding(BaseEmbedding):
         cache=None,
         cache_layers="all",
         cache_dtype="float32",
+        memory_limit=None,
         preprocess=None,
         verbose=0,
     ):
@@ -253,6 +258,7 @@ class TransformerEmbedding(BaseEmbedding):
         self.cache = cache
         self.cache_layers = cache_layers
         self.cache_dtype = cache_dtype
+        self.memory_limit = memory_limit
         self.preprocess = preprocess
         self.verbose = verbose
 
@@ -344,6 +350,7 @@ class TransformerEmbedding(BaseEmbedding):
                 compute,
                 also=self._kinds(others),
                 slice_tokens=max(8192, 4 * budget),
+                memory_limit=self.memory_limit,
             )
 
     def _kinds(self, layers):

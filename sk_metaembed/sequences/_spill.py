@@ -1,0 +1,80 @@
+"""Arrays in temporary files that go when they are no longer used, however that comes.
+
+The file has no name from the beginning on, so that nothing is left of it when the array
+is collected, the process ends, or is killed.
+"""
+
+import os
+import tempfile
+import weakref
+from pathlib import Path
+
+import numpy as np
+
+
+def spilled_zeros(shape, dtype, whose):
+    """Return zeros that lie in a temporary file, mapped into memory.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    dtype : dtype
+    whose : str
+        Begins the error messages.
+
+    Returns
+    -------
+    np.memmap
+        In a file without a name, in the folder that `tempfile.gettempdir` names.
+
+    Raises
+    ------
+    OSError
+        If there is no room for it.
+
+    Examples
+    --------
+    >>> array = spilled_zeros((2, 3), np.float32, "Example")
+    >>> array[1] = 1
+    >>> float(array.sum()), is_spilled(array[1:]), is_spilled(np.zeros(3))
+    (3.0, True, False)
+    """
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if not size:
+        return np.zeros(shape, dtype)
+    file = tempfile.TemporaryFile(prefix="sk_metaembed-spill-")  # noqa: SIM115
+    try:
+        _allocate(file, size)
+    except OSError as error:
+        file.close()
+        raise OSError(
+            error.errno,
+            f"{whose}: memory_limit is exceeded, and {tempfile.gettempdir()} has no "
+            f"room for {size / 2**20:,.0f} MiB of vectors. Set TMPDIR to a folder on a "
+            "larger disk, or pass fewer sequences at a time",
+        ) from error
+    # By a name that workers of this process can open while it lives.
+    name = Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
+    array = np.memmap(
+        name if name.exists() else file, dtype=dtype, mode="r+", shape=shape
+    )
+    array.is_spilled = True
+    weakref.finalize(array._mmap, file.close).atexit = False
+    return array
+
+
+def _allocate(file, size):
+    """Take the room now: a mapped page that finds none later kills the process."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+    else:
+        file.truncate(size)
+
+
+def is_spilled(array):
+    """Tell whether an array lies in such a file."""
+    while isinstance(array, np.ndarray):
+        if getattr(array, "is_spilled", False):
+            return True
+        array = array.base
+    return False

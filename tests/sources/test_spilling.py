@@ -1,0 +1,185 @@
+"""Token-level vectors beyond memory_limit lie in files; everything else is equal."""
+
+import gc
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    ElmoEmbedding,
+    Pooling,
+    TransformerEmbedding,
+)
+from sk_metaembed.sequences import _spill
+from sk_metaembed.sequences._spill import is_spilled
+
+from .. import tiny_bert, tiny_elmo
+
+TEXTS = ["the cat sat", "", "a dog and a cat", "rain", "the cat sat"] * 6
+NET = {"max_epochs": 3, "random_state": 0, "device": "cpu", "projection_dim": 4}
+
+
+def make(kind, **options):
+    if kind == "elmo":
+        return ElmoEmbedding(*tiny_elmo.files(), **options)
+    pair = tiny_bert.network(), tiny_bert.tokenizer()
+    return TransformerEmbedding(pair, layers=(1, 2), **options)
+
+
+def open_spills():
+    """Return how many files without a name this process has open or mapped."""
+    found = 0
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            found += "(deleted)" in os.readlink(link)
+        except FileNotFoundError:
+            continue
+    return found + Path("/proc/self/maps").read_text().count("(deleted)")
+
+
+needs_proc = pytest.mark.skipif(
+    not os.path.isdir(f"/proc/{os.getpid()}/fd"), reason="needs Linux's /proc"
+)
+
+
+@pytest.mark.parametrize("kind", ["elmo", "bert"])
+@pytest.mark.parametrize("preprocess", [None, "unit-centre-unit"])
+@pytest.mark.parametrize("cached", [False, True])
+def test_what_spills_is_equal(kind, preprocess, cached, tmp_path):
+    options = {"preprocess": preprocess, "cache": tmp_path if cached else None}
+    whole = make(kind, **options).fit_transform(TEXTS)
+    spilled = make(kind, **options, memory_limit=100).fit_transform(TEXTS)
+    assert spilled == whole
+    of_tokens = [block for block in spilled.blocks if block.level == "token"]
+    assert of_tokens
+    assert all(is_spilled(block.values) for block in of_tokens)
+    assert not any(is_spilled(block.values) for block in whole.blocks)
+    rows = [5, 0, 1, 2]
+    assert spilled[rows] == whole[rows]
+    assert spilled[3:9] == whole[3:9]
+    assert Pooling().fit_transform(spilled).tolist() == (
+        Pooling().fit_transform(whole).tolist()
+    )
+    enough = make(kind, **options, memory_limit=10**6).fit_transform(TEXTS)
+    assert not any(is_spilled(block.values) for block in enough.blocks)
+
+
+def test_a_stateful_elmo_spills_too():
+    whole, spilled = (
+        make("elmo", stateful=True, memory_limit=limit).fit(TEXTS).transform(TEXTS)
+        for limit in (None, 0)
+    )
+    assert spilled == whole
+    assert is_spilled(spilled.blocks[1].values)
+
+
+@pytest.fixture
+def pair():
+    return [
+        make("bert", memory_limit=limit).fit_transform(TEXTS) for limit in (None, 0)
+    ]
+
+
+def test_dme_trains_from_it_to_the_same_net(pair):
+    y = np.arange(len(TEXTS)) % 2
+    found = [DynamicMetaClassifier(**NET).fit(X, y).predict_proba(X) for X in pair]
+    np.testing.assert_array_equal(*found)
+    # A subset by rows gathers what a batch needs, not itself.
+    half = pair[1][np.arange(0, len(TEXTS), 2)]
+    model = DynamicMetaClassifier(**NET).fit(half, y[::2])
+    assert all(block.indexed()[1] is not None for block in half.blocks)
+    other = pair[0][np.arange(0, len(TEXTS), 2)]
+    same = DynamicMetaClassifier(**NET).fit(other, y[::2])
+    np.testing.assert_array_equal(model.predict_proba(half), same.predict_proba(other))
+
+
+def test_a_search_on_workers_gives_the_same(pair):
+    y = np.arange(len(TEXTS)) % 2
+    grid = {"lr": [0.01, 0.001]}
+    scores = [
+        GridSearchCV(DynamicMetaClassifier(**NET), grid, cv=2, n_jobs=n_jobs)
+        .fit(X, y)
+        .cv_results_["mean_test_score"]
+        for X, n_jobs in zip(pair, (None, 2), strict=True)
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
+def _seen(X):
+    values = X.blocks[0].values
+    while values is not None and not isinstance(values, np.memmap):
+        values = getattr(values, "base", None)
+    name = "" if values is None else str(values.filename)
+    return name, [block.values.sum() for block in X.blocks]
+
+
+def test_copies_and_workers_have_the_same_values(pair, tmp_path):
+    whole, spilled = pair
+    assert pickle.loads(pickle.dumps(spilled)) == whole
+    joblib.dump(spilled, tmp_path / "x")
+    assert joblib.load(tmp_path / "x") == whole
+    # Large enough for joblib to pass arrays by their files.
+    X = make("bert", memory_limit=0).fit_transform(TEXTS * 700)
+    assert X.blocks[0].values.nbytes > 2**20
+    found = joblib.Parallel(n_jobs=2)(joblib.delayed(_seen)(X) for _ in range(2))
+    for name, sums in found:
+        np.testing.assert_array_equal(sums, _seen(X)[1])
+        if os.path.isdir("/proc/self/fd"):
+            assert name.startswith(f"/proc/{os.getpid()}/fd/")
+
+
+@needs_proc
+def test_nothing_is_left_when_it_is_no_longer_used():
+    gc.collect()
+    before = open_spills()
+    X = make("elmo", memory_limit=0).fit_transform(TEXTS)
+    assert open_spills() > before
+    rows = X[[2, 3]]
+    del X
+    gc.collect()
+    assert open_spills() > before  # a subset reads from it
+    del rows
+    gc.collect()
+    assert open_spills() == before
+
+
+KILLED = """
+    import os, signal, sys
+    import numpy as np
+    from sk_metaembed.sequences._spill import spilled_zeros
+
+    array = spilled_zeros((1000, 100), np.float32, "Test")
+    array[:] = 1
+    if sys.argv[1] == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("how", ["kill", "end"])
+def test_nothing_is_left_of_a_process(how, tmp_path):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KILLED), how],
+        env={**environment, "TMPDIR": str(tmp_path)},
+    )
+    assert done.returncode == (-signal.SIGKILL if how == "kill" else 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_gets_a_sentence(monkeypatch):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_spill, "_allocate", full)
+    with pytest.raises(OSError, match="memory_limit is exceeded.* Set TMPDIR"):
+        make("bert", memory_limit=0).fit_transform(TEXTS)
