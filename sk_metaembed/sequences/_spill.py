@@ -7,7 +7,6 @@ is collected, the process ends, or is killed.
 import os
 import tempfile
 import weakref
-from pathlib import Path
 
 import numpy as np
 
@@ -53,11 +52,10 @@ def spilled_zeros(shape, dtype, whose):
             f"room for {size / 2**20:,.0f} MiB of vectors. Set TMPDIR to a folder on a "
             "larger disk, or pass fewer sequences at a time",
         ) from error
-    # By a name that workers of this process can open while it lives.
-    name = Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
-    array = np.memmap(
-        name if name.exists() else file, dtype=dtype, mode="r+", shape=shape
-    )
+    array = np.memmap(file, dtype=dtype, mode="r+", shape=shape)
+    name = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+    # joblib's workers open the file by it, while this process lives.
+    array.filename = name if os.path.exists(name) else None
     array.is_spilled = True
     weakref.finalize(array._mmap, file.close).atexit = False
     return array
