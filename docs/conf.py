@@ -56,6 +56,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_" + ("" if HAS_DATA else NEEDS_DATA),
+    "within_subsection_order": "gallery_order.TaughtOrder",
     "ignore_pattern": r"(demo|__init__)\.py",
     "backreferences_dir": "api/backreferences",
     "doc_module": ("sk_metaembed",),

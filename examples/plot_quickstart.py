@@ -92,7 +92,7 @@ print(pipe.predict(headlines).tolist())
 # so that there is little left for attention to gain. The picture shows the mean trust
 # by class.
 from sk_metaembed import DynamicMetaEmbedding
-from sk_metaembed.inspection import SourceWeightsDisplay
+from sk_metaembed.inspection import SourceWeightsDisplay, TokenWeightsDisplay
 
 dme = DynamicMetaEmbedding(
     projection_dim=64, lr=5e-3, batch_size=32, max_epochs=4, random_state=0
@@ -102,3 +102,7 @@ pipe[2:].fit(embedded, y)
 print(f"accuracy with DME: {pipe.score(test_texts, y_test):.3f}")
 display = SourceWeightsDisplay.from_estimator(pipe, test_texts, groups=y_test)
 _ = display.ax_.set_title("Which source the words of each class lean on")
+
+# %%
+# And word by word, in the two headlines:
+_ = TokenWeightsDisplay.from_estimator(pipe, headlines, labels=pipe.predict(headlines))

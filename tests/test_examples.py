@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+SCRIPTS = sorted(EXAMPLES.rglob("*.py"))
 QUICK = [
     "plot_export.py",
     "plot_not_language.py",
     "plot_quickstart.py",
-    "plot_static_vs_contextual.py",
-    "plot_word_senses.py",
+    "reproductions/plot_static_vs_contextual.py",
+    "reproductions/plot_word_senses.py",
 ]
 
 
