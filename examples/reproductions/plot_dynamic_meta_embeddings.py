@@ -59,7 +59,7 @@ print(X)
 import numpy as np
 
 rng = np.random.default_rng(0)
-word = X.tokens.types.index("dull")
+word = list(X.tokens.types).index("dull")
 vectors = [block.values[word] for block in X.blocks]
 projected = [v @ rng.normal(size=(len(v), 64)) / len(v) ** 0.5 for v in vectors]
 scores = np.array([v @ rng.normal(size=64) / 8 for v in projected])

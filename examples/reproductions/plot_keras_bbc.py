@@ -59,7 +59,7 @@ for name, share in sources.coverage_.items():
 # %%
 # The net
 # -------
-# GRU(128), GRU(32), softmax, and a dropout of .2, as in the article. The mixture ahead of
+# GRU(128), GRU(32), softmax, a dropout of .2, as in the article. The mixture ahead of
 # them is DME as published: a projection, and weights by softmax from the word's own
 # vectors. A tenth of the training articles says which epoch is best.
 from sk_metaembed import DynamicMetaClassifier
