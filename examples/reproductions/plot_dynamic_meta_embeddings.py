@@ -121,15 +121,15 @@ for name, (blocks, attention) in table.items():
 # %%
 # Reported, on SST-2: .895 by DME and .882 by CDME, with the settings that the authors
 # have published. Seen here: .77 by both, by the sum and by MiniLM alone; GloVe has .73
-# and films .67. A point is 17 of the 1,706 sentences of the test, and seeds differ by up
-# to three points, so the last four cannot be told apart.
+# and films .67. A point is 17 of the 1,706 sentences of the test, and seeds differ by
+# up to three points, so the last four cannot be told apart.
 #
 # Twelve points lie between because of what goes in. The paper learns from the 67,349
-# phrases of SST-2, this page from 6,141 sentences; the paper has 300 dimensions of GloVe
-# and fastText, from 840 and 600 billion words; its encoder is a BiLSTM of 512 units a
-# direction, where this one is a mean, so that "not good" is "not" and "good". That the
-# weights are worth little next to projection and sum is seen on SST-2, too, with larger
-# vectors: attention explains more than it gains.
+# phrases of SST-2, this page from 6,141 sentences; the paper has 300 dimensions of
+# GloVe and fastText, from 840 and 600 billion words; its encoder is a BiLSTM of 512
+# units a direction, where this one is a mean, so that "not good" is "not" and "good".
+# That the weights are worth little next to projection and sum is seen on SST-2, too,
+# with larger vectors: attention explains more than it gains.
 #
 # What the weights look like
 # --------------------------
@@ -151,8 +151,8 @@ print(display.frame().round(2).to_string(index=False))
 
 # %%
 # Under DME, MiniLM has .81 of the weight of frequent words, and .56 of that of rare
-# ones, which it has to put together from pieces; what it loses there GloVe gains, .19 to
-# .44. The vectors trained here have none. CDME leans the same way and less far, and
+# ones, which it has to put together from pieces; what it loses there GloVe gains, .19
+# to .44. The vectors trained here have none. CDME leans the same way and less far, and
 # leaves them .04 to .09.
 #
 # And single words: three of the sentences, under DME.
