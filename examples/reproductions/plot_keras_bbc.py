@@ -117,6 +117,18 @@ for name, right in results.items():
     print(f"{name:<28} {right.mean():.3f}  {right[new].mean():.3f}")
 
 # %%
+# The net has .94, above the article's .93 and its notebook's .90, with the same GRUs on
+# the same split. What differs: vectors are projected before they are mixed, and
+# weighted by a softmax over the sources in place of a recurrent sigmoid gate; a word
+# that a source lacks gets no weight for it, where there it is a row of zeros; nothing
+# is padded; gensim's skip-gram; batches of 32; and training goes back to its best epoch
+# out of 8, where there the last of 20 counts. Over three seeds of a longer training on
+# three sources, ``benchmarks/bbc.py`` has .960 by DME and .966 by CDME. The copies
+# hardly matter: new articles are sorted as well as all.
+#
+# It is no reason to train a net. TF-IDF with a linear classifier is ahead of it, in a
+# second or two: the articles are long, and single words give their class away.
+#
 # Where it errs, and what it reads
 # --------------------------------
 import matplotlib.pyplot as plt
