@@ -146,11 +146,11 @@ for name in (block.name for block in embedded.blocks if block.level == "token"):
     print(f"{name:<16} nearest has the same sense: {right:.2f}")
 
 # %%
-# Nine and eight of the twelve by ELMo's layers, .75 and .67; eleven, .92, by almost all
-# of MiniLM's; ten in layer 5, seven in layer 0. Guessing has
-# six. The order of ELMo's layers is not that of the paper, 67.4 and 69.0, but this
-# ELMo has read 80,000 words and not 800 million, and one word in twelve places is no
-# corpus of annotated senses.
+# Nine and eight of the twelve by ELMo's layers, .75 and .67; eleven, .92, by most of
+# MiniLM's, ten by its layer 5, and seven by layer 0, where guessing has six. The order
+# of ELMo's layers is not that of the paper, 67.4 and 69.0, but this ELMo has read
+# 80,000 words and not 800 million, and one word in twelve places is no corpus of
+# senses.
 #
 # In the pictures all that is static coincides: GloVe and layer 0 of ELMo show one spot,
 # and no silhouette. ELMo's layers have .05 and .04; those of the larger one .20 and
