@@ -57,7 +57,7 @@ print(embedded)
 # Similarities
 # ------------
 # A token is chosen by its sentence and the word. All three heat maps have the same
-# scale, so one colour bar does for all.
+# scale, so one colour bar does for all; the fourth panel is the table below.
 import matplotlib.pyplot as plt
 
 from sk_metaembed.inspection import DistanceDisplay, SimilarityDisplay
@@ -69,18 +69,25 @@ panels = {
     "last layer, context 1": ("layer6", first),
     "last layer, context 2": ("layer6", second),
 }
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(7.2, 6.4), layout="constrained")
+*maps, last = axes.flat
 similarities = {}
-for ax, (title, (block, chosen)) in zip(axes, panels.items(), strict=True):
+for ax, (title, (block, chosen)) in zip(maps, panels.items(), strict=True):
     display = SimilarityDisplay.from_embedded(
         embedded, block=block, tokens=chosen, title=title, ax=ax, colorbar=False
     )
     similarities[title] = display.frame()
-figure.colorbar(display.im_, ax=axes, label="cosine similarity")
+figure.colorbar(display.im_, ax=axes, label="cosine similarity", shrink=0.6)
 reported = 0.65, 0.72, 0.45
 print("queen and king           the post, BERT-base   here, MiniLM")
 for (title, frame), post in zip(similarities.items(), reported, strict=True):
     print(f"{title:<24}{post:>15.2f}{frame.loc['queen', 'king']:>15.2f}")
+here = [frame.loc["queen", "king"] for frame in similarities.values()]
+last.plot(range(3), reported, "ok", label="the post", fillstyle="none", markersize=11)
+last.plot(range(3), here, "sk", label="here", markersize=6)
+last.set_xticks(range(3), ["static", "context 1", "context 2"])
+last.set(xlim=(-0.5, 2.5), ylim=(0, 1), ylabel="similarity of queen and king")
+_ = last.legend(loc="upper right")
 
 # %%
 # Queen and king: .63 in the table, .52 where both are persons, and .44 where the queen

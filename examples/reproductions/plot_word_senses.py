@@ -86,7 +86,7 @@ print(embedded)
 from sk_metaembed.inspection import SenseProjectionDisplay
 
 forms = ("work", "works", "working")
-display = SenseProjectionDisplay.from_embedded(embedded, forms, senses=SENSES)
+display = SenseProjectionDisplay.from_embedded(embedded, forms, senses=SENSES, n_cols=2)
 for block, score in display.silhouette_scores.items():
     print(f"{block:<16} silhouette {score:.2f}")
 glove = display.frame().query("block == 'glove'")
@@ -126,7 +126,7 @@ LABOURS = [
 sentences = [sentence.split() for sentence in ARTWORKS + LABOURS]
 senses = ["artwork"] * len(ARTWORKS) + ["labour"] * len(LABOURS)
 display = SenseProjectionDisplay.from_estimator(
-    union, sentences, "work", senses=senses, include_labels=False
+    union, sentences, "work", senses=senses, include_labels=False, n_cols=3
 )
 for block, score in display.silhouette_scores.items():
     print(f"{block:<16} silhouette {score:.2f}")
