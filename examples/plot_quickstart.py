@@ -104,5 +104,5 @@ display = SourceWeightsDisplay.from_estimator(pipe, test_texts, groups=y_test)
 _ = display.ax_.set_title("Which source the words of each class lean on")
 
 # %%
-# And word by word, in the two headlines:
+# Word by word, in the two headlines: both lean on GloVe altogether.
 _ = TokenWeightsDisplay.from_estimator(pipe, headlines, labels=pipe.predict(headlines))

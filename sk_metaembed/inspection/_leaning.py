@@ -59,5 +59,5 @@ def tint(colour, strength):
 
 
 def written(weight):
-    """Return a weight in two decimals, without the zero before the point."""
-    return f"{weight:.2f}".removeprefix("0")
+    """Return a weight in three characters, without the zero before the point."""
+    return f"{weight:.2f}".removeprefix("0")[:3]  # a fourth would touch the symbol

@@ -72,7 +72,7 @@ def test_words_boxes_and_notes_show_the_weights(display):
     shown = [text.get_text() for text in display.words_]
     assert shown == ["the", "<b>", "$$", "goal", "the", r"'\n'", "x" * 39 + "…"]
     notes = [text.get_text().strip() for text in display.notes_]
-    assert notes == [".80", "even", "?", ".90", ".80", "1.00", ".55"]
+    assert notes == [".80", "even", "?", ".90", ".80", "1.0", ".55"]
     faces = [to_hex(box.get_facecolor()) for box in display.boxes_]
     assert faces[0] == tint(point_style(0)["color"], 0.6)
     assert faces[3] == tint(point_style(1)["color"], 0.8)
