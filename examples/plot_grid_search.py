@@ -75,7 +75,7 @@ search.fit(texts, y)
 
 # %%
 # For each choice of sources and each combination the better of the two poolings, with
-# the spread over folds. Seen: word2vec beats fastText under all three; both side by
+# the spread over folds. Seen: word2vec beats fastText; both side by
 # side are best, by less than folds differ. With two hundred labelled articles,
 # attention gains nothing.
 import matplotlib.pyplot as plt

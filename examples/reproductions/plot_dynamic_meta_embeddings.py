@@ -18,7 +18,8 @@ representations <https://aclanthology.org/D18-1176/>`_, EMNLP 2018. The data com
 # The sentences are from reviews on Rotten Tomatoes, for or against a film, and so are
 # those of SST-2, which the paper takes. Of three sources, two are published: GloVe, and
 # the input table of MiniLM, a vector a piece of a word. The third is trained here, on
-# longer reviews, whose labels are not used. No source knows all that the others know.
+# longer reviews, whose labels are not used. MiniLM knows every word by its pieces, the
+# others do not.
 from importlib.resources import files
 
 import pandas as pd
