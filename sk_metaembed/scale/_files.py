@@ -7,9 +7,13 @@ import zlib
 from hashlib import blake2b
 from pathlib import Path
 
+import numpy as np
+
 _OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _HEAD = 2**20
+_BLOCK = 2**18
+_NEWLINE = ord("\n")
 
 
 def opener_of(path):
@@ -20,15 +24,51 @@ def opener_of(path):
     return found[0] if found else None
 
 
-def whole_lines(lines, path):
-    """Yield lines as they come, and say which file is damaged if its end is missing."""
-    try:
-        yield from lines
-    except _DAMAGE as error:
-        raise ValueError(
-            f"{path} is damaged, or was cut off while it was copied: {error}. Fetch it "
-            "again, or unpack it to see how far it can be read."
-        ) from error
+class LineReader:
+    """Reads whole lines of an open file, many at a time.
+
+    Several times quicker than line by line: what is between the line ends is not looked
+    at.
+
+    Parameters
+    ----------
+    file : file object
+        Open to read bytes.
+    path : path-like
+        For messages.
+    """
+
+    def __init__(self, file, path):
+        self._file, self._path = file, path
+        self._rest = b""
+
+    def take(self, n_lines):
+        """Return the bytes of up to so many lines, and their number; 0 at the end."""
+        blocks, found = [], 0
+        while found < n_lines:
+            block, self._rest = self._rest or self._read(), b""
+            if not block:
+                break
+            count = block.count(b"\n")
+            if found + count >= n_lines:
+                ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _NEWLINE)
+                end = int(ends[n_lines - found - 1]) + 1
+                block, self._rest = block[:end], block[end:]
+                count = n_lines - found
+            blocks.append(block)
+            found += count
+        data = b"".join(blocks)
+        last_is_open = bool(data) and not data.endswith(b"\n")
+        return data, found + last_is_open
+
+    def _read(self):
+        try:
+            return self._file.read(_BLOCK)
+        except _DAMAGE as error:
+            raise ValueError(
+                f"{self._path} is damaged, or was cut off while it was copied: "
+                f"{error}. Fetch it again, or unpack it to see how far it can be read."
+            ) from error
 
 
 def file_identity(path):

@@ -3,10 +3,11 @@
 import codecs
 import json
 from contextlib import contextmanager
-from itertools import islice
 
 from ._batch import Batch
-from ._files import file_identity, opener_of, whole_lines
+from ._files import LineReader, file_identity, opener_of
+
+_SKIPPED = 100_000  # lines at a time
 
 
 class TextLines:
@@ -45,11 +46,12 @@ class TextLines:
         rows, where, start = [], "", at["row"]
         for number in range(at["file"], len(self.files)):
             file = self.files[number]
-            with self._opened(file, at) as opened:
-                while some := list(islice(opened, size - len(rows))):
+            with self._opened(file, at) as lines:
+                while (taken := lines.take(size - len(rows)))[1]:
                     where = where or f"{file}, line {at['line'] + 1:,}"
-                    rows += self._parse(some, file, at["line"] + 1)
-                    self._move(at, some)
+                    rows += self._parse(*taken, file, at["line"] + 1)
+                    at["line"] += taken[1]
+                    at["offset"] += len(taken[0])
                     if len(rows) == size:
                         at["row"] = start + size
                         told = f"{where} to {file}, line {at['line']:,}"
@@ -65,21 +67,16 @@ class TextLines:
         """Open a file where the lines to be read begin."""
         opener = opener_of(file)
         with (opener or open)(file, "rb") as opened:
+            lines = LineReader(opened, file)
             if opener is None:
                 opened.seek(at["offset"])
-                yield opened
             else:
-                lines = whole_lines(opened, file)
-                next(islice(lines, at["line"], at["line"]), None)
-                yield lines
+                for start in range(0, at["line"], _SKIPPED):
+                    lines.take(min(_SKIPPED, at["line"] - start))
+            yield lines
 
-    @staticmethod
-    def _move(at, lines):
-        at["line"] += len(lines)
-        at["offset"] += sum(map(len, lines))
-
-    def _parse(self, lines, file, first):
-        return decoded(lines, file, first)
+    def _parse(self, data, n_lines, file, first):
+        return decoded(data, n_lines, file, first)
 
     def _batch(self, start, rows, cursor, where):
         return Batch(start, rows, None, cursor, where)
@@ -101,8 +98,8 @@ class JsonLines(TextLines):
         super().__init__(files)
         self._columns, self._keep = columns, keep
 
-    def _parse(self, lines, file, first):
-        texts = enumerate(decoded(lines, file, first), first)
+    def _parse(self, data, n_lines, file, first):
+        texts = enumerate(decoded(data, n_lines, file, first), first)
         return [self._record(text, file, i) for i, text in texts if text.strip()]
 
     def _record(self, text, file, line):
@@ -145,31 +142,39 @@ def _is_row(value):
     return isinstance(value, str)
 
 
-def decoded(lines, file, first):
+def decoded(data, n_lines, file, first):
     """Return lines as str, without their ends.
 
     The mark that some editors begin a file with is left out.
+
+    Parameters
+    ----------
+    data : bytes
+        Whole lines.
+    n_lines : int
+    file : Path
+    first : int
+        Number of the first line, from 1.
 
     Raises
     ------
     ValueError
         If one is not UTF-8; the message names it.
     """
-    data = b"".join(lines)
     if first == 1:
         data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        text = str(data, "utf-8")  # at once: several times quicker than line by line
+        text = str(data, "utf-8")
     except UnicodeDecodeError:
-        raise _not_utf8(lines, file, first) from None
+        raise _not_utf8(data, file, first) from None
     texts = text.split("\n")
-    if len(texts) > len(lines):  # behind the last line's end
+    if len(texts) > n_lines:  # behind the last line's end
         texts.pop()
     return [line.rstrip("\r") for line in texts] if "\r" in text else texts
 
 
-def _not_utf8(lines, file, first):
-    for i, line in enumerate(lines, first):
+def _not_utf8(data, file, first):
+    for i, line in enumerate(data.split(b"\n"), first):
         try:
             str(line, "utf-8")
         except UnicodeDecodeError as error:

@@ -361,3 +361,29 @@ def test_errors_of_the_pipeline_name_the_rows(texts, pipe, tmp_path):
         transform_in_batches(pipe[:2], texts, tmp_path / "b.npy")
     with pytest.raises(TypeError, match="gives TokenSequences"):
         transform_in_batches(Tokenizer(), texts, tmp_path / "b.npy")
+
+
+@pytest.mark.parametrize("block", [1, 2, 7, 1000])
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "é"])
+def test_lines_are_whole_wherever_blocks_end(block, end, tmp_path, monkeypatch):
+    from sk_metaembed.scale import _files
+    from sk_metaembed.scale._lines import TextLines
+
+    monkeypatch.setattr(_files, "_BLOCK", block)
+    text = "\ufefftea\n\nmilk é\r\nsnow" + end
+    path = tmp_path / "a.txt"
+    path.write_text(text, encoding="utf-8", newline="")
+    wanted = text[1:].replace("\r", "").split("\n")
+    wanted = wanted[:-1] if end.startswith("\n") else wanted
+    for size in (1, 2, 3, 10):
+        batches = list(TextLines([path]).batches(size))
+        assert [row for batch in batches for row in batch.rows] == wanted
+        again = TextLines([path]).batches(size, batches[0].cursor)
+        assert [row for batch in again for row in batch.rows] == wanted[size:]
+
+
+def test_a_compressed_file_that_is_cut_off_is_told(pipe, texts, tmp_path):
+    path = text_file(texts, tmp_path, "t.txt.gz", gzip.open)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match=r"t\.txt\.gz is damaged, or was cut off"):
+        transform_in_batches(pipe, path, tmp_path / "a.npy")
