@@ -1,5 +1,6 @@
 """What the Dynamic* estimators share: their parameters, training and checks."""
 
+import os
 from numbers import Integral, Real
 
 import numpy as np
@@ -65,6 +66,7 @@ class BaseDynamicMeta(
         "dtype": [StrOptions({"float32", "bfloat16"})],
         "compile": ["boolean"],
         "callbacks": [list, tuple, None],
+        "checkpoint": [str, os.PathLike, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -101,6 +103,7 @@ class BaseDynamicMeta(
         dtype="float32",
         compile=False,
         callbacks=None,
+        checkpoint=None,
         warm_start=False,
         random_state=None,
         verbose=0,
@@ -133,6 +136,7 @@ class BaseDynamicMeta(
         self.dtype = dtype
         self.compile = compile
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
@@ -177,7 +181,8 @@ class BaseDynamicMeta(
         Notes
         -----
         Sequences of weight 0 are left out. An interrupt from the keyboard ends
-        training as early stopping does: with the best weights so far.
+        training as early stopping does: with the best weights so far. With
+        `checkpoint`, the same fit again then goes on where it ended.
 
         Examples
         --------
@@ -196,8 +201,10 @@ class BaseDynamicMeta(
         else:
             self._start(X, y, weights)
         weights = self._weights(y, weights)
+        checkpoint = self._checkpoint(X, y, weights, (X_val, y_val), goes_on)
         held_out = self._held_out(X, y, weights, X_val, y_val)
-        return self._train(X, y, weights, held_out, self.max_epochs, new=not goes_on)
+        epochs, new = self.max_epochs, not goes_on
+        return self._train(X, y, weights, held_out, epochs, checkpoint, new=new)
 
     @with_callbacks
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -329,14 +336,21 @@ class BaseDynamicMeta(
             raise ValueError(f"{whose}: X_val holds no sequences. Leave it out.")
         return X_val, self._read_target(y_val, X_val, whose=f"{whose}'s y_val")
 
-    def _train(self, X, y, weights, held_out, epochs, *, new):
+    def _checkpoint(self, X, y, weights, held_out, goes_on):
+        if self.checkpoint is None:
+            return None
+        from ._checkpoint import checkpoint_of
+
+        return checkpoint_of(self, X, y, weights, held_out, goes_on=goes_on)
+
+    def _train(self, X, y, weights, held_out, epochs, checkpoint=None, *, new):
         from ._fitting import train_estimator
 
         context = self._init_callback_context(max_subtasks=epochs)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         try:
             self.net_ = train_estimator(
-                self, X, y, weights, held_out, epochs, context, new=new
+                self, X, y, weights, held_out, epochs, context, checkpoint, new=new
             )
         except FloatingPointError:
             # A net that went on with training holds what is no number any more.

@@ -17,7 +17,9 @@ from ._training import (
 )
 
 
-def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new):
+def train_estimator(
+    estimator, X, y, weights, held_out, epochs, context, checkpoint=None, *, new
+):
     """Train an estimator's net and return it.
 
     Parameters
@@ -29,6 +31,7 @@ def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new)
     held_out : None, or rows (train, valid) of X, or other data (X_val, y_val)
     epochs : int
     context : sklearn.callback.CallbackContext
+    checkpoint : Checkpoint, default=None
     new : bool
         Whether to begin with fresh weights.
 
@@ -50,7 +53,8 @@ def train_estimator(estimator, X, y, weights, held_out, epochs, context, *, new)
             net = _new_net(estimator, valid_set is not None, device, seed)
         else:
             net = _old_net(estimator, valid_set is not None)
-        train(net, train_set, valid_set, epochs, FitTasks(estimator, context, X, y))
+        tasks = FitTasks(estimator, context, X, y)
+        train(net, train_set, valid_set, epochs, tasks, checkpoint)
     return net
 
 

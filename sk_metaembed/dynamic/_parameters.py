@@ -72,6 +72,12 @@ compile : bool, default=False
 callbacks : list of skorch callbacks, default=None
     Further callbacks, or (name, callback) pairs. scikit-learn's own callbacks are
     set by ``set_callbacks``.
+checkpoint : str or path-like, default=None
+    Folder that training is written to after each epoch, and taken up from: the same
+    fit again then goes on where the process was killed, to the same weights. Each fit
+    has a file of its own, known by the parameters and the data, so that the candidates
+    of a search may share the folder; it is removed when the fit is over. `callbacks`
+    of yours begin anew.
 warm_start : bool, default=False
     Go on from the weights of the last fit, at `lr` again. What the network is made
     of must not have changed.

@@ -64,8 +64,7 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
     TypeError
         If X is not an EmbeddedSequences, and there are not trainable sources alone.
     ValueError
-        If y is missing, has gaps or is not numeric, or the blocks are not those of
-        fit.
+        If y is missing, not numeric or has gaps, or the blocks are not fit's.
 
     See Also
     --------
@@ -157,6 +156,7 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         dtype="float32",
         compile=False,
         callbacks=None,
+        checkpoint=None,
         warm_start=False,
         random_state=None,
         verbose=0,
@@ -192,6 +192,7 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
             dtype=dtype,
             compile=compile,
             callbacks=callbacks,
+            checkpoint=checkpoint,
             warm_start=warm_start,
             random_state=random_state,
             verbose=verbose,
@@ -347,8 +348,7 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
     def _read_target(self, y, X, *, whose):
         if isinstance(X, SequencePairs):
             raise TypeError(
-                f"{whose} takes single captions, got {X!r}. Pass one side: X.first or "
-                "X.second."
+                f"{whose} takes single captions, got {X!r}. Pass X.first or X.second."
             )
         return read_images(y, len(X), whose=whose)
 

@@ -235,7 +235,7 @@ def _say_nothing(text):
     pass
 
 
-def train(net, train_set, valid_set, epochs, tasks):
+def train(net, train_set, valid_set, epochs, tasks, checkpoint=None):
     """Train an initialised net for some more epochs.
 
     Parameters
@@ -245,6 +245,8 @@ def train(net, train_set, valid_set, epochs, tasks):
     valid_set : SequenceDataset or None
     epochs : int
     tasks : FitTasks
+    checkpoint : Checkpoint, default=None
+        What may have been left of this fit, and where it is written to.
     """
     kept = net.callbacks_
     net.train_split = predefined_split(valid_set) if valid_set is not None else None
@@ -252,11 +254,15 @@ def train(net, train_set, valid_set, epochs, tasks):
     net.callbacks_ = [
         ("fit_tasks", tasks),
         *kept,
+        *([] if checkpoint is None else [("checkpoint", checkpoint)]),
         ("stop_when_asked", StopWhenAsked(tasks)),
     ]
+    epochs -= 0 if checkpoint is None else checkpoint.restore(net)
     net.max_epochs, asked = epochs, net.max_epochs
     try:
         net.partial_fit(train_set)
+        if checkpoint is not None:
+            checkpoint.end(net)
     except torch.OutOfMemoryError as error:
         raise MemoryError(
             "The GPU's memory does not suffice for a step of about "

@@ -1,17 +1,16 @@
 """Checkpoints: all that training needs to go on as if it had never been interrupted."""
 
-import os
-from pathlib import Path
-
 import torch
 from skorch.callbacks import Callback
+
+from ..sequences._state_file import NoStateError, StateWriter, read_state
 
 
 class Checkpoints(Callback):
     """Writes a file every so many batches, and after each epoch.
 
     The file is written beside its place and put there in one go: a process that is
-    killed leaves the last one whole.
+    killed leaves the last one whole. A disk that is full is told once.
 
     Parameters
     ----------
@@ -28,7 +27,8 @@ class Checkpoints(Callback):
     """
 
     def __init__(self, file, every, belongs, seed, perplexities, schedule, keeper):
-        self.file, self.every, self.belongs, self.seed = file, every, belongs, seed
+        self.writer = StateWriter(file, "ElmoLanguageModel")
+        self.every, self.belongs, self.seed = every, belongs, seed
         self.perplexities, self.schedule, self.keeper = perplexities, schedule, keeper
         self.n_batches = 0
 
@@ -50,8 +50,7 @@ class Checkpoints(Callback):
         generators = [torch.get_rng_state()]
         if device.type == "cuda":
             generators.append(torch.cuda.get_rng_state(device))
-        write_atomically(
-            self.file,
+        self.writer.write(
             {
                 "belongs": self.belongs,
                 "seed": self.seed,
@@ -120,11 +119,11 @@ def read_checkpoint(file, belongs, device):
     if not file.exists():
         return None
     try:
-        found = torch.load(file, map_location=device, weights_only=True)
+        found = read_state(file, device)
         told = found["belongs"]
-    except Exception as error:  # torch raises many kinds for what it cannot read
+    except (NoStateError, KeyError) as error:
         raise ValueError(
-            f"ElmoLanguageModel: {file} is no checkpoint, or damaged ({error!r:.200}). "
+            f"ElmoLanguageModel: {file} is no checkpoint, or damaged ({error}). "
             "Delete it, or give another place as checkpoint."
         ) from error
     for name, value in belongs.items():
@@ -135,21 +134,6 @@ def read_checkpoint(file, belongs, device):
                 "give another place as checkpoint."
             )
     return found
-
-
-def write_atomically(file, content):
-    """Write with torch, so that the file is the old or the new one, and whole."""
-    file = Path(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(f"{file.name}.{os.getpid()}.part")
-    try:
-        with open(beside, "wb") as held:
-            torch.save(content, held)
-            held.flush()
-            os.fsync(held.fileno())
-        os.replace(beside, file)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _plain(epoch):
