@@ -96,7 +96,14 @@ ROOMS = {
     ),
     "scale": (
         "More than memory holds",
-        {"": ["transform_in_batches", "StreamResult", "TextStream"]},
+        {
+            "": [
+                "transform_in_batches",
+                "transform_partitions",
+                "StreamResult",
+                "TextStream",
+            ]
+        },
     ),
     "metrics": (
         "Measuring",

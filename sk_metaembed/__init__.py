@@ -55,6 +55,7 @@ _HOME = {
     "RandomEncoderPooling": "pooling",
     "TextStream": "scale",
     "transform_in_batches": "scale",
+    "transform_partitions": "scale",
     "load": "persistence",
     "save": "persistence",
 }

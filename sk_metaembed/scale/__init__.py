@@ -1,6 +1,7 @@
-"""More than memory holds: pipelines over streams, and streams to train on."""
+"""More than memory holds: pipelines over streams, clusters; streams to train on."""
 
+from ._dask import transform_partitions
 from ._stream import TextStream
 from ._transform import StreamResult, transform_in_batches
 
-__all__ = ["StreamResult", "TextStream", "transform_in_batches"]
+__all__ = ["StreamResult", "TextStream", "transform_in_batches", "transform_partitions"]

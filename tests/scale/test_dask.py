@@ -1,0 +1,338 @@
+"""Partitions of dask's collections get the pipeline's rows, in their place."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from sk_metaembed import (
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    Word2VecEmbedding,
+    WordVectors,
+    transform_partitions,
+)
+from sk_metaembed.scale import _carrying
+from sk_metaembed.scale._carrying import carry
+
+cloudpickle = pytest.importorskip("cloudpickle")
+dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
+da = pytest.importorskip("dask.array")
+db = pytest.importorskip("dask.bag")
+dd = pytest.importorskip("dask.dataframe")
+
+METHODS = {
+    "predict_proba": "probability",
+    "predict_log_proba": "log_probability",
+    "decision_function": "decision",
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def scheduler():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def table(texts):
+    """Return a frame whose index has gaps and a name."""
+    index = pd.Index([3 * i + 1 for i in range(len(texts))], name="id")
+    return pd.DataFrame({"n": range(len(texts)), "text": texts}, index=index)
+
+
+@pytest.fixture
+def frame(table):
+    return dd.from_pandas(table, npartitions=4)
+
+
+def test_a_frame_keeps_order_index_and_divisions(frame, pipe, texts, table):
+    lazy = transform_partitions(pipe, frame, column="text")
+    assert isinstance(lazy, dd.DataFrame)
+    assert lazy.divisions == frame.divisions
+    assert list(lazy.columns) == list(pipe.get_feature_names_out())
+    found = lazy.compute()
+    pd.testing.assert_index_equal(found.index, table.index)
+    np.testing.assert_array_equal(found.to_numpy(), pipe.transform(texts))
+    dd.utils.assert_eq(lazy, found)  # each partition is as its meta says
+
+
+def test_threads_share_a_pipeline(pipe, texts):
+    bag = db.from_sequence(texts * 10, npartitions=40)
+    lazy = transform_partitions(pipe, bag)
+    found = lazy.compute(scheduler="threads", num_workers=4)
+    np.testing.assert_array_equal(np.stack(found), pipe.transform(texts * 10))
+
+
+def test_nothing_is_computed_before_it_is_asked_for(pipe, texts):
+    def fail(part):
+        raise RuntimeError("computed")
+
+    frame = dd.from_pandas(pd.DataFrame({"text": texts}), npartitions=2)
+    lazy = frame.map_partitions(fail, meta=frame._meta)
+    found = transform_partitions(pipe, lazy, column="text")
+    assert set(found.dtypes) == {np.dtype("float32")}
+    with pytest.raises(RuntimeError, match="computed"):
+        found.compute()
+
+
+def test_unknown_divisions_and_empty_partitions(frame, pipe, table):
+    few = frame[frame.n > 15].clear_divisions()
+    lazy = transform_partitions(pipe, few, column="text")
+    assert not lazy.known_divisions
+    assert lazy.npartitions == 4
+    assert len(lazy.partitions[0].compute()) == 0
+    wanted = table[table.n > 15]
+    pd.testing.assert_index_equal(lazy.compute().index, wanted.index)
+    np.testing.assert_array_equal(lazy, pipe.transform(wanted.text.tolist()))
+    dd.utils.assert_eq(lazy, lazy.compute())
+
+
+def test_a_frame_without_rows(frame, classifier):
+    none = frame[frame.n < 0]
+    for method in ("transform", "predict", "predict_proba"):
+        model = classifier[:-1] if method == "transform" else classifier
+        lazy = transform_partitions(model, none, column="text", method=method)
+        assert len(lazy.compute()) == 0
+        dd.utils.assert_eq(lazy, lazy.compute())
+
+
+def test_columns_that_are_kept(frame, pipe, table):
+    lazy = transform_partitions(pipe, frame, column="text", keep="n")
+    assert list(lazy.columns)[:1] == ["n"]
+    found = lazy.compute()
+    pd.testing.assert_series_equal(found.n, table.n)
+    np.testing.assert_array_equal(
+        found.iloc[:, 1:].to_numpy(), pipe.transform(table.text.tolist())
+    )
+    dd.utils.assert_eq(lazy, found)
+    with pytest.raises(ValueError, match=r"columns \['pretrained"):
+        name = pipe.get_feature_names_out()[0]
+        frame = frame.rename(columns={"n": name})
+        transform_partitions(pipe, frame, column="text", keep=name)
+
+
+def test_a_series_and_names_by_which_columns_are_chosen(frame, pipe, texts):
+    lazy = transform_partitions(pipe, frame.text)
+    name = pipe.get_feature_names_out()[2]
+    np.testing.assert_array_equal(lazy[name], pipe.transform(texts)[:, 2])
+
+
+def test_predictions_are_a_series(frame, classifier, texts, table):
+    lazy = transform_partitions(classifier, frame, column="text", method="predict")
+    assert isinstance(lazy, dd.Series)
+    assert lazy.name == "prediction"
+    found = lazy.compute()
+    assert found.tolist() == classifier.predict(texts).tolist()
+    pd.testing.assert_index_equal(found.index, table.index)
+    dd.utils.assert_eq(lazy, found)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_columns_of_probabilities_have_the_classes_names(
+    method, frame, classifier, texts
+):
+    lazy = transform_partitions(classifier, frame, column="text", method=method)
+    names = [f"{METHODS[method]}_{name}" for name in classifier.classes_]
+    assert list(lazy.columns) == names
+    wanted = getattr(classifier, method)(texts).astype("float32")
+    np.testing.assert_array_equal(lazy, wanted)
+
+
+def test_dtypes(frame, texts, classifier):
+    for dtype, wanted in {"float16": "f2", "float64": "f8", None: "f4"}.items():
+        lazy = transform_partitions(
+            classifier, frame, column="text", method="predict_proba", dtype=dtype
+        )
+        assert set(lazy.dtypes) == set(lazy.compute().dtypes) == {np.dtype(wanted)}
+
+
+@pytest.mark.parametrize("tokens", [False, True])
+def test_a_bag_keeps_order(tokens, pipe, classifier, texts):
+    rows = [text.split() for text in texts] if tokens else texts
+    if tokens:  # a Tokenizer takes both
+        assert pipe.transform(rows).shape == pipe.transform(texts).shape
+    bag = db.from_sequence(rows, npartitions=5)
+    lazy = transform_partitions(pipe, bag)
+    assert isinstance(lazy, db.Bag)
+    assert lazy.npartitions == bag.npartitions
+    found = lazy.compute()
+    assert {row.shape for row in found} == {(6,)}
+    np.testing.assert_array_equal(np.stack(found), pipe.transform(rows))
+    labels = transform_partitions(classifier, bag, method="predict").compute()
+    assert labels == classifier.predict(rows).tolist()
+
+
+def test_a_bag_of_dicts_and_empty_partitions(pipe, texts):
+    records = [{"n": i, "text": text} for i, text in enumerate(texts)]
+    bag = db.from_sequence(records, npartitions=4)
+    few = bag.filter(lambda record: record["n"] > 15)
+    found = transform_partitions(pipe, few, column="text").compute()
+    np.testing.assert_array_equal(np.stack(found), pipe.transform(texts[16:]))
+
+
+def test_an_array_becomes_one(pipe, classifier, texts):
+    array = da.from_array(np.array([*texts, ""], object), chunks=7)
+    lazy = transform_partitions(pipe, array)
+    assert lazy.shape == (24, 6)
+    assert lazy.dtype == np.float32
+    assert lazy.chunks == ((7, 7, 7, 3), (6,))
+    np.testing.assert_array_equal(lazy, pipe.transform([*texts, ""]))
+    labels = transform_partitions(classifier, array, method="predict")
+    assert labels.chunks == array.chunks
+    assert labels.compute().tolist() == classifier.predict([*texts, ""]).tolist()
+    none = array[array == "nothing is like this"]
+    assert transform_partitions(pipe, none).compute().shape == (0, 6)
+
+
+def test_a_step_that_takes_a_frame(frame, table):
+    scaler = StandardScaler().fit(table[["n"]])
+    lazy = transform_partitions(scaler, frame, column=["n"])
+    np.testing.assert_allclose(lazy, scaler.transform(table[["n"]]), rtol=1e-6)
+
+
+def test_names_where_the_pipeline_has_none(frame, pipe):
+    plain = make_pipeline(*pipe, FunctionTransformer())
+    lazy = transform_partitions(plain, frame, column="text")
+    assert list(lazy.columns) == [f"vector{i}" for i in range(6)]
+
+
+def test_it_is_the_pipeline_as_it_was(frame, pipe, texts):
+    model = make_pipeline(*pipe, PCA(2)).fit(texts)
+    wanted = model.transform(texts)
+    lazy = transform_partitions(model, frame, column="text")
+    model.fit(texts[:5])
+    np.testing.assert_array_equal(lazy, wanted)
+
+
+@pytest.mark.parametrize("row", [None, float("nan"), 7])
+def test_a_row_that_is_no_text_is_named(row, pipe):
+    texts = ["tea", "milk", "rain", row]
+    table = pd.DataFrame({"text": texts}, index=list("abcd"), dtype=object)
+    with dask.config.set({"dataframe.convert-string": False}):
+        frame = dd.from_pandas(table, npartitions=2)
+    message = r"partition 1, index 'd' \(row 1 of it\), is .* replace missing ones"
+    with pytest.raises(TypeError, match=message):
+        transform_partitions(pipe, frame, column="text").compute()
+    with pytest.raises(TypeError, match="partition 1, row 1, is"):
+        bag = db.from_sequence(texts, npartitions=2)
+        transform_partitions(pipe, bag).compute()
+    with pytest.raises(TypeError, match="block 1, row 1, is"):
+        array = da.from_array(np.array(texts, object), chunks=2)
+        transform_partitions(pipe, array).compute()
+
+
+def test_an_error_of_the_pipeline_says_where(frame, store):
+    strict = make_pipeline(
+        Tokenizer(), PretrainedEmbedding(store, oov="error"), Pooling()
+    )
+    table = pd.DataFrame({"text": ["tea", "tea", "rain", "gold"]}, index=list("abcd"))
+    lazy = transform_partitions(
+        strict.fit(["tea"]), dd.from_pandas(table, npartitions=2), column="text"
+    )
+    with pytest.raises(ValueError, match="gold") as caught:
+        lazy.compute()
+    assert "in partition 1, index 'c' to 'd'" in caught.value.__notes__[-1]
+
+
+def test_what_is_refused(frame, pipe, classifier, texts):
+    def refused(error, message, model, data, **options):
+        with pytest.raises(error, match=message):
+            transform_partitions(model, data, **options)
+
+    bag = db.from_sequence([{"n": 1}], npartitions=1)
+    refused(TypeError, "got a list. Allowed are", pipe, texts)
+    refused(TypeError, "Array of 2 dimensions", pipe, da.ones((2, 2)))
+    refused(ValueError, r"column= must name .*\['n', 'text'\]", pipe, frame)
+    refused(ValueError, "has no column 'x'; it has", pipe, frame, column="x")
+    refused(ValueError, "has no columns, but", pipe, frame.text, column="text")
+    refused(ValueError, "has no columns, but", pipe, bag, column=["a"])
+    refused(ValueError, "has no predict; it has", pipe, frame, method="predict")
+    refused(ValueError, "method must be one of", pipe, frame, method="fit")
+    refused(ValueError, "dtype must be one of", pipe, frame, dtype="int8")
+    refused(TypeError, "not one row a document", pipe[:-1], frame, column="text")
+    unfitted = make_pipeline(*pipe[:-1], PCA())
+    refused(TypeError, "not one row|blocks", pipe[:2], frame, column="text")
+    refused(NotFittedError, "not fitted", unfitted, frame, column="text")
+    with pytest.raises(ValueError, match=r"row 0, has no 'text'; it is keys \['n'\]"):
+        transform_partitions(pipe, bag, column="text").compute()
+
+
+def test_vectors_of_any_size_take_kilobytes(tmp_path):
+    words = [f"w{i}" for i in range(20_000)]
+    matrix = np.zeros((len(words), 300), np.float32)
+    vectors = WordVectors.from_arrays(words, matrix, path=tmp_path / "store")
+    pipe = make_pipeline(Tokenizer(), PretrainedEmbedding(vectors), Pooling())
+    carried = carry(pipe.fit(["w1 w2"]))
+    assert len(pickle.dumps(carried)) < 4_000
+
+
+@pytest.fixture
+def trained(texts, monkeypatch):
+    """Return a pipeline that is too large for a graph, for the while."""
+    monkeypatch.setattr(_carrying, "SMALL", 3_000)
+    embed = Word2VecEmbedding(vector_size=200, min_count=1, epochs=1, random_state=0)
+    return make_pipeline(Tokenizer(), embed, Pooling()).fit(texts)
+
+
+def test_a_large_pipeline_goes_by_a_file(trained, frame, texts, tmp_path):
+    folder = tmp_path / "shared"
+    lazy = transform_partitions(trained, frame, column="text", folder=folder)
+    again = transform_partitions(trained, frame, column="text", folder=folder)
+    assert lazy._name == again._name
+    (file,) = folder.iterdir()
+    carried = carry(trained, folder)
+    assert len(pickle.dumps(carried)) < 1_000
+    mapped = pickle.loads(pickle.dumps(carried)).pipeline()
+    assert isinstance(mapped[1].vectors_, np.memmap)
+    np.testing.assert_array_equal(lazy, trained.transform(texts))
+    _carrying._loaded.clear()
+    file.unlink()
+    with pytest.raises(FileNotFoundError, match="pass folder="):
+        lazy.compute()
+
+
+def test_without_a_folder_the_file_is_in_the_cache_and_goes(trained):
+    carried = carry(trained)
+    folder = _carrying._own_folder()
+    assert folder.parent.name == "pipelines"
+    assert carried.path.startswith(str(folder))
+    _carrying._remove(folder, pid=-1)  # as a fork would
+    assert folder.exists()
+    _carrying._remove(folder, _carrying.os.getpid())
+    assert not folder.exists()
+    _carrying._own_folder.cache_clear()
+
+
+def test_what_only_cloudpickle_takes_goes_in_the_graph(trained, frame, texts):
+    steps = (*trained, FunctionTransformer(lambda rows: -rows))
+    model = make_pipeline(*steps)
+    assert carry(model).path is None
+    lazy = transform_partitions(model, frame, column="text")
+    np.testing.assert_array_equal(lazy, -trained.transform(texts))
+
+
+def test_a_task_names_the_pipeline_and_has_none(frame, classifier):
+    lazy = transform_partitions(classifier, frame, column="text", method="predict")
+    graph = dict(lazy.optimize(fuse=False).__dask_graph__())
+    is_node = {key: str(key[0]).startswith("pipeline-") for key in graph}
+    assert sum(is_node.values()) == 1
+    rows = [task for key, task in graph.items() if "frame_rows" in str(key)]
+    assert len(rows) == frame.npartitions
+    assert max(len(cloudpickle.dumps(task)) for task in rows) < 600
+
+
+def test_a_regression_of_numbers(frame, pipe, texts):
+    model = make_pipeline(*pipe, LogisticRegression()).fit(
+        texts, np.arange(len(texts)) % 2
+    )
+    lazy = transform_partitions(model, frame, column="text", method="predict")
+    assert lazy.dtype == np.dtype("int64")
+    assert lazy.compute().dtype == np.dtype("int64")

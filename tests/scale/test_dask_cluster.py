@@ -1,0 +1,76 @@
+"""Two worker processes, one of them killed: the results are as if none had been."""
+
+import os
+import signal
+import sys
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sk_metaembed import transform_partitions
+
+db = pytest.importorskip("dask.bag", reason="needs the extra 'dask'")
+distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(signal, "SIGKILL"), reason="kills with SIGKILL"
+)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dask")
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    options |= {"dashboard_address": None, "local_directory": str(folder)}
+    with (
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def killer(flag):
+    """Return a step that kills the worker that first comes to it."""
+    here = os.getpid()
+
+    def pass_on(rows):  # in a function: it is sent as code, tests are no module there
+        if os.getpid() == here:
+            return rows
+        try:
+            flag.touch(exist_ok=False)
+        except FileExistsError:
+            return rows
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return FunctionTransformer(pass_on)
+
+
+def test_partitions(client, pipe, texts):
+    lazy = transform_partitions(pipe, db.from_sequence(texts, npartitions=8))
+    found = client.compute(lazy).result()
+    np.testing.assert_array_equal(np.stack(found), pipe.transform(texts))
+    loaded = client.run(lambda: "torch" in sys.modules)
+    assert not any(loaded.values())
+
+
+def test_a_grid_search_survives_a_kill(client, pipe, texts, tmp_path):
+    labels = [i % 3 for i in range(len(texts))]
+    # Lists of indices: joblib would put arrays on one worker each, that die with it.
+    folds = StratifiedKFold(2).split(texts, labels)
+    folds = [(train.tolist(), test.tolist()) for train, test in folds]
+    grid = {"pooling__mode": ["mean", "max"], "logisticregression__C": [0.1, 10]}
+    flag = tmp_path / "flag"
+    model = make_pipeline(*pipe, killer(flag), LogisticRegression())
+    alone = GridSearchCV(model, grid, cv=folds, refit=False).fit(texts, labels)
+    assert not flag.exists()
+    client.wait_for_workers(2)  # on a single one joblib runs all of it here
+    with parallel_config("dask"):
+        found = GridSearchCV(model, grid, cv=folds, refit=False).fit(texts, labels)
+    assert flag.exists()
+    for name in ("split0_test_score", "split1_test_score", "rank_test_score"):
+        np.testing.assert_array_equal(found.cv_results_[name], alone.cv_results_[name])
