@@ -209,17 +209,22 @@ print(chosen["select"].frame().round(3).to_string())
 print(f"held out: {chosen.score(X_test, y_test):.3f}")
 
 # %%
-# A line is a candidate and ends where it was left behind; its colour is its sources.
+# A line is a candidate and ends where it was left behind; its colour and symbol are its
+# sources.
 import matplotlib.pyplot as plt
 
 figure, ax = plt.subplots(figsize=(7.5, 4.8), layout="constrained")
 subsets = [" + ".join(subset) for subset in source_subsets(union)]
-colours = dict(zip(subsets, plt.get_cmap("tab10").colors, strict=False))
+palette = "#0072b2 #e69f00 #009e73 #d55e00 #56b4e9 #f0e442 #cc79a7".split()
+styles = {
+    subset: {"color": colour, "marker": marker, "ms": 6, "mec": "black", "mew": 0.5}
+    for subset, colour, marker in zip(subsets, palette, "o^sDvPX", strict=True)
+}
 for (subset, *_), line in table.groupby(["sources", "meta", "pooling"]):
     line = line.sort_values("titles")
-    ax.plot(line["titles"], line["score"], "o-", c=colours[subset], ms=4, alpha=0.7)
-for subset, colour in colours.items():
-    ax.plot([], [], "o-", c=colour, ms=4, label=subset)
+    ax.plot(line["titles"], line["score"], **styles[subset], alpha=0.8)
+for subset, style in styles.items():
+    ax.plot([], [], **style, label=subset)
 ax.plot(search.n_resources_, baseline, "k--", label="TF-IDF")
 ax.set_xscale("log", base=2)
 ax.set_xticks(search.n_resources_, labels=search.n_resources_)

@@ -180,7 +180,7 @@ from sk_metaembed.inspection import SourceWeightsDisplay
 
 dme.set_params(attention="word").fit(embedded, classes[train])
 figure, (left, right) = plt.subplots(
-    1, 2, figsize=(11, 6), layout="constrained", width_ratios=(1, 2)
+    1, 2, figsize=(11, 9), layout="constrained", width_ratios=(1, 2)
 )
 bars = left.barh(list(mix.layer_weights_), list(mix.layer_weights_.values()))
 left.bar_label(bars, fmt="%.2f", padding=3)
