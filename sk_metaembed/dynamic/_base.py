@@ -5,7 +5,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
@@ -17,6 +16,7 @@ from ._holdout import split_rows
 from ._options import ENCODERS, check_options, label_weights
 from ._scalar_mix import ScalarMixAttributes
 from ._targets import check_target
+from ._together import shared_random_state, together
 from ._trainable import check_dims, dims_of, read_input
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
@@ -53,6 +53,7 @@ class BaseDynamicMeta(
         "head_dropout": [_DROPOUT],
         "lr": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [_POSITIVE],
+        "micro_batch_size": [_POSITIVE, None],
         "max_epochs": [_POSITIVE],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "gradient_clip": [Interval(Real, 0, None, closed="neither"), None],
@@ -90,6 +91,7 @@ class BaseDynamicMeta(
         head_dropout=0.2,
         lr=4e-4,
         batch_size=64,
+        micro_batch_size=None,
         max_epochs=100,
         weight_decay=0.0,
         gradient_clip=5.0,
@@ -123,6 +125,7 @@ class BaseDynamicMeta(
         self.head_dropout = head_dropout
         self.lr = lr
         self.batch_size = batch_size
+        self.micro_batch_size = micro_batch_size
         self.max_epochs = max_epochs
         self.weight_decay = weight_decay
         self.gradient_clip = gradient_clip
@@ -142,6 +145,7 @@ class BaseDynamicMeta(
         self.verbose = verbose
 
     @with_callbacks
+    @together
     def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None):
         """Train on labelled sequences.
 
@@ -207,6 +211,7 @@ class BaseDynamicMeta(
         return self._train(X, y, weights, held_out, epochs, checkpoint, new=new)
 
     @with_callbacks
+    @together
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Train for one more epoch, without holding anything out.
 
@@ -304,7 +309,7 @@ class BaseDynamicMeta(
         self._target = self._make_target(y, classes, weights)
         if self._target.classes is not None:
             self.classes_ = self._target.classes
-        self._random = check_random_state(self.random_state)
+        self._random = shared_random_state(self)
 
     def _weights(self, y, weights):
         """Return the sequences' weights times their labels', with mean 1."""

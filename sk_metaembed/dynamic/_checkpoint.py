@@ -11,6 +11,7 @@ from skorch.callbacks import Callback, PassthroughScoring
 
 from ..sequences._net_state import net_state, put_net_state
 from ..sequences._state_file import NoStateError, StateWriter, read_state
+from ._processes import processes_of
 from ._trainable import blocks_of, tokens_of
 
 _VERSION = 1
@@ -83,7 +84,7 @@ class Checkpoint(Callback):
     def on_epoch_end(self, net, **kwargs):
         """Write, once all other callbacks have seen the epoch."""
         self._done += 1
-        if not _is_first_process():
+        if not _writes(net):
             return
         stop, plateau = _followers(net)
         plain, tensors = net_state(net)
@@ -106,7 +107,7 @@ class Checkpoint(Callback):
 
     def end(self, net):
         """Remove the file of a fit that is over; one that Ctrl-C ended may go on."""
-        if "train_loss" in net.history[-1] and _is_first_process():
+        if "train_loss" in net.history[-1] and _writes(net):
             self._writer.file.unlink(missing_ok=True)
 
     def _set_generators(self, net):
@@ -148,7 +149,8 @@ def checkpoint_of(estimator, X, y, weights, held_out, *, goes_on):
     folder = _folder(estimator.checkpoint, whose)
     told = _told(estimator, X, y, weights, held_out, goes_on)
     file = folder / f"{joblib.hash(told)}.pt"
-    found = _found(file, whose)
+    # Of several processes the main one: others may be on machines without the folder.
+    found = processes_of(estimator).told(_found(file, whose))
     if estimator.random_state is None:
         # Numbers that nobody could draw again: the fit gets a generator of its own.
         seed = estimator._random.randint(np.iinfo(np.int32).max)
@@ -253,7 +255,8 @@ def _set(random, plain):
     random.set_state((name, keys.numpy().astype(np.uint32), *rest))
 
 
-def _is_first_process():
+def _writes(net):
     distributed = torch.distributed
     together = distributed.is_available() and distributed.is_initialized()
-    return not together or distributed.get_rank() == 0
+    first = not together or distributed.get_rank() == 0
+    return first and net.processes_.is_main

@@ -304,8 +304,12 @@ class BucketLoader:
         self.rng = rng
 
     def __iter__(self):
-        for rows in self._shuffled() if self.shuffle else self._filled():
+        for rows in self.row_batches():
             yield self.dataset.batch(rows)
+
+    def row_batches(self):
+        """Return which rows each batch of an epoch has."""
+        return self._shuffled() if self.shuffle else self._filled()
 
     def _shuffled(self):
         rows = self.rng.permutation(self.dataset.rows)

@@ -7,7 +7,11 @@ from ..sequences._device import chosen_device
 from ..sequences._fit_tasks import FitTasks
 from ._data import SequenceDataset
 from ._pair_data import rows_of
+from ._processes import processes_of
+from ._shares import check_same_data
+from ._together import settings
 from ._training import (
+    at_once,
     autocast_type,
     make_callbacks,
     make_net,
@@ -39,23 +43,31 @@ def train_estimator(
     -------
     SequenceNet
     """
-    # A net that goes on stays where it is: it may come from another machine.
-    device = (
-        chosen_device(estimator.device, whose=type(estimator).__name__)
-        if new
-        else torch.device(estimator.net_.device)
-    )
+    whose, processes = type(estimator).__name__, processes_of(estimator)
+    device = _device(estimator, processes, new)
     train_set, valid_set = _datasets(estimator, X, y, weights, held_out, device)
+    if processes.count > 1:
+        asked = settings(estimator)
+        check_same_data(processes, train_set, valid_set, asked, whose=whose)
     seed, devices = seeded(estimator._random, device)
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
         if new:
-            net = _new_net(estimator, valid_set is not None, device, seed)
+            net = _new_net(estimator, valid_set is not None, device, seed, processes)
         else:
-            net = _old_net(estimator, valid_set is not None)
+            net = _old_net(estimator, valid_set is not None, processes)
         tasks = FitTasks(estimator, context, X, y)
-        train(net, train_set, valid_set, epochs, tasks, checkpoint)
+        train(net, train_set, valid_set, epochs, tasks, processes, checkpoint)
     return net
+
+
+def _device(estimator, processes, new):
+    if processes.device is not None:
+        return processes.device
+    if new:
+        return chosen_device(estimator.device, whose=type(estimator).__name__)
+    # A net that goes on stays where it is: it may come from another machine.
+    return torch.device(estimator.net_.device)
 
 
 def _datasets(estimator, X, y, weights, held_out, device):
@@ -103,7 +115,7 @@ def _network(estimator):
     }
 
 
-def _new_net(estimator, has_valid, device, seed):
+def _new_net(estimator, has_valid, device, seed, processes):
     net = make_net(
         estimator,
         _network(estimator),
@@ -111,6 +123,7 @@ def _new_net(estimator, has_valid, device, seed):
         _monitor(estimator, has_valid),
         device,
         np.random.RandomState(seed),
+        processes,
     )
     return net.initialize()
 
@@ -119,7 +132,7 @@ def _monitor(estimator, has_valid):
     return estimator._target.monitor if has_valid else None
 
 
-def _old_net(estimator, has_valid):
+def _old_net(estimator, has_valid, processes):
     """Return the net that goes on, with the estimator's settings of now."""
     net = estimator.net_
     for name, asked in _network(estimator).items():
@@ -130,7 +143,9 @@ def _old_net(estimator, has_valid):
                 f"whose {name} is {has!r}, but {asked!r} is asked for. Set it back, "
                 "or fit with warm_start=False, or a clone."
             )
-    net.autocast = autocast_type(estimator)
+    _move(net, processes.device)
+    net.autocast = autocast_type(estimator, processes)
+    net.at_once = at_once(estimator)
     net.mix_penalty = estimator.mix_penalty
     # The plateaus of the last fit must not slow this one down.
     net.set_params(
@@ -140,5 +155,16 @@ def _old_net(estimator, has_valid):
         verbose=estimator.verbose,
     )
     set_trained_lrs(net, estimator._trained)
-    net.callbacks = make_callbacks(estimator, _monitor(estimator, has_valid))
+    monitor = _monitor(estimator, has_valid)
+    net.callbacks = make_callbacks(estimator, monitor, processes)
     return net.initialize_callbacks()
+
+
+def _move(net, device):
+    """Bring a net that goes on to where Accelerate wants it."""
+    if device is None or torch.device(net.device) == device:
+        return
+    net.device = str(device)
+    net.module_.to(device)
+    # Loading brings its state to where the weights are now.
+    net.optimizer_.load_state_dict(net.optimizer_.state_dict())

@@ -181,6 +181,8 @@ class WeightedLoss(nn.Module):
         For one label, a label a column, a label set, or numbers a sequence.
     """
 
+    compares_rows = False
+
     def __init__(self, kind):
         super().__init__()
         self._loss = _LOSSES[kind]

@@ -40,6 +40,10 @@ lr : float, default=%(lr)s
 batch_size : int, default=%(batch_size)s
     About how many sequences make a step. A batch holds sequences of about equal
     length.
+micro_batch_size : int or None, default=None
+    The most sequences whose gradient is computed at once, where memory is short. A
+    step adds up the gradients of its batch's parts, and learns the same as from the
+    batch as a whole.
 max_epochs : int, default=100
     Passes over the data, if early stopping does not end training before.
 weight_decay : float, default=0.0
@@ -64,7 +68,9 @@ class_weight : dict, list of dict, "balanced" or None, default=None
     columns of labels a list, one dict a column; a sequence's weights are multiplied.
     Not used where y holds numbers.
 device : str, default="auto"
-    "auto" takes a GPU if torch sees one; else a torch device name.
+    "auto" takes a GPU if torch sees one; else a torch device name. "cuda:auto" gives
+    each process of joblib a GPU in turn. "accelerate" trains in all processes that
+    ``accelerate launch`` started, each batch shared among them.
 dtype : {"float32", "bfloat16"}, default="float32"
     "bfloat16" computes matrix products in mixed precision; weights stay float32.
 compile : bool, default=False

@@ -26,7 +26,7 @@ _ENTRIES = {
     trains on all data for `max_epochs` at one learning rate.""",
     "validation_fraction": """validation_fraction : float, default=0.1
     Size of that part. ``fit`` also takes `X_val`.""",
-    "class_weight": None,
+    **dict.fromkeys(("class_weight", "micro_batch_size")),
 }
 
 
@@ -84,8 +84,7 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
     .. math:: \sum_{v'} [m - s(c, v) + s(c, v')]_+ +
               \sum_{c'} [m - s(c, v) + s(c', v)]_+
 
-    over the other images and captions of the batch, or their maximum instead of the
-    sum.
+    over the other images and captions of the batch, or their maximum.
 
     A caption of which no source knows a word has the vector zero, and is like nothing.
 
@@ -124,7 +123,8 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         "margin": [Interval(Real, 0, None, closed="neither")],
         "negatives": [StrOptions({"sum", "hardest"})],
     }
-    _parameter_constraints.pop("class_weight")
+    del _parameter_constraints["class_weight"]
+    del _parameter_constraints["micro_batch_size"]
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
             random_state=random_state,
             verbose=verbose,
         )
-        del self.class_weight  # images have no classes
+        del self.class_weight, self.micro_batch_size  # no classes; batches are whole
         self.shared_dim = shared_dim
         self.margin = margin
         self.negatives = negatives

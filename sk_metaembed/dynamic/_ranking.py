@@ -46,6 +46,8 @@ class RankingLoss(nn.Module):
         Which of a batch's negatives count, and the margin.
     """
 
+    compares_rows = True  # a row's loss is told by the other rows of its batch
+
     def __init__(self, kind):
         super().__init__()
         self.negatives, self.margin = kind
@@ -75,7 +77,7 @@ class ValidRecall(Callback):
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
         """Keep the vectors of a batch of the held-out part."""
-        if training:
+        if training or y_pred is None:
             return
         with torch.no_grad():
             images, codes = net.module_.target(batch[1])
@@ -84,7 +86,8 @@ class ValidRecall(Callback):
 
     def on_epoch_end(self, net, **kwargs):
         """Write the score into the history."""
-        captions, images, codes = map(np.concatenate, zip(*self.parts_, strict=True))
+        parts = sum(net.processes_.gathered(self.parts_), [])
+        captions, images, codes = map(np.concatenate, zip(*parts, strict=True))
         self.parts_ = []
         _, firsts, codes = np.unique(codes, return_index=True, return_inverse=True)
         net.history.record("valid_recall", mean_recall(captions, images[firsts], codes))

@@ -29,7 +29,7 @@ class ValidTags(Callback):
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
         """Decode a batch of the held-out part."""
-        if training:
+        if training or y_pred is None:
             return
         sentences, tags = batch
         parts = tags, decoded(y_pred), sentences.weights, y_pred.grid.lengths
@@ -37,9 +37,8 @@ class ValidTags(Callback):
 
     def on_epoch_end(self, net, **kwargs):
         """Write the score into the history."""
-        right, found, weights, lengths = map(
-            np.concatenate, zip(*self.parts_, strict=True)
-        )
+        parts = sum(net.processes_.gathered(self.parts_), [])
+        right, found, weights, lengths = map(np.concatenate, zip(*parts, strict=True))
         self.parts_ = []
         weights = weights.astype(np.float64)
         if self.scheme is not None:

@@ -142,6 +142,8 @@ class TagLoss(nn.Module):
         log-likelihood of the CRF; or of each tag by itself.
     """
 
+    compares_rows = False
+
     def __init__(self, kind):
         super().__init__()
         self.kind = kind

@@ -1,80 +1,43 @@
-"""The skorch net that trains a network, and the callbacks it needs."""
+"""Making the skorch net from an estimator, its callbacks, and training it."""
 
 import math
 
 import numpy as np
 import torch
 from sklearn.base import clone
-from skorch import NeuralNet
 from skorch.callbacks import (
     Callback,
+    Checkpoint,
     EarlyStopping,
     GradientNormClipping,
     LRScheduler,
+    MlflowLogger,
+    NeptuneLogger,
+    ProgressBar,
+    SacredLogger,
+    TensorBoard,
+    TrainEndCheckpoint,
+    WandbLogger,
 )
 from skorch.helper import predefined_split
 
 from ..sequences._fit_tasks import StopWhenAsked
 from ._data import BucketLoader
 from ._network import share_of_hits
+from ._sequence_net import SequenceNet
+from ._shares import align
 
-
-class SequenceNet(NeuralNet):
-    """A skorch net whose batches are `Batch` objects and may run in bfloat16.
-
-    Parameters
-    ----------
-    autocast : torch.dtype or None
-        Compute matrix products in this type; weights stay float32.
-    mix_penalty : float
-        What the squared norm of the scalar mix's scores counts in training.
-    """
-
-    def __init__(self, *args, autocast=None, mix_penalty=0.0, **kwargs):
-        self.autocast = autocast
-        self.mix_penalty = mix_penalty
-        super().__init__(*args, **kwargs)
-
-    def infer(self, x, **fit_params):
-        """Return the module's outputs for a batch."""
-        with self.computing():
-            return self.module_(x, **fit_params)
-
-    def torch_compile(self, module, name):
-        """Compile the network alone.
-
-        A tagger's loss goes along the sentence, and would be compiled anew, step by
-        step, for every length.
-        """
-        return module if name == "criterion" else super().torch_compile(module, name)
-
-    def computing(self):
-        """Return the context in which the module computes."""
-        return torch.autocast(
-            torch.device(self.device).type,
-            dtype=self.autocast or torch.bfloat16,
-            enabled=self.autocast is not None,
-        )
-
-    def get_all_learnable_params(self):
-        """Yield names and parameters; an optimizer need not know those that rest."""
-        for name, parameter in super().get_all_learnable_params():
-            if parameter.requires_grad:
-                yield name, parameter
-
-    def get_loss(self, y_pred, y_true, X=None, training=False):
-        """Return the loss; everything lies on the device already."""
-        loss = self.criterion_(y_pred, self.module_.target(y_true), X.weights)
-        if training and self.mix_penalty:
-            loss = loss + self.mix_penalty * self.module_.mixer.penalty()
-        return loss
-
-    def map_batches(self, function, batches):
-        """Yield ``(rows, function(batch) as an array)``, without gradients."""
-        self.module_.eval()
-        with torch.inference_mode(), self.computing():
-            for batch in batches:
-                yield batch.rows, function(batch).float().cpu().numpy()
+# What writes or prints: once is enough where several processes train one net.
+_WRITERS = (
+    Checkpoint,
+    MlflowLogger,
+    NeptuneLogger,
+    ProgressBar,
+    SacredLogger,
+    TensorBoard,
+    TrainEndCheckpoint,
+    WandbLogger,
+)
 
 
 class ValidAccuracy(Callback):
@@ -91,7 +54,7 @@ class ValidAccuracy(Callback):
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
         """Count a batch of the held-out part."""
-        if training:
+        if training or y_pred is None:
             return
         sequences, labels = batch
         hits = share_of_hits(y_pred, labels)
@@ -100,7 +63,9 @@ class ValidAccuracy(Callback):
 
     def on_epoch_end(self, net, **kwargs):
         """Write the share into the history."""
-        net.history.record("valid_acc", self.right_ / max(self.total_, 1e-12))
+        counts = net.processes_.gathered((self.right_, self.total_))
+        right, total = (sum(part) for part in zip(*counts, strict=True))
+        net.history.record("valid_acc", right / max(total, 1e-12))
 
 
 class StopWhenDiverged(Callback):
@@ -118,7 +83,22 @@ class StopWhenDiverged(Callback):
                 )
 
 
-def make_net(estimator, network, loss, monitor, device, rng):
+class AgreeOnEpoch(Callback):
+    """Gives all processes the numbers of the main one, so that they decide alike.
+
+    They are the same up to rounding, which may differ between machines.
+    """
+
+    def on_epoch_end(self, net, **kwargs):
+        """Write the main process's losses and scores into the history."""
+        epoch = net.history[-1]
+        names = ("train_loss", "valid_loss", "valid_acc", "valid_f1", "valid_recall")
+        found = {name: epoch[name] for name in names if name in epoch}
+        for name, value in net.processes_.told(found).items():
+            net.history.record(name, value)
+
+
+def make_net(estimator, network, loss, monitor, device, rng, processes):
     """Build the skorch net from an estimator's parameters; nothing is trained.
 
     Parameters
@@ -133,6 +113,7 @@ def make_net(estimator, network, loss, monitor, device, rng):
     device : torch.device
     rng : numpy RandomState
         Orders the batches.
+    processes : Processes
 
     Returns
     -------
@@ -155,13 +136,14 @@ def make_net(estimator, network, loss, monitor, device, rng):
         iterator_train__rng=rng,
         iterator_valid=BucketLoader,
         train_split=None,
-        callbacks=make_callbacks(estimator, monitor),
+        callbacks=make_callbacks(estimator, monitor, processes),
         device=str(device),
         compile=estimator.compile,
         compile__dynamic=True,
         verbose=estimator.verbose,
-        autocast=autocast_type(estimator),
+        autocast=autocast_type(estimator, processes),
         mix_penalty=estimator.mix_penalty,
+        at_once=at_once(estimator),
     )
 
 
@@ -184,12 +166,18 @@ def set_trained_lrs(net, trained):
         group["lr"] = opened.lr
 
 
-def autocast_type(estimator):
+def autocast_type(estimator, processes):
     """Return the type of matrix products, or None for that of the weights."""
-    return torch.bfloat16 if estimator.dtype == "bfloat16" else None
+    asked = estimator.dtype == "bfloat16" or processes.bfloat16
+    return torch.bfloat16 if asked else None
 
 
-def make_callbacks(estimator, monitor):
+def at_once(estimator):
+    """Return how many rows are computed at once in training; None for whole batches."""
+    return getattr(estimator, "micro_batch_size", None)  # a ranker has none
+
+
+def make_callbacks(estimator, monitor, processes):
     """Return the skorch callbacks of a net, the user's own among them.
 
     Parameters
@@ -197,6 +185,7 @@ def make_callbacks(estimator, monitor):
     estimator : one of the Dynamic* estimators
     monitor : {"valid_acc", "valid_f1", "valid_recall", "valid_loss", None}
         As `make_net` takes it.
+    processes : Processes
 
     Returns
     -------
@@ -209,6 +198,8 @@ def make_callbacks(estimator, monitor):
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
         callbacks += [(monitor, estimator._valid_score())]
+    if processes.count > 1:
+        callbacks += [("agree", AgreeOnEpoch())]
     # Clones: skorch writes into its callbacks, and a parameter stays as it was given.
     # Before early stopping, which cuts the last epoch short for what follows it.
     callbacks += [clone(own, safe=False) for own in estimator.callbacks or []]
@@ -235,7 +226,7 @@ def _say_nothing(text):
     pass
 
 
-def train(net, train_set, valid_set, epochs, tasks, checkpoint=None):
+def train(net, train_set, valid_set, epochs, tasks, processes, checkpoint=None):
     """Train an initialised net for some more epochs.
 
     Parameters
@@ -245,41 +236,57 @@ def train(net, train_set, valid_set, epochs, tasks, checkpoint=None):
     valid_set : SequenceDataset or None
     epochs : int
     tasks : FitTasks
+    processes : Processes
     checkpoint : Checkpoint, default=None
         What may have been left of this fit, and where it is written to.
     """
-    kept = net.callbacks_
+    kept, asked, verbose = net.callbacks_, net.max_epochs, net.verbose
     net.train_split = predefined_split(valid_set) if valid_set is not None else None
     # The bridge holds the data and the estimator, so it must not outlive the fit.
     net.callbacks_ = [
         ("fit_tasks", tasks),
-        *kept,
+        *_acting(kept, processes),
         *([] if checkpoint is None else [("checkpoint", checkpoint)]),
         ("stop_when_asked", StopWhenAsked(tasks)),
     ]
     epochs -= 0 if checkpoint is None else checkpoint.restore(net)
-    net.max_epochs, asked = epochs, net.max_epochs
+    net.max_epochs, net.processes_ = epochs, processes
+    net.verbose = verbose if processes.is_main else 0
     try:
+        align(net)
         net.partial_fit(train_set)
         if checkpoint is not None:
             checkpoint.end(net)
+        align(net)
+        net.history = processes.told(net.history)
     except torch.OutOfMemoryError as error:
         raise MemoryError(
             "The GPU's memory does not suffice for a step of about "
             f"{net.batch_size} sequences ({error}). Use a smaller batch_size or "
-            "dtype='bfloat16'; of trained transformers, fewer layers or a smaller "
-            "max_length."
+            "dtype='bfloat16', or a micro_batch_size; of trained transformers, fewer "
+            "layers or a smaller max_length."
         ) from error
     finally:
-        net.callbacks_ = kept
+        net.callbacks_, net.max_epochs, net.verbose = kept, asked, verbose
         net.train_split = None
-        net.max_epochs = asked
-        for _, callback in kept:
-            # Both would go into pickles as a second copy of what the net holds.
-            if isinstance(callback, EarlyStopping):
-                callback.best_model_weights_ = None
-            elif isinstance(callback, LRScheduler):
-                callback.lr_scheduler_ = None
+        del net.processes_
+        _let_go(kept)
+
+
+def _acting(callbacks, processes):
+    """Return the callbacks that act in this process."""
+    if processes.is_main:
+        return callbacks
+    return [pair for pair in callbacks if not isinstance(pair[1], _WRITERS)]
+
+
+def _let_go(callbacks):
+    """Free what would go into pickles as a second copy of what the net holds."""
+    for _, callback in callbacks:
+        if isinstance(callback, EarlyStopping):
+            callback.best_model_weights_ = None
+        elif isinstance(callback, LRScheduler):
+            callback.lr_scheduler_ = None
 
 
 def seeded(random_state, device):

@@ -1,13 +1,17 @@
 """The torch device that a parameter names."""
 
+import multiprocessing
+import re
+
 
 def chosen_device(name, *, whose):
-    """Return the torch device for "auto" or a name of torch's.
+    """Return the torch device for "auto", "cuda:auto" or a name of torch's.
 
     Parameters
     ----------
     name : str
-        "auto" takes a GPU if there is one.
+        "auto" takes a GPU if there is one; "cuda:auto" gives each process of joblib
+        another one, as far as they go.
     whose : str
         Begins the error messages.
 
@@ -22,18 +26,34 @@ def chosen_device(name, *, whose):
     """
     import torch
 
+    asked = name
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
+    elif name == "cuda:auto":
+        name = f"cuda:{(worker_number() or 0) % max(torch.cuda.device_count(), 1)}"
     try:
         device = torch.device(name)
     except RuntimeError as error:
         raise ValueError(
-            f"{whose}: device={name!r} is no torch device. Use 'auto', 'cpu', 'cuda' "
-            "or 'cuda:1'."
+            f"{whose}: device={name!r} is no torch device. Use 'auto', 'cpu', 'cuda', "
+            "'cuda:1' or 'cuda:auto'."
         ) from error
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(
-            f"{whose}: device={name!r} was asked for, but torch sees no GPU (torch "
+            f"{whose}: device={asked!r} was asked for, but torch sees no GPU (torch "
             f"{torch.__version__}). Use device='auto' or 'cpu'."
         )
     return device
+
+
+def worker_number():
+    """Return which of joblib's worker processes this is, from 0; None for another.
+
+    They are counted up as they are started, so that those that run at the same time
+    have numbers one behind the other.
+    """
+    worker = re.fullmatch(
+        r"(?:Loky\w*Process|\w+PoolWorker)-(\d+)",
+        multiprocessing.current_process().name,
+    )
+    return int(worker[1]) - 1 if worker else None
