@@ -6,14 +6,13 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
 from ..sequences import SequencePairs
 from ..sequences._estimator import EmbeddedInputMixin
 from ._composition import TrainableComposition
 from ._fitted_net import FittedNet
 from ._holdout import split_rows
-from ._options import ENCODERS, check_options, label_weights
+from ._options import ENCODERS, check_options, checked_weights, label_weights
 from ._scalar_mix import ScalarMixAttributes
 from ._targets import check_target
 from ._together import shared_random_state, together
@@ -283,7 +282,7 @@ class BaseDynamicMeta(
                 f"Found array with 0 sample(s): {whose} needs at least one sequence "
                 "to learn from."
             )
-        return X, y, _checked_weights(sample_weight, X)
+        return X, y, checked_weights(sample_weight, X)
 
     def _check_same_classes(self, classes):
         if classes is None or not self._target.takes_classes:
@@ -393,12 +392,3 @@ class BaseDynamicMeta(
         # With such a source there need be no other before it.
         tags.input_tags.string = bool(self.trainable)
         return tags
-
-
-def _checked_weights(sample_weight, X):
-    weights = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
-    if not weights.sum() > 0:
-        raise ValueError("sample_weight is zero for every sequence.")
-    return weights

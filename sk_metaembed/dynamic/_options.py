@@ -4,6 +4,7 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import _check_sample_weight
 
 from ..sequences._callbacks import check_callbacks
 from ._columns_target import ColumnsTarget, own_type
@@ -40,6 +41,16 @@ def _check_sizes(sizes, name, whose, *, may_be_empty=False):
             f"{whose}: {name} must hold the layers' sizes, integers of 1 or more; got "
             f"{came}."
         )
+
+
+def checked_weights(sample_weight, X):
+    """Return weights of sequences, ones for None, of which some must be above 0."""
+    weights = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    if not weights.sum() > 0:
+        raise ValueError("sample_weight is zero for every sequence.")
+    return weights
 
 
 def label_weights(class_weight, y, target, *, whose):

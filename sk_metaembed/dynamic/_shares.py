@@ -230,11 +230,10 @@ def _marks(dataset, part):
     data = getattr(dataset.data, "sequences", dataset.data)
     some = dataset.rows[:4096]
     arrays = {
-        "rows": dataset.rows,
-        "sequences' lengths": data.lengths,
-        "tokens": data.codes,
         "targets": dataset.target[some],
         "weights": dataset.weights[some],
+        "lengths": data.lengths,
+        "tokens": data.codes,
     }
     marks = {f"the number of {part} sequences": len(dataset)}
     return marks | {

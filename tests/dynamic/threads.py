@@ -10,7 +10,7 @@ import threading
 import torch
 
 from sk_metaembed.dynamic import _checkpoint, _fitting, _processes
-from sk_metaembed.dynamic._processes import PartedError, Processes
+from sk_metaembed.dynamic._processes import ALONE, PartedError, Processes
 
 
 class Meeting:
@@ -65,15 +65,19 @@ class ThreadProcesses(Processes):
         found = self.meeting.exchange(self.rank, copy.deepcopy(value))
         if found is None:
             raise PartedError("nobody came")
-        return found
+        return copy.deepcopy(found)
 
 
 def run_together(monkeypatch, count, function):
     """Return what a function of the rank returns in each of some processes."""
     meeting, own = Meeting(count), threading.local()
     results = [None] * count
+
+    def processes_of(estimator):
+        return own.processes if estimator.device == "accelerate" else ALONE
+
     for module in (_processes, _fitting, _checkpoint):
-        monkeypatch.setattr(module, "processes_of", lambda estimator: own.processes)
+        monkeypatch.setattr(module, "processes_of", processes_of)
 
     def run(rank):
         own.processes = ThreadProcesses(rank, meeting)
