@@ -53,6 +53,14 @@ class Fails(Callback):
             raise OSError("the disk is full")
 
 
+class Ends(Fails):
+    """Raises in the second process in the second epoch."""
+
+    def on_batch_begin(self, net, **kwargs):
+        if len(net.history) == 2:
+            super().on_batch_begin(net)
+
+
 class Leaves(Callback):
     """Ends the second process."""
 
@@ -97,6 +105,11 @@ def main(folder):
         device="accelerate", dtype="bfloat16", micro_batch_size=4, max_epochs=2
     )
     found["bfloat16"] = losses(half.fit(X, y))
+    drops = {"device": "accelerate", "embedding_dropout": 0.5, "max_epochs": 3}
+    found["unbroken"] = losses(model(**drops).fit(X, y))
+    drops |= {"checkpoint": folder / f"states{rank}"}  # as if not on one machine
+    said(model(callbacks=[Ends()], **drops), X, y)
+    found["broken"] = losses(model(**drops).fit(X, y))
     found["failed"] = said(model(device="accelerate", callbacks=[Fails()]), X, y)
     path = folder / f"{rank}.json"
     path.write_text(json.dumps(found))

@@ -96,6 +96,12 @@ def test_bfloat16_and_parts_of_batches_come_near(found, alone):
     np.testing.assert_allclose(found.main["bfloat16"], exact, atol=0.01)
 
 
+def test_what_was_killed_goes_on_to_the_same_weights(found):
+    assert found.main["broken"] == found.main["unbroken"]
+    assert found.other["broken"] == found.main["unbroken"]
+    assert not list((found.folder / "states1").iterdir())
+
+
 def test_an_error_is_told_to_the_others(found):
     assert found.other["failed"] == "OSError: the disk is full"
     assert "because process 1 of 2 could not go on" in found.main["failed"]

@@ -25,7 +25,7 @@ SMALL = {
     "head_dropout": 0.0,
     "lr": 0.02,
     "batch_size": 16,
-    "max_epochs": 3,
+    "max_epochs": 2,
     "hidden_dims": (),
     "random_state": 0,
     "device": "cpu",
@@ -310,7 +310,7 @@ def test_training_goes_on_together_and_alone(monkeypatch):
     np.testing.assert_allclose(curve(models[1]), curve(alone), atol=1e-4)
     copied = pickle.loads(pickle.dumps(models[1]))
     np.testing.assert_array_equal(copied.predict(X), models[0].predict(X))
-    assert copied.set_params(device="cpu").partial_fit(X, LABELS).n_iter_ > 6
+    assert copied.set_params(device="cpu").partial_fit(X, LABELS).n_iter_ == 5
 
 
 def test_a_weight_that_nothing_uses_rests(monkeypatch):
@@ -337,12 +337,12 @@ def test_user_early_stopping_works_too(monkeypatch):
 
 def test_training_that_was_killed_goes_on_together(monkeypatch, tmp_path):
     class Ends(Callback):
-        def on_epoch_begin(self, net, **kwargs):
+        def on_batch_begin(self, net, **kwargs):
             if len(net.history) == 2 and net.processes_.rank == 1:
                 raise OSError("power is gone")
 
     task = TASKS["tagger"]
-    options = {"device": "accelerate", "embedding_dropout": 0.5, "lr": 0.002}
+    options = {"device": "accelerate"}
 
     def fit_in(folder, **more):
         return lambda rank: fitted(*task, checkpoint=folder, **options, **more)
