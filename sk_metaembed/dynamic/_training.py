@@ -24,6 +24,7 @@ from skorch.helper import predefined_split
 from ..sequences._fit_tasks import StopWhenAsked
 from ._data import BucketLoader
 from ._network import share_of_hits
+from ._processes import ALONE
 from ._sequence_net import SequenceNet
 from ._shares import align
 
@@ -98,7 +99,7 @@ class AgreeOnEpoch(Callback):
             net.history.record(name, value)
 
 
-def make_net(estimator, network, loss, monitor, device, rng, processes):
+def make_net(estimator, network, loss, monitor, device, rng, processes=ALONE):
     """Build the skorch net from an estimator's parameters; nothing is trained.
 
     Parameters
@@ -113,7 +114,7 @@ def make_net(estimator, network, loss, monitor, device, rng, processes):
     device : torch.device
     rng : numpy RandomState
         Orders the batches.
-    processes : Processes
+    processes : Processes, default=ALONE
 
     Returns
     -------
@@ -177,7 +178,7 @@ def at_once(estimator):
     return getattr(estimator, "micro_batch_size", None)  # a ranker has none
 
 
-def make_callbacks(estimator, monitor, processes):
+def make_callbacks(estimator, monitor, processes=ALONE):
     """Return the skorch callbacks of a net, the user's own among them.
 
     Parameters
@@ -185,7 +186,7 @@ def make_callbacks(estimator, monitor, processes):
     estimator : one of the Dynamic* estimators
     monitor : {"valid_acc", "valid_f1", "valid_recall", "valid_loss", None}
         As `make_net` takes it.
-    processes : Processes
+    processes : Processes, default=ALONE
 
     Returns
     -------
