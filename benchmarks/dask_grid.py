@@ -1,0 +1,239 @@
+"""Measure a grid search on a dask cluster of two processes, beside one of them.
+
+A store of generated vectors, by default of GloVe's size, and texts whose labels lie in
+it. The same search runs on one worker of a `LocalCluster` and on both, in turns; the
+workers have imported everything before. Beside the seconds stand the bytes of the
+tasks, as the scheduler keeps them, and what of the matrix the workers hold: the
+proportional set size of the store's file (of a page that n processes share, each
+counts 1/n). Then what `transform_partitions` sends, with vectors by reference and with
+vectors that a pipeline has trained, what a worker killed in the middle changes, and the
+time to copy a store and to open it. Trust the ratios. Needs Linux.
+
+    python benchmarks/dask_grid.py                                # a few minutes
+    python benchmarks/dask_grid.py --words 20000 --documents 600  # less
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import statistics
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import dask.bag as db
+import numpy as np
+import psutil
+from distributed import Client, LocalCluster
+from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.protocol.pickle import dumps
+from joblib import parallel_config
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sk_metaembed import (
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    Word2VecEmbedding,
+    WordVectors,
+    transform_partitions,
+)
+
+GRID = {
+    "pooling__mode": ["mean", "max", ("mean", "max")],
+    "logisticregression__C": [0.01, 0.1],
+}
+
+
+class TaskSizes(SchedulerPlugin):
+    """Keeps how many bytes each task has that goes to a worker."""
+
+    def __init__(self, scheduler):
+        self.scheduler, self.bytes = scheduler, {}
+
+    def transition(self, key, start, finish, *args, **kwargs):
+        """Weigh a task that is being sent."""
+        spec = self.scheduler.tasks[key].run_spec if finish == "processing" else None
+        if spec is not None:
+            self.bytes[key] = len(dumps(spec))
+
+    def of(self, name):
+        """Return the bytes of the tasks of a name."""
+        return [size for key, size in self.bytes.items() if name in str(key)]
+
+
+def make_data(folder, options):
+    """Return a store, texts, and labels that lie in the vectors."""
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{i}" for i in range(options.words)], object)
+    matrix = rng.standard_normal((options.words, options.dim), dtype=np.float32)
+    share = np.cumsum(1 / np.arange(1, options.words + 1))
+    drawn = rng.random((options.documents, options.tokens)) * share[-1]
+    rows = np.searchsorted(share, drawn)
+    score = (matrix @ rng.standard_normal(options.dim))[rows].mean(axis=1)
+    store = WordVectors.from_arrays(words, matrix, path=folder / "store")
+    texts = [" ".join(text) for text in words[rows]]
+    return store, texts, (score > np.median(score)).tolist()
+
+
+def pipeline(*source):
+    rest = Pooling(), StandardScaler(), LogisticRegression(max_iter=200)
+    return make_pipeline(Tokenizer(), *source, *rest)
+
+
+def run_search(store, data, folds, **backend):
+    """Return the seconds of a search on the cluster, and its scores."""
+    search = GridSearchCV(
+        pipeline(PretrainedEmbedding(store)), GRID, cv=folds, refit=False
+    )
+    begin = time.perf_counter()
+    with parallel_config("dask", **backend):
+        search.fit(*data)
+    seconds = time.perf_counter() - begin
+    return seconds, search.cv_results_["mean_test_score"]
+
+
+def pids(cluster):
+    return [worker.pid for worker in cluster.workers.values()]
+
+
+def shared(cluster, store):
+    """Return the PSS and the RSS of the matrix over all workers, in MiB."""
+    pss = rss = 0
+    for pid in pids(cluster):
+        for part in psutil.Process(pid).memory_maps():
+            if part.path.startswith(store.path) and "vectors" in part.path:
+                pss, rss = pss + part.pss / 2**20, rss + part.rss / 2**20
+    return pss, rss
+
+
+def print_search(cluster, store, data, folds, repeats):
+    """Print the seconds on one worker and on both, the tasks' bytes, the memory."""
+    everything = [*data, *(part for fold in folds for part in fold)]
+    first = next(iter(cluster.scheduler.workers))
+    ways = {"one": {"workers": [first]}, "both": {}}
+    run_search(store, data, folds)  # imports
+    times = {way: [] for way in ways}
+    for _ in range(repeats):
+        for way, where in ways.items():
+            seconds, _ = run_search(store, data, folds, scatter=everything, **where)
+            times[way].append(seconds)
+    pss, rss = shared(cluster, store)
+    one, both = (statistics.median(times[way]) for way in ways)
+    print(f"One worker {one:.2f} s, two {both:.2f} s: {one / both:.2f} times as fast.")
+    matrix = store.vectors.nbytes / 2**20
+    print(f"The matrix has {matrix:.0f} MiB; of it the workers hold {rss:.0f} MiB,")
+    print(f"each counted whole, and {pss:.0f} MiB with what they share counted once.")
+
+
+def print_tasks(cluster, store, data, folds):
+    """Print the bytes of a search's tasks, data within them or scattered."""
+    lists = [(train.tolist(), test.tolist()) for train, test in folds]
+    everything = [*data, *(part for fold in lists for part in fold)]
+    for name, scatter in {"data in the tasks": None, "scattered": everything}.items():
+        sizes = TaskSizes(cluster.scheduler)
+        cluster.scheduler.add_plugin(sizes, name="sizes")
+        run_search(store, data, lists, scatter=scatter)
+        cluster.scheduler.remove_plugin(name="sizes")
+        found = sizes.of("fit_and_score")
+        median = statistics.median(found)
+        print(f"A task of the search, {name}: {median:,.0f} bytes.")
+
+
+def print_partitions(cluster, client, store, data):
+    """Print what `transform_partitions` sends, and its rate."""
+    texts, labels = data
+    trained = Word2VecEmbedding(vector_size=300, min_count=1, epochs=1)
+    for source in (PretrainedEmbedding(store), trained):
+        model = pipeline(source).fit(texts, labels)
+        learned = len(dumps(model)) / 2**20
+        bag = db.from_sequence(texts * 5, npartitions=20)
+        sizes = TaskSizes(cluster.scheduler)
+        cluster.scheduler.add_plugin(sizes, name="sizes")
+        lazy = transform_partitions(model, bag, method="predict")
+        seconds = []
+        for _ in range(2):  # the first one compiles or loads what is compiled
+            begin = time.perf_counter()
+            client.compute(lazy).result()
+            seconds.append(time.perf_counter() - begin)
+        cluster.scheduler.remove_plugin(name="sizes")
+        (carried,) = sizes.of("pipeline-")
+        task = statistics.median(sizes.of("bag_rows"))
+        name = type(source).__name__
+        print(f"{name}, {learned:,.2f} MiB pickled: {carried:,} bytes once a worker,")
+        print(f"{task:,.0f} a task, {len(texts) * 5 / seconds[-1]:,.0f} documents/s.")
+
+
+def print_kill(cluster, client, store, data, folds):
+    """Print whether searches with a worker killed in the middle give the same."""
+    lists = [(train.tolist(), test.tolist()) for train, test in folds]
+    everything = [*data, *(part for fold in lists for part in fold)]
+    seconds, whole = run_search(store, data, lists)
+    for name, scatter in {"data in the tasks": None, "scattered": everything}.items():
+        client.wait_for_workers(2)
+        if scatter:
+            client.amm.stop()
+        victim = pids(cluster)[0]
+        timer = threading.Timer(seconds / 2, os.kill, (victim, signal.SIGKILL))
+        timer.start()
+        try:
+            _, scores = run_search(store, data, lists, scatter=scatter)
+        finally:
+            timer.cancel()
+        killed = not psutil.pid_exists(victim) or victim not in pids(cluster)
+        same = np.array_equal(scores, whole)
+        print(f"A worker killed: {killed}; {name}: the same scores: {same}.")
+
+
+def print_store(folder, store):
+    """Print what bringing the store to a host costs."""
+    begin = time.perf_counter()
+    shutil.copytree(store.path, folder / "copy")
+    copied = time.perf_counter()
+    WordVectors.open(folder / "copy")
+    opened = time.perf_counter()
+    files = [file.stat().st_size for file in (folder / "copy").iterdir()]
+    print(
+        f"The store has {sum(files) / 2**20:.0f} MiB in {len(files)} files; copied in"
+    )
+    print(f"{copied - begin:.2f} s from memory, opened in {opened - copied:.4f} s.")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--words", type=int, default=400_000)
+    parser.add_argument("--dim", type=int, default=50)
+    parser.add_argument("--documents", type=int, default=4000)
+    parser.add_argument("--tokens", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"  # workers inherit it
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["SK_METAEMBED_CACHE"] = folder
+        folder = Path(folder)
+        store, *data = make_data(folder, options)
+        folds = list(StratifiedKFold(5).split(*data))
+        with (
+            LocalCluster(
+                n_workers=2,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                local_directory=str(folder / "dask"),
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            print_search(cluster, store, data, folds, options.repeats)
+            print_tasks(cluster, store, data, folds)
+            print_partitions(cluster, client, store, data)
+            print_store(folder, store)
+            print_kill(cluster, client, store, data, folds)
+
+
+if __name__ == "__main__":
+    main()
