@@ -175,7 +175,7 @@ def print_kill(cluster, client, store, data, folds):
     everything = [*data, *(part for fold in lists for part in fold)]
     seconds, whole = run_search(store, data, lists)
     for name, scatter in {"data in the tasks": None, "scattered": everything}.items():
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=120)  # the killed one comes back
         if scatter:
             client.amm.stop()
         victim = pids(cluster)[0]
