@@ -12,8 +12,10 @@ from sklearn.utils import Bunch
 
 from ..sequences import TokenSequences
 from ..sequences._validation import counted
+from ..vectors._stream import MOST_GROWTH, is_bomb
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_BLOCK = 1 << 22
 _DOCUMENT = "-DOCSTART-"
 
 
@@ -146,10 +148,10 @@ def _read_columns(columns):
 
 
 def _decode(path, encoding):
-    opener = _OPENERS.get(Path(path).suffix, open)
+    opener = _OPENERS.get(Path(path).suffix, _as_it_is)
     try:
-        with opener(path, "rb") as file:
-            content = file.read()
+        with open(path, "rb") as raw, opener(raw, "rb") as file:
+            content = _unpacked(file, raw, path)
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         if getattr(error, "errno", None) is not None:  # not of what is in the file
             raise
@@ -162,6 +164,23 @@ def _decode(path, encoding):
             f"{path}, line {line}: byte {content[error.start]:#04x} is no {encoding} "
             f"({error.reason}). Pass the file's own encoding=, for example 'latin-1'."
         ) from None
+
+
+def _as_it_is(raw, mode):
+    return raw
+
+
+def _unpacked(file, raw, path):
+    blocks, size = [], 0
+    while block := file.read(_BLOCK):
+        blocks.append(block)
+        size += len(block)
+        if is_bomb(size, raw.tell()):
+            raise ValueError(
+                f"{path} unpacks to more than {MOST_GROWTH} times its size, which text "
+                "does not. Unpack it yourself if you trust it."
+            )
+    return b"".join(blocks)
 
 
 def _split(line, separator):

@@ -3,7 +3,6 @@
 import contextlib
 import gzip
 import os
-import shutil
 import tarfile
 import zipfile
 import zlib
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..vectors._fetch import fetch, fetched_root, sha256, url_name, written
+from ..vectors._stream import MOST_GROWTH, is_bomb
 
 # What reading an archive that is cut off, or is none, may raise.
 _DAMAGED = (
@@ -143,12 +143,20 @@ def copy_member(archive, member, target):
     reader = _zip_member if zipfile.is_zipfile(archive) else _tar_member
     try:
         with reader(archive, member) as source, open(target, "wb") as file:
-            shutil.copyfileobj(source, file, 2**20)
+            _copy(source, file, Path(archive).stat().st_size)
     except _DAMAGED as error:
         raise ValueError(
             f"{archive} cannot be read, or has no file {member} ({error}). Remove it, "
             "so that it is fetched again."
         ) from error
+
+
+def _copy(source, file, packed):
+    """Copy what is unpacked, unless an archive of this size would not hold it."""
+    while block := source.read(2**20):
+        file.write(block)
+        if is_bomb(file.tell(), packed):
+            raise zipfile.BadZipFile(f"it unpacks to over {MOST_GROWTH} times its size")
 
 
 @contextlib.contextmanager

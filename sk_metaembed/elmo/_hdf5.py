@@ -1,9 +1,12 @@
 """HDF5 files: whatever h5py says of one that is damaged becomes one sentence."""
 
+import os
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+
+from ..vectors._stream import is_bomb
 
 
 def imported_h5py():
@@ -68,6 +71,7 @@ def read_array(held, name, file):
     """
     # What is too large for float32 is told below.
     with _readable(file, f"{name!r} in "), np.errstate(over="ignore"):
+        _check_own(held[name], held.file.filename)
         found = np.asarray(held[name][...], dtype=np.float32)
     if not np.isfinite(found).all():
         raise ValueError(
@@ -75,6 +79,17 @@ def read_array(held, name, file):
             "damaged, or its training failed: bring another."
         )
     return found
+
+
+def _check_own(dataset, file):
+    """Refuse an array whose numbers are in other files, or are more than there are.
+
+    HDF5 fills with zeros, and lets files tell of other files what they like.
+    """
+    if dataset.external or dataset.is_virtual:
+        raise OSError("its numbers are to be read from another file")
+    if is_bomb(dataset.nbytes, os.path.getsize(file)):
+        raise OSError(f"it announces {dataset.nbytes:,} bytes, more than the file has")
 
 
 @contextmanager

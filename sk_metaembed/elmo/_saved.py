@@ -12,9 +12,8 @@ from ._hdf5 import array_kinds, opened_hdf5, read_array
 from ._options import ElmoOptions, read_options
 from ._vocabulary import SPECIAL
 from ._weights import read_weights
-from ._writing import write_model
+from ._writing import VOCABULARY, write_model
 
-_VOCABULARY = "vocab.txt"
 _FULL = {"weight": "softmax/W", "bias": "softmax/b"}  # bilm-tf's names
 _ADAPTIVE = "softmax/adaptive/"
 
@@ -105,10 +104,7 @@ def write_language_model(folder, options, module, words):
         named = {_FULL[name]: array for name, array in scores.items()}
     else:
         named = {_ADAPTIVE + name: array for name, array in scores.items()}
-    files = write_model(folder, options, weights | named)
-    text = "".join(f"{word}\n" for word in words)
-    Path(folder, _VOCABULARY).write_bytes(text.encode("utf-8", "surrogatepass"))
-    return files
+    return write_model(folder, options, weights | named, words)
 
 
 def _arrays(state):
@@ -163,7 +159,7 @@ def _files(place):
             )
         folder = Path(place).expanduser()
         files = [folder / name for name in ("options.json", "weights.hdf5")]
-        vocabulary = folder / _VOCABULARY
+        vocabulary = folder / VOCABULARY
         return [*files, vocabulary] if vocabulary.is_file() else files
     fits = isinstance(place, tuple | list) and len(place) in (2, 3)
     if not fits or not all(isinstance(part, str | os.PathLike) for part in place):

@@ -1,6 +1,8 @@
 """Write a bidirectional language model as AllenNLP and bilm-tf have it."""
 
 import json
+import os
+import secrets
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +10,14 @@ import numpy as np
 from ._hdf5 import imported_h5py
 from ._options import N_CHARACTERS
 
+VOCABULARY = "vocab.txt"
 
-def write_model(folder, options, weights):
-    """Write options.json and weights.hdf5.
+
+def write_model(folder, options, weights, words=None):
+    """Write options.json and weights.hdf5, and vocab.txt where there are words.
+
+    All are written beside their places first: a disk that is full leaves a model of
+    before as it was.
 
     Parameters
     ----------
@@ -19,6 +26,8 @@ def write_model(folder, options, weights):
     options : ElmoOptions
     weights : dict of str to array
         As `weight_shapes` names them.
+    words : list of str, default=None
+        The vocabulary.
 
     Returns
     -------
@@ -31,12 +40,24 @@ def write_model(folder, options, weights):
     h5py = imported_h5py()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    files = folder / "options.json", folder / "weights.hdf5"
-    files[0].write_text(json.dumps(options_as_json(options), indent=2), "utf-8")
-    with h5py.File(files[1], "w") as held:
-        for name, array in weights.items():
-            held[name] = np.asarray(array, dtype=np.float32)
-    return files
+    files = [folder / "options.json", folder / "weights.hdf5"]
+    files += [] if words is None else [folder / VOCABULARY]
+    token = secrets.token_hex(4)
+    parts = [file.with_name(f".{file.name}.{token}.part") for file in files]
+    try:
+        parts[0].write_text(json.dumps(options_as_json(options), indent=2), "utf-8")
+        with h5py.File(parts[1], "w") as held:
+            for name, array in weights.items():
+                held[name] = np.asarray(array, dtype=np.float32)
+        if words is not None:
+            text = "".join(f"{word}\n" for word in words)
+            parts[2].write_bytes(text.encode("utf-8", "surrogatepass"))
+        for part, file in zip(parts, files, strict=True):
+            os.replace(part, file)
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)
+    return files[0], files[1]
 
 
 def options_as_json(options):

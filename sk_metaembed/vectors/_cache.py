@@ -1,6 +1,7 @@
 """Where converted stores live, and how one gets there whole or not at all."""
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -26,7 +27,7 @@ def cache_root(cache_dir=None):
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OSError(
+        raise type(error)(
             f"The cache directory {root} cannot be made ({error}). Pass cache_dir= or "
             f"set SK_METAEMBED_CACHE to a directory that can be written."
         ) from error
@@ -87,13 +88,24 @@ def publish(target, write):
         try:
             write(temporary)
             os.rename(temporary, target)
-        except OSError:
+        except OSError as error:
             if not target.exists():
-                raise
+                raise _told(error, target) from error
             return False
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     return True
+
+
+def _told(error, target):
+    """Say of a full disk what to do; numpy tells of it in numbers alone."""
+    if error.errno not in (None, errno.ENOSPC, errno.EDQUOT):
+        return error
+    return OSError(
+        errno.ENOSPC,
+        f"no room left to write {target} ({error}). Nothing was kept. Make room, or "
+        "give another place (for the cache: SK_METAEMBED_CACHE)",
+    )
 
 
 @contextlib.contextmanager

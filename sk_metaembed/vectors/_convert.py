@@ -14,7 +14,8 @@ from ._cache import cache_root, digest_files, publish
 from ._fasttext_bin import read_fasttext
 from ._format import detect
 from ._gensim import push_arrays, read_gensim, refuse_untrusted, sidecars
-from ._layout import VERSION, StoreWriter, map_array, read_meta
+from ._layout import VERSION, StoreWriter, read_meta
+from ._sound import check_meta, mapped
 from ._stream import SourceStream
 from ._text import read_text
 from ._words import PackedWords, pack
@@ -84,10 +85,10 @@ def store_for(path, options, cache_dir=None):
     fmt = detect(path)
     if fmt.kind == "store":
         meta = read_meta(path)
-        if options.as_is or (
-            options.dtype == meta["dtype"] and options.limit is options.words is None
-        ):
+        whole = options.limit is options.words is None
+        if options.as_is or (whole and options.dtype == meta.get("dtype")):
             return path
+        check_meta(path, meta)
         content = meta["fingerprint"]
         root = cache_root(cache_dir)
     else:
@@ -191,12 +192,13 @@ def _read(source, fmt, writer, verbose):
 
 def _read_store(source, writer):
     meta = read_meta(source)
-    packed = PackedWords(map_array(source, "words"), map_array(source, "offsets"))
-    buckets = None
+    check_meta(source, meta)
+    arrays = mapped(source, meta)
+    packed, buckets = PackedWords(arrays["words"], arrays["offsets"]), None
     if meta["subwords"]:
-        table = map_array(source, "buckets")
-        buckets = table, meta["subwords"]["min_n"], meta["subwords"]["max_n"]
-    push_arrays(writer, packed, map_array(source, "vectors"), buckets)
+        n = meta["subwords"]
+        buckets = arrays["buckets"], n["min_n"], n["max_n"]
+    push_arrays(writer, packed, arrays["vectors"], buckets)
 
 
 def _checked_path(path):

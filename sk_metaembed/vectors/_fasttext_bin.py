@@ -1,16 +1,19 @@
 """Reading fastText's own ``.bin`` models, n-gram vectors included."""
 
 import struct
+from array import array
 from typing import NamedTuple
 
 import numpy as np
 
-from ._format import FASTTEXT_MAGIC
+from ._format import FASTTEXT_MAGIC, MAX_DIM
 from ._ngram import mean_ngrams
 from ._words import pack_spans
 
 _CHUNK_BYTES = 1 << 23
 _EOS = b"</s>"
+_LONGEST_WORD = 1 << 20
+_LONGEST_NGRAM = 1000
 
 
 class _Header(NamedTuple):
@@ -56,7 +59,8 @@ def _read_header(stream):
     # epoch, min_count, neg, word_ngrams, loss, model, then what matters here
     fields = _unpack(stream, "<10id", "the header")
     bucket, min_n, max_n = fields[6:9]
-    if dim < 1 or bucket < 0 or min_n < 0 or max_n < 0:
+    sound = 1 <= dim <= MAX_DIM and bucket >= 0
+    if not sound or not 0 <= min(min_n, max_n) <= max(min_n, max_n) <= _LONGEST_NGRAM:
         raise ValueError(
             f"{stream.path}: the fastText header is damaged: dim={dim}, "
             f"bucket={bucket}, minn={min_n}, maxn={max_n}."
@@ -84,16 +88,29 @@ def _read_dictionary(stream, versioned):
 
 def _read_entries(stream, size):
     """Read zero-ended names, each followed by a count and a type (9 bytes)."""
+    if stream.size is not None and 10 * size > stream.size - stream.position:
+        raise ValueError(
+            f"{stream.path}: the fastText dictionary announces {size:,} entries, which "
+            f"need at least {10 * size:,} bytes, but only "
+            f"{stream.size - stream.position:,} follow. The file is cut short or "
+            "damaged."
+        )
     data = bytearray()
-    spans = np.empty((2, size), np.int64)
+    starts, ends = array("q"), array("q")  # grow as entries come, not as announced
     at = 0
     for entry in range(size):
         while (end := data.find(b"\0", at)) < 0 or end + 10 > len(data):
+            if len(data) - at > _LONGEST_WORD:
+                raise ValueError(
+                    f"{stream.path}: word {entry} of the dictionary has no end within "
+                    f"{_LONGEST_WORD:,} bytes; the file is damaged."
+                )
             data += _some(stream, entry, size)
-        spans[:, entry] = at, end
+        starts.append(at)
+        ends.append(end)
         at = end + 10
     stream.push_back(bytes(data[at:]))
-    return bytes(data[:at]), spans
+    return bytes(data[:at]), np.array([starts, ends], np.int64).reshape(2, -1)
 
 
 def _some(stream, entry, size):

@@ -13,7 +13,7 @@ FASTTEXT_MAGIC = 793712314
 MAX_DIM = 1 << 20
 _SAMPLE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
-_HEADER = re.compile(rb"[ \t]*(\d+)[ \t]+(\d+)[ \t\r]*")
+_HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _READ_ARE = (
     "Read are: word2vec text and binary, GloVe text, fastText .vec and .bin (each also "

@@ -36,19 +36,29 @@ def _same(a, a_start, a_end, b, b_start, b_end):
 
 @compiled
 def _probe(buf, start, end, blob, offsets, slots):
-    """Return (slot, row) of a word; row is -1 where the slot is still empty."""
+    """Return (slot, row) of a word; row is -1 where the slot is still empty.
+
+    It is -2 where a table that came from a file would lead out of the others.
+    """
     mask = np.uint64(len(slots) - 1)
     h = _hash(buf, start, end)
     tag = h >> np.uint64(32)
     at = h & mask
-    while slots[at] != np.uint64(0):
+    for _ in range(len(slots)):
         entry = slots[at]
+        if entry == np.uint64(0):
+            return at, np.int64(-1)
         if entry >> np.uint64(32) == tag:
             row = np.int64(entry & np.uint64(0xFFFFFFFF)) - 1
-            if _same(buf, start, end, blob, offsets[row], offsets[row + 1] - 1):
+            if row < 0 or row + 1 >= len(offsets):
+                return at, np.int64(-2)
+            first, last = offsets[row], offsets[row + 1] - 1
+            if first < 0 or last < first or last > len(blob):
+                return at, np.int64(-2)
+            if _same(buf, start, end, blob, first, last):
                 return at, row
         at = (at + np.uint64(1)) & mask
-    return at, np.int64(-1)
+    return at, np.int64(-2)
 
 
 @compiled
@@ -219,7 +229,10 @@ def parse_lines(buf, starts, ends, out, word_ends, doubtful):
 
 @compiled
 def parse_records(buf, width, starts, ends, out):
-    """Split ``word`` + space + ``width`` bytes records; return (count, bytes used)."""
+    """Split ``word`` + space + ``width`` bytes records; return (count, bytes used).
+
+    What is left behind the bytes used is a part of one record.
+    """
     used = at = np.int64(0)
     for row in range(len(starts)):
         while at < len(buf) and buf[at] == 10:

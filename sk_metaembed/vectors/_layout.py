@@ -13,6 +13,7 @@
 import hashlib
 import json
 import os
+import re
 import warnings
 from collections import Counter
 from functools import partial
@@ -25,6 +26,7 @@ from ._words import PackedWords, build_index, find, pack
 VERSION = 1
 META = "meta.json"
 _CHUNK_BYTES = 1 << 24
+_PLAIN = re.compile(r"[a-z]+\.npy")
 _HASHED = ("words.npy", "offsets.npy", "vectors.npy", "buckets.npy")
 
 
@@ -257,7 +259,7 @@ def _fingerprint(directory, meta):
     """Digest the content alone: not the name, the source or the repairs."""
     digest = hashlib.blake2b(json.dumps(meta, sort_keys=True).encode(), digest_size=16)
     for name in _HASHED:
-        path = directory / name
+        path = Path(directory, name)
         if path.exists():
             digest.update(name.encode())
             with open(path, "rb") as file:
@@ -276,7 +278,10 @@ def read_meta(path):
     try:
         with open(os.path.join(path, META), encoding="ascii") as file:
             meta = json.load(file)
-        version, files = meta["version"], meta["files"]
+        version, files = meta["version"], dict(meta["files"])
+        strange = [name for name in files if not _PLAIN.fullmatch(name)]
+        if strange:
+            raise ValueError(f"it names the file {strange[0]!r}")
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"{path}: {META} cannot be read ({error}); the store is damaged. Delete "

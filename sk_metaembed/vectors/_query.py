@@ -4,6 +4,7 @@ import numpy as np
 
 from ._ngram import mean_ngrams
 from ._reference import StoreReference
+from ._sound import check_content
 from ._words import find, pack
 
 _CHUNK_WORDS = 1 << 14
@@ -42,6 +43,40 @@ class StoreQueries(StoreReference):
             words.setflags(write=False)
             object.__setattr__(self, "_words", words)
         return self._words
+
+    def verify(self):
+        """Read the whole store, and raise if a byte of it is not as it was written.
+
+        Opening looks at sizes and shapes alone, so that it takes no time. Call this
+        after copying a store, or for one from a disk that is in doubt: a flipped bit
+        gives another vector, or a word that is not found, and no error.
+
+        Returns
+        -------
+        WordVectors
+            The handle itself.
+
+        Raises
+        ------
+        ValueError
+            If the store is damaged.
+
+        See Also
+        --------
+        WordVectors.fingerprint : The digest that the content is compared with.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sk_metaembed import WordVectors
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
+        >>> wv.verify() is wv
+        True
+        >>> folder.cleanup()
+        """
+        check_content(self._path, self.fingerprint)
+        return self
 
     def lookup(self, words):
         """Return the row of each word, all at once.

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ._layout import META, map_array
+from ._layout import META
 from ._registry import reopen
+from ._sound import check_meta, mapped
 from ._words import PackedWords
 
 
@@ -33,14 +34,15 @@ class StoreReference:
     )
 
     def __init__(self, path, meta):
-        arrays = map_array(path, "words"), map_array(path, "offsets")
+        check_meta(path, meta)
+        arrays = mapped(path, meta)
         parts = {
             "_path": path,
             "_meta": meta,
-            "_vectors": map_array(path, "vectors"),
-            "_packed": PackedWords(*arrays),
-            "_index": map_array(path, "index"),
-            "_buckets": map_array(path, "buckets") if meta["subwords"] else None,
+            "_vectors": arrays["vectors"],
+            "_packed": PackedWords(arrays["words"], arrays["offsets"]),
+            "_index": arrays["index"],
+            "_buckets": arrays["buckets"],
         }
         for name, value in parts.items():
             object.__setattr__(self, name, value)

@@ -13,6 +13,19 @@ _OPENERS = {
 }
 
 
+MOST_GROWTH = 100  # numbers and tagged text shrink to a third or a tenth
+_HARMLESS = 1 << 28
+
+
+def is_bomb(unpacked, packed):
+    """Tell whether so many bytes came of so few that no honest file would do it.
+
+    >>> is_bomb(10**9, 10**8), is_bomb(10**9, 10**6), is_bomb(10**6, 10**3)
+    (False, True, False)
+    """
+    return unpacked > _HARMLESS and unpacked > MOST_GROWTH * packed
+
+
 def compression_of(path):
     """Return "gz", "bz2", "xz" or None, from the file's first bytes."""
     return _opener(path)[0]
@@ -73,9 +86,19 @@ class SourceStream:
                 f"copy the file again."
             ) from error
         self.position += len(data)
+        if self.compression is not None:
+            self._check_growth()
         if self._bar is not None:
             self._bar.update(self._raw.tell() - self._bar.n)
         return data
+
+    def _check_growth(self):
+        if is_bomb(self.position, self._raw.tell()):
+            raise ValueError(
+                f"{self.path}: the {self.compression} data unpack to more than "
+                f"{MOST_GROWTH} times their size, which vectors do not. Unpack the "
+                "file yourself if you trust it."
+            )
 
     def push_back(self, data):
         """Give back bytes that were read too far, to be read again."""

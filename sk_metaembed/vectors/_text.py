@@ -87,6 +87,10 @@ def _parse_block(buf, starts, ends, dim, first_line, path):
     """Return (words, float32 matrix, number of blank lines) of one block."""
     from ._kernel import parse_lines
 
+    n_lines = len(starts)
+    lines = _long_enough(buf, starts, ends, dim, first_line, path)
+    if len(lines) < n_lines:
+        starts, ends = starts[lines], ends[lines]
     vectors = np.empty((len(starts), dim), np.float32)
     word_ends = np.empty(len(starts), np.int64)
     doubtful = np.empty(len(starts), np.bool_)
@@ -97,7 +101,7 @@ def _parse_block(buf, starts, ends, dim, first_line, path):
         if not text.strip():
             blank[row] = True
             continue
-        where = f"{path}, line {first_line + row}"
+        where = f"{path}, line {first_line + lines[row]}"
         length, numbers = parse_line(text, dim, where)
         word_ends[row] = starts[row] + length
         with np.errstate(over="ignore"):
@@ -106,7 +110,24 @@ def _parse_block(buf, starts, ends, dim, first_line, path):
         rows = np.flatnonzero(~blank)
         starts, word_ends, vectors = starts[rows], word_ends[rows], vectors[rows]
     packed = pack_spans(buf, starts, word_ends)
-    return PackedWords(*packed), vectors, int(blank.sum())
+    return PackedWords(*packed), vectors, n_lines - len(vectors)
+
+
+def _long_enough(buf, starts, ends, dim, first_line, path):
+    """Return the lines that may hold a word and its numbers: the others are blank.
+
+    Memory is set aside for these alone, so that it is at most twice that of the text,
+    whatever dimension the header announces.
+    """
+    is_long = ends - starts >= 2 * dim
+    for row in np.flatnonzero(~is_long & (ends > starts)):
+        text = bytes(buf[starts[row] : ends[row]])
+        if not text.strip():
+            continue
+        # an earlier line may be at fault too, and is told first
+        _parse_block(buf, starts[:row], ends[:row], dim, first_line, path)
+        parse_line(text, dim, f"{path}, line {first_line + row}")
+    return np.flatnonzero(is_long)
 
 
 def parse_line(text, dim, where):

@@ -84,10 +84,18 @@ def pack_spans(buf, starts, ends):
     """Pack the words found at the given spans of a byte buffer."""
     from ._kernel import gather_words
 
+    _check_spans(starts, ends, len(buf))
     blob = np.empty(int((ends - starts).sum()) + len(starts), np.uint8)
     offsets = np.empty(len(starts) + 1, np.int64)
     gather_words(np.asarray(buf), starts, ends, blob, offsets)
     return PackedWords(blob, offsets)
+
+
+def _check_spans(starts, ends, size):
+    """Refuse spans that lead out of a buffer: compiled code would follow them."""
+    inside = not len(starts) or (starts.min() >= 0 and ends.max() <= size)
+    if not inside or (np.asarray(starts) > ends).any():
+        raise ValueError("The words' positions lead out of their text: it is damaged.")
 
 
 def build_index(packed):
@@ -103,6 +111,7 @@ def build_index(packed):
     """
     from ._kernel import fill_slots
 
+    _check_spans(packed.offsets[:-1], packed.offsets[1:] - 1, len(packed.blob))
     size = 1 << max(3, (2 * packed.n_words - 1).bit_length())
     slots = np.zeros(size, np.uint64)
     first = np.empty(packed.n_words, np.int64)
@@ -111,10 +120,21 @@ def build_index(packed):
 
 
 def find(queries, packed, slots):
-    """Return the int32 rows of the queries, -1 where absent; bytes decide."""
+    """Return the int32 rows of the queries, -1 where absent; bytes decide.
+
+    Raises
+    ------
+    ValueError
+        If the table or the positions of a store are damaged.
+    """
     from ._kernel import find_rows
 
     rows = np.empty(queries.n_words, np.int32)
     store = (np.asarray(packed.blob), np.asarray(packed.offsets), np.asarray(slots))
     find_rows(queries.blob, queries.offsets, *store, rows)
+    if len(rows) and rows.min() < -1:
+        raise ValueError(
+            "The table of a store's words is damaged. Delete the store's directory and "
+            "convert the source again."
+        )
     return rows

@@ -1,0 +1,253 @@
+"""Fuzz the parsers under coverage: what came from elsewhere is refused by a sentence.
+
+Needs atheris (``pip install atheris``, Linux), which no test needs, and runs one parser
+at a time for a budget of minutes:
+
+    python benchmarks/fuzz.py text --minutes 3
+
+Inputs are mutated towards lines of the package that were not reached yet. A parser may
+give a result or raise ValueError, with a sentence; anything else ends the run, and the
+input is kept. Compiled loops are not instrumented: for the text parser set
+``NUMBA_DISABLE_JIT=1``, so that they are Python, slow and seen. libhdf5, SQLite and
+torch are not instrumented either. At the end stand the inputs that were tried.
+"""
+
+import argparse
+import io
+import json
+import os
+import shutil
+import struct
+import sys
+import tempfile
+import warnings
+import zlib
+from pathlib import Path
+
+import atheris
+import numpy as np
+
+# numba compiles no instrumented functions.
+COMPILED = [] if os.environ.get("NUMBA_DISABLE_JIT") == "1" else ["_kernel", "_digits"]
+SEEN = {
+    "include": ["sk_metaembed"],
+    "exclude": [f"sk_metaembed.vectors.{name}" for name in COMPILED],
+}
+
+with atheris.instrument_imports(**SEEN):
+    import sk_metaembed.datasets._conll as conll
+    import sk_metaembed.elmo._language_model
+    import sk_metaembed.elmo._options as options_file
+    import sk_metaembed.elmo._saved
+    import sk_metaembed.elmo._weights as weights_file
+    import sk_metaembed.sequences._state_file as state_file
+    import sk_metaembed.sources._cache_entry as cache_entry
+    import sk_metaembed.sources._sentence_cache as sentence_cache
+    import sk_metaembed.vectors._convert as convert
+    import sk_metaembed.vectors._kernel
+    import sk_metaembed.vectors._sound as sound
+    import sk_metaembed.vectors._store as store_module
+
+
+WORK = Path(tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm"))
+ROWS = "".join(f"w{i} {i}.5 -{i}e-1\n" for i in range(4))
+HDF5 = {"projection_dim": 2, "cell_dim": 2, "filters": ((1, 2),), "char_dim": 2}
+
+
+def vectors(data):
+    """Try bytes as a file of word vectors, whichever kind they look like."""
+    file, folder = WORK / "input", WORK / "store"
+    file.write_bytes(data)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    convert.write_store(file, convert.detect(file), convert.Options(), folder)
+    meta = sound.read_meta(folder)
+    handle = store_module.WordVectors(str(folder), meta)
+    values, known = handle.vectors_for([*handle.words[:3], "nowhere"])
+    assert np.isfinite(values).all() and known[0] and known.dtype == bool
+
+
+def conll_file(data):
+    """Try bytes as a CoNLL file."""
+    file = WORK / "input.conll"
+    file.write_bytes(data)
+    bunch = conll.load_conll(file)
+    assert [len(row) for row in bunch.tokens.to_list()] == [len(t) for t in bunch.tags]
+
+
+def store(data):
+    """Put bytes in the place of one of a store's files, with its size made to fit."""
+    names = ["meta.json", "words.npy", "offsets.npy", "vectors.npy", "index.npy"]
+    folder, name = WORK / "forged", names[data[0] % 5 if data else 0]
+    shutil.copytree(WORK / "seed", folder, dirs_exist_ok=True)
+    (folder / name).write_bytes(data[1:])
+    if name != "meta.json":
+        meta = json.loads((folder / "meta.json").read_text())
+        meta["files"][name] = len(data) - 1
+        (folder / "meta.json").write_text(json.dumps(meta))
+    meta = sound.read_meta(folder)
+    handle = store_module.WordVectors(str(folder), meta)
+    handle.lookup(["w1", "w2", "nowhere"])
+    handle.vectors_for(["w1"])
+    convert.write_store(
+        folder, convert.Format("store"), convert.Options(), WORK / "out"
+    )
+    handle.verify()
+
+
+def entry(data):
+    """Try bytes as an entry of the sentence cache, with the checksum made right."""
+    if len(data) >= 18:
+        head = data[:12] + bytes(4)
+        right = zlib.crc32(data[16:], zlib.crc32(head, zlib.crc32(b"key")))
+        data = data[:12] + struct.pack("<I", right) + data[16:]
+    values, known = cache_entry.decode(b"key", data)
+    assert len(values) >= 0 and np.asarray(known).dtype == bool
+
+
+def cache(data):
+    """Put bytes in the place of the sentence cache's file."""
+    folder = WORK / "cache"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / "sk_metaembed-sentences-1-1.sqlite").write_bytes(data)
+    with sentence_cache.SentenceCache(folder, "m") as held:
+        keys = held.keys([("a", "b"), ("c",)], 0)
+        assert held.get_many(keys)[1] is None
+
+
+def hdf5(data):
+    """Try bytes as ELMo's weights."""
+    file = WORK / "weights.hdf5"
+    file.write_bytes(data)
+    weights_file.read_weights(file, options_file.read_options(WORK / "options.json"))
+
+
+def options(data):
+    """Try bytes as ELMo's options."""
+    file = WORK / "any.json"
+    file.write_bytes(data)
+    options_file.read_options(file)
+
+
+def checkpoint(data):
+    """Try bytes as a checkpoint, with the digest made right."""
+    body = io.BytesIO(data).getvalue()
+    file = WORK / "fit.pt"
+    file.write_bytes(body + state_file.blake2b(body, digest_size=16).digest())
+    state_file.read_state(file, "cpu")
+
+
+def binary_seeds():
+    rows = [b"w%d " % i + np.full(2, i, "<f4").tobytes() for i in range(4)]
+    return [b"4 2\n" + b"\n".join(rows), b"4 2\n" + b"".join(rows)]
+
+
+def fasttext_seeds():
+    head = struct.pack("<14id", 793712314, 12, 2, *[1] * 7, 3, 2, 3, 100, 1e-4)
+    entries = b"".join(b"w%d\0" % i + struct.pack("<qb", 1, 0) for i in range(2))
+    dictionary = struct.pack("<3iqq", 2, 2, 0, 2, -1) + entries
+    matrix = b"\0" + struct.pack("<2q", 5, 2) + np.arange(10, dtype="<f4").tobytes()
+    return [head + dictionary + matrix]
+
+
+def store_seeds():
+    words = [f"w{i}" for i in range(4)]
+    convert.arrays_store(
+        *convert.check_arrays(words, np.eye(4)[:, :2]), path=WORK / "seed"
+    )
+    (WORK / "out").mkdir()
+    names = ["meta.json", "words.npy", "offsets.npy", "vectors.npy", "index.npy"]
+    return [bytes([i]) + (WORK / "seed" / n).read_bytes() for i, n in enumerate(names)]
+
+
+def entry_seeds():
+    values, known = np.ones((2, 3)), np.array([True, False])
+    return [
+        cache_entry.encode(b"key", values, known, "float16"),
+        cache_entry.encode(b"key", values[0], np.bool_(True), "float32"),
+    ]
+
+
+def cache_seeds():
+    folder = WORK / "full"
+    with sentence_cache.SentenceCache(folder, "m") as held:
+        keys = held.keys([("a", "b")], 0)
+        held.put_many(keys, [(np.ones((2, 3), np.float32), np.ones(2, bool))])
+    return [file.read_bytes() for file in folder.iterdir()]
+
+
+def language_model_files():
+    model = sk_metaembed.elmo._language_model.ElmoLanguageModel(
+        **HDF5, n_layers=1, n_highway=1, max_epochs=1, device="cpu"
+    )
+    model.fit([["a", "b"]] * 4).save(WORK)
+    return WORK / "options.json", WORK / "weights.hdf5"
+
+
+def checkpoint_seeds():
+    import torch
+
+    file = io.BytesIO()
+    torch.save({"a": torch.ones(3), "b": [1, "x"]}, file)
+    return [file.getvalue()]
+
+
+PARSERS = {
+    "text": (vectors, lambda: [ROWS.encode(), b"4 2\n" + ROWS.encode()], 300),
+    "binary": (vectors, binary_seeds, 300),
+    "fasttext": (vectors, fasttext_seeds, 400),
+    "conll": (
+        conll_file,
+        lambda: [b"To O\nRome B-x\n\nAda B-y\n", b"-DOCSTART- O\n\na\tO\n"],
+        300,
+    ),
+    "store": (store, store_seeds, 1200),
+    "entry": (entry, entry_seeds, 200),
+    "cache": (cache, cache_seeds, 70_000),
+    "hdf5": (hdf5, lambda: [language_model_files()[1].read_bytes()], 60_000),
+    "options": (options, lambda: [language_model_files()[0].read_bytes()], 1500),
+    "checkpoint": (checkpoint, checkpoint_seeds, 4000),
+}
+
+
+def main():
+    """Fuzz one parser."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("parser", choices=PARSERS)
+    parser.add_argument("--minutes", type=float, default=2)
+    asked = parser.parse_args()
+    function, seeds, longest = PARSERS[asked.parser]
+    corpus = WORK / "corpus"
+    corpus.mkdir()
+    for number, seed in enumerate(seeds()):
+        (corpus / f"seed{number}").write_bytes(seed)
+    warnings.simplefilter("ignore")
+    counts = {"tried": 0, "taken": 0}
+
+    def one(data):
+        counts["tried"] += 1
+        try:
+            function(data)
+        except ValueError as error:
+            assert str(error) or type(error) is not ValueError
+            return
+        counts["taken"] += 1
+        if counts["taken"] % 1000 == 0:
+            print(counts, flush=True)
+
+    for file in sorted(corpus.iterdir()):  # the seeds are as they should be
+        function(file.read_bytes())
+    limits = [f"-max_total_time={int(60 * asked.minutes)}", f"-max_len={longest}"]
+    limits += ["-timeout=30", "-rss_limit_mb=3000", "-print_final_stats=1"]
+    limits += [f"-artifact_prefix={tempfile.gettempdir()}/fuzz-{asked.parser}-"]
+    atheris.Setup([sys.argv[0], *limits, str(corpus)], one)
+    try:
+        atheris.Fuzz()
+    finally:
+        print(counts, flush=True)
+        shutil.rmtree(WORK, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""An hour of mixed work in one process: memory, open files and temporary files.
+
+    python benchmarks/soak.py [--minutes 60]
+
+Each round fits, transforms, searches, saves and loads with fresh random data of the
+same sizes: static vectors (converted anew), trained ones, a cache of sentences,
+meta-embeddings, a dynamic net, a tagger, and streaming to a file. Resident memory, open
+handles and files in the temporary folder are printed as a series. The verdict is on
+what comes after the first quarter: memory is flat where a line through it climbs by
+less than 5 % an hour, or 30 MB over the whole run; handles and files have to stay.
+"""
+
+import argparse
+import gc
+import os
+import shutil
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import psutil
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import sk_metaembed as sk
+from sk_metaembed.sources._sentence_cache import SentenceCache
+
+WORDS = [f"word{i}" for i in range(400)]
+NET = {"max_epochs": 2, "device": "cpu", "random_state": 0, "projection_dim": 8}
+
+
+def texts_of(rng, n=80):
+    """Return texts, their labels, and a tag a word."""
+    rows = [[str(w) for w in rng.choice(WORDS, 12)] for _ in range(n)]
+    y = np.array([sum(int(w[4:]) % 2 for w in row) > 6 for row in rows]).astype(int)
+    tags = [["A" if int(w[4:]) % 3 else "O" for w in row] for row in rows]
+    return [" ".join(row) for row in rows], y, tags
+
+
+def static(folder, rng, texts, y, tags):
+    """Convert a file, mix two sources in a search, save and load what came out."""
+    numbers = rng.normal(size=(len(WORDS), 20)).round(3)
+    pairs = zip(WORDS, numbers, strict=True)
+    lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in pairs]
+    (folder / "v.txt").write_text("".join(lines))
+    wv = sk.WordVectors.open(folder / "v.txt", cache_dir=folder / "stores").verify()
+    other = sk.WordVectors.from_arrays(
+        WORDS, numbers[:, :9], cache_dir=folder / "stores"
+    )
+    union = sk.make_embedding_union(
+        sk.PretrainedEmbedding(wv), sk.PretrainedEmbedding(other)
+    )
+    pipe = make_pipeline(
+        sk.Tokenizer(),
+        union,
+        sk.SVDMetaEmbedding(4),
+        sk.Pooling(),
+        LogisticRegression(),
+    )
+    grid = {"svdmetaembedding__n_components": [2, 4]}
+    best = GridSearchCV(pipe, grid, cv=2).fit(texts, y).best_estimator_
+    loaded = sk.load(sk.save(best[:-1], folder / "pipe.skm", bundle=True))
+    assert np.array_equal(loaded.transform(texts), best[:-1].transform(texts))
+    sk.transform_in_batches(best[:-1], texts, folder / "out.npy", batch_size=20)
+    sk.export_vectors(wv, folder / "v.bin")
+
+
+def trained(folder, rng, texts, y, tags):
+    """Train on the fold, and combine by the other methods."""
+    union = sk.make_embedding_union(
+        sk.Word2VecEmbedding(vector_size=6, min_count=1, epochs=1),
+        sk.FastTextEmbedding(vector_size=5, min_count=1, epochs=1, bucket=99),
+        sk.EstimatorEmbedding(TfidfVectorizer()),
+    )
+    X = union.fit_transform(texts)
+    words = X.select(["word2vecembedding", "fasttextembedding"])
+    for step in (sk.GCCAMetaEmbedding(3), sk.AutoencodedMetaEmbedding(max_epochs=2)):
+        sk.Pooling().fit_transform(step.fit_transform(words))
+
+
+def contextual(folder, rng, texts, y, tags):
+    """Compute sentences once, and read them again."""
+    with SentenceCache(folder / "sentences", "soak", size_limit=2**22) as cache:
+        keys = cache.keys([tuple(text.split()) for text in texts], 0)
+        rows = rng.normal(size=(len(texts), 12, 16)).astype(np.float32)
+        cache.put_many(keys, [(row, np.ones(12, bool)) for row in rows])
+    with SentenceCache(folder / "sentences", "soak", size_limit=2**22) as cache:
+        assert all(entry is not None for entry in cache.get_many(keys))
+
+
+def dynamic(folder, rng, texts, y, tags):
+    """Train nets, with checkpoints."""
+    numbers = rng.normal(size=(len(WORDS), 7))
+    source = sk.PretrainedEmbedding(dict(zip(WORDS, numbers, strict=True)))
+    X = source.fit_transform(texts)
+    kept = {**NET, "checkpoint": folder / "fits"}
+    net = sk.DynamicMetaClassifier(encoder="mean", hidden_dims=(), **kept).fit(X, y)
+    path = sk.save(net, folder / "net.skm")
+    assert np.array_equal(sk.load(path).predict(X), net.predict(X))
+    tagger = sk.DynamicMetaTagger(encoder_dim=6, early_stopping=False, **kept)
+    tagger.fit(X, tags).predict(X)
+    characters = sk.CharEmbedding(char_dim=4)
+    sk.DynamicMetaClassifier(trainable=characters, encoder="mean", **NET).fit(texts, y)
+
+
+WORK = (static, trained, contextual, dynamic)
+
+
+def state(process, folder):
+    """Return resident megabytes, open handles, and files in the temporary folder."""
+    gc.collect()
+    handles = process.num_fds() if hasattr(process, "num_fds") else 0
+    files = sum(len(names) for _, _, names in os.walk(folder))
+    return process.memory_info().rss / 2**20, handles, files
+
+
+def verdict(series, minutes):
+    """Print whether what came after the warm-up is flat; return the exit status."""
+    rows = np.array(series[len(series) // 4 :])
+    hours, memory = rows[:, 0] / 60, rows[:, 1]
+    slope = np.polyfit(hours, memory, 1)[0] if len(rows) > 2 else 0.0
+    climbed = slope * (hours[-1] - hours[0])
+    flat = slope < 0.05 * memory.mean() or climbed < 30
+    still = all(rows[:, i].max() <= series[1][i] + 2 for i in (2, 3))
+    print(
+        f"memory: {memory.min():.0f} to {memory.max():.0f} MB after warm-up, "
+        f"{slope:+.1f} MB an hour, {climbed:+.1f} MB in all: "
+        f"{'flat' if flat else 'CLIMBS'}"
+    )
+    print(
+        f"handles: at most {rows[:, 2].max():.0f} (after the first round "
+        f"{series[1][2]:.0f}); temporary files: at most {rows[:, 3].max():.0f} (after "
+        f"the first round {series[1][3]:.0f}): {'none is left' if still else 'LEFT'}"
+    )
+    return 0 if flat and still else 1
+
+
+def main():
+    """Work for some minutes."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--minutes", type=float, default=60)
+    minutes = parser.parse_args().minutes
+    warnings.simplefilter("ignore")
+    process, rng = psutil.Process(), np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as own:
+        tempfile.tempdir = own  # what is left here was left by the library
+        os.environ["SK_METAEMBED_CACHE"] = own
+        series, begin, said, n = [(0.0, *state(process, own))], time.time(), -9.0, 0
+        print(" minute  round  memory MB  handles  files")
+        while (passed := (time.time() - begin) / 60) < minutes or n < 8:
+            for work in WORK:
+                folder = Path(tempfile.mkdtemp())
+                work(folder, rng, *texts_of(rng))
+                shutil.rmtree(folder)
+            n += 1
+            series.append((passed, *state(process, own)))
+            if passed - said > minutes / 20:
+                said = passed
+                _, memory, handles, files = series[-1]
+                print(f"{passed:7.1f} {n:6} {memory:10.1f} {handles:8} {files:6}")
+                sys.stdout.flush()
+        print(f"{n} rounds in {passed:.1f} minutes")
+        return verdict(series, minutes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""Ctrl-C in the middle of a fit: what is left is unfitted, or works."""
+
+import contextlib
+import os
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+import sk_metaembed as sk
+
+PACKAGE = os.path.dirname(sk.__file__) + os.sep
+WORDS = ["good", "bad", "film", "plot", "old", "new", "dull", "fine"]
+rng = np.random.default_rng(0)
+TEXTS = [" ".join(rng.choice(WORDS, 4)) for _ in range(24)]
+Y = np.array(["bad" in text for text in TEXTS]).astype(int)
+ONE, TWO = (rng.normal(size=(8, dim)) for dim in (3, 4))
+UNION = sk.EmbeddingUnion(
+    [
+        ("a", sk.PretrainedEmbedding(dict(zip(WORDS[:7], ONE, strict=False)))),
+        ("b", sk.PretrainedEmbedding(dict(zip(WORDS[1:], TWO, strict=False)))),
+    ]
+)
+GENSIM = {"vector_size": 3, "min_count": 1, "epochs": 1, "random_state": 0}
+NET = {"max_epochs": 2, "device": "cpu", "random_state": 0}
+SMALL = {**NET, "projection_dim": 3, "encoder": "mean", "hidden_dims": ()}
+BILM = {"projection_dim": 4, "cell_dim": 4, "filters": ((1, 4),), "char_dim": 2}
+TAGS = [["A" if len(w) > 3 else "O" for w in text.split()] for text in TEXTS]
+
+OF_TEXTS = {
+    "pretrained": sk.PretrainedEmbedding(dict(zip(WORDS, ONE, strict=True))),
+    "union": UNION,
+    "word2vec": sk.Word2VecEmbedding(**GENSIM),
+    "fastText": sk.FastTextEmbedding(**GENSIM, bucket=50),
+    "estimator": sk.EstimatorEmbedding(TfidfVectorizer()),
+}
+OF_BLOCKS = {
+    "concat": sk.ConcatMetaEmbedding(),
+    "svd": sk.SVDMetaEmbedding(n_components=2),
+    "gcca": sk.GCCAMetaEmbedding(n_components=2),
+    "procrustes": sk.ProcrustesMetaEmbedding(),
+    "one to n": sk.OneToNMetaEmbedding(n_components=2),
+    "autoencoded": sk.AutoencodedMetaEmbedding(max_epochs=2),
+    "imputer": sk.SourceImputer(),
+    "locally linear": sk.LocallyLinearMetaEmbedding(n_components=2),
+    "pooling": sk.Pooling(),
+    "selector": sk.SourceSelector(LogisticRegression(), cv=2),
+    "dme": sk.DynamicMetaClassifier(**SMALL),
+    "ranker": sk.DynamicMetaRanker(**SMALL, shared_dim=2, early_stopping=False),
+    "tagger": sk.TokenClassifier(LogisticRegression()),
+}
+
+
+def interrupted(step, X, y, at):
+    """Fit, with Ctrl-C at the n-th function of the package; return how many ran."""
+    count = [0]
+
+    def trace(frame, event, arg):
+        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
+            count[0] += 1
+            if count[0] == at:
+                raise KeyboardInterrupt
+        return None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        step.fit(X, y)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return count[0]
+
+
+def output(step, X):
+    found = step.transform(X) if hasattr(step, "transform") else step.predict(X)
+    if isinstance(found, sk.EmbeddedSequences):
+        return np.concatenate([block.values.ravel() for block in found.blocks])
+    return np.concatenate([np.ravel(row) for row in found])
+
+
+@pytest.fixture(scope="module")
+def embedded():
+    return UNION.fit_transform(TEXTS)
+
+
+@pytest.mark.parametrize("name", [*OF_TEXTS, *OF_BLOCKS])
+def test_ctrl_c_in_fit(name, embedded):
+    step = {**OF_TEXTS, **OF_BLOCKS}[name]
+    X = TEXTS if name in OF_TEXTS else embedded
+    y = {"ranker": np.eye(24), "tagger": TAGS}.get(name, Y)
+    step.set_params(**{k: 0 for k in ("random_state",) if k in step.get_params()})
+    n_calls = interrupted(clone(step), X, y, None)
+    expected = output(clone(step).fit(X, y), X)
+    shared = clone(step)
+    for at in np.unique(np.linspace(1, n_calls, 7).astype(int)):
+        left = clone(step)
+        interrupted(left, X, y, at)
+        try:
+            found = output(left, X)
+        except NotFittedError:
+            pass
+        else:
+            assert found.dtype.kind != "f" or np.isfinite(found).all()
+        interrupted(shared, X, y, at)  # what was fitted before, or not
+        found = output(shared.fit(X, y), X)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_ctrl_c_in_a_language_model():
+    model = sk.ElmoLanguageModel(**NET, **BILM)
+    rows = [text.split() for text in TEXTS[:6]]
+    n_calls = interrupted(clone(model), rows, None, None)
+    for at in np.linspace(1, n_calls, 9).astype(int):
+        left = clone(model)
+        interrupted(left, rows, None, at)
+        with contextlib.suppress(NotFittedError):
+            assert np.isfinite(left.perplexity(rows))

@@ -1,0 +1,210 @@
+"""Conversions that are killed, crowded, out of disk or rights, and stores gone bad."""
+
+import contextlib
+import errno
+import os
+import signal
+import subprocess
+import time
+import traceback
+
+import numpy as np
+import pytest
+
+from sk_metaembed import WordVectors, export_vectors
+from sk_metaembed.vectors._layout import StoreWriter
+
+ROOT = os.name == "posix" and os.geteuid() == 0
+BIG = np.ones((1, 99999))
+LINES = "".join(f"w{i} {i}.5 -{i}e-3 7\n" for i in range(3000))
+
+
+@contextlib.contextmanager
+def small_disk(folder, size="64k"):
+    """Mount a disk that is soon full; skips where that is not allowed."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    if not ROOT or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("this system lets us mount no tmpfs")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def forked(work):
+    """Run a function in a process of its own; return its exit status."""
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            work()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return child
+
+
+def ended(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
+@pytest.mark.parametrize("where", ["append", "_write_meta"])
+def test_kill_9_while_converting(where, write, tmp_path):
+    source, target = write("x.txt", LINES), tmp_path / "store"
+    original = getattr(StoreWriter, where)
+
+    def killing(self, *args):
+        original(self, *args)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def work():
+        setattr(StoreWriter, where, killing)
+        WordVectors.convert(source, target)
+
+    WordVectors.from_arrays(["a"], np.eye(1))  # compiles
+    assert ended(forked(work)) == -signal.SIGKILL
+    assert not target.exists()
+    assert list(tmp_path.glob(".store.*.part"))
+    wv = WordVectors.convert(source, target)
+    assert len(wv) == 3000
+    wv.verify()
+    assert not list(tmp_path.glob(".store*"))
+
+
+def test_eight_processes_converting_one_file(write, cache):
+    path = write("x.txt", LINES)
+    WordVectors.from_arrays(["a"], np.eye(1))  # compiles, once for all
+
+    def work():
+        assert len(WordVectors.open(path)) == 3000
+
+    children = [forked(work) for _ in range(8)]
+    assert [ended(child) for child in children] == [0] * 8
+    assert len(list(cache.glob("x.txt-*"))) == 1
+    assert not list(cache.glob(".*"))
+    WordVectors.open(path).verify()
+
+
+def test_a_full_disk(write, tmp_path):
+    source = write("x.txt", LINES)
+    wv = WordVectors.open(source)
+    with small_disk(tmp_path / "disk") as disk:
+        (disk / "old.vec").write_text("1 1\na 1\n")
+        for work in (
+            lambda: WordVectors.convert(source, disk / "store"),
+            lambda: WordVectors.open(source, cache_dir=disk / "cache"),
+            lambda: WordVectors.from_arrays(
+                ["a"], np.ones((1, 99999)), path=disk / "b"
+            ),
+            lambda: export_vectors(wv, wv.words, disk / "old.vec", overwrite=True),
+        ):
+            with pytest.raises(OSError) as caught:
+                work()
+            assert caught.value.errno == errno.ENOSPC
+        left = [
+            p for p in disk.rglob("*") if p.is_file() and p.parent.name != "sources"
+        ]
+        assert left == [disk / "old.vec"]
+        assert (disk / "old.vec").read_text() == "1 1\na 1\n"
+        small = write("small.txt", "a 1 2\n")
+        assert len(WordVectors.convert(small, disk / "store")) == 1
+
+
+@pytest.mark.skipif(not ROOT, reason="only root can become another user")
+def test_folders_that_may_only_be_read(write, tmp_path):
+    source, shut = write("x.txt", "a 1 2\n"), tmp_path / "shut"
+    shut.mkdir()
+    store = WordVectors.convert(source, shut / "store").path
+    for folder in (*tmp_path.parents[:2], tmp_path):
+        folder.chmod(folder.stat().st_mode | 0o755)
+    os.chmod(shut, 0o555)
+
+    def work():
+        os.setgroups([])
+        os.setuid(65534)
+        assert len(WordVectors.open(store)) == 1
+        for work, told in (
+            (lambda: WordVectors.convert(source, shut / "other"), "shut"),
+            (lambda: WordVectors.open(source, cache_dir=shut), "shut"),
+            (
+                lambda: WordVectors.open(source, cache_dir=shut / "x"),
+                "SK_METAEMBED_CACHE",
+            ),
+            (
+                lambda: export_vectors(WordVectors.open(store), ["a"], shut / "a.vec"),
+                "shut",
+            ),
+        ):
+            try:
+                work()
+            except PermissionError as error:
+                assert told in str(error), error
+            else:
+                raise AssertionError(told)
+
+    assert ended(forked(work)) == 0
+
+
+@pytest.mark.parametrize("name", ["vectors", "words", "offsets", "index"])
+def test_flipped_bytes_of_a_store(name, tmp_path):
+    """No lookup may crash, and the check finds every one."""
+    words = [f"word {i}" for i in range(60)]
+    rng = np.random.default_rng(0)
+    WordVectors.from_arrays(words, rng.random((60, 2)), path=tmp_path / "store")
+    file = tmp_path / "store" / f"{name}.npy"
+    data = file.read_bytes()
+    for at in rng.integers(0, len(data), 25):
+        changed = bytearray(data)
+        changed[at] ^= 1 << rng.integers(8)
+        place = tmp_path / f"copy{at}"
+        if place.exists():
+            continue
+        place.mkdir()
+        for part in (tmp_path / "store").iterdir():
+            (place / part.name).write_bytes(part.read_bytes())
+        (place / file.name).write_bytes(changed)
+        try:
+            wv = WordVectors.open(place)
+            with contextlib.suppress(ValueError):
+                wv.lookup([*words, "unknown"])
+            with pytest.raises(ValueError, match="store is damaged|lead out of"):
+                wv.verify()
+            with contextlib.suppress(ValueError):
+                WordVectors.open(place, words=words[:9])
+        except ValueError as error:
+            assert "store is damaged" in str(error)
+
+
+def test_a_source_replaced_under_a_running_process(write, tmp_path):
+    path = write("x.txt", "a 1 2\n")
+    wv = WordVectors.open(path)
+    new = write("y.txt", "a 3 4\nb 5 6\n")
+    os.replace(new, path)
+    assert wv["a"].tolist() == [1, 2]
+    assert WordVectors.open(path)["a"].tolist() == [3, 4]
+    store = tmp_path / "s"
+    old = WordVectors.from_arrays(["a"], [[1.0]], path=store)
+    os.rename(store, tmp_path / "aside")
+    WordVectors.from_arrays(["a"], [[2.0]], path=store)
+    assert old["a"].tolist() == [1]  # what is mapped stays
+    assert WordVectors.open(store)["a"].tolist() == [2]
+
+
+def test_a_clock_that_is_set_back(write, monkeypatch):
+    path = write("x.txt", "a 1 2\n")
+    year = 365 * 86400
+    monkeypatch.setattr(time, "time", lambda: os.stat(path).st_mtime - year)
+    monkeypatch.setattr(
+        time, "time_ns", lambda: os.stat(path).st_mtime_ns - year * 10**9
+    )
+    assert WordVectors.open(path)["a"].tolist() == [1, 2]
+    path.write_text("a 3 4\n")  # of a time that is not yet
+    os.utime(path, (time.time() + 2 * year,) * 2)
+    assert WordVectors.open(path)["a"].tolist() == [3, 4]
+    path.write_text("a 5 6\n")
+    os.utime(path, (time.time() + 2 * year,) * 2)
+    assert WordVectors.open(path)["a"].tolist() == [5, 6]
