@@ -79,7 +79,7 @@ def trained(folder, rng, texts, y, tags):
     )
     X = union.fit_transform(texts)
     words = X.select(["word2vecembedding", "fasttextembedding"])
-    for step in (sk.GCCAMetaEmbedding(3), sk.AutoencodedMetaEmbedding(max_epochs=2)):
+    for step in (sk.GCCAMetaEmbedding(3), sk.AutoencodedMetaEmbedding()):
         sk.Pooling().fit_transform(step.fit_transform(words))
 
 
@@ -96,7 +96,9 @@ def contextual(folder, rng, texts, y, tags):
 def dynamic(folder, rng, texts, y, tags):
     """Train nets, with checkpoints."""
     numbers = rng.normal(size=(len(WORDS), 7))
-    source = sk.PretrainedEmbedding(dict(zip(WORDS, numbers, strict=True)))
+    stores = folder / "stores"
+    wv = sk.WordVectors.from_arrays(WORDS, numbers, cache_dir=stores)
+    source = sk.PretrainedEmbedding(wv)
     X = source.fit_transform(texts)
     kept = {**NET, "checkpoint": folder / "fits"}
     net = sk.DynamicMetaClassifier(encoder="mean", hidden_dims=(), **kept).fit(X, y)

@@ -45,8 +45,8 @@ def test_a_usual_pipeline_asks_nobody(asked, tmp_path, monkeypatch):
     union = sk.make_embedding_union(
         sk.PretrainedEmbedding(vectors),
         sk.Word2VecEmbedding(vector_size=3, min_count=1, epochs=1),
-        TinyBert(cache=str(tmp_path / "sentences")),
-        TinyElmo(),
+        sk.TransformerEmbedding(TinyBert(), cache=str(tmp_path / "sentences")),
+        sk.ElmoEmbedding(TinyElmo("options"), TinyElmo("weights")),
     )
     pipe = make_pipeline(
         sk.Tokenizer(), union, sk.SVDMetaEmbedding(), sk.Pooling(), LogisticRegression()
