@@ -215,7 +215,8 @@ import matplotlib.pyplot as plt
 
 figure, ax = plt.subplots(figsize=(7.5, 4.8), layout="constrained")
 subsets = [" + ".join(subset) for subset in source_subsets(union)]
-palette = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#f0e442", "#cc79a7"]
+blue, orange, green = "#0072b2", "#e69f00", "#009e73"
+palette = [blue, orange, green, "#d55e00", "#56b4e9", "#999999", "#cc79a7"]
 styles = {
     subset: {"color": colour, "marker": marker, "ms": 6, "mec": "black", "mew": 0.5}
     for subset, colour, marker in zip(subsets, palette, "o^sDvPX", strict=True)

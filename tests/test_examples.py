@@ -14,7 +14,6 @@ QUICK = [
     "plot_not_language.py",
     "plot_quickstart.py",
     "reproductions/plot_static_vs_contextual.py",
-    "reproductions/plot_word_senses.py",
 ]
 
 
