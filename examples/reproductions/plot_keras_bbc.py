@@ -141,8 +141,14 @@ from sklearn.metrics import ConfusionMatrixDisplay
 
 from sk_metaembed.inspection import SourceWeightsDisplay
 
+_, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 ConfusionMatrixDisplay.from_predictions(
-    y[test], net.predict(X[test]), cmap="cividis", xticks_rotation=30, colorbar=False
+    y[test],
+    net.predict(X[test]),
+    cmap="cividis",
+    xticks_rotation=30,
+    colorbar=False,
+    ax=ax,
 )
 SourceWeightsDisplay.from_estimator(net, X[test], groups=y[test])
 plt.show()
