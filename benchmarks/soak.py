@@ -75,11 +75,14 @@ def trained(folder, rng, texts, y, tags):
     union = sk.make_embedding_union(
         sk.Word2VecEmbedding(vector_size=6, min_count=1, epochs=1),
         sk.FastTextEmbedding(vector_size=5, min_count=1, epochs=1, bucket=99),
-        sk.EstimatorEmbedding(TfidfVectorizer()),
+        sk.EstimatorEmbedding(TfidfVectorizer(), joined=True),
     )
     X = union.fit_transform(texts)
     words = X.select(["word2vecembedding", "fasttextembedding"])
-    for step in (sk.GCCAMetaEmbedding(3), sk.AutoencodedMetaEmbedding()):
+    for step in (
+        sk.GCCAMetaEmbedding(3),
+        sk.AutoencodedMetaEmbedding(n_components=4, max_iter=2),
+    ):
         sk.Pooling().fit_transform(step.fit_transform(words))
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 import sk_metaembed as sk
 
@@ -42,7 +44,7 @@ OF_TEXTS = {
     "union": UNION,
     "word2vec": sk.Word2VecEmbedding(**GENSIM),
     "fastText": sk.FastTextEmbedding(**GENSIM, bucket=50),
-    "estimator": sk.EstimatorEmbedding(TfidfVectorizer()),
+    "estimator": sk.EstimatorEmbedding(TfidfVectorizer(), joined=True),
 }
 OF_BLOCKS = {
     "concat": sk.ConcatMetaEmbedding(),
@@ -50,11 +52,13 @@ OF_BLOCKS = {
     "gcca": sk.GCCAMetaEmbedding(n_components=2),
     "procrustes": sk.ProcrustesMetaEmbedding(),
     "one to n": sk.OneToNMetaEmbedding(n_components=2),
-    "autoencoded": sk.AutoencodedMetaEmbedding(),
-    "imputer": sk.SourceImputer(),
+    "autoencoded": sk.AutoencodedMetaEmbedding(n_components=2, max_iter=2),
+    "imputer": sk.SourceImputer(min_shared=2),
     "locally linear": sk.LocallyLinearMetaEmbedding(n_components=2),
     "pooling": sk.Pooling(),
-    "selector": sk.SourceSelector(LogisticRegression(), cv=2),
+    "selector": sk.SourceSelector(
+        make_pipeline(sk.Pooling(), LogisticRegression()), cv=2
+    ),
     "dme": sk.DynamicMetaClassifier(**SMALL),
     "ranker": sk.DynamicMetaRanker(**SMALL, shared_dim=2, early_stopping=False),
     "tagger": sk.TokenClassifier(LogisticRegression()),
@@ -92,10 +96,13 @@ def output(step, X):
 
 @pytest.fixture(scope="module")
 def embedded():
+    import_module("skorch")  # which takes long while calls are counted
     return UNION.fit_transform(TEXTS)
 
 
 @pytest.mark.parametrize("name", [*OF_TEXTS, *OF_BLOCKS])
+@pytest.mark.filterwarnings("ignore:.*training was interrupted")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_ctrl_c_in_fit(name, embedded):
     step = {**OF_TEXTS, **OF_BLOCKS}[name]
     X = TEXTS if name in OF_TEXTS else embedded

@@ -58,7 +58,7 @@ def test_a_usual_pipeline_asks_nobody(asked, tmp_path, monkeypatch):
     net = sk.DynamicMetaClassifier(
         projection_dim=3, encoder="mean", max_epochs=1, early_stopping=False
     )
-    net.fit(union.transform(sk.Tokenizer().fit_transform(TEXTS)), Y)
+    net.fit(union.fit_transform(sk.Tokenizer().fit_transform(TEXTS)), Y)
     source = make_pipeline(sk.Tokenizer(), sk.PretrainedEmbedding(vectors)).fit(TEXTS)
     loaded = sk.load(sk.save(source, tmp_path / "v.skm", bundle=True))
     assert loaded.transform(TEXTS).n_tokens == 36

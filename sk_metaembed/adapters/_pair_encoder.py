@@ -9,6 +9,7 @@ from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._estimator import SequencesInputMixin
 from ..sequences._pair_features import PAIR_FEATURES, pair_features
 from ..sequences._read_pairs import column_names, read_pairs
+from ..sequences._whole_fit import whole_or_nothing
 from ._encoder_checks import check_features, refuse_labels
 from ._vectors import as_vectors, distinct_rows
 
@@ -109,6 +110,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         self.features = features
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @whole_or_nothing
     def fit(self, X, y=None):
         """Fit a clone of the encoder on both sides.
 
@@ -145,6 +147,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @whole_or_nothing
     def fit_transform(self, X, y=None):
         """Fit a clone of the encoder on both sides, and encode them in one go.
 

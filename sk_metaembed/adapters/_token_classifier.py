@@ -22,6 +22,7 @@ from ..sequences._estimator import EmbeddedInputMixin, TaggerMixin
 from ..sequences._layout import block_dims, check_blocks, check_embedded
 from ..sequences._spans import SCHEMES, check_scheme, convert_tags
 from ..sequences._tags import read_tags, tag_lists
+from ..sequences._whole_fit import whole_or_nothing
 from ._token_features import (
     batches,
     distinct_positions,
@@ -133,6 +134,7 @@ class TokenClassifier(
         self.scheme = scheme
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @whole_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Fit the classifier with one row a token.
 

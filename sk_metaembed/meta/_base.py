@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..sequences import Block
 from ..sequences._estimator import EmbeddedInputMixin, SequencesOutputMixin
 from ..sequences._layout import block_dims, check_blocks, check_embedded
+from ..sequences._whole_fit import whole_or_nothing
 
 
 class BlocksTransformer(
@@ -42,6 +43,7 @@ class BlocksTransformer(
         """Set the attributes that tell of the output; none by default."""
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_nothing
     def fit(self, X, y=None):
         """Learn from the training fold.
 
@@ -87,6 +89,7 @@ class BlocksTransformer(
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_nothing
     def fit_transform(self, X, y=None):
         """Learn from the training fold and transform it.
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..sequences._estimator import EmbeddedInputMixin
 from ..sequences._layout import block_dims, check_blocks, check_embedded
+from ..sequences._whole_fit import whole_or_nothing
 
 
 class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
@@ -29,6 +30,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_nothing
     def fit(self, X, y=None):
         """Learn the blocks' names and dimensions, and what pooling needs of the data.
 

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..sequences._rows import chunks
+from ..sequences._whole_fit import whole_or_nothing
 from ._components import remove_components, top_components
 
 
@@ -101,6 +102,7 @@ class CommonComponentRemoval(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         self.centre = centre
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_nothing
     def fit(self, X, y=None):
         """Learn the common directions.
 

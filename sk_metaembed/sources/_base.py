@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
 from ..sequences._estimator import SequencesOutputMixin
 from ..sequences._spill import is_spilled, spilled_zeros
+from ..sequences._whole_fit import whole_or_nothing
 from ._preprocess import PREPROCESSINGS, fit_preprocessing
 
 _PIECE = 65_536  # rows
@@ -105,6 +106,7 @@ class BaseEmbedding(
         )
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_nothing
     def fit(self, X, y=None):
         """Learn the source from the training fold.
 
@@ -140,6 +142,7 @@ class BaseEmbedding(
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_nothing
     def fit_transform(self, X, y=None):
         """Learn the source and embed the training fold, computing it once.
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..elmo._characters import n_cut
 from ..sequences import Block, TokenSequences, check_tokens
 from ..sequences._device import chosen_device
+from ..sequences._whole_fit import whole_or_nothing
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, used_types
 from ._elmo_model import ElmoSpec, shared_elmo
 from ._elmo_outputs import chosen_outputs, wanted_of
@@ -218,6 +219,7 @@ class ElmoEmbedding(BaseEmbedding):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_nothing
     def fit(self, X, y=None):
         """Read the model; without `preprocess`, nothing is computed.
 

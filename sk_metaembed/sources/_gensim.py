@@ -10,6 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options
 
+from ..sequences._whole_fit import whole_or_nothing
 from ._base import PREPROCESS_CONSTRAINT
 from ._token_stream import TokenStream, is_corpus, types_of
 from ._words import BaseWordEmbedding
@@ -79,6 +80,7 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         )
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_nothing
     def fit(self, X, y=None):
         """Train on the training fold, or on a stream that memory need not hold.
 

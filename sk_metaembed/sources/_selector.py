@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..sequences._estimator import EmbeddedInputMixin, SequencesOutputMixin
 from ..sequences._layout import block_dims, check_blocks, check_embedded
+from ..sequences._whole_fit import whole_or_nothing
 from ._greedy import blocks_of, choose, grouped, number_of_steps
 from ._selection import Selection
 
@@ -198,6 +199,7 @@ class SourceSelector(
 
     # The estimator validates its own parameters.
     @_fit_context(prefer_skip_nested_validation=False)
+    @whole_or_nothing
     def fit(self, X, y=None, **params):
         """Choose the sources.
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._estimator import SequencesOutputMixin
+from ..sequences._whole_fit import whole_or_nothing
 from ._base import used_types
 from ._union_checks import check_pairs, check_same_tokens
 
@@ -160,6 +161,7 @@ class EmbeddingUnion(
 
     # Nested estimators validate their own parameters.
     @_fit_context(prefer_skip_nested_validation=False)
+    @whole_or_nothing
     def fit(self, X, y=None):
         """Fit every source that takes part.
 
@@ -194,6 +196,7 @@ class EmbeddingUnion(
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @whole_or_nothing
     def fit_transform(self, X, y=None):
         """Fit every source that takes part, and embed with it.
 
