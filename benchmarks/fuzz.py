@@ -89,9 +89,7 @@ def store(data):
     handle = store_module.WordVectors(str(folder), meta)
     handle.lookup(["w1", "w2", "nowhere"])
     handle.vectors_for(["w1"])
-    convert.write_store(
-        folder, convert.Format("store"), convert.Options(), WORK / "out"
-    )
+    convert.write_store(folder, convert.detect(folder), convert.Options(), WORK / "out")
     handle.verify()
 
 

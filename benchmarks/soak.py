@@ -67,7 +67,7 @@ def static(folder, rng, texts, y, tags):
     loaded = sk.load(sk.save(best[:-1], folder / "pipe.skm", bundle=True))
     assert np.array_equal(loaded.transform(texts), best[:-1].transform(texts))
     sk.transform_in_batches(best[:-1], texts, folder / "out.npy", batch_size=20)
-    sk.export_vectors(wv, folder / "v.bin")
+    sk.export_vectors(wv, WORDS, folder / "v.bin")
 
 
 def trained(folder, rng, texts, y, tags):

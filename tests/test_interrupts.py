@@ -52,7 +52,6 @@ OF_BLOCKS = {
     "gcca": sk.GCCAMetaEmbedding(n_components=2),
     "procrustes": sk.ProcrustesMetaEmbedding(),
     "one to n": sk.OneToNMetaEmbedding(n_components=2),
-    "autoencoded": sk.AutoencodedMetaEmbedding(n_components=2, max_iter=2),
     "imputer": sk.SourceImputer(min_shared=2),
     "locally linear": sk.LocallyLinearMetaEmbedding(n_components=2),
     "pooling": sk.Pooling(),

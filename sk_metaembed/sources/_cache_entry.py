@@ -169,7 +169,7 @@ def decode(key, data):
     >>> values.dtype, known.tolist()
     (dtype('float16'), [True, False])
     """
-    if len(data) < _HEADER.size or data[:2] != _MAGIC:
+    if not isinstance(data, bytes) or len(data) < _HEADER.size or data[:2] != _MAGIC:
         raise DamagedEntryError
     magic, version, code, rows, dim, checksum = _HEADER.unpack_from(data)
     if version != FORMAT:

@@ -22,6 +22,8 @@ from ._cache_entry import (
 from ._cache_files import check_folder, is_damage, set_aside
 from ._cache_store import CacheStore
 
+_STRANGE = (TypeError, ValueError, AttributeError, IndexError, OverflowError)
+
 
 @dataclass
 class CacheCounts:
@@ -333,6 +335,10 @@ class SentenceCache:
                 return do(*args)
             except (sqlite3.Error, OSError) as error:
                 failure = error
+            except _STRANGE as error:
+                # Rows that are missing, or hold something else than was written.
+                failure = sqlite3.DatabaseError(f"a table is not as it was: {error!r}")
+                failure.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
             if not is_damage(failure) or not self._begin_anew(failure):
                 break
         self._give_up(what, failure)

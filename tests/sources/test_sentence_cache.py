@@ -320,6 +320,32 @@ def test_an_entry_under_anothers_key_is_noticed(tmp_path):
     assert found[1] is not None
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM settings WHERE name = 'clock'",
+        "UPDATE settings SET value = 'x' WHERE name = 'clock'",
+        "UPDATE vectors SET data = 7",
+        "UPDATE vectors SET data = 'text'",
+        "UPDATE entries SET used = 'long ago', size = x'00'",
+        "DELETE FROM vectors",
+    ],
+)
+def test_tables_that_hold_something_else(tmp_path, change):
+    with SentenceCache(tmp_path, "m") as cache:
+        bare, _ = run(cache)
+    with sqlite3.connect(current_file(tmp_path)) as connection:
+        connection.execute(change)
+    connection.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # one of damage, mostly
+        with SentenceCache(tmp_path, "m") as cache:
+            result, _ = run(cache)
+        equal(result, bare)
+        with SentenceCache(tmp_path, "m") as cache:
+            equal(run(cache)[0], bare)
+
+
 @pytest.mark.parametrize("how", ["cut", "garbled", "no database"])
 def test_a_damaged_file_is_set_aside(tmp_path, how):
     with SentenceCache(tmp_path, "m") as cache:
