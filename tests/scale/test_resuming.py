@@ -421,8 +421,13 @@ def test_ctrl_c_leaves_what_is_finished(pipe, texts, whole, out):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(1)
 
-    with pytest.raises(KeyboardInterrupt):
-        run(pipe, rows(), out)
+    # A process that was started in the background may have been told to ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(pipe, rows(), out)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert run(pipe, texts, out).resumed == 12
     assert is_like(out, whole)
 
