@@ -198,8 +198,6 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         self.verbose = verbose
 
     def _fit_combination(self, blocks, y):
-        # An interrupted fit must not leave an earlier one's encoders behind.
-        self.__dict__.pop("encoders_", None)
         whose = type(self).__name__
         names = [block.name for block in blocks]
         self.weights_ = source_weights(self.weights, names, whose)

@@ -5,8 +5,10 @@ import errno
 import os
 import signal
 import subprocess
+import tempfile
 import time
 import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -119,8 +121,9 @@ def test_folders_that_may_only_be_read(write, tmp_path):
     source, shut = write("x.txt", "a 1 2\n"), tmp_path / "shut"
     shut.mkdir()
     store = WordVectors.convert(source, shut / "store").path
-    for folder in (*tmp_path.parents[:2], tmp_path):
-        folder.chmod(folder.stat().st_mode | 0o755)
+    below = Path(tempfile.gettempdir())
+    for folder in (p for p in (tmp_path, *tmp_path.parents) if below in p.parents):
+        folder.chmod(folder.stat().st_mode | 0o055)
     os.chmod(shut, 0o555)
 
     def work():
