@@ -78,7 +78,7 @@ def trained(folder, rng, texts, y, tags):
         sk.EstimatorEmbedding(TfidfVectorizer(), joined=True),
     )
     X = union.fit_transform(texts)
-    words = X.select(["word2vecembedding", "fasttextembedding"])
+    words = X.select(["word2vec", "fasttext"])
     for step in (
         sk.GCCAMetaEmbedding(3),
         sk.AutoencodedMetaEmbedding(n_components=4, max_iter=2),
@@ -124,23 +124,25 @@ def state(process, folder):
     return process.memory_info().rss / 2**20, handles, files
 
 
-def verdict(series, minutes):
+def verdict(series):
     """Print whether what came after the warm-up is flat; return the exit status."""
-    rows = np.array(series[len(series) // 4 :])
+    begin = max(2, len(series) // 4)
+    warm, rows = np.array(series[1:begin]), np.array(series[begin:])
     hours, memory = rows[:, 0] / 60, rows[:, 1]
     slope = np.polyfit(hours, memory, 1)[0] if len(rows) > 2 else 0.0
     climbed = slope * (hours[-1] - hours[0])
     flat = slope < 0.05 * memory.mean() or climbed < 30
-    still = all(rows[:, i].max() <= series[1][i] + 2 for i in (2, 3))
+    most = [(int(warm[:, i].max()), int(rows[:, i].max())) for i in (2, 3)]
+    still = all(after <= before + 2 for before, after in most)
     print(
         f"memory: {memory.min():.0f} to {memory.max():.0f} MB after warm-up, "
         f"{slope:+.1f} MB an hour, {climbed:+.1f} MB in all: "
         f"{'flat' if flat else 'CLIMBS'}"
     )
     print(
-        f"handles: at most {rows[:, 2].max():.0f} (after the first round "
-        f"{series[1][2]:.0f}); temporary files: at most {rows[:, 3].max():.0f} (after "
-        f"the first round {series[1][3]:.0f}): {'none is left' if still else 'LEFT'}"
+        f"handles: at most {most[0][1]} (in the first quarter {most[0][0]}); temporary "
+        f"files: at most {most[1][1]} ({most[1][0]}): "
+        f"{'none is left' if still else 'LEFT'}"
     )
     return 0 if flat and still else 1
 
@@ -154,12 +156,12 @@ def main():
     process, rng = psutil.Process(), np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as own:
         tempfile.tempdir = own  # what is left here was left by the library
-        os.environ["SK_METAEMBED_CACHE"] = own
         series, begin, said, n = [(0.0, *state(process, own))], time.time(), -9.0, 0
         print(" minute  round  memory MB  handles  files")
         while (passed := (time.time() - begin) / 60) < minutes or n < 8:
             for work in WORK:
                 folder = Path(tempfile.mkdtemp())
+                os.environ["SK_METAEMBED_CACHE"] = str(folder / "cache")
                 work(folder, rng, *texts_of(rng))
                 shutil.rmtree(folder)
             n += 1
@@ -170,7 +172,7 @@ def main():
                 print(f"{passed:7.1f} {n:6} {memory:10.1f} {handles:8} {files:6}")
                 sys.stdout.flush()
         print(f"{n} rounds in {passed:.1f} minutes")
-        return verdict(series, minutes)
+        return verdict(series)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,256 @@
+"""Files of others beside vectors: tagged text, HDF5, archives, entries of the cache."""
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import struct
+import subprocess
+import zipfile
+import zlib
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sk_metaembed as sk
+from sk_metaembed.datasets import load_conll
+from sk_metaembed.datasets._remote import copy_member
+from sk_metaembed.sources._cache_entry import (
+    DamagedEntryError,
+    OutdatedEntryError,
+    decode,
+    encode,
+)
+from sk_metaembed.sources._sentence_cache import SentenceCache
+from sk_metaembed.vectors import _stream
+
+from .tiny_elmo import OPTIONS, random_weights, write_model
+
+QUICK = settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def elmo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("elmo")
+    return write_model(folder, OPTIONS, random_weights(OPTIONS))
+
+
+@pytest.fixture
+def weights(elmo, tmp_path):
+    file = tmp_path / "weights.hdf5"
+    file.write_bytes(elmo[1].read_bytes())
+    return file
+
+
+@contextlib.contextmanager
+def small_disk(folder, size):
+    """Mount a disk that is soon full; skips where that is not allowed."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    if os.name != "posix" or os.geteuid() or subprocess.run(mount).returncode:
+        pytest.skip("this system lets us mount no tmpfs")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+# --- tagged text
+
+
+TAGGED = [b"a", b" ", b"\n", b"\t", b"\r", b"O", b"B-x", b"-DOCSTART-", b"\xff", b"\0"]
+TAGGED += [b"\xef\xbb\xbf", b"\xc2\xa0", b"\xe2\x80\xa8", b"a O\n", b"b\tO\n"]
+PACKERS = {"gz": gzip, "bz2": bz2, "xz": lzma}
+
+
+@QUICK
+@given(data=st.lists(st.sampled_from(TAGGED), max_size=25).map(b"".join))
+def test_any_tagged_text(data, tmp_path):
+    file = tmp_path / "any.conll"
+    file.write_bytes(data)
+    try:
+        bunch = load_conll(file)
+    except ValueError as error:
+        assert "any.conll" in str(error)
+        return
+    assert [len(row) for row in bunch.tokens.to_list()] == [len(t) for t in bunch.tags]
+    assert all(bunch.tokens.lengths)
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_tagged_text_that_unpacks_without_end(suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr(_stream, "_HARMLESS", MIB)
+    file = tmp_path / f"bomb.conll.{suffix}"
+    file.write_bytes(PACKERS[suffix].compress(b"a O\n" * (MIB // 2)))
+    with pytest.raises(ValueError, match="unpacks to more than 100 times its size"):
+        load_conll(file)
+
+
+def test_an_archive_that_unpacks_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(_stream, "_HARMLESS", MIB)
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.txt", bytes(8 * MIB))
+    with pytest.raises(ValueError, match="over 100 times its size"):
+        copy_member(tmp_path / "a.zip", "x.txt", tmp_path / "x.txt")
+    assert (tmp_path / "x.txt").stat().st_size < 4 * MIB
+
+
+# --- HDF5
+
+
+def forged_array(file, kind):
+    name = "char_embed"
+    with h5py.File(file, "r+") as held:
+        shape = held[name].shape
+        del held[name]
+        secret = file.with_name("secret")
+        secret.write_bytes(bytes(4 * int(np.prod(shape))))
+        if kind == "external":
+            held.create_dataset(name, shape, "f4", external=[(str(secret), 0, 2**20)])
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout(shape, "f4")
+            layout[:] = h5py.VirtualSource(str(secret), "x", shape)
+            held.create_virtual_dataset(name, layout)
+        elif kind == "link":
+            held[name] = h5py.ExternalLink(str(secret), "x")
+        else:
+            del held["CNN_proj/W_proj"]
+            held.create_dataset("CNN_proj/W_proj", (10**6, 10**6), "f4", chunks=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "match"),
+    [
+        ("external", "numbers are to be read from another file"),
+        ("virtual", "numbers are to be read from another file"),
+        ("link", "lacks 1 of the"),
+        ("promise", "has shape|lacks"),
+    ],
+)
+def test_arrays_that_are_elsewhere_or_too_large(kind, match, elmo, weights):
+    forged_array(weights, kind)
+    with pytest.raises(ValueError, match=match):
+        sk.ElmoEmbedding(elmo[0], weights).fit_transform([["a"]])
+
+
+def test_zeros_that_nobody_wrote(monkeypatch, tmp_path):
+    from sk_metaembed.elmo._hdf5 import opened_hdf5, read_array
+
+    with h5py.File(tmp_path / "w.hdf5", "w") as held:
+        held.create_dataset("x", (10**6, 10**6), "f4", chunks=True)
+    with (
+        opened_hdf5(tmp_path / "w.hdf5") as held,
+        pytest.raises(ValueError, match="announces 4,000,000,000,000 bytes"),
+    ):
+        read_array(held, "x", tmp_path / "w.hdf5")
+
+
+@QUICK
+@given(
+    changes=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=4),
+    cut=st.floats(0.3, 1.5),
+)
+def test_damaged_hdf5(changes, cut, elmo, weights):
+    from sk_metaembed.elmo._options import read_options
+    from sk_metaembed.elmo._weights import read_weights
+
+    data = bytearray(elmo[1].read_bytes())
+    for place, value in changes:
+        data[int(place * (len(data) - 1))] = value
+    weights.write_bytes(bytes(data[: int(cut * len(data))]))
+    try:
+        arrays = read_weights(weights, read_options(elmo[0]))
+    except ValueError as error:
+        assert str(error).startswith("ELMo: ")
+        return
+    assert all(np.isfinite(array).all() for array in arrays.values())
+
+
+# --- entries of the cache, with their checksum made right
+
+
+@QUICK
+@given(
+    head=st.tuples(
+        st.sampled_from([0, 1, 2, 255]),
+        st.sampled_from([0, 2, 4, 9]),
+        st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 3),
+        st.integers(0, 2**32 - 1) | st.integers(0, 3),
+    ),
+    body=st.binary(max_size=40),
+)
+def test_any_entry(head, body):
+    told = struct.pack("<2sBBiI", b"sS", *head)
+    checksum = zlib.crc32(body, zlib.crc32(told + bytes(4), zlib.crc32(b"key")))
+    try:
+        values, known = decode(b"key", told + struct.pack("<I", checksum) + body)
+    except (DamagedEntryError, OutdatedEntryError):
+        return
+    assert values.nbytes <= len(body)
+    assert np.size(known) == (1 if values.ndim == 1 else len(values))
+
+
+def test_no_byte_of_an_entry_can_flip():
+    data = encode(b"key", np.ones((2, 3)), np.array([True, False]), "float32")
+    for at in range(len(data)):
+        changed = bytearray(data)
+        changed[at] ^= 4
+        with pytest.raises((DamagedEntryError, OutdatedEntryError)):
+            decode(b"key", bytes(changed))
+
+
+# --- disks that are really full
+
+
+def test_a_cache_on_a_full_disk(tmp_path):
+    row = np.ones((50, 60), np.float32), np.ones(50, bool)
+    with small_disk(tmp_path / "disk", "512k") as disk:
+        with SentenceCache(disk, "m") as cache:
+            first = cache.keys([("first",)], 0)
+            cache.put_many(first, [row])
+            with pytest.warns(UserWarning, match="nothing new is kept") as told:
+                for i in range(80):
+                    cache.put_many(cache.keys([(f"w{i}",)], 0), [row])
+            assert len(told) == 1
+            assert cache.get_many(first)[0] is not None
+        with SentenceCache(disk, "m") as cache:
+            assert cache.get_many(first)[0] is not None
+
+
+def test_models_and_steps_on_a_full_disk(tmp_path):
+    small = {"projection_dim": 4, "cell_dim": 6, "filters": ((1, 4),), "char_dim": 2}
+    model = sk.ElmoLanguageModel(**small, max_epochs=1, device="cpu", random_state=0)
+    rows = [["a", "b"]] * 4
+    model.fit(rows)
+    vectors = sk.WordVectors.from_arrays(
+        ["a"], np.ones((1, 90_000)), cache_dir=tmp_path / "cache"
+    )
+    source = sk.PretrainedEmbedding(vectors).fit(rows)
+    with small_disk(tmp_path / "disk", "128k") as disk:
+        model.save(disk / "model")
+        before = {p.name: p.read_bytes() for p in (disk / "model").iterdir()}
+        rest = 90 * 1024 - sum(map(len, before.values()))
+        (disk / "ballast").write_bytes(bytes(rest))
+        with contextlib.suppress(OSError):
+            (disk / "more").write_bytes(bytes(MIB))
+        with pytest.raises(OSError):
+            model.save(disk / "model")
+        assert {p.name: p.read_bytes() for p in (disk / "model").iterdir()} == before
+        with pytest.raises(OSError):
+            sk.save(source, disk / "step.skm", bundle=True)
+        assert sorted(p.name for p in disk.iterdir()) == ["ballast", "model", "more"]
+        # Training goes on where its checkpoint cannot be written.
+        kept = model.set_params(checkpoint=disk / "fit.pt")
+        with pytest.warns(UserWarning, match="cannot be written"):
+            assert kept.fit(rows).n_iter_ == 1
+        assert not (disk / "fit.pt").exists()
