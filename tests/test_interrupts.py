@@ -109,7 +109,7 @@ def test_ctrl_c_in_fit(name, embedded):
     step.set_params(**{k: 0 for k in ("random_state",) if k in step.get_params()})
     n_calls = interrupted(clone(step), X, y, None)
     expected = output(clone(step).fit(X, y), X)
-    shared = clone(step)
+    shared = clone(step).fit(X, y)
     for at in np.unique(np.linspace(1, n_calls, 6).astype(int)):
         left = clone(step)
         interrupted(left, X, y, at)
@@ -119,7 +119,9 @@ def test_ctrl_c_in_fit(name, embedded):
             pass
         else:
             assert found.dtype.kind != "f" or np.isfinite(found).all()
-        interrupted(shared, X, y, at)  # what was fitted before, or not
+        interrupted(shared, X, y, at)
+        if name not in ("dme", "ranker"):  # a net begins anew
+            np.testing.assert_array_equal(output(shared, X), expected)
         found = output(shared.fit(X, y), X)
         np.testing.assert_array_equal(found, expected)
 
