@@ -244,7 +244,7 @@ def main():
     for file in sorted(corpus.iterdir()):  # the seeds are as they should be
         function(file.read_bytes())
     limits = [f"-max_total_time={int(60 * asked.minutes)}", f"-max_len={longest}"]
-    limits += ["-timeout=30", "-rss_limit_mb=3000", "-print_final_stats=1"]
+    limits += ["-timeout=30", "-rss_limit_mb=6500", "-print_final_stats=1"]
     limits += [f"-artifact_prefix={tempfile.gettempdir()}/fuzz-{asked.parser}-"]
     atheris.Setup([sys.argv[0], *limits, str(corpus)], one)
     try:
