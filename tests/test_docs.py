@@ -7,6 +7,8 @@ class ``other-library`` or ``not-run`` is compiled only.
 
 import doctest
 import re
+import shutil
+import subprocess
 import sys
 import textwrap
 from importlib import import_module
@@ -164,3 +166,20 @@ def test_every_page_is_in_a_toctree():
         page = relative(path).rpartition(".")[0]
         below = page.rpartition("/")[2]
         assert page == "index" or {page, below} & named, f"{page} is in no toctree"
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    """The gallery's scripts stay unrun, as by ``make docs GALLERY=0``."""
+    made = shutil.ignore_patterns("_build", "api", "gallery")
+    shutil.copytree(DOCS, tmp_path / "docs", ignore=made)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
+    site = tmp_path / "html"
+    strict = ["-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    build = [*strict, "-D", "plot_gallery=0", "docs", site]
+    for command in (build, ["docs/check_links.py", site]):
+        done = subprocess.run(
+            [sys.executable, *command], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+    assert (site / "gallery" / "plot_quickstart.html").exists()
