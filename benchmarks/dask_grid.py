@@ -1,13 +1,15 @@
-"""Measure a grid search on a dask cluster of two processes, beside one of them.
+"""Measure grid searches on a dask cluster of two processes, beside one of them.
 
 A store of generated vectors, by default of GloVe's size, and texts whose labels lie in
 it. The same search runs on one worker of a `LocalCluster` and on both, in turns; the
-workers have imported everything before. Beside the seconds stand the bytes of the
-tasks, as the scheduler keeps them, and what of the matrix the workers hold: the
-proportional set size of the store's file (of a page that n processes share, each
-counts 1/n). Then what `transform_partitions` sends, with vectors by reference and with
-vectors that a pipeline has trained, what a worker killed in the middle changes, and the
-time to copy a store and to open it. Trust the ratios. Needs Linux.
+workers have imported everything before. One search is of a linear model on pooled
+vectors, which moves memory more than it computes; one trains dynamic meta-embeddings.
+Beside the seconds stand the bytes of the tasks, as the scheduler keeps them, and what
+of the matrix the workers hold: the proportional set size of the store's file (of a page
+that n processes share, each counts 1/n). Then what `transform_partitions` sends, with
+vectors by reference and with vectors that a pipeline has trained, what a worker killed
+in the middle changes, and the time to copy a store and to open it. Trust the ratios.
+Needs Linux.
 
     python benchmarks/dask_grid.py                                # a few minutes
     python benchmarks/dask_grid.py --words 20000 --documents 600  # less
@@ -36,6 +38,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sk_metaembed import (
+    DynamicMetaClassifier,
     Pooling,
     PretrainedEmbedding,
     Tokenizer,
@@ -47,6 +50,10 @@ from sk_metaembed import (
 GRID = {
     "pooling__mode": ["mean", "max", ("mean", "max")],
     "logisticregression__C": [0.01, 0.1],
+}
+DYNAMIC_GRID = {
+    "dynamicmetaclassifier__attention": ["word", "context"],
+    "dynamicmetaclassifier__projection_dim": [16, 32],
 }
 
 
@@ -86,11 +93,25 @@ def pipeline(*source):
     return make_pipeline(Tokenizer(), *source, *rest)
 
 
-def run_search(store, data, folds, **backend):
-    """Return the seconds of a search on the cluster, and its scores."""
-    search = GridSearchCV(
-        pipeline(PretrainedEmbedding(store)), GRID, cv=folds, refit=False
+def scattered(data, folds):
+    """Return what searches scatter."""
+    return [*data, *(part for fold in folds for part in fold)]
+
+
+def dynamic_pipeline(store):
+    net = DynamicMetaClassifier(
+        encoder_dim=32, max_epochs=1, early_stopping=False, device="cpu", random_state=0
     )
+    return make_pipeline(Tokenizer(), PretrainedEmbedding(store), net)
+
+
+def run_search(store, data, folds, *, dynamic=False, **backend):
+    """Return the seconds of a search on the cluster, and its scores."""
+    if dynamic:
+        estimator, grid = dynamic_pipeline(store), DYNAMIC_GRID
+    else:
+        estimator, grid = pipeline(PretrainedEmbedding(store)), GRID
+    search = GridSearchCV(estimator, grid, cv=folds, refit=False)
     begin = time.perf_counter()
     with parallel_config("dask", **backend):
         search.fit(*data)
@@ -112,20 +133,25 @@ def shared(cluster, store):
     return pss, rss
 
 
-def print_search(cluster, store, data, folds, repeats):
-    """Print the seconds on one worker and on both, the tasks' bytes, the memory."""
-    everything = [*data, *(part for fold in folds for part in fold)]
+def print_search(cluster, store, data, folds, repeats, dynamic=False):
+    """Print the seconds on one worker and on both."""
+    everything = scattered(data, folds)
     first = next(iter(cluster.scheduler.workers))
     ways = {"one": {"workers": [first]}, "both": {}}
-    run_search(store, data, folds)  # imports
+    run_search(store, data, folds, dynamic=dynamic)  # imports
     times = {way: [] for way in ways}
     for _ in range(repeats):
         for way, where in ways.items():
-            seconds, _ = run_search(store, data, folds, scatter=everything, **where)
-            times[way].append(seconds)
-    pss, rss = shared(cluster, store)
+            where = {"scatter": everything, "dynamic": dynamic, **where}
+            times[way].append(run_search(store, data, folds, **where)[0])
     one, both = (statistics.median(times[way]) for way in ways)
-    print(f"One worker {one:.2f} s, two {both:.2f} s: {one / both:.2f} times as fast.")
+    print(f"{'Dynamic nets' if dynamic else 'A linear model'}: one worker {one:.2f} s,")
+    print(f"two {both:.2f} s, {one / both:.2f} times as fast.")
+
+
+def print_memory(cluster, store):
+    """Print what of the matrix the workers hold."""
+    pss, rss = shared(cluster, store)
     matrix = store.vectors.nbytes / 2**20
     print(f"The matrix has {matrix:.0f} MiB; of it the workers hold {rss:.0f} MiB,")
     print(f"each counted whole, and {pss:.0f} MiB with what they share counted once.")
@@ -133,12 +159,11 @@ def print_search(cluster, store, data, folds, repeats):
 
 def print_tasks(cluster, store, data, folds):
     """Print the bytes of a search's tasks, data within them or scattered."""
-    lists = [(train.tolist(), test.tolist()) for train, test in folds]
-    everything = [*data, *(part for fold in lists for part in fold)]
+    everything = scattered(data, folds)
     for name, scatter in {"data in the tasks": None, "scattered": everything}.items():
         sizes = TaskSizes(cluster.scheduler)
         cluster.scheduler.add_plugin(sizes, name="sizes")
-        run_search(store, data, lists, scatter=scatter)
+        run_search(store, data, folds, scatter=scatter)
         cluster.scheduler.remove_plugin(name="sizes")
         found = sizes.of("fit_and_score")
         median = statistics.median(found)
@@ -171,18 +196,15 @@ def print_partitions(cluster, client, store, data):
 
 def print_kill(cluster, client, store, data, folds):
     """Print whether searches with a worker killed in the middle give the same."""
-    lists = [(train.tolist(), test.tolist()) for train, test in folds]
-    everything = [*data, *(part for fold in lists for part in fold)]
-    seconds, whole = run_search(store, data, lists)
+    everything = scattered(data, folds)
+    seconds, whole = run_search(store, data, folds)
     for name, scatter in {"data in the tasks": None, "scattered": everything}.items():
         client.wait_for_workers(2, timeout=120)  # the killed one comes back
-        if scatter:
-            client.amm.stop()
         victim = pids(cluster)[0]
         timer = threading.Timer(seconds / 2, os.kill, (victim, signal.SIGKILL))
         timer.start()
         try:
-            _, scores = run_search(store, data, lists, scatter=scatter)
+            _, scores = run_search(store, data, folds, scatter=scatter)
         finally:
             timer.cancel()
         killed = not psutil.pid_exists(victim) or victim not in pids(cluster)
@@ -228,11 +250,24 @@ def main():
             ) as cluster,
             Client(cluster) as client,
         ):
+            client.amm.stop()  # it would take away copies of what is scattered
+            lists = [(train.tolist(), test.tolist()) for train, test in folds]
+            # Kept on the workers throughout: what one search lets go may vanish while
+            # the next, in which the same data have the same names, counts on it.
+            kept = client.scatter(
+                [*scattered(data, folds), *scattered((), lists)], broadcast=True
+            )
             print_search(cluster, store, data, folds, options.repeats)
-            print_tasks(cluster, store, data, folds)
+            fewer = [part[: options.documents // 5] for part in data]
+            parts = list(StratifiedKFold(5).split(*fewer))
+            alive = client.scatter(scattered(fewer, parts), broadcast=True)
+            print_search(cluster, store, fewer, parts, options.repeats, dynamic=True)
+            print_memory(cluster, store)
+            print_tasks(cluster, store, data, lists)
             print_partitions(cluster, client, store, data)
             print_store(folder, store)
-            print_kill(cluster, client, store, data, folds)
+            print_kill(cluster, client, store, data, lists)
+            del kept, alive
 
 
 if __name__ == "__main__":
