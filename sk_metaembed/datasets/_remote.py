@@ -9,7 +9,8 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from ..vectors._fetch import fetch, fetched_root, sha256, url_name, written
+from ..sequences._new_file import beside
+from ..vectors._fetch import fetch, fetched_root, sha256, url_name
 from ..vectors._stream import MOST_GROWTH, is_bomb
 
 # What reading an archive that is cut off, or is none, may raise.
@@ -98,7 +99,7 @@ def data_file(remote, *, whose):
     if remote.member is None:
         return archive
     cache.mkdir(parents=True, exist_ok=True)
-    with written(cache / remote.file) as part:
+    with beside(cache / remote.file) as part:
         copy_member(archive, remote.member, part)
         if remote.member_sha256 not in (None, found := sha256(part)):
             raise ValueError(

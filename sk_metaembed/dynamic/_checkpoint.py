@@ -84,7 +84,7 @@ class Checkpoint(Callback):
     def on_epoch_end(self, net, **kwargs):
         """Write, once all other callbacks have seen the epoch."""
         self._done += 1
-        if not _writes(net):
+        if not net.processes_.is_main:
             return
         stop, plateau = _followers(net)
         plain, tensors = net_state(net)
@@ -107,7 +107,7 @@ class Checkpoint(Callback):
 
     def end(self, net):
         """Remove the file of a fit that is over; one that Ctrl-C ended may go on."""
-        if "train_loss" in net.history[-1] and _writes(net):
+        if "train_loss" in net.history[-1] and net.processes_.is_main:
             self._writer.file.unlink(missing_ok=True)
 
     def _set_generators(self, net):
@@ -253,10 +253,3 @@ def _plain(random):
 def _set(random, plain):
     name, keys, *rest = plain
     random.set_state((name, keys.numpy().astype(np.uint32), *rest))
-
-
-def _writes(net):
-    distributed = torch.distributed
-    together = distributed.is_available() and distributed.is_initialized()
-    first = not together or distributed.get_rank() == 0
-    return first and net.processes_.is_main

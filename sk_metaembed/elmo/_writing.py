@@ -1,12 +1,12 @@
 """Write a bidirectional language model as AllenNLP and bilm-tf have it."""
 
 import json
-import os
-import secrets
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
+from ..sequences._new_file import beside
 from ._hdf5 import imported_h5py
 from ._options import N_CHARACTERS
 
@@ -42,9 +42,8 @@ def write_model(folder, options, weights, words=None):
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / "options.json", folder / "weights.hdf5"]
     files += [] if words is None else [folder / VOCABULARY]
-    token = secrets.token_hex(4)
-    parts = [file.with_name(f".{file.name}.{token}.part") for file in files]
-    try:
+    with ExitStack() as stack:
+        parts = [stack.enter_context(beside(file)) for file in files]
         parts[0].write_text(json.dumps(options_as_json(options), indent=2), "utf-8")
         with h5py.File(parts[1], "w") as held:
             for name, array in weights.items():
@@ -52,11 +51,6 @@ def write_model(folder, options, weights, words=None):
         if words is not None:
             text = "".join(f"{word}\n" for word in words)
             parts[2].write_bytes(text.encode("utf-8", "surrogatepass"))
-        for part, file in zip(parts, files, strict=True):
-            os.replace(part, file)
-    finally:
-        for part in parts:
-            part.unlink(missing_ok=True)
     return files[0], files[1]
 
 

@@ -8,7 +8,6 @@ import hashlib
 import io
 import os
 import re
-import secrets
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
@@ -56,35 +55,6 @@ def put(file, name, content):
 
 def _opened(content):
     return open(content, "rb") if isinstance(content, Path) else io.BytesIO(content)
-
-
-@contextlib.contextmanager
-def new_file(path):
-    """Yield a binary file that takes the path's place once it is whole and on disk.
-
-    Parameters
-    ----------
-    path : Path
-    """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        _sync_folder(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _sync_folder(folder):
-    with contextlib.suppress(OSError):  # not everywhere can a folder be opened
-        number = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
 
 
 class Entries:

@@ -7,7 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 from zipfile import ZipFile
 
 from .._version import __version__
-from ._container import Entries, new_file, put
+from ..sequences._new_file import new_file
+from ._container import Entries, put
 from ._errors import SavedFileError, told_as_damaged
 
 FORMAT, VERSION = "sk_metaembed estimator", 1

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import mkdtemp
 
+from ..sequences._new_file import beside, cache_home
 from ._fingerprint import pipeline_fingerprint
 
 SMALL = 2**20  # bytes: what a graph takes along
@@ -139,21 +140,15 @@ def _filed(pipeline, folder, key):
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"pipeline-{key}"
     if not path.exists():
-        part = folder / f".{path.name}-{secrets.token_hex(6)}"
-        try:
+        with beside(path) as part:
             joblib.dump(pipeline, part)
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
     return str(path)
 
 
 @lru_cache(maxsize=1)
 def _own_folder():
     """Return a folder in the cache that goes when this process ends."""
-    root = os.environ.get("SK_METAEMBED_CACHE")
-    home = Path(root) if root else Path.home() / ".cache" / "sk_metaembed"
-    place = home.expanduser().resolve() / "pipelines"
+    place = cache_home() / "pipelines"
     place.mkdir(parents=True, exist_ok=True)
     made = mkdtemp(prefix="process-", dir=place)
     atexit.register(_remove, made, os.getpid())

@@ -1,6 +1,5 @@
 """Opening files that sources read: compressed or not, and what they are known by."""
 
-import bz2
 import gzip
 import lzma
 import zlib
@@ -9,19 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-_OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _HEAD = 2**20
 _BLOCK = 2**18
 _NEWLINE = ord("\n")
-
-
-def opener_of(path):
-    """Return the function that opens a file, None if it is not compressed."""
-    with open(path, "rb") as file:
-        head = file.read(6)
-    found = [opener for magic, opener in _OPENERS.items() if head.startswith(magic)]
-    return found[0] if found else None
 
 
 class LineReader:

@@ -4,8 +4,9 @@ import codecs
 import json
 from contextlib import contextmanager
 
+from ..sequences._compressed import compression_of
 from ._batch import Batch
-from ._files import LineReader, file_identity, opener_of
+from ._files import LineReader, file_identity
 
 _SKIPPED = 100_000  # lines at a time
 
@@ -31,7 +32,7 @@ class TextLines:
     @property
     def plain_file(self):
         """The one file, if it is one and not compressed."""
-        if len(self.files) > 1 or opener_of(self.files[0]) is not None:
+        if len(self.files) > 1 or compression_of(self.files[0])[0]:
             return None
         return str(self.files[0])
 
@@ -65,7 +66,7 @@ class TextLines:
     @contextmanager
     def _opened(self, file, at):
         """Open a file where the lines to be read begin."""
-        opener = opener_of(file)
+        _, opener = compression_of(file)
         with (opener or open)(file, "rb") as opened:
             lines = LineReader(opened, file)
             if opener is None:

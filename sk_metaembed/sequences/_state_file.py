@@ -5,6 +5,8 @@ import warnings
 from hashlib import blake2b
 from pathlib import Path
 
+from ._new_file import new_file
+
 _DIGEST = 16  # bytes, behind what torch wrote
 
 
@@ -30,17 +32,10 @@ def write_state(file, content):
 
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(f"{file.name}.{os.getpid()}.part")
-    try:
-        with open(beside, "wb") as held:
-            digested = _Digested(held)
-            torch.save(content, digested)
-            held.write(digested.digest.digest())
-            held.flush()
-            os.fsync(held.fileno())
-        os.replace(beside, file)
-    finally:
-        beside.unlink(missing_ok=True)
+    with new_file(file) as held:
+        digested = _Digested(held)
+        torch.save(content, digested)
+        held.write(digested.digest.digest())
 
 
 class _Digested:

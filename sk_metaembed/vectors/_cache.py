@@ -10,15 +10,15 @@ import shutil
 import time
 from pathlib import Path
 
+from ..sequences._new_file import beside, cache_home
+
 # A file changed this lately may change again without its time stamp moving
 _SETTLED_NS = 2_000_000_000
 
 
 def default_root():
     """Return ``$SK_METAEMBED_CACHE/vectors``, or the same below ``~/.cache``."""
-    root = os.environ.get("SK_METAEMBED_CACHE")
-    home = Path(root) if root else Path.home() / ".cache" / "sk_metaembed"
-    return home.expanduser().resolve() / "vectors"
+    return cache_home() / "vectors"
 
 
 def cache_root(cache_dir=None):
@@ -62,9 +62,8 @@ def _stat(path):
 
 def _write_record(record, content):
     record.parent.mkdir(parents=True, exist_ok=True)
-    temporary = record.with_name(f".{record.name}.{secrets.token_hex(4)}")
-    temporary.write_text(json.dumps(content), "utf-8")
-    os.replace(temporary, record)
+    with beside(record) as part:
+        part.write_text(json.dumps(content), "utf-8")
 
 
 def publish(target, write):

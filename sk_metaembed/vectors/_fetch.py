@@ -1,6 +1,5 @@
 """Files behind URLs, fetched once, whole or not at all; what was cut off goes on."""
 
-import contextlib
 import hashlib
 import json
 import os
@@ -13,7 +12,8 @@ from urllib.error import HTTPError
 from urllib.parse import unquote, urlsplit
 from urllib.request import Request, urlopen
 
-from ._cache import _turn, default_root
+from ..sequences._new_file import cache_home
+from ._cache import _turn
 
 _SHA256 = re.compile(r"sha256=([0-9a-f]{64})", re.IGNORECASE)
 _TIMEOUT = 60  # seconds without a byte
@@ -93,7 +93,7 @@ def kept_at(place):
 
 def fetched_root():
     """Return the folder of what was fetched, in the cache."""
-    return default_root().parent / "fetched"
+    return cache_home() / "fetched"
 
 
 def url_name(url):
@@ -235,19 +235,3 @@ def _write(answer, part, have, url):
             size += len(chunk)
     if expected is not None and size != int(expected):
         raise OSError(f"{have + size} of {have + int(expected)} bytes came")
-
-
-@contextlib.contextmanager
-def written(target):
-    """Yield a path to write to, which becomes the target when all went well.
-
-    Parameters
-    ----------
-    target : Path
-    """
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        yield part
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)

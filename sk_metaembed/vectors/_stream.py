@@ -1,17 +1,10 @@
 """Reading a source file: decompression, progress, and honest ends of file."""
 
-import bz2
-import gzip
 import lzma
 import os
 import zlib
 
-_OPENERS = {
-    b"\x1f\x8b": ("gz", gzip.open),
-    b"BZh": ("bz2", bz2.open),
-    b"\xfd7zXZ\x00": ("xz", lzma.open),
-}
-
+from ..sequences._compressed import compression_of
 
 MOST_GROWTH = 100  # numbers and tagged text shrink to a third or a tenth
 _HARMLESS = 1 << 28
@@ -24,20 +17,6 @@ def is_bomb(unpacked, packed):
     (False, True, False)
     """
     return unpacked > _HARMLESS and unpacked > MOST_GROWTH * packed
-
-
-def compression_of(path):
-    """Return "gz", "bz2", "xz" or None, from the file's first bytes."""
-    return _opener(path)[0]
-
-
-def _opener(path):
-    with open(path, "rb") as file:
-        head = file.read(6)
-    for magic, found in _OPENERS.items():
-        if head.startswith(magic):
-            return found
-    return None, None
 
 
 class SourceStream:
@@ -55,7 +34,7 @@ class SourceStream:
         self.path = os.fspath(path)
         self.position = 0
         self._ahead = b""
-        self.compression, opener = _opener(path)
+        self.compression, opener = compression_of(path)
         length = os.path.getsize(path)
         self.size = None if opener else length
         self._raw = open(path, "rb")  # noqa: SIM115 (closed in __exit__)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..sequences._new_file import beside
 from ._convert import arrays_store
 from ._gensim import to_keyed_vectors
 from ._words import pack
@@ -117,12 +118,8 @@ def write_vectors(words, matrix, path, fmt):
     if fmt == "store":
         _write_store(words, matrix, path)
         return
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
-    try:
-        _WRITERS[fmt](words, matrix, temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with beside(path) as part:
+        _WRITERS[fmt](words, matrix, part)
 
 
 def _write_store(words, matrix, path):
