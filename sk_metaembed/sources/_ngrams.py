@@ -59,6 +59,13 @@ class NgramVectors:
             table = initial_table(self.shape, self.seed)
             table[self.trained] = self.__dict__.pop("_vectors")
             self._table = table
+        # Compiled loops read as many rows as the shape says, whoever wrote the copy.
+        if self._table.shape != tuple(self.shape) or self._table.dtype != np.float32:
+            raise ValueError(
+                f"the table of n-grams has shape {self._table.shape} of "
+                f"{self._table.dtype}, and should have {tuple(self.shape)} of float32: "
+                "the estimator was damaged or forged. Fit it again."
+            )
         return self._table
 
     def compose(self, words):
@@ -87,8 +94,9 @@ class NgramVectors:
     def _add_means(self, words, out):
         from ..vectors._kernel import add_means  # loads numba
 
-        ids, indptr = ngram_ids(pack(words), self.min_n, self.max_n, self.shape[0])
-        add_means(ids, indptr, self.table, 0, out)
+        table = self.table
+        ids, indptr = ngram_ids(pack(words), self.min_n, self.max_n, len(table))
+        add_means(ids, indptr, table, 0, out)
         return np.diff(indptr) > 0
 
 

@@ -76,8 +76,9 @@ class PortablePair:
             raise ValueError(f"{told['class']} is no model of transformers.")
         config = kind.config_class.from_pretrained(folder, local_files_only=True)
         config._attn_implementation = told["attention"]
+        # Not left open: transformers would ask at the terminal whether to run code.
         tokenizer = transformers.AutoTokenizer.from_pretrained(
-            folder, local_files_only=True
+            folder, local_files_only=True, trust_remote_code=False
         )
         weights, dtype = (
             load_file(Path(folder, _WEIGHTS)),
