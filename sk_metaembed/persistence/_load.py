@@ -1,11 +1,11 @@
 """load: an estimator from a file, and nothing of the file is executed."""
 
-import os
-from pathlib import Path
+from collections.abc import Iterable
 
 from ._errors import told_as_damaged
 from ._manifest import SealedFile
 from ._needed import needed_packages
+from ._path import file_path
 from ._restore import Restoring, check_estimator
 from ._save import STRUCTURE
 from ._schema import read_structure
@@ -73,7 +73,7 @@ def load(path, *, trusted=()):
     """
     needed_packages()
     trusted = _checked(trusted)
-    path = Path(os.fspath(path)).expanduser()
+    path = file_path(path, "sk_metaembed.load")
     with SealedFile(path) as file:
         structure = file.read(STRUCTURE)
         with told_as_damaged(f"{path}, {STRUCTURE!r}"):
@@ -84,9 +84,12 @@ def load(path, *, trusted=()):
 def _checked(trusted):
     if trusted is None:
         return ()
-    if isinstance(trusted, str | bool) or not all(isinstance(n, str) for n in trusted):
+    many = isinstance(trusted, Iterable) and not isinstance(trusted, str)
+    # Looked through once: a generator would be empty afterwards.
+    trusted = tuple(trusted) if many else trusted
+    if not many or not all(isinstance(n, str) for n in trusted):
         raise TypeError(
             "trusted takes a list of names, such as those in the error message of a "
             f"file that needs them, got {trusted!r}."
         )
-    return tuple(trusted)
+    return trusted

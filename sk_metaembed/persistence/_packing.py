@@ -9,14 +9,22 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+from scipy.stats._distn_infrastructure import rv_frozen
 
-from ._stand_in import StandIn, Untold, part
+from ._random import (
+    distribution,
+    distribution_of,
+    generator,
+    generator_of,
+    random_state,
+    random_state_of,
+)
+from ._stand_in import StandIn, Untold, array_of, part
 
 _MANY = 16  # what fewer values cost is nothing
 _NUMBERS = {int: np.int64, float: np.float64, bool: np.bool_}
 _FORMATS = {"csr": sparse.csr_array, "csc": sparse.csc_array}
 _MATRICES = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}
-_MT_WORDS = 624
 
 
 def packed(thing, where, rewrite):
@@ -88,19 +96,6 @@ def _sparse(thing, where, rewrite):
     )
 
 
-def _random_state(thing, where, rewrite):
-    state = thing.get_state(legacy=False)
-    if state["bit_generator"] != "MT19937":
-        return NotImplemented
-    return StandIn(
-        "random state",
-        key=state["state"]["key"],
-        pos=int(state["state"]["pos"]),
-        has_gauss=int(state["has_gauss"]),
-        gauss=float(state["gauss"]),
-    )
-
-
 def _path(thing, where, rewrite):
     return StandIn("path", path=os.fspath(thing))
 
@@ -116,7 +111,9 @@ _PACKS = [
     (set | frozenset, _set),
     (bytes, _bytes),
     (sparse.spmatrix | sparse.sparray, _sparse),
-    (np.random.RandomState, _random_state),
+    (np.random.RandomState, random_state),
+    (np.random.Generator, generator),
+    (rv_frozen, distribution),
     (os.PathLike, _path),
 ]
 
@@ -132,20 +129,6 @@ def words_of(content):
         data[begin:end].decode("utf-8", "surrogatepass")
         for begin, end in zip(begins, ends.tolist(), strict=False)
     ]
-
-
-def array_of(content, name, dtype=None, n_dims=1):
-    """Return an array of a stand-in, checked.
-
-    Raises
-    ------
-    Untold
-        If it is none, or has another type or number of dimensions.
-    """
-    array = part(content, name, np.ndarray)
-    if array.ndim != n_dims or (dtype is not None and array.dtype != dtype):
-        raise Untold(f"the array {name!r} has {array.ndim} axes of {array.dtype}")
-    return array
 
 
 def _numbers_of(content):
@@ -174,17 +157,6 @@ def _sparse_of(content):
     return found
 
 
-def _random_state_of(content):
-    key = array_of(content, "key", np.uint32)
-    pos = part(content, "pos", int)
-    if len(key) != _MT_WORDS or not 0 <= pos <= _MT_WORDS:
-        raise Untold("the state of a generator reaches beyond itself")
-    found = np.random.RandomState()
-    gauss = part(content, "has_gauss", int), part(content, "gauss", float)
-    found.set_state(("MT19937", key, pos, *gauss))
-    return found
-
-
 UNPACK = {
     "words": words_of,
     "numbers": _numbers_of,
@@ -192,6 +164,8 @@ UNPACK = {
     "set": _set_of,
     "bytes": lambda content: bytes(array_of(content, "values", np.uint8)),
     "sparse": _sparse_of,
-    "random state": _random_state_of,
+    "random state": random_state_of,
+    "generator": generator_of,
+    "distribution": distribution_of,
     "path": lambda content: Path(part(content, "path", str)),
 }

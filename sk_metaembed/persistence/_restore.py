@@ -1,17 +1,21 @@
 """From the checked structure of a file to the estimator."""
 
+import numpy as np
+
 from ._asked import untrusted_functions, untrusted_options
 from ._errors import SavedFileError, told_as_damaged
 from ._functions import function_name, function_of, partial_of, scorer_of
 from ._graph import Rewriter
 from ._kept import keyed_vectors_of, opened
-from ._packing import UNPACK
+from ._packing import UNPACK, words_of
 from ._stand_in import StandIn, Untold, part
 from ._trusted import FUNCTIONS
 
 # Parameters that let an estimator run what comes with a model or a pickle; scikit-learn
 # keeps pickles in the folder that `memory` names.
 _ALLOWING = ("trusted", "trust_remote_code", "memory")
+# What a search takes a parameter's values from.
+_CHOICES = (list, tuple, np.ndarray, StandIn)
 
 
 class Restoring:
@@ -100,10 +104,24 @@ class Asked:
             content = part(vars(thing), "content", dict)
             if thing.kind == "function":
                 self.functions.add(function_name(content))
+            if thing.kind == "mapping":
+                self._note_choices(_pairs(content))
             self._note(content)
+        elif isinstance(thing, dict):
+            self._note_choices(thing.items())
         elif hasattr(thing, "__dict__") and not isinstance(thing, type):
             self._note(vars(thing))
         return NotImplemented
+
+    def _note_choices(self, pairs):
+        """Note what a search would set, as in ``{"embed__trusted": [True]}``."""
+        for name, values in pairs:
+            last = name.rpartition("__")[2] if isinstance(name, str) else ""
+            if last not in _ALLOWING or not isinstance(values, _CHOICES):
+                continue
+            plain = isinstance(values, list | tuple)
+            if not plain or any(v is not None and v is not False for v in values):
+                self.options.add(f"{name}={values if plain else type(values).__name__}")
 
     def _note(self, attributes):
         for name in _ALLOWING:
@@ -112,6 +130,15 @@ class Asked:
             if value is not None and value is not False:
                 told = value if isinstance(value, str | bool) else type(value).__name__
                 self.options.add(f"{name}={told}")
+
+
+def _pairs(content):
+    """Return keys and values of a dictionary that is a stand-in, none made yet."""
+    keys, values = content.get("keys"), content.get("values")
+    if isinstance(keys, StandIn) and keys.kind == "words":
+        keys = words_of(keys.content)
+    both = isinstance(keys, list) and isinstance(values, list)
+    return zip(keys, values, strict=False) if both else ()
 
 
 def check_estimator(thing, what):

@@ -1,11 +1,10 @@
 """save: an estimator into one file that executes nothing when it is loaded."""
 
-import os
-from pathlib import Path
-
+from ._graph import has_parameters
 from ._lower import Lowering
 from ._manifest import write_sealed
 from ._needed import needed_packages
+from ._path import check_folder, file_path
 from ._schema import check_schema, regular
 
 STRUCTURE = "structure.skops"
@@ -38,8 +37,10 @@ def save(estimator, path, *, bundle=False):
     Raises
     ------
     TypeError
-        If something in the estimator cannot be saved, such as a lambda; the message
-        names the parameter.
+        If it is no estimator, or something in it cannot be saved, such as a lambda; the
+        message names the parameter.
+    OSError
+        If there is no such folder, or a folder has the file's name.
     ImportError
         If skops or safetensors is not installed.
 
@@ -73,13 +74,28 @@ def save(estimator, path, *, bundle=False):
     needed_packages()
     from skops import io as skops_io
 
-    path = Path(os.fspath(path)).expanduser()
+    path = file_path(path, "sk_metaembed.save")
+    check_folder(path, "sk_metaembed.save")
+    _check_estimator(estimator)
     lowering = Lowering(bundle)
     structure = regular(skops_io.dumps(lowering(estimator)))
     _check_loadable(structure, estimator)
     members = {STRUCTURE: structure, **lowering.members}
     write_sealed(path, members, {"estimator": type(estimator).__name__})
     return path
+
+
+def _check_estimator(estimator):
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"sk_metaembed.save keeps estimators, got the class {estimator.__name__}. "
+            f"Give an object of it: {estimator.__name__}(...)."
+        )
+    if not has_parameters(estimator):
+        raise TypeError(
+            "sk_metaembed.save keeps estimators, which have get_params, got "
+            f"{type(estimator).__name__}. To keep several, put them into a Pipeline."
+        )
 
 
 def _check_loadable(structure, estimator):

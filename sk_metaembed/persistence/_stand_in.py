@@ -1,5 +1,7 @@
 """StandIn: what stands in a saved structure for something that is kept elsewhere."""
 
+import numpy as np
+
 
 class StandIn:
     """Inert data, of which `load` makes a thing once the whole file is checked.
@@ -36,3 +38,17 @@ def part(content, name, *types):
     if not isinstance(value, types) or isinstance(value, bool) > (bool in types):
         raise Untold(f"the entry {name!r} is {type(value).__name__}")
     return value
+
+
+def array_of(content, name, dtype=None, n_dims=1):
+    """Return an array of a stand-in, checked.
+
+    Raises
+    ------
+    Untold
+        If it is none, or has another type or number of dimensions.
+    """
+    array = part(content, name, np.ndarray)
+    if array.ndim != n_dims or (dtype is not None and array.dtype != dtype):
+        raise Untold(f"the array {name!r} has {array.ndim} axes of {array.dtype}")
+    return array

@@ -5,17 +5,29 @@ import io
 import json
 import os
 import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV
 
-from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, load, save
+from sk_metaembed import (
+    FastTextEmbedding,
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    TransformerEmbedding,
+    load,
+    save,
+)
 from sk_metaembed.persistence import SavedFileError, UntrustedError
 from sk_metaembed.persistence._schema import nodes
 from sk_metaembed.utils._checks_data import as_input, assert_same, token_lists
 
+from .. import tiny_bert
 from ..test_estimators import vectors
 from . import forge
 
@@ -147,6 +159,50 @@ def test_parameters_that_let_code_run_are_asked_for(name, tokenizer, tmp_path):
     with pytest.raises(UntrustedError, match=f"{name}=True") as error:
         loaded(parts, tmp_path)
     assert getattr(loaded(parts, tmp_path, trusted=error.value.names), name) is True
+
+
+@pytest.mark.parametrize("n", [1, 20])  # many keys are held in another way
+def test_searches_that_would_let_code_run_are_asked_for(n, tmp_path):
+    grid = {"trusted": [False, True], **{f"a{i}__trusted": [False] for i in range(n)}}
+    search = GridSearchCV(PretrainedEmbedding("a.kv"), [grid])
+    path = save(search, tmp_path / "e.skm")
+    with pytest.raises(UntrustedError, match=r"trusted=\[False, True\]") as error:
+        load(path)
+    assert error.value.names == ("trusted=[False, True]",)
+    assert load(path, trusted=error.value.names).param_grid == [grid]
+    words = TfidfVectorizer().fit(["a memory that is trusted"])
+    assert load(save(words, path)).vocabulary_ == words.vocabulary_
+
+
+def test_a_table_of_n_grams_cannot_lead_compiled_code_astray(tmp_path):
+    step = FastTextEmbedding(4, min_count=1, epochs=1, bucket=1000).fit([["tea"]])
+    parts = forge.members(save(step, tmp_path / "e.skm").read_bytes())
+    schema = forge.schema_of(parts)
+    table = next(n for n in nodes(schema) if n["__class__"] == "NgramVectors")
+    of = forge.attributes(table)
+    of["_table"] = of["_vectors"]  # of a few rows
+    for rows in (1000, 10**9):
+        of["shape"] = forge.tuple_node(forge.json_node(rows), forge.json_node(4))
+        forged = loaded(forge.with_schema(parts, schema), tmp_path)
+        with pytest.raises(ValueError, match="damaged or forged"):
+            forged.transform([["unseen", "words"]])
+
+
+def test_code_of_a_bundled_model_is_not_asked_about(tmp_path, monkeypatch):
+    source = TransformerEmbedding((tiny_bert.network(), tiny_bert.tokenizer()))
+    path = save(source.fit([["tea"]]), tmp_path / "e.skm")
+    parts = forge.members(path.read_bytes())
+    name = next(n for n in parts if n.endswith("/config.json"))
+    told = {"auto_map": {"AutoConfig": "evil.Evil"}, "model_type": "evil"}
+    parts[name] = json.dumps({**json.loads(parts[name]), **told}).encode()
+    canary = tmp_path / "canary"
+    code = f"import os\nos.mkdir({str(canary)!r})\nclass Evil: pass\n"
+    parts[name.replace("config.json", "evil.py")] = code.encode()
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda *a: asked.append(a) or "y")
+    with suppress(SavedFileError):
+        loaded(forge.resealed(parts), tmp_path)
+    assert not canary.exists() and not asked
 
 
 def npy(shape, dtype="<f8", data=b""):

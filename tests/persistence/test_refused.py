@@ -156,6 +156,30 @@ def test_no_file_at_all(tmp_path):
         load(tmp_path / "nothing")
 
 
+@pytest.mark.parametrize(
+    ("place", "error", "match"),
+    [
+        (3, TypeError, "takes the path of a file, got 3"),
+        ("https://example.org/m.skm", ValueError, "'https://.*Nothing is fetched"),
+        ("", IsADirectoryError, "one file. Give the file's path, such as 'model.skm'"),
+        (".", IsADirectoryError, "'.' is a folder, and an estimator is one file"),
+    ],
+)
+def test_places_that_are_no_file(place, error, match):
+    with pytest.raises(error, match=f"sk_metaembed.load.*{match}"):
+        load(place)
+    with pytest.raises(error, match=f"sk_metaembed.save.*{match}"):
+        save(Pooling(), place)
+
+
+def test_folders_that_are_not_there(path, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder .*none' to write 'e.skm'"):
+        save(Pooling(), tmp_path / "none" / "e.skm")
+    with pytest.raises(NotADirectoryError, match="Make it, or give another path"):
+        save(Pooling(), path / "e.skm")
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_vectors_that_moved_or_changed(tmp_path):
     place = tmp_path / "store"
     source = PretrainedEmbedding(
@@ -244,9 +268,12 @@ def test_a_pretrained_source_that_may_read_pickles(tmp_path):
         (Tokenizer(tokenizer=Splitter().split), "Splitter.split, a method bound to"),
         (Tokenizer(tokenizer=partial(lambda n, t: [t], 1)), "Tokenizer is a lambda"),
         (Foreign(torch.nn.Linear(1, 1)), "value= of Foreign is a torch module"),
+        (Pooling, "got the class Pooling. Give an object of it"),
+        ([Pooling()], "get_params, got list. To keep several, put them into a Pipe"),
+        (Foreign(np.random.Generator(np.random.SFC64())), "by way of RandomGenerat"),
         (Foreign(iter([1])), "value= of Foreign holds list_iterator, which only a pic"),
     ],
-    ids=["lambda", "in a pipeline", "method", "partial", "module", "iterator"],
+    ids=str,
 )
 def test_what_cannot_be_saved(estimator, match, tmp_path):
     with pytest.raises(TypeError, match=match):
@@ -298,7 +325,7 @@ def test_trees_are_not_trusted_for_a_reason(tmp_path):
     assert load(path, trusted=["sklearn.tree._tree.Tree"]).predict([[1]]) == [1]
 
 
-@pytest.mark.parametrize("trusted", [True, "os.system", [1]])
+@pytest.mark.parametrize("trusted", [True, "os.system", [1], 3, b"x"])
 def test_trusted_is_a_list_of_names(trusted, path):
     with pytest.raises(TypeError, match="list of names"):
         load(path, trusted=trusted)

@@ -2,18 +2,19 @@
 
 import pickle
 import warnings
+from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -188,6 +189,35 @@ def test_a_random_state_goes_on_where_it_was(tmp_path):
     rng.normal()  # leaves the second of a pair behind
     found = kept(rng, tmp_path / "e.skm")
     assert found.normal(size=3).tolist() == rng.normal(size=3).tolist()
+
+
+def test_a_generator_goes_on_and_spawns_where_it_was(tmp_path):
+    rng = np.random.default_rng([3, 4])
+    rng.spawn(2), rng.integers(9, size=3, dtype=np.int32)  # leaves half a number
+    found = kept(rng, tmp_path / "e.skm")
+    for one, other in ((found, rng), (found.spawn(1)[0], rng.spawn(1)[0])):
+        assert one.integers(99, size=9).tolist() == other.integers(99, size=9).tolist()
+
+
+def test_a_search_that_draws_from_a_distribution(tmp_path):
+    of = {"C": stats.loguniform(0.1, b=10), "max_iter": stats.randint(50, 90)}
+    search = RandomizedSearchCV(
+        LogisticRegression(), of, n_iter=2, cv=2, random_state=0
+    )
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    search.fit(X, np.arange(20) % 2)
+    again = load(save(search, tmp_path / "e.skm"))
+    assert clone(again).fit(X, np.arange(20) % 2).best_params_ == search.best_params_
+    drawn = kept(stats.norm(1), tmp_path / "d.skm")
+    drawn.random_state = np.random.RandomState(1)
+    assert kept(drawn, tmp_path / "d.skm").rvs(3).tolist() == drawn.rvs(3).tolist()
+
+
+def test_a_path_of_any_kind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert save(Pooling(), "model") == Path("model")
+    assert save(Pooling(), b"bytes.skm") == Path("bytes.skm")
+    assert load(b"model").mode == load(tmp_path / "bytes.skm").mode == "mean"
 
 
 def test_what_was_shared_stays_shared(tmp_path):
