@@ -46,9 +46,34 @@ def opened(kind, content, file, known):
         return _by_reference(home, kind, content, file)
     prefix = part(content, "bundled", str)
     if (kind, prefix) not in known:
-        folder = unpacked(file, prefix)
-        known[kind, prefix] = home.from_files(kind, content, folder)
+        known[kind, prefix] = _from_bundle(home, kind, content, file, prefix)
     return known[kind, prefix]
+
+
+def _from_bundle(home, kind, content, file, prefix):
+    folder = unpacked(file, prefix)
+    try:
+        return home.from_files(kind, content, folder)
+    except Exception as error:  # what readers of files raise has no base class
+        if _is_whole(file, prefix, folder):
+            raise
+        raise SavedFileError(
+            f"{file.what} is not at fault, but its {kind}, unpacked to {folder}, was "
+            "changed or damaged there. Delete that folder and load again."
+        ) from error
+
+
+def _is_whole(file, prefix, folder):
+    """Tell whether the files of a bundle are as they were unpacked."""
+    try:
+        for name in file.under(f"{prefix}/"):
+            with open(folder / name.rpartition("/")[2], "rb") as held:
+                digest = hashlib.file_digest(held, "sha256").hexdigest()
+            if digest != file.seal_of(name):
+                return False
+    except OSError:
+        return False
+    return True
 
 
 def _by_reference(home, kind, content, file):

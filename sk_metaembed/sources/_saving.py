@@ -1,7 +1,7 @@
 """How transformers come back from files that `save` wrote."""
 
 from ._portable_pair import PortablePair
-from ._transformer_files import kept_locally
+from ._transformer_files import kept_locally, refuse_adapter
 from ._transformer_model import ModelSpec, _reopen, loaded_model
 
 
@@ -26,6 +26,7 @@ def from_reference(kind, content):
 
 def from_files(kind, content, folder):
     """Return the model that came in a saved file: a handle, or both parts loaded."""
+    refuse_adapter(folder, "TransformerEmbedding")
     if kind == "transformer":
         place = {"model": str(folder), "revision": None}
         return from_reference(kind, {**content, **place})

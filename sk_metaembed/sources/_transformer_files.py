@@ -7,6 +7,7 @@ _SAFE = "*.safetensors"
 _OTHER = "pytorch_model*.bin"
 _WANTED = ["*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken"]
 _TOLD = (".json", ".txt", ".model", ".py")  # what a model is beside its weights
+_ADAPTER = "adapter_config.json"  # transformers reads it beside config.json
 _NEEDED = (
     "config.json, model.safetensors (or its shards with "
     "model.safetensors.index.json) and the tokenizer's files (tokenizer.json, "
@@ -125,8 +126,9 @@ def bundled_files(folder, where, *, trusted):
     Raises
     ------
     TypeError
-        If it does: neither goes into files.
+        If it does, or has an adapter: none of these goes into files.
     """
+    refuse_adapter(folder, where)
     weights = weight_files(folder, safetensors=False)
     pickles = [path.name for path in weights if path.suffix != ".safetensors"]
     if pickles or trusted:
@@ -139,6 +141,22 @@ def bundled_files(folder, where, *, trusted):
     kept = (*_TOLD, ".jinja", ".tiktoken")
     files = [p for p in Path(folder).iterdir() if p.suffix in kept]
     return {p.name: p for p in [*files, *weights] if p.suffix != ".py"}
+
+
+def refuse_adapter(folder, where):
+    """See that a bundle has no adapter, which names more models and modules to load.
+
+    Raises
+    ------
+    TypeError
+        If it has one.
+    """
+    if Path(folder, _ADAPTER).exists():
+        raise TypeError(
+            f"{where}: {_ADAPTER} names another model, and modules to import, so a "
+            "transformer with an adapter cannot be bundled. Merge the adapter into the "
+            "weights (peft's merge_and_unload), and save that."
+        )
 
 
 def kept_locally(model, revision=None):

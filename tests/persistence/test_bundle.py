@@ -21,6 +21,7 @@ from sk_metaembed import (
     load,
     save,
 )
+from sk_metaembed.persistence import SavedFileError
 from sk_metaembed.utils._checks_data import WORDS, token_lists
 
 from .. import tiny_bert
@@ -109,6 +110,21 @@ def test_bundles_are_unpacked_once_and_by_content(union, tmp_path, monkeypatch):
         values(again.transform(ROWS)), values(trained.transform(ROWS)), strict=True
     ):
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_what_was_unpacked_and_damaged_is_told(union, tmp_path, monkeypatch):
+    monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
+    path = save(union[0], tmp_path / "e.skm", bundle=True)
+    for name in ("vectors.npy", "weights.hdf5", "config.json"):
+        forget_handles()
+        load(path)
+        file = next((tmp_path / "cache" / "bundles").glob(f"*/{name}"))
+        for data in (file.read_bytes()[:-8], None):
+            file.unlink() if data is None else file.write_bytes(data)
+            forget_handles()
+            with pytest.raises(SavedFileError, match="not at fault.* Delete that fol"):
+                load(path)
+        shutil.rmtree(file.parent)
 
 
 def test_a_loaded_model_goes_along_in_any_case(tmp_path):

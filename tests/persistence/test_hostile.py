@@ -205,6 +205,19 @@ def test_code_of_a_bundled_model_is_not_asked_about(tmp_path, monkeypatch):
     assert not canary.exists() and not asked
 
 
+def test_an_adapter_would_import_what_it_names(tmp_path):
+    source = TransformerEmbedding(tiny_bert.save(tmp_path / "bert")).fit([["tea"]])
+    path = save(source, tmp_path / "e.skm", bundle=True)
+    told = b'{"peft_type": "LORA", "megatron_core": "antigravity"}'
+    parts = forge.members(path.read_bytes())
+    forged = forge.resealed({**parts, "transformer/0/adapter_config.json": told})
+    with pytest.raises(SavedFileError, match="adapter_config.json names another mod"):
+        loaded(forged, tmp_path)
+    (tmp_path / "bert" / "adapter_config.json").write_bytes(told)
+    with pytest.raises(TypeError, match="cannot be bundled. Merge the adapter"):
+        save(source, tmp_path / "e.skm", bundle=True)
+
+
 def npy(shape, dtype="<f8", data=b""):
     out = io.BytesIO()
     header = {"descr": dtype, "fortran_order": False, "shape": shape}
