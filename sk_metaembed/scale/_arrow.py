@@ -73,6 +73,13 @@ class ArrowRows:
         where = f"{self.name}, rows {start:,} to {stop - 1:,}"
         return Batch(start, rows, kept, {"row": stop}, where, digest)
 
+    def no_rows(self):
+        """Return the columns that are carried along, without rows."""
+        if not self._keep:
+            return None
+        schema = self._data.schema
+        return _empty([schema.field(name) for name in self._keep])
+
     def _rows(self, table, start):
         if len(self._columns) > 1:
             return table.select(self._columns).to_pandas()
@@ -115,8 +122,7 @@ class ArrowRows:
         for name in (*self._columns, *self._keep):
             if name not in schema.names:
                 raise ValueError(
-                    f"transform_in_batches: {self.name} has no column {name!r}; it has "
-                    f"{schema.names}."
+                    f"{self.name} has no column {name!r}; it has {schema.names}."
                 )
         for name in self._columns:
             kind = schema.field(name).type
@@ -124,9 +130,32 @@ class ArrowRows:
                 kind = kind.value_type
             if _kind(kind) not in ("string", "large_string", "string_view"):
                 raise TypeError(
-                    f"transform_in_batches: column {name!r} of {self.name} is of type "
-                    f"{kind}. It must hold texts, or lists of texts."
+                    f"Column {name!r} of {self.name} is of type {kind}. It must hold "
+                    "texts, or lists of texts."
                 )
+
+
+def _empty(fields):
+    import pyarrow as pa
+
+    return pa.schema(fields).empty_table()
+
+
+def packed(table):
+    """Return a table that holds its own rows only.
+
+    One that was cut out of a larger one takes all of that along when it is pickled.
+
+    Parameters
+    ----------
+    table : pyarrow Table
+    """
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return pa.ipc.open_stream(sink.getvalue()).read_all()
 
 
 def _kind(data_type):

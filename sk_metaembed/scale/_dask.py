@@ -3,6 +3,7 @@
 from sklearn.exceptions import NotFittedError
 
 from ._carrying import carry
+from ._names import listed
 from ._partition import Work, array_rows, bag_rows, frame_rows
 from ._results import check_method, compute
 
@@ -114,8 +115,9 @@ def transform_partitions(
     """
     _check_options(pipeline, method, dtype)
     run = _runner_of(data)
-    column = column if column is None or isinstance(column, str) else list(column)
-    keep = [keep] if isinstance(keep, str) else list(keep)
+    if not (column is None or isinstance(column, str)):
+        column = listed(column, "column", "transform_partitions")
+    keep = listed(keep, "keep", "transform_partitions")
     _check_columns(data, column, keep)
     sample = _sample(pipeline, data, method, dtype, column)
     names = sample.columns if sample.values.ndim == 2 else None

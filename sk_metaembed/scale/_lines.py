@@ -9,6 +9,10 @@ from ._batch import Batch
 from ._files import LineReader, file_identity
 
 _SKIPPED = 100_000  # lines at a time
+_OBJECTS = (
+    'Every line must be an object of its own, such as {"id": 1, "text": "..."}; a file '
+    "that is one JSON array is read by pandas.read_json, and the frame is a source."
+)
 
 
 class TextLines:
@@ -39,6 +43,9 @@ class TextLines:
     def identity(self):
         """Return what the source is known by."""
         return [file_identity(file) for file in self.files]
+
+    def no_rows(self):
+        """Return the columns that are carried along: none."""
 
     def batches(self, size, cursor=None):
         """Yield a Batch of up to `size` rows at a time, from a cursor on."""
@@ -99,6 +106,10 @@ class JsonLines(TextLines):
         super().__init__(files)
         self._columns, self._keep = columns, keep
 
+    def no_rows(self):
+        """Return the columns that are carried along, without rows."""
+        return {name: [] for name in self._keep} or None
+
     def _parse(self, data, n_lines, file, first):
         texts = enumerate(decoded(data, n_lines, file, first), first)
         return [self._record(text, file, i) for i, text in texts if text.strip()]
@@ -107,11 +118,12 @@ class JsonLines(TextLines):
         try:
             record = json.loads(text)
         except ValueError as error:
-            raise ValueError(f"{file}, line {line:,} is no JSON: {error}.") from error
+            raise ValueError(
+                f"{file}, line {line:,} is no JSON: {error}. {_OBJECTS}"
+            ) from error
         if not isinstance(record, dict):
             raise ValueError(
-                f"{file}, line {line:,} is a {type(record).__name__}. Every line must "
-                'be an object, such as {"id": 1, "text": "..."}.'
+                f"{file}, line {line:,} is a {type(record).__name__}. {_OBJECTS}"
             )
         for name in (*self._columns, *self._keep):
             if name not in record:

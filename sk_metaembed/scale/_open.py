@@ -7,6 +7,7 @@ from pathlib import Path
 from ._arrow import ArrowRows
 from ._files import files_of, suffix_of
 from ._lines import JsonLines, TextLines
+from ._names import listed
 from ._rows import Rows
 
 _JSON = (".jsonl", ".ndjson", ".json")
@@ -33,7 +34,8 @@ def open_source(source, column=None, keep=()):
     Returns
     -------
     TextLines, JsonLines, ArrowRows or Rows
-        Each has ``name``, ``n_rows``, ``identity()`` and ``batches(size, cursor)``.
+        Each has ``name``, ``n_rows``, ``identity()``, ``batches(size, cursor)``, and
+        ``no_rows()``, the columns that are carried along where there are no rows.
 
     Raises
     ------
@@ -42,25 +44,36 @@ def open_source(source, column=None, keep=()):
     TypeError, ValueError
         If the source is nothing of the kind, or columns are missing.
     """
-    columns = [column] if isinstance(column, str) else list(column or ())
-    keep = [keep] if isinstance(keep, str) else list(keep)
+    columns = listed(column, "column", "The source")
+    keep = listed(keep, "keep", "The source")
     if hasattr(source, "opened_source"):  # a TextStream
         return source.opened_source(columns, keep)
     if isinstance(source, str | os.PathLike):
         return _of_path(Path(source).expanduser(), columns, keep)
-    if hasattr(source, "schema") or hasattr(source, "iloc") and source.ndim == 2:
+    if hasattr(source, "__dask_graph__"):
+        raise TypeError(
+            f"The source is a {type(source).__name__} of dask's. transform_partitions "
+            "takes those; or write it to Parquet, and give the folder."
+        )
+    if _has_columns(source):
         return ArrowRows(_as_arrow(source, [*columns, *keep]), *_named(columns, keep))
     wrong = isinstance(source, bytes | Mapping | Set) or not isinstance(
         source, Iterable
     )
     if wrong:
         raise TypeError(
-            f"transform_in_batches got {source!r:.60}, of type "
-            f"{type(source).__name__}, as its source. {_ALLOWED}."
+            f"The source is {source!r:.60}, of type {type(source).__name__}. "
+            f"{_ALLOWED}."
         )
     _no_columns(columns, keep, f"a {type(source).__name__}")
     # Arrow's arrays would give scalars.
     return Rows(source.to_pylist() if hasattr(source, "to_pylist") else source)
+
+
+def _has_columns(source):
+    is_lazy = hasattr(source, "collect_schema")  # whose schema warns
+    is_frame = hasattr(source, "iloc") and source.ndim == 2
+    return is_lazy or is_frame or hasattr(source, "schema")
 
 
 def _of_path(path, columns, keep):
@@ -71,11 +84,14 @@ def _of_path(path, columns, keep):
     if suffix in _ARROW:
         from pyarrow import dataset
 
-        data = dataset.dataset([str(f) for f in files], format=_ARROW[suffix])
+        data = _dataset(dataset, files, _ARROW[suffix])
+        if set(columns + keep) - set(data.schema.names):  # in names of folders, maybe
+            options = {"partitioning": "hive", "partition_base_dir": str(path)}
+            data = _dataset(dataset, files, _ARROW[suffix], **options)
         return ArrowRows(data, *_named(columns, keep))
     if suffix in _TABLES:
         raise ValueError(
-            f"transform_in_batches does not read {suffix} files, such as {files[0]}. "
+            f"A source cannot be of {suffix} files, such as {files[0]}. "
             "pyarrow.dataset.dataset(path, format='csv') reads tables as text, and is "
             f"a source. {_ALLOWED}."
         )
@@ -83,11 +99,15 @@ def _of_path(path, columns, keep):
     return TextLines(files)
 
 
+def _dataset(dataset, files, kind, **options):
+    return dataset.dataset([str(file) for file in files], format=kind, **options)
+
+
 def _named(columns, keep):
     if not columns:
         raise ValueError(
-            "transform_in_batches: the source has columns; column= must name the one "
-            "with the texts, or several for a step that takes a frame."
+            "The source has columns; column= must name the one with the texts, or "
+            "several for a step that takes a frame."
         )
     return columns, keep
 
@@ -95,22 +115,30 @@ def _named(columns, keep):
 def _no_columns(columns, keep, what):
     if columns or keep:
         raise ValueError(
-            f"transform_in_batches: {what} has no columns, but column={columns} and "
-            f"keep={keep} name some. Leave both out, or give JSON-lines, Parquet or a "
-            "DataFrame."
+            f"The source, {what}, has no columns, but column={columns} and keep={keep} "
+            "name some. Leave both out, or give JSON-lines, Parquet or a DataFrame."
         )
 
 
 def _as_arrow(source, names):
     import pyarrow as pa
 
+    names = list(dict.fromkeys(names))
     if hasattr(source, "iloc"):  # pandas; an index that is asked for is a column
         if set(names) - set(source.columns):
             source = source.reset_index()
-        found = [name for name in names if name in source.columns]
-        return pa.Table.from_pandas(source[found], preserve_index=False)
+        _check_names(source.columns, names)
+        return pa.Table.from_pandas(source[names], preserve_index=False)
     if hasattr(source, "collect_schema"):  # polars
-        source = source.collect() if hasattr(source, "collect") else source
-        found = [name for name in names if name in source.columns]
-        return source.select(found).to_arrow()
+        _check_names(source.collect_schema().names(), names)
+        source = source.select(names)
+        return (source.collect() if hasattr(source, "collect") else source).to_arrow()
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
     return source
+
+
+def _check_names(has, names):
+    missing = [name for name in names if name not in has]
+    if missing:
+        raise ValueError(f"The frame has no column {missing[0]!r}; it has {list(has)}.")

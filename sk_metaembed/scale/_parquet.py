@@ -119,9 +119,8 @@ class ParquetOutput:
             )
         table = pa.table(dict(columns))
         if schema is None:
-            return pa.table(
-                table.columns, schema=_without_nulls(table.schema, len(kept or ()))
-            )
+            n_kept = len(_kept_columns(kept))
+            return pa.table(table.columns, schema=_without_nulls(table.schema, n_kept))
         return _cast(table, schema)
 
 

@@ -7,9 +7,7 @@ import numpy as np
 
 from ._results import compute
 
-_ALLOWED = (
-    'Every row must be a text (str) or a list of str; replace missing ones by "".'
-)
+_ALLOWED = 'Every row must be a text (str) or a list of str; replace missing ones by ""'
 
 
 class Work(NamedTuple):

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 _NAMES = {
     "transform": "vector",
@@ -102,10 +103,14 @@ def empty(pipeline, method, dtype, layout):
     for document in ("", []):
         try:
             found = compute(pipeline, method, dtype, [document], layout)
-        except (TypeError, ValueError):
-            continue
-        return found._replace(values=found.values[:0])
+        except NotFittedError:
+            raise
+        except (TypeError, ValueError) as caught:
+            error = caught
+        else:
+            return found._replace(values=found.values[:0])
     raise ValueError(
         "transform_in_batches: the source has no rows, and the pipeline does not take "
-        "an empty document either, so that the columns are not known."
-    )
+        "an empty document either, so that the columns are not known. It says: "
+        f"{error}"
+    ) from error

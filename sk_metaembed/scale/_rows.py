@@ -26,6 +26,9 @@ class Rows:
         """Return what the source is known by: its rows are, by their digests."""
         return ["rows"]
 
+    def no_rows(self):
+        """Return the columns that are carried along: none."""
+
     def batches(self, size, cursor=None):
         """Yield a Batch of up to `size` rows at a time, from a cursor on.
 

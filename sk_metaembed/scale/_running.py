@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import joblib
 
+from ._arrow import packed
 from ._results import compute, empty
 
 _BATCHES_A_WORKER = 8  # in flight: what memory is bounded by
@@ -111,7 +112,7 @@ def run_on_workers(task, pipeline, spec, batches, commit, *, n_jobs, folder):
             # finished can be written as fast.
             while window := list(islice(batches, width)):
                 found = parallel(
-                    joblib.delayed(_on_worker)(task, pipeline, spec, batch)
+                    joblib.delayed(_on_worker)(task, pipeline, spec, _packed(batch))
                     for batch in window
                 )
                 for encoded in found:
@@ -130,6 +131,13 @@ def _filed(pipeline, folder):
         path.unlink(missing_ok=True)
         return pipeline, None
     return str(path), path
+
+
+def _packed(batch):
+    """Return a batch that is pickled without the rest of its source."""
+    if hasattr(batch.kept, "schema"):  # a Table of Arrow's
+        return batch._replace(kept=packed(batch.kept))
+    return batch
 
 
 def _on_worker(task, pipeline, spec, batch):

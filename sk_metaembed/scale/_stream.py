@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+from ._fingerprint import pipeline_fingerprint
 from ._lines import TextLines
 from ._open import open_source
 
@@ -106,7 +107,7 @@ class TextStream:
         """
         if self.tokenizer != "spaces" or self._is_function():
             return None
-        opened = self.opened_source()
+        opened = self._opened()
         return opened.plain_file if type(opened) is TextLines else None
 
     def opened_source(self, columns=(), keep=()):
@@ -139,23 +140,58 @@ class TextStream:
         >>> [batch.rows for batch in opened.batches(2)]
         [['to be', 'or not'], ['to be']]
         """
+        opened = self._opened(columns, keep)
+        return opened if self.tokenizer is None else _Tokenized(opened, self.tokenizer)
+
+    def _opened(self, columns=(), keep=()):
         source = self.source() if self._is_function() else self.source
         return open_source(source, list(columns) or self.column, keep)
 
     def __iter__(self):
         for batch in self.opened_source().batches(_BATCH):
-            yield from self._split(batch.rows)
-
-    def _split(self, rows):
-        if self.tokenizer is None:
-            return rows
-        if self.tokenizer == "spaces":
-            return [row.split() if isinstance(row, str) else row for row in rows]
-        tokens = self.tokenizer.transform(rows)
-        return tokens.to_list() if hasattr(tokens, "to_list") else tokens
+            yield from batch.rows
 
     def _is_function(self):
         return callable(self.source) and not isinstance(self.source, os.PathLike)
 
     def __repr__(self):
         return f"TextStream({self.source!r:.60})"
+
+
+class _Tokenized:
+    """A source whose texts come as lists of tokens."""
+
+    def __init__(self, source, tokenizer):
+        self._source, self._tokenizer = source, tokenizer
+
+    @property
+    def name(self):
+        """What messages call it."""
+        return self._source.name
+
+    @property
+    def n_rows(self):
+        """How many rows there are, None where nobody knows."""
+        return self._source.n_rows
+
+    def no_rows(self):
+        """Return the columns that are carried along, without rows."""
+        return self._source.no_rows()
+
+    def identity(self):
+        """Return what the source is known by, and what splits its texts."""
+        splits = self._tokenizer
+        if splits != "spaces":
+            splits = pipeline_fingerprint(splits)
+        return [*self._source.identity(), "tokenizer", splits]
+
+    def batches(self, size, cursor=None):
+        """Yield a Batch of up to `size` rows at a time, from a cursor on."""
+        for batch in self._source.batches(size, cursor):
+            yield batch._replace(rows=self._split(batch.rows))
+
+    def _split(self, rows):
+        if self._tokenizer == "spaces":
+            return [row.split() if isinstance(row, str) else row for row in rows]
+        tokens = self._tokenizer.transform(rows)
+        return tokens.to_list() if hasattr(tokens, "to_list") else tokens

@@ -8,10 +8,12 @@ from typing import NamedTuple
 from joblib import effective_n_jobs
 
 from ._fingerprint import pipeline_fingerprint
+from ._names import listed
 from ._npy import NpyOutput
 from ._open import open_source
 from ._parquet import ParquetOutput
 from ._results import check_method
+from ._rows import other_rows
 from ._running import Task, run_here, run_on_workers
 from ._sidecar import Sidecar
 
@@ -171,13 +173,15 @@ def transform_in_batches(
     """
     begun = time.perf_counter()
     out = Path(out).expanduser()
-    _check_options(batch_size, layout, dtype)
+    _check_options(batch_size, layout, dtype, n_jobs)
+    column = listed(column, "column", "transform_in_batches")
+    keep = listed(keep, "keep", "transform_in_batches")
     check_method(pipeline, method)
     output = _output_of(out, layout)
     opened = open_source(source, column, keep)
     output.check(keep)
-    options = {"method": method, "batch_size": int(batch_size), "keep": _listed(keep)}
-    options |= {"layout": layout, "dtype": dtype, "column": _listed(column or ())}
+    options = {"method": method, "batch_size": int(batch_size), "keep": keep}
+    options |= {"layout": layout, "dtype": dtype, "column": column}
     identity = {
         "pipeline": pipeline_fingerprint(pipeline),
         "source": opened.identity(),
@@ -190,10 +194,8 @@ def transform_in_batches(
         if identity["pipeline"] is None:
             sidecar.recheck_last()
         resumed = sidecar.n_rows
-        if not sidecar.ended:
-            run = _Run(task, pipeline, opened, sidecar, int(batch_size))
-            run.go(n_jobs, verbose)
-            _check_unchanged(opened, identity["source"])
+        _Run(task, pipeline, opened, sidecar, int(batch_size)).go(n_jobs, verbose)
+        _check_unchanged(opened, identity["source"])
         sidecar.finish(output)
     finally:
         sidecar.close()
@@ -222,6 +224,8 @@ class _Run:
         )
         with self._bar:
             batches = iter(self._source.batches(self._batch_size, sidecar.cursor))
+            if sidecar.ended:
+                return self._check_end(batches)
             if sidecar.spec is None:
                 self._first(next(batches, None))
             if effective_n_jobs(n_jobs) == 1:
@@ -239,12 +243,17 @@ class _Run:
                     folder=sidecar.folder,
                 )
 
+    def _check_end(self, batches):
+        """Refuse a source that goes on where it ended before."""
+        for more in batches:
+            raise other_rows(self._source.name, more.start, len(more.rows))
+
     def _first(self, batch):
         """Learn from the first batch, or from none, what all have in common."""
         task = self._task
         if batch is None:
             result = task.empty(self._pipeline)
-            kept = self._source.no_rows() if hasattr(self._source, "no_rows") else None
+            kept = self._source.no_rows()
         else:
             result, kept = task.result(self._pipeline, batch), batch.kept
         spec = task.output.spec(result, kept)
@@ -257,7 +266,7 @@ class _Run:
         self._bar.update(encoded.rows)
 
 
-def _check_options(batch_size, layout, dtype):
+def _check_options(batch_size, layout, dtype, n_jobs):
     if not isinstance(batch_size, Integral) or batch_size < 1:
         raise ValueError(
             f"transform_in_batches: batch_size must be an int of 1 or more, got "
@@ -271,6 +280,11 @@ def _check_options(batch_size, layout, dtype):
         raise ValueError(
             f"transform_in_batches: dtype must be one of {_DTYPES}, got {dtype!r}."
         )
+    if not (n_jobs is None or isinstance(n_jobs, Integral) and n_jobs):
+        raise ValueError(
+            "transform_in_batches: n_jobs must be None, or an int that is not 0, got "
+            f"{n_jobs!r}."
+        )
 
 
 def _output_of(out, layout):
@@ -282,10 +296,6 @@ def _output_of(out, layout):
         f"transform_in_batches writes .npy and .parquet, got {out.name!r}. The suffix "
         "says which."
     )
-
-
-def _listed(names):
-    return [names] if isinstance(names, str) else list(names)
 
 
 def _check_unchanged(source, identity):

@@ -284,9 +284,9 @@ def test_progress_is_shown(pipe, texts, tmp_path, capsys):
         ({"method": "fit"}, ValueError, "method must be one of"),
         ({"method": "predict"}, ValueError, r"has no predict; it has \['transform'\]"),
         ({"source": "no/such.txt"}, FileNotFoundError, "no file or folder 'no/such"),
-        ({"source": 3}, TypeError, "got 3, of type int, as its source"),
-        ({"source": b"tea"}, TypeError, "of type bytes, as its source"),
-        ({"column": "text"}, ValueError, "a list has no columns"),
+        ({"source": 3}, TypeError, "source is 3, of type int"),
+        ({"source": b"tea"}, TypeError, "source is b'tea', of type bytes"),
+        ({"column": "text"}, ValueError, "a list, has no columns"),
         ({"source": pa.table({"a": ["x"]})}, ValueError, "column= must name the one"),
         (
             {"source": pa.table({"a": ["x"]}), "column": "b"},
@@ -296,7 +296,7 @@ def test_progress_is_shown(pipe, texts, tmp_path, capsys):
         (
             {"source": pa.table({"a": [1]}), "column": "a"},
             TypeError,
-            "column 'a' of the Table is of type int64",
+            "Column 'a' of the Table is of type int64",
         ),
         (
             {"source": pa.table({"a": ["x"], "b": [1]}), "column": "a", "keep": "b"},

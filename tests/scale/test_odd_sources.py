@@ -1,0 +1,216 @@
+"""Sources and names of columns as people have them, and no rows at all."""
+
+import json
+import pickle
+
+import dask.bag as db
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import dataset, parquet
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import (
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    transform_in_batches,
+    transform_partitions,
+)
+from sk_metaembed.scale import TextStream, _running
+from sk_metaembed.scale._open import open_source
+
+from .conftest import steps
+
+
+@pytest.fixture
+def frame(texts):
+    return pd.DataFrame({"id": range(len(texts)), "text": texts})
+
+
+def test_what_is_carried_along_may_be_missing_in_small_batches_too(
+    frame, pipe, tmp_path
+):
+    frame["score"] = np.where(frame.index % 2, frame.index, None).astype(float)
+    frame["day"] = pd.date_range("2020", periods=len(frame))
+    for size in (1, 2, 10):
+        out = tmp_path / f"{size}.parquet"
+        keep = ["id", "day", "score"]
+        transform_in_batches(
+            pipe, frame, out, column="text", keep=keep, batch_size=size
+        )
+        table = parquet.read_table(out)
+        assert (
+            table["score"].to_pylist()
+            == frame["score"].replace({np.nan: None}).tolist()
+        )
+        nullable = [field.nullable for field in table.schema]
+        assert nullable == [True, True, True, False]
+
+
+def test_workers_get_no_more_than_their_rows():
+    table = pa.table(
+        {"id": [f"{i:09d}" for i in range(50_000)], "text": ["a"] * 50_000}
+    )
+    batch = next(open_source(table, "text", "id").batches(100))
+    packed = _running._packed(batch)
+    assert packed.kept == batch.kept
+    assert len(pickle.dumps(packed)) < 10_000
+
+
+def test_a_tokenizer_of_a_stream_counts(store, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("tea-milk rain\nmilk\n")
+    pipe = make_pipeline(*steps(store)).fit(["tea"])
+    for tokenizer in ("spaces", Tokenizer(token_pattern=r"\S+")):
+        stream = TextStream(file, tokenizer=tokenizer)
+        assert list(stream) == [["tea-milk", "rain"], ["milk"]]
+        transform_in_batches(pipe, stream, tmp_path / "a.npy", batch_size=1)
+        np.testing.assert_array_equal(
+            np.load(tmp_path / "a.npy"), pipe.transform(list(stream))
+        )
+    whole = pipe.transform(["tea-milk rain", "milk"])
+    assert not np.array_equal(np.load(tmp_path / "a.npy"), whole)
+
+
+def test_to_go_on_a_stream_needs_the_same_tokenizer(pipe, tmp_path, monkeypatch):
+    def rows():
+        yield "tea"
+        raise OSError("gone")
+
+    out = tmp_path / "a.npy"
+    with pytest.raises(OSError, match="gone"):
+        transform_in_batches(
+            pipe, TextStream(rows, tokenizer="spaces"), out, batch_size=1
+        )
+    with pytest.raises(ValueError, match="begun with another source"):
+        transform_in_batches(pipe, TextStream(lambda: ["tea"]), out, batch_size=1)
+
+
+def test_columns_in_the_names_of_folders(frame, pipe, tmp_path):
+    frame["part"] = np.where(frame["id"] < 9, "a", "b")
+    kind = dataset.partitioning(pa.schema([("part", pa.string())]), flavor="hive")
+    table = pa.Table.from_pandas(frame)
+    dataset.write_dataset(table, tmp_path / "in", format="parquet", partitioning=kind)
+    out = tmp_path / "out.parquet"
+    transform_in_batches(
+        pipe, tmp_path / "in", out, column="text", keep=["part", "id"], batch_size=4
+    )
+    found = pd.read_parquet(out)
+    assert found["part"].tolist() == frame["part"].tolist()
+    assert found["id"].tolist() == frame["id"].tolist()
+
+
+def test_a_record_batch_and_a_lazy_frame(frame, pipe, texts, tmp_path, recwarn):
+    batch = pa.RecordBatch.from_pandas(frame)
+    for source in (batch, pl.from_pandas(frame).lazy()):
+        transform_in_batches(pipe, source, tmp_path / "a.npy", column="text")
+        np.testing.assert_array_equal(
+            np.load(tmp_path / "a.npy"), pipe.transform(texts)
+        )
+    assert not [w for w in recwarn if "LazyFrame" in str(w.message)]
+
+
+@pytest.mark.parametrize("kind", ["json", "parquet", "frame"])
+def test_without_rows_columns_stay(kind, pipe, frame, tmp_path):
+    source = frame.iloc[:0].astype({"text": str})
+    if kind == "json":
+        source = tmp_path / "a.jsonl"
+        source.touch()
+    elif kind == "parquet":
+        source = tmp_path / "in.parquet"
+        table = pa.table({"id": pa.array([], "int64"), "text": pa.array([], "string")})
+        parquet.write_table(table, source)
+    out = tmp_path / "a.parquet"
+    transform_in_batches(pipe, source, out, column="text", keep="id")
+    assert parquet.read_schema(out).names == ["id", "vector"]
+
+
+def test_without_rows_a_pipeline_that_cannot_is_told_as_with_rows(store, tmp_path):
+    steps = Tokenizer(), PretrainedEmbedding(store)
+    with pytest.raises(NotFittedError):
+        transform_in_batches(make_pipeline(*steps, Pooling()), [], tmp_path / "a.npy")
+    with pytest.raises(ValueError, match="no rows, .* Put Pooling behind it"):
+        transform_in_batches(make_pipeline(*steps).fit(["tea"]), [], tmp_path / "a.npy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_ended_is_compared_with_the_source(pipe, texts, tmp_path, monkeypatch):
+    out = tmp_path / "a.npy"
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", lambda file: (_ for _ in ()).throw(OSError(5, "io")))
+        with pytest.raises(OSError, match="call it again"):
+            transform_in_batches(pipe, texts, out, batch_size=4)
+    for other in (["tea"] * len(texts), [*texts, "tea"], texts[:-4]):
+        with pytest.raises(ValueError, match="gives other rows than before"):
+            transform_in_batches(pipe, other, out, batch_size=4)
+    assert transform_in_batches(pipe, texts, out, batch_size=4).resumed == len(texts)
+    np.testing.assert_array_equal(np.load(out), pipe.transform(texts))
+
+
+@pytest.mark.parametrize("names", [3, [0], ["id", None]])
+def test_names_of_columns_are_texts(names, pipe, frame, tmp_path):
+    lazy = dd.from_pandas(frame, npartitions=2)
+    for name in ("keep", "column"):
+        options = {"column": "text"} | {name: names}
+        with pytest.raises(TypeError, match=f"in_batches: {name}=.* must be the name"):
+            transform_in_batches(pipe, frame, tmp_path / "a.parquet", **options)
+        with pytest.raises(TypeError, match=f"partitions: {name}=.* must be the name"):
+            transform_partitions(pipe, lazy, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_columns_and_the_same_twice(pipe, frame, tmp_path):
+    out = tmp_path / "a.parquet"
+    transform_in_batches(pipe, frame, out, column="text", keep=None)
+    assert parquet.read_schema(out).names == ["vector"]
+    for source in (frame, pl.from_pandas(frame)):
+        keep = ["text", "id", "id"]
+        transform_in_batches(pipe, source, out, column="text", keep=keep, resume=False)
+        assert parquet.read_schema(out).names == ["text", "id", "vector"]
+    lazy = dd.from_pandas(frame, npartitions=2)
+    assert len(transform_partitions(pipe, lazy, column="text", keep=None).columns) == 6
+    found = transform_partitions(pipe, lazy, column="text", keep=["id", "id"])
+    assert found.columns.tolist().count("id") == 1
+
+
+def test_a_missing_column_is_told_with_those_that_are_there(pipe, frame, tmp_path):
+    for source in (frame, pl.from_pandas(frame), pl.from_pandas(frame).lazy()):
+        with pytest.raises(ValueError, match=r"no column 'x'; it has .*'id', 'text'\]"):
+            transform_in_batches(
+                pipe, source, tmp_path / "a.npy", column="text", keep="x"
+            )
+
+
+def test_collections_of_dask_are_sent_to_what_takes_them(pipe, frame, tmp_path):
+    bag = db.from_sequence(["tea"], npartitions=1)
+    for source in (dd.from_pandas(frame, npartitions=2), bag):
+        with pytest.raises(TypeError, match="of dask's. transform_partitions takes"):
+            transform_in_batches(pipe, source, tmp_path / "a.npy", column="text")
+
+
+def test_a_json_array_is_told_what_to_do(pipe, frame, tmp_path):
+    file = tmp_path / "a.json"
+    for indent in (None, 1):
+        file.write_text(json.dumps([{"text": "tea"}], indent=indent))
+        with pytest.raises(ValueError, match=r"line 1 is .* pandas\.read_json"):
+            transform_in_batches(pipe, file, tmp_path / "a.npy", column="text")
+    transform_in_batches(pipe, pd.read_json(file), tmp_path / "a.npy", column="text")
+
+
+@pytest.mark.parametrize("n_jobs", [0, "2", 1.5])
+def test_a_wrong_number_of_processes(n_jobs, pipe, tmp_path):
+    with pytest.raises(ValueError, match="n_jobs must be None, or an int"):
+        transform_in_batches(pipe, ["tea"], tmp_path / "a.npy", n_jobs=n_jobs)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stream_does_not_speak_for_another_function(frame):
+    for source in (3, frame):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            TextStream(source)
+        assert "transform_in_batches" not in str(caught.value)
