@@ -16,7 +16,7 @@ _TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".orc", ".zip", ".npy", ".pkl")
 _ALLOWED = (
     "Allowed are an iterable of texts or token lists, a path of a text, JSON-lines or "
     "Parquet file or a folder of them, a pandas or polars DataFrame, and pyarrow's "
-    "Table, Dataset and RecordBatchReader"
+    "Table, RecordBatch, Dataset and RecordBatchReader"
 )
 
 

@@ -85,7 +85,8 @@ def transform_in_batches(
         The documents: an iterable of texts or token lists, a generator too; the path
         of a text file, a document a line, compressed or not; of a JSON-lines file
         (``.jsonl``), a Parquet or Arrow file; of a folder of files of one kind; a
-        pandas or polars DataFrame; a pyarrow Table, Dataset or RecordBatchReader.
+        pandas or polars DataFrame; a pyarrow Table, RecordBatch, Dataset or
+        RecordBatchReader.
     out : path-like
         ``.npy`` for one array, to be mapped by ``np.load(out, mmap_mode="r")``;
         ``.parquet`` for a table with a row group a batch. What is there is replaced in
@@ -94,7 +95,8 @@ def transform_in_batches(
         What of the pipeline is called: "transform", "predict", "predict_proba",
         "predict_log_proba" or "decision_function".
     batch_size : int, default=10_000
-        Documents a batch: memory is bounded by what a batch takes.
+        Documents a batch: memory is bounded by what a batch takes. Larger ones are
+        quicker with static vectors.
     column : str or list of str, default=None
         The column with the texts, where the source has columns. With a list of names
         the pipeline gets DataFrames of these columns.
@@ -110,7 +112,8 @@ def transform_in_batches(
         stay as they are.
     n_jobs : int, default=None
         Processes that batches are computed in. None for this one, and a thread that
-        writes. Each worker has up to eight batches under way.
+        writes, which is quicker where the pipeline's steps use all cores anyway, such
+        as with static vectors. Each worker has up to eight batches under way.
     resume : bool, default=True
         Go on with what an earlier call left. False removes it and begins anew.
     verbose : int, default=0
