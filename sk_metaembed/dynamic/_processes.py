@@ -1,7 +1,9 @@
 """The processes that train one net together, as Hugging Face Accelerate starts them."""
 
+import atexit
 import os
 import threading
+from functools import lru_cache
 
 import torch
 from torch import distributed
@@ -177,12 +179,29 @@ def processes_of(estimator):
         ) from error
     accelerator = Accelerator()
     _check_settings(accelerator, whose)
+    if accelerator.num_processes > 1:
+        _leave_at_exit()
     return Processes(
         accelerator.process_index,
         accelerator.num_processes,
         accelerator.device,
         accelerator.mixed_precision == "bf16",
     )
+
+
+@lru_cache(maxsize=1)
+def _leave_at_exit():
+    """Have this process leave the group before it ends.
+
+    Else a thread of gloo may still run then, which aborts it, and the launcher ends
+    the others.
+    """
+    atexit.register(_leave)
+
+
+def _leave():
+    if distributed.is_available() and distributed.is_initialized():
+        distributed.destroy_process_group()
 
 
 def _n_launched():

@@ -223,3 +223,30 @@ def test_without_a_gpu_none_is_spread():
         pytest.skip("there is a GPU")
     with pytest.raises(ValueError, match="device='cuda:auto' was asked for, but torch"):
         launched.model(device="cuda:auto").fit(*launched.data())
+
+
+def test_a_process_leaves_the_group_before_it_ends(tmp_path, monkeypatch):
+    pytest.importorskip("accelerate")
+    left = []
+    monkeypatch.setattr("atexit.register", left.append)
+    two = SimpleNamespace(
+        process_index=0,
+        num_processes=2,
+        device=torch.device("cpu"),
+        mixed_precision="no",
+        distributed_type=SimpleNamespace(name="MULTI_CPU"),
+    )
+    monkeypatch.setattr("accelerate.Accelerator", lambda: two)
+    _processes._leave_at_exit.cache_clear()
+    for _ in range(2):
+        _processes.processes_of(launched.model(device="accelerate"))
+    assert len(left) == 1
+    _processes._leave_at_exit.cache_clear()
+    if not torch.distributed.is_gloo_available():
+        pytest.skip("torch is built without gloo")
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{tmp_path}/group", rank=0, world_size=1
+    )
+    left[0]()
+    assert not torch.distributed.is_initialized()
+    left[0]()  # nothing where the script has done it itself
