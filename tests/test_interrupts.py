@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import sk_metaembed as sk
+from sk_metaembed.dynamic._sequence_net import SequenceNet
 
 PACKAGE = os.path.dirname(sk.__file__) + os.sep
 WORDS = ["good", "bad", "film", "plot", "old", "new", "dull", "fine"]
@@ -124,6 +125,18 @@ def test_ctrl_c_in_fit(name, embedded):
             np.testing.assert_array_equal(output(shared, X), expected)
         found = output(shared.fit(X, y), X)
         np.testing.assert_array_equal(found, expected)
+
+
+def test_ctrl_c_before_the_first_epoch(embedded, monkeypatch):
+    def interrupt(net, dataset, training=False):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SequenceNet, "get_iterator", interrupt)
+    step = sk.DynamicMetaClassifier(**SMALL)
+    with pytest.raises(KeyboardInterrupt):
+        step.fit(embedded, Y)
+    with pytest.raises(NotFittedError):
+        step.predict(embedded)
 
 
 def test_ctrl_c_in_a_language_model():

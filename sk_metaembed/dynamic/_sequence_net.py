@@ -54,6 +54,9 @@ class SequenceNet(NeuralNet):
 
     def notify(self, method_name, **cb_kwargs):
         """Call the callbacks; an epoch ends training in all processes or in none."""
+        if method_name == "on_train_end" and not self.history:
+            # skorch has swallowed Ctrl-C, and callbacks look for an epoch.
+            raise KeyboardInterrupt
         if self.processes_.count == 1 or method_name != "on_epoch_end":
             if method_name == "on_epoch_begin":
                 self._seed_dropout()
