@@ -13,6 +13,7 @@ torch are not instrumented either. At the end stand the inputs that were tried.
 """
 
 import argparse
+import copy
 import io
 import json
 import os
@@ -22,7 +23,9 @@ import struct
 import sys
 import tempfile
 import warnings
+import zipfile
 import zlib
+from functools import cache
 from pathlib import Path
 
 import atheris
@@ -41,6 +44,11 @@ with atheris.instrument_imports(**SEEN):
     import sk_metaembed.elmo._options as options_file
     import sk_metaembed.elmo._saved
     import sk_metaembed.elmo._weights as weights_file
+    import sk_metaembed.persistence._load as saved_file
+    import sk_metaembed.persistence._manifest as manifest_file
+    import sk_metaembed.persistence._save as saving
+    import sk_metaembed.persistence._schema as schema_file
+    import sk_metaembed.pooling
     import sk_metaembed.sequences._state_file as state_file
     import sk_metaembed.sources._cache_entry as cache_entry
     import sk_metaembed.sources._sentence_cache as sentence_cache
@@ -53,6 +61,12 @@ with atheris.instrument_imports(**SEEN):
 WORK = Path(tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm"))
 ROWS = "".join(f"w{i} {i}.5 -{i}e-1\n" for i in range(4))
 HDF5 = {"projection_dim": 2, "cell_dim": 2, "filters": ((1, 2),), "char_dim": 2}
+
+
+# What edited schemas may say: loaders, homes and names that would run something.
+VALUES = [None, 0, "", [], {}, "os", "system", "builtins", "eval", "1e999", "0.npy"]
+VALUES += ["FunctionNode", "TypeNode", "ObjectNode", "DictNode", "NdArrayNode"]
+VALUES += ["ConstructorFromReduceNode", "sk_metaembed.persistence._stand_in", "StandIn"]
 
 
 def vectors(data):
@@ -104,7 +118,7 @@ def entry(data):
     assert len(values) >= 0 and np.asarray(known).dtype == bool
 
 
-def cache(data):
+def cache_file(data):
     """Put bytes in the place of the sentence cache's file."""
     folder = WORK / "cache"
     shutil.rmtree(folder, ignore_errors=True)
@@ -135,6 +149,41 @@ def checkpoint(data):
     file = WORK / "fit.pt"
     file.write_bytes(body + state_file.blake2b(body, digest_size=16).digest())
     state_file.read_state(file, "cpu")
+
+
+def saved(data):
+    """Edit a saved estimator's schema, three bytes an edit, and seal it anew."""
+    parts = dict(saved_members())
+    schema = json.loads(parts[schema_file.SCHEMA])
+    for where, what, other in zip(data[::3], data[1::3], data[2::3], strict=False):
+        places = [p for node in schema_file.nodes(schema) for p in places_of(node)]
+        inside, key = places[where % len(places)]
+        there, name = places[other % len(places)]
+        value = [*VALUES, there[name]][what % (len(VALUES) + 1)]
+        inside[key] = copy.deepcopy(value)
+    parts[schema_file.SCHEMA] = json.dumps(schema).encode()
+    inner = schema_file.stored_zip(parts)
+    manifest_file.write_sealed(WORK / "e.skm", {saving.STRUCTURE: inner}, {})
+    saved_file.load(WORK / "e.skm")
+
+
+def places_of(node):
+    """Return where a node of a schema holds anything."""
+    if "__loader__" not in node or len(node) < 2:
+        return []
+    inner = node.get("content")
+    more = inner if isinstance(inner, dict) else {}
+    return [(node, key) for key in [*node]] + [(more, key) for key in [*more]]
+
+
+@cache
+def saved_members():
+    """Return what the structure of a fitted step is made of."""
+    step = sk_metaembed.pooling.CommonComponentRemoval().fit(np.eye(3) + 1)
+    with zipfile.ZipFile(saving.save(step, WORK / "seed.skm")) as file:
+        data = file.read(saving.STRUCTURE)
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        return {name: file.read(name) for name in file.namelist()}
 
 
 def binary_seeds():
@@ -209,10 +258,11 @@ PARSERS = {
     ),
     "store": (store, store_seeds, 1200),
     "entry": (entry, entry_seeds, 200),
-    "cache": (cache, cache_seeds, 70_000),
+    "cache": (cache_file, cache_seeds, 70_000),
     "hdf5": (hdf5, hdf5_seeds, 60_000),
     "options": (options, lambda: [language_model_files()[0].read_bytes()], 1500),
     "checkpoint": (checkpoint, checkpoint_seeds, 4000),
+    "saved": (saved, lambda: [b"", b"ab"], 60),
 }
 
 

@@ -52,8 +52,9 @@ def load(path, *, trusted=()):
     ``bundles`` in the cache, below ``$SK_METAEMBED_CACHE`` or
     ``~/.cache/sk_metaembed``, once for all processes, and mapped from there.
 
-    Parameters come as they were saved, paths among them: look at
-    ``estimator.get_params()`` before fitting an estimator from somebody else again.
+    Parameters come as they were saved, paths among them, such as the folder of
+    ``cache``, to which transforming writes: look at ``estimator.get_params()`` before
+    using an estimator from somebody else.
 
     Examples
     --------
