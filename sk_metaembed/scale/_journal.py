@@ -20,6 +20,7 @@ class Journal:
     """
 
     def __init__(self, path):
+        self._path = path
         self._file = open(path, "a+b")  # noqa: SIM115 - closed by close
 
     def lock(self):
@@ -32,7 +33,11 @@ class Journal:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        return True
+        # Whoever had it may have been done, and removed it, since it was opened here.
+        try:
+            return os.path.samestat(os.stat(self._path), os.fstat(self._file.fileno()))
+        except FileNotFoundError:
+            return False
 
     def read(self):
         """Read the records, and cut off what is not whole."""

@@ -31,6 +31,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.scale import _sidecar
 from sk_metaembed.scale._fingerprint import pipeline_fingerprint
+from sk_metaembed.scale._journal import Journal
 
 NAMES = ["out.npy", "out.parquet"]
 
@@ -473,3 +474,15 @@ def test_a_pipeline_is_the_same_in_any_process_and_after_use(texts, store, tmp_p
     process = start(script, tmp_path / "pipes", stdout=subprocess.PIPE, text=True)
     told, error = process.communicate()
     assert told.split() == digests, error
+
+
+def test_a_journal_that_was_removed_since_it_was_opened_is_nobodys(tmp_path):
+    path = tmp_path / "journal"
+    first, late = Journal(path), Journal(path)
+    assert first.lock()
+    path.unlink()
+    first.close()
+    assert not late.lock()
+    Journal(path).close()
+    assert not late.lock()
+    late.close()
