@@ -128,7 +128,8 @@ class ArrowRows:
             kind = schema.field(name).type
             if pa.types.is_dictionary(kind) or _kind(kind) in _LIST:
                 kind = kind.value_type
-            if _kind(kind) not in ("string", "large_string", "string_view"):
+            # Without a value it has no type: no rows, or all of them missing.
+            if _kind(kind) not in ("string", "large_string", "string_view", "null"):
                 raise TypeError(
                     f"Column {name!r} of {self.name} is of type {kind}. It must hold "
                     "texts, or lists of texts."

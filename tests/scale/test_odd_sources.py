@@ -130,6 +130,15 @@ def test_without_rows_columns_stay(kind, pipe, frame, tmp_path):
     assert parquet.read_schema(out).names == ["id", "vector"]
 
 
+def test_a_column_without_a_single_text_has_no_type(pipe, tmp_path):
+    nothing = pa.table({"text": pa.nulls(0)})
+    out = tmp_path / "a.npy"
+    assert transform_in_batches(pipe, nothing, out, column="text").rows == 0
+    missing = pa.table({"text": pa.nulls(3)})
+    with pytest.raises(TypeError, match="row 0 is .*; replace missing ones"):
+        transform_in_batches(pipe, missing, out, column="text")
+
+
 def test_without_rows_a_pipeline_that_cannot_is_told_as_with_rows(store, tmp_path):
     steps = Tokenizer(), PretrainedEmbedding(store)
     with pytest.raises(NotFittedError):
