@@ -11,6 +11,7 @@ less than 5 % an hour, or 30 MB over the whole run; handles and files have to st
 """
 
 import argparse
+import ctypes
 import gc
 import os
 import shutil
@@ -124,6 +125,15 @@ def state(process, folder):
     return process.memory_info().rss / 2**20, handles, files
 
 
+def print_trimmed(process):
+    """Print what memory is left once the C library gives back what it holds free."""
+    try:
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+    except (OSError, AttributeError):  # no glibc
+        return
+    print(f"after malloc_trim: {process.memory_info().rss / 2**20:.0f} MB")
+
+
 def verdict(series):
     """Print whether what came after the warm-up is flat; return the exit status."""
     begin = max(2, len(series) // 4)
@@ -172,6 +182,7 @@ def main():
                 print(f"{passed:7.1f} {n:6} {memory:10.1f} {handles:8} {files:6}")
                 sys.stdout.flush()
         print(f"{n} rounds in {passed:.1f} minutes")
+        print_trimmed(process)
         return verdict(series)
 
 
