@@ -13,7 +13,7 @@ import zlib
 import h5py
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sk_metaembed as sk
@@ -28,14 +28,9 @@ from sk_metaembed.sources._cache_entry import (
 from sk_metaembed.sources._sentence_cache import SentenceCache
 from sk_metaembed.vectors import _stream
 
+from .draws import QUICK
 from .tiny_elmo import OPTIONS, random_weights, write_model
 
-QUICK = settings(
-    max_examples=40,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
 MIB = 1 << 20
 
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from ._format import check_complete, check_promise
+from ._format import MAX_WORD, check_complete, check_promise
 from ._words import pack_spans
 
 _BLOCK = 1 << 23
-_LONGEST_WORD = 1 << 20
 
 
 def read_binary(stream, fmt, writer):
@@ -25,9 +24,9 @@ def read_binary(stream, fmt, writer):
         found += len(vectors)
         left = left if left is None else left - len(vectors)
         data = data[used:]
-        if len(data) > width + _LONGEST_WORD:
+        if len(data) > width + MAX_WORD:
             raise ValueError(
-                f"{stream.path}: word {found} has no end within {_LONGEST_WORD:,} "
+                f"{stream.path}: word {found} has no end within {MAX_WORD:,} "
                 f"bytes before byte {stream.position:,}; the file is damaged."
             )
         if not block:

@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._format import FASTTEXT_MAGIC, MAX_DIM
+from ._format import FASTTEXT_MAGIC, MAX_DIM, MAX_NGRAM, MAX_WORD
 from ._ngram import mean_ngrams
 from ._words import pack_spans
 
 _CHUNK_BYTES = 1 << 23
 _EOS = b"</s>"
-_LONGEST_WORD = 1 << 20
-_LONGEST_NGRAM = 1000
 
 
 class _Header(NamedTuple):
@@ -60,7 +58,7 @@ def _read_header(stream):
     fields = _unpack(stream, "<10id", "the header")
     bucket, min_n, max_n = fields[6:9]
     sound = 1 <= dim <= MAX_DIM and bucket >= 0
-    if not sound or not 0 <= min(min_n, max_n) <= max(min_n, max_n) <= _LONGEST_NGRAM:
+    if not sound or not 0 <= min(min_n, max_n) <= max(min_n, max_n) <= MAX_NGRAM:
         raise ValueError(
             f"{stream.path}: the fastText header is damaged: dim={dim}, "
             f"bucket={bucket}, minn={min_n}, maxn={max_n}."
@@ -100,10 +98,10 @@ def _read_entries(stream, size):
     at = 0
     for entry in range(size):
         while (end := data.find(b"\0", at)) < 0 or end + 10 > len(data):
-            if len(data) - at > _LONGEST_WORD:
+            if len(data) - at > MAX_WORD:
                 raise ValueError(
                     f"{stream.path}: word {entry} of the dictionary has no end within "
-                    f"{_LONGEST_WORD:,} bytes; the file is damaged."
+                    f"{MAX_WORD:,} bytes; the file is damaged."
                 )
             data += _some(stream, entry, size)
         starts.append(at)

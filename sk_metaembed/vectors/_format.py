@@ -11,6 +11,8 @@ from ._stream import SourceStream
 
 FASTTEXT_MAGIC = 793712314
 MAX_DIM = 1 << 20
+MAX_WORD = 1 << 20  # bytes
+MAX_NGRAM = 999  # characters
 _SAMPLE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")

@@ -6,11 +6,11 @@ by `verify`, which reads every byte.
 
 import numpy as np
 
+from ._format import MAX_NGRAM
 from ._layout import _fingerprint, map_array, read_meta
 from ._words import PackedWords, build_index
 
 _TOLD = ("version", "count", "dim", "dtype", "subwords")
-_LONGEST_NGRAM = 1000
 
 
 def damaged(path, what):
@@ -97,7 +97,7 @@ def _sizes(subwords):
         return [None]
     n = subwords["min_n"], subwords["max_n"]
     whole = all(type(size) is int for size in n)
-    return n if whole and 0 <= n[0] <= n[1] < _LONGEST_NGRAM else [None]
+    return n if whole and 0 <= n[0] <= n[1] <= MAX_NGRAM else [None]
 
 
 def check_content(path, fingerprint):

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -28,6 +28,7 @@ from sk_metaembed.persistence._schema import nodes
 from sk_metaembed.utils._checks_data import as_input, assert_same, token_lists
 
 from .. import tiny_bert
+from ..draws import QUICK
 from ..test_estimators import vectors
 from . import forge
 
@@ -294,14 +295,6 @@ def test_a_bundled_store_that_would_lead_compiled_code_astray(tmp_path):
         forged = {**parts, key: parts[key][:-8] + b"\xff\xff\xff\x7f\0\0\0\0"}
         with pytest.raises(SavedFileError):
             loaded(forge.resealed(forged), tmp_path)
-
-
-QUICK = settings(
-    max_examples=40,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
 
 
 def same_or_refused(data, X, expected, path):

@@ -10,18 +10,14 @@ import warnings
 import numpy as np
 import pytest
 from gensim.test.utils import datapath
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_metaembed import WordVectors
 from sk_metaembed.vectors import _stream
 
-QUICK = settings(
-    max_examples=40,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+from ..draws import QUICK
+
 MIB = 1 << 20
 
 
