@@ -8,10 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._estimator import SequencesInputMixin
 from ..sequences._pair_features import PAIR_FEATURES, pair_features
-from ..sequences._read_pairs import column_names, read_pairs
+from ..sequences._read_pairs import column_names, read_pairs, tokens_of
+from ..sequences._validation import MISSING_CONSTRAINT
 from ..sequences._whole_fit import whole_or_nothing
 from ._encoder_checks import check_features, refuse_labels
-from ._vectors import as_vectors, distinct_rows
+from ._vectors import as_vectors, distinct_rows, with_indicator
 
 
 class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
@@ -37,6 +38,12 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         difference, their product entry by entry. "absdiff" and "product" alone do not
         tell one side from the other: right for what is symmetric, such as similarity.
         Not used where SequencePairs come out.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing sides (None, NaN, null): raise an error, or take them as
+        empty texts or token lists.
+    add_indicator : bool, default=False
+        Whether two last columns, "missing__first" and "missing__second", tell which
+        sides were missing. Not used where SequencePairs come out.
 
     Attributes
     ----------
@@ -44,6 +51,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         The fitted clone.
     feature_names_in_ : ndarray of object, shape (2,)
         The names of the columns, where fit saw a DataFrame.
+    n_missing_ : int
+        Number of missing sides in the data of `fit`.
 
     Raises
     ------
@@ -103,11 +112,17 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     _parameter_constraints: dict = {
         "encoder": [HasMethods(["fit", "transform"])],
         "features": [list, tuple],
+        "missing": MISSING_CONSTRAINT,
+        "add_indicator": ["boolean"],
     }
 
-    def __init__(self, encoder, features=PAIR_FEATURES):
+    def __init__(
+        self, encoder, features=PAIR_FEATURES, *, missing="raise", add_indicator=False
+    ):
         self.encoder = encoder
         self.features = features
+        self.missing = missing
+        self.add_indicator = add_indicator
 
     @_fit_context(prefer_skip_nested_validation=False)
     @whole_or_nothing
@@ -141,7 +156,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         >>> encoder.encoder_.get_feature_names_out().tolist()
         ['cat', 'dog', 'one']
         """
-        rows = self._start(X)
+        rows, _ = self._start(X)
         self.encoder_.fit(rows)
         self._see(self.encoder_.transform(rows[:2]), 2)
         return self
@@ -178,13 +193,13 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         >>> encoder.fit_transform([("one dog", "one cat")]).toarray()
         array([[1., 1., 0.]], dtype=float32)
         """
-        rows = self._start(X)
+        rows, info = self._start(X)
         if hasattr(self.encoder_, "fit_transform"):
             given = self.encoder_.fit_transform(rows)
         else:
             given = self.encoder_.fit(rows).transform(rows)
         self._see(given, len(rows))
-        return self._features(given, len(rows))
+        return self._features(given, len(rows), info)
 
     def transform(self, X):
         """Encode pairs.
@@ -218,20 +233,21 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "encoder_")
         self._check_names(X)
-        rows = read_pairs(X, whose="PairEncoder")
+        rows, info = read_pairs(X, whose="PairEncoder", missing=self.missing)
         if not isinstance(rows, list):
-            return self._features(self.encoder_.transform(rows), len(rows))
+            return self._features(self.encoder_.transform(rows), len(rows), info)
         if not rows and self._dim is not None:
             # Most encoders refuse an empty list.
-            return np.zeros((0, len(self.features) * self._dim), dtype=np.float32)
+            n_columns = len(self.features) * self._dim + 2 * self.add_indicator
+            return np.zeros((0, n_columns), dtype=np.float32)
         rows, places = distinct_rows(rows)
-        return self._features(self.encoder_.transform(rows), len(rows), places)
+        return self._features(self.encoder_.transform(rows), len(rows), info, places)
 
     def _start(self, X):
         check_features(self.features)
         refuse_labels(self.encoder)
         names = column_names(X)
-        rows = read_pairs(X, whose="PairEncoder")
+        rows, info = read_pairs(X, whose="PairEncoder", missing=self.missing)
         if len(rows) == 0:
             raise ValueError(
                 "Found array with 0 sample(s): PairEncoder needs at least one pair to "
@@ -241,7 +257,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        return rows
+        self.n_missing_ = 0 if info.missing is None else int(info.missing.sum())
+        return rows, info
 
     def _check_names(self, X):
         seen, came = getattr(self, "feature_names_in_", None), column_names(X)
@@ -260,10 +277,11 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
             self._names = column_names(given)
             self._dim = as_vectors(given, n_rows).shape[1]
 
-    def _features(self, given, n_rows, places=None):
+    def _features(self, given, n_rows, info, places=None):
         """Return the pairs' features from what the encoder gave for distinct rows."""
         if isinstance(given, TokenSequences | EmbeddedSequences):
-            return SequencePairs(given if places is None else given[places])
+            given = given if places is None else given[places]
+            return SequencePairs(_labelled(given, info))
         vectors = as_vectors(given, n_rows)
         if vectors.shape[1] != self._dim:
             raise ValueError(
@@ -272,7 +290,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
             )
         places = np.arange(n_rows) if places is None else places
         first, second = np.split(places, 2)
-        return pair_features(vectors[first], vectors[second], self.features)
+        features = pair_features(vectors[first], vectors[second], self.features)
+        return with_indicator(features, info) if self.add_indicator else features
 
     def get_feature_names_out(self, input_features=None):
         """Return one name a column: feature, two underscores, the encoder's name.
@@ -309,7 +328,10 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
             return np.asarray(["sequences"] if names is None else names, dtype=object)
         if names is None:
             names = range(self._dim)
-        return np.array([f"{f}__{n}" for f in self.features for n in names], object)
+        names = [f"{feature}__{name}" for feature in self.features for name in names]
+        if self.add_indicator:
+            names += ["missing__first", "missing__second"]
+        return np.array(names, dtype=object)
 
     def set_output(self, *, transform=None):
         """Choose the container of the features; SequencePairs stay what they are.
@@ -351,6 +373,16 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         cls._sklearn_auto_wrap_output_keys = _WRAPPED
+
+
+def _labelled(sequences, info):
+    """Return sequences with the labels of the pairs, and which of them were missing."""
+    rows = tokens_of(sequences)._rows
+    rows = rows._replace(index=info.index, missing=info.missing)
+    tokens = tokens_of(sequences)._with_rows(rows)
+    if isinstance(sequences, TokenSequences):
+        return tokens
+    return EmbeddedSequences(tokens, sequences.blocks)
 
 
 # scikit-learn decides by this attribute whether to wrap what transform returns; here

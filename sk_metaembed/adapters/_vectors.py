@@ -72,3 +72,13 @@ def as_vectors(given, n_rows, whose="PairEncoder"):
             "steps, for example for a division by the length of an empty text."
         )
     return values
+
+
+def with_indicator(features, info):
+    """Return features of pairs, and two columns: which sides were missing."""
+    n_pairs = features.shape[0]
+    missing = np.zeros(2 * n_pairs) if info.missing is None else info.missing
+    columns = missing.reshape(2, n_pairs).T.astype(np.float32)
+    if sparse.issparse(features):
+        return sparse.hstack([features, columns], format="csr")
+    return np.concatenate([features, columns], axis=1)

@@ -144,7 +144,9 @@ def _tokens_of_pairs(X, pairs, whose):
         return X
     if not pairs and not holds_pairs(X, whose=whose):
         return X
-    return SequencePairs(check_tokens(read_pairs(X, whose=whose), whose=whose))
+    rows, info = read_pairs(X, whose=whose)
+    tokens = check_tokens(rows, whose=whose)
+    return SequencePairs(tokens._with_rows(tokens._rows._replace(index=info.index)))
 
 
 def _check_kind(X, pairs, whose):

@@ -16,7 +16,7 @@ from ..sequences._whole_fit import whole_or_nothing
 class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     """Base class of steps that turn embedded sequences into an array."""
 
-    _parameter_constraints: dict = {}
+    _parameter_constraints: dict = {"add_indicator": ["boolean"]}
 
     def _fit_pool(self, X):
         """Learn from the training fold; nothing by default."""
@@ -64,6 +64,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         X = check_embedded(X, whose=type(self).__name__)
         self.dims_in_ = block_dims(X)
         self._passed = _sequence_level(X)
+        self._indicates = self.add_indicator
         self._fit_pool(X)
         return self
 
@@ -113,6 +114,8 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         with np.errstate(over="ignore"):  # reported with its row
             for block in X.blocks:
                 at = self._write_block(X.tokens, block, out, at)
+        if self._indicates and X.tokens.missing is not None:
+            out[:, at] = X.tokens.missing
         _check_finite(out, whose)
         return out
 
@@ -130,7 +133,8 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str objects
-            Columns of a sequence-level block have no part: ``block__number``.
+            Columns of a sequence-level block have no part: ``block__number``. The
+            last one is "missing" with ``add_indicator=True``.
 
         See Also
         --------
@@ -148,6 +152,8 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         names = [
             f"{prefix}__{i}" for prefix, width in self._columns() for i in range(width)
         ]
+        if self._indicates:
+            names.append("missing")
         return np.array(names, dtype=object)
 
     def _columns(self):
@@ -159,7 +165,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
                 yield f"{name}__{label}", width
 
     def _n_columns(self):
-        return sum(width for _, width in self._columns())
+        return sum(width for _, width in self._columns()) + self._indicates
 
     def _write_block(self, tokens, block, out, at):
         if block.level == "sequence":

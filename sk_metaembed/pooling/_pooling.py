@@ -47,6 +47,9 @@ class Pooling(BasePooling):
         Only for "hierarchical".
     sif_a : float, default=1e-3
         The a of ``weights="sif"``.
+    add_indicator : bool, default=False
+        Whether a last column "missing" tells which rows were missing, as `Tokenizer`
+        and the sources note them with ``missing="empty"``.
 
     Attributes
     ----------
@@ -124,6 +127,7 @@ class Pooling(BasePooling):
     """
 
     _parameter_constraints: dict = {
+        **BasePooling._parameter_constraints,
         "mode": [StrOptions(set(MODES)), list, tuple],
         "weights": [StrOptions({"idf", "sif", "usif"}), None],
         "powers": [list, tuple],
@@ -141,6 +145,7 @@ class Pooling(BasePooling):
         n_coefficients=2,
         window_size=5,
         sif_a=1e-3,
+        add_indicator=False,
     ):
         self.mode = mode
         self.weights = weights
@@ -148,6 +153,7 @@ class Pooling(BasePooling):
         self.n_coefficients = n_coefficients
         self.window_size = window_size
         self.sif_a = sif_a
+        self.add_indicator = add_indicator
 
     def _fit_pool(self, X):
         modes = _modes(self.mode)

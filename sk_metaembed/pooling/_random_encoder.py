@@ -31,6 +31,9 @@ class RandomEncoderPooling(BasePooling):
         How the projected vectors are pooled.
     activation : {"relu"} or None, default=None
         Applied to the projected vectors before they are pooled.
+    add_indicator : bool, default=False
+        Whether a last column "missing" tells which rows were missing, as `Tokenizer`
+        and the sources note them with ``missing="empty"``.
     random_state : int, RandomState instance or None, default=None
         Draws the projections in fit.
 
@@ -80,6 +83,7 @@ class RandomEncoderPooling(BasePooling):
     """
 
     _parameter_constraints: dict = {
+        **BasePooling._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "mode": [StrOptions({"max", "mean"})],
         "activation": [StrOptions({"relu"}), None],
@@ -87,11 +91,18 @@ class RandomEncoderPooling(BasePooling):
     }
 
     def __init__(
-        self, n_components=1024, *, mode="max", activation=None, random_state=None
+        self,
+        n_components=1024,
+        *,
+        mode="max",
+        activation=None,
+        add_indicator=False,
+        random_state=None,
     ):
         self.n_components = n_components
         self.mode = mode
         self.activation = activation
+        self.add_indicator = add_indicator
         self.random_state = random_state
 
     def _fit_pool(self, X):

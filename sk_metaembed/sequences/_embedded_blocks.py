@@ -30,6 +30,24 @@ class BlockFacts:
         return (len(self),)
 
     @property
+    def index(self):
+        """Labels of the rows, those of `tokens`, or None.
+
+        See Also
+        --------
+        TokenSequences.index : Where they come from.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+        >>> source.fit_transform(pd.Series(["to be"], index=[7])).index
+        Index([7], dtype='int64')
+        """
+        return self.tokens.index
+
+    @property
     def names(self):
         """The blocks' names, in order.
 

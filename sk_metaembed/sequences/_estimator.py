@@ -4,12 +4,20 @@ Mixins for steps that are written from scratch; the bases of sources and of
 meta-embedders have them already.
 """
 
+from functools import wraps
+
 import numpy as np
 from sklearn.base import TransformerMixin
+from sklearn.utils._set_output import _auto_wrap_is_configured, _get_output_config
 from sklearn.utils.validation import _check_sample_weight
 
+from ._embedded import EmbeddedSequences
 from ._layout import check_embedded
+from ._pairs import SequencePairs
 from ._tags import read_tags
+from ._tokens import TokenSequences
+
+_CONTAINERS = TokenSequences | EmbeddedSequences | SequencePairs
 
 
 class SequencesInputMixin:
@@ -17,6 +25,9 @@ class SequencesInputMixin:
 
     scikit-learn's own array validation does not apply to such a step, and its checks
     pass over it; those of `sk_metaembed.utils.estimator_checks` feed it words.
+
+    Where `transform` gives an array, and ``set_output(transform="pandas")`` asks for a
+    DataFrame, that has the index of the input, container or frame.
 
     See Also
     --------
@@ -42,6 +53,45 @@ class SequencesInputMixin:
         if tags.transformer_tags is not None:
             tags.transformer_tags.preserves_dtype = []  # no dtype comes in
         return tags
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        for name in ("transform", "fit_transform"):
+            if name in vars(cls):
+                setattr(cls, name, _keeping_index(getattr(cls, name)))
+
+
+def _keeping_index(method):
+    """Return a method whose DataFrame has the index of a container that comes in.
+
+    scikit-learn takes the index of a frame only, and else numbers the rows: columns of
+    a ColumnTransformer or FeatureUnion would then be put beside other rows.
+    """
+
+    @wraps(method)
+    def keeping(self, X, *args, **kwargs):
+        result = method(self, X, *args, **kwargs)
+        index = X.index if isinstance(X, _CONTAINERS) else None
+        if index is None or not _gives_pandas(self):
+            return result
+        import pandas as pd
+
+        # Whether scikit-learn has made the frame yet depends on the order of bases.
+        if isinstance(result, np.ndarray) and result.ndim == 2:
+            return pd.DataFrame(
+                result, index=index, columns=self.get_feature_names_out(), copy=False
+            )
+        if isinstance(result, pd.DataFrame):
+            result.index = index
+        return result
+
+    return keeping
+
+
+def _gives_pandas(step):
+    if not _auto_wrap_is_configured(step):
+        return False
+    return _get_output_config("transform", step)["dense"] == "pandas"
 
 
 class EmbeddedInputMixin(SequencesInputMixin):

@@ -104,7 +104,7 @@ class SequencePairs:
         """
         from ._read_pairs import read_pairs
 
-        rows = read_pairs(pairs, whose="SequencePairs.from_lists", texts=False)
+        rows, _ = read_pairs(pairs, whose="SequencePairs.from_lists", texts=False)
         if isinstance(rows, list):
             rows = TokenSequences.from_lists(rows)
         return cls(rows)
@@ -143,6 +143,25 @@ class SequencePairs:
         (2,)
         """
         return (len(self),)
+
+    @property
+    def index(self):
+        """Labels of the pairs, the index of the DataFrame they came from, or None.
+
+        See Also
+        --------
+        TokenSequences.index : The same of single sequences.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sk_metaembed import PairEncoder, Tokenizer
+        >>> pairs = pd.DataFrame({"a": ["a dog"], "b": ["a cat"]}, index=[7])
+        >>> PairEncoder(Tokenizer()).fit_transform(pairs).index
+        Index([7], dtype='int64')
+        """
+        labels = self.sequences.index
+        return None if labels is None else labels[: len(self)]
 
     @property
     def first(self):

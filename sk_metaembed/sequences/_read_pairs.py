@@ -7,6 +7,7 @@ import numpy as np
 
 from ._embedded import EmbeddedSequences
 from ._pairs import SequencePairs
+from ._rows_info import RowsInfo, row_labels
 from ._tokens import TokenSequences
 from ._validation import (
     _is_token_list,
@@ -15,6 +16,7 @@ from ._validation import (
     _shown,
     _token_remedy,
     counted,
+    fill_missing,
 )
 
 _ALLOWED = (
@@ -24,7 +26,7 @@ _ALLOWED = (
 _SIDES = ("first", "second")
 
 
-def read_pairs(X, *, whose="X", texts=True):
+def read_pairs(X, *, whose="X", texts=True, missing="raise"):
     """Return both sides of pairs as one collection, or say which side is wrong.
 
     Parameters
@@ -35,11 +37,15 @@ def read_pairs(X, *, whose="X", texts=True):
         Begins the error messages, for example an estimator's name.
     texts : bool, default=True
         Whether sides may be texts; if not, they must be token lists.
+    missing : {"raise", "empty"}, default="raise"
+        Whether missing sides are an error or empty.
 
     Returns
     -------
-    list of str or of list of str, or TokenSequences, or EmbeddedSequences
+    rows : list of str or of list of str, or TokenSequences, or EmbeddedSequences
         All first sides, then all second sides; a container if X is SequencePairs.
+    info : RowsInfo
+        What is known of the sides: which were missing, the labels of the pairs twice.
 
     Raises
     ------
@@ -50,19 +56,31 @@ def read_pairs(X, *, whose="X", texts=True):
         If there are more or fewer than two columns, or a row has not two sides.
     """
     if isinstance(X, SequencePairs):
-        return X.sequences
+        return X.sequences, tokens_of(X.sequences)._rows
+    index = row_labels(X)
+    info = RowsInfo(index=None if index is None else index.append(index))
     first, second = _columns(X, whose)
     rows = [*first, *second]
-    if texts and set(map(type, rows)) <= {str}:
-        return rows
+    if texts and missing == "raise" and set(map(type, rows)) <= {str}:
+        return rows, info
     known = next((row for row in rows if _kind(row) != "missing"), "")
     wanted = "a list of str" if not texts or _is_token_list(known) else "a str"
+    if missing == "empty":
+        rows, absent = fill_missing(rows, "" if wanted == "a str" else [])
+        info = info._replace(missing=absent)
     read = _text if wanted == "a str" else _tokens
     n_pairs = len(first)
-    return [
+    rows = [
         read(row, f"{whose}: row {i % n_pairs}, {_SIDES[i // n_pairs]} side", wanted)
         for i, row in enumerate(rows)
     ]
+    return rows, info
+
+
+def tokens_of(sequences):
+    """Return the tokens of either container."""
+    is_embedded = isinstance(sequences, EmbeddedSequences)
+    return sequences.tokens if is_embedded else sequences
 
 
 def holds_pairs(X, *, whose="X"):

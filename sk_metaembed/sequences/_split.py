@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._characters import BOUNDARY, character_classes, word_class, word_rule
+from ._characters import character_classes, word_rule
+from ._rows_info import RowsInfo
+from ._text_spans import as_lists, locate_words, word_spans
 from ._tokens import TokenSequences
 
 # Below this many characters plain Python is done before numba would be loaded.
@@ -77,7 +79,17 @@ def split_by_default(texts):
     """Split texts as a `Tokenizer` without parameters does."""
     rule = word_rule(False)
     plain = partial(split_words, rule=rule)
-    return split_texts(texts, rule=rule, plain=plain, prepare=prepare_texts)
+    tokens = split_texts(texts, rule=rule, plain=plain, prepare=prepare_texts)
+    return with_texts(
+        tokens, texts, prepare_texts, partial(locate_words, punctuation=False)
+    )
+
+
+def with_texts(tokens, texts, prepare, locate):
+    """Return tokens that know the texts they were split from, and how."""
+    written = np.empty(len(texts), dtype=object)
+    written[:] = texts
+    return tokens._with_rows(RowsInfo(texts=written, prepare=prepare, locate=locate))
 
 
 def split_words(texts, rule):
@@ -93,23 +105,8 @@ def split_words(texts, rule):
     -------
     list of list of str
     """
-    steps, emits = rule.steps.tolist(), rule.emits.tolist()
-    return [_words_of(text, steps, emits) for text in texts]
-
-
-def _words_of(text, steps, emits):
-    words = []
-    state = start = 0
-    for i, character in enumerate(text):
-        step = steps[state][word_class(character)]
-        if step & BOUNDARY:
-            if emits[state]:
-                words.append(text[start:i])
-            start = i
-        state = step & ~BOUNDARY
-    if emits[state]:
-        words.append(text[start:])
-    return words
+    rule = as_lists(rule)
+    return [[text[slice(*span)] for span in word_spans(text, rule)] for text in texts]
 
 
 def split_compiled(texts, rule, prepare=list):

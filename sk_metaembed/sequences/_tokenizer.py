@@ -10,9 +10,10 @@ from sklearn.utils._param_validation import StrOptions
 
 from ._characters import run_rule, word_rule
 from ._estimator import SequencesOutputMixin
-from ._split import prepare_texts, split_texts, split_words
+from ._split import prepare_texts, split_texts, split_words, with_texts
+from ._text_spans import locate_in_order, locate_matches, locate_words
 from ._tokens import TokenSequences
-from ._validation import check_tokens
+from ._validation import MISSING_CONSTRAINT, check_tokens, n_missing
 
 
 class Tokenizer(
@@ -42,6 +43,16 @@ class Tokenizer(
         Unicode normal form that texts are brought to once they are lowered, so that
         an accent is one character however it was typed. Stores of vectors are in NFC
         as a rule.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, ``pd.NA``, null of polars): raise an
+        error, or take them as empty sequences. ``Pooling(add_indicator=True)`` adds a
+        column that tells which rows were missing.
+
+    Attributes
+    ----------
+    n_missing_ : int
+        Number of missing rows in the data of `fit` or `fit_transform`. Not set where
+        `fit` is given an iterator, which it does not read.
 
     Raises
     ------
@@ -93,6 +104,8 @@ class Tokenizer(
     ['m', 'k', 'v']
     >>> Tokenizer().transform([["add-to-cart", "PAY"]])[0]
     ['add-to-cart', 'PAY']
+    >>> Tokenizer(missing="empty").transform(["To be", None]).to_list()
+    [['to', 'be'], []]
     """
 
     _parameter_constraints = {
@@ -101,6 +114,7 @@ class Tokenizer(
         "lowercase": ["boolean"],
         "punctuation": ["boolean"],
         "normalize": [StrOptions({"NFC", "NFKC", "NFD", "NFKD"}), None],
+        "missing": MISSING_CONSTRAINT,
     }
 
     def __init__(
@@ -111,12 +125,14 @@ class Tokenizer(
         lowercase=True,
         punctuation=False,
         normalize="NFC",
+        missing="raise",
     ):
         self.token_pattern = token_pattern
         self.tokenizer = tokenizer
         self.lowercase = lowercase
         self.punctuation = punctuation
         self.normalize = normalize
+        self.missing = missing
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
@@ -149,7 +165,7 @@ class Tokenizer(
         """
         self._splitter()
         if not isinstance(X, Iterator):
-            check_tokens(X, whose="Tokenizer", split=lambda texts: None)
+            self._count_missing(self._read(X, _no_tokens))
         return self
 
     def fit_transform(self, X, y=None):
@@ -179,7 +195,9 @@ class Tokenizer(
         >>> Tokenizer().fit_transform(text for text in ["To be", "or not"])
         TokenSequences(2 sequences, 4 tokens, 4 types)
         """
-        return self.transform(X)
+        tokens = self.transform(X)
+        self._count_missing(tokens)
+        return tokens
 
     def transform(self, X):
         """Split texts into tokens.
@@ -210,7 +228,13 @@ class Tokenizer(
         [['it', 's', '3', 'o', 'clock']]
         """
         self._validate_params()
-        return check_tokens(X, whose="Tokenizer", split=self._splitter())
+        return self._read(X, self._splitter())
+
+    def _read(self, X, split):
+        return check_tokens(X, whose="Tokenizer", split=split, missing=self.missing)
+
+    def _count_missing(self, tokens):
+        self.n_missing_ = n_missing(tokens)
 
     def get_feature_names_out(self, input_features=None):
         """Return one name, "tokens": the output is one column of sequences.
@@ -252,15 +276,19 @@ class Tokenizer(
             prepare_texts, lowercase=self.lowercase, normalize=self.normalize
         )
         if self.tokenizer is not None:
-            return partial(_split_by_call, self.tokenizer, prepare)
+            split = partial(_split_by_call, self.tokenizer, prepare)
+            return partial(_split, split, prepare, locate_in_order)
         if self.token_pattern is None:
             rule = word_rule(self.punctuation)
             plain = partial(split_words, rule=rule)
+            locate = partial(locate_words, punctuation=self.punctuation)
         else:
-            findall = _checked_pattern(self.token_pattern).findall
+            pattern = _checked_pattern(self.token_pattern)
             rule = run_rule(self.token_pattern)
-            plain = partial(_split_by_pattern, findall)
-        return partial(split_texts, rule=rule, plain=plain, prepare=prepare)
+            plain = partial(_split_by_pattern, pattern.findall)
+            locate = partial(locate_matches, pattern=pattern)
+        split = partial(split_texts, rule=rule, plain=plain, prepare=prepare)
+        return partial(_split, split, prepare, locate)
 
     def _check_exclusive(self):
         if self.token_pattern is not None and self.tokenizer is not None:
@@ -298,6 +326,14 @@ def _checked_pattern(pattern):
             "tokens would stand in every gap. Use + in place of *, for example."
         )
     return compiled
+
+
+def _no_tokens(texts):
+    return TokenSequences.from_lists([[]] * len(texts))
+
+
+def _split(split, prepare, locate, texts):
+    return with_texts(split(texts), texts, prepare, locate)
 
 
 def _split_by_pattern(findall, texts):

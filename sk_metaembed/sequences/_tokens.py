@@ -7,6 +7,7 @@ import numpy as np
 
 from ._html import tokens_html
 from ._indexing import row_index, span_index
+from ._rows_info import NOTHING, checked_index
 from ._tokens_counts import TokenCounts
 
 
@@ -33,12 +34,18 @@ class TokenSequences(TokenCounts):
         Each token's row in `types`.
     offsets : array-like of int, shape (n_sequences + 1,)
         Sequence ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
+    index : pandas Index or array-like of shape (n_sequences,), default=None
+        Labels of the rows. They travel with the rows to every frame that a step makes
+        of them.
 
     Attributes
     ----------
     types : ndarray of object, shape (n_types,)
     codes : ndarray of int32, shape (n_tokens,)
     offsets : ndarray of int64, shape (n_sequences + 1,)
+    index : pandas Index of shape (n_sequences,), or None
+    missing : ndarray of bool, shape (n_sequences,), or None
+    texts : ndarray of object, shape (n_sequences,), or None
     shape : tuple of one int
         ``(n_sequences,)``.
 
@@ -47,13 +54,18 @@ class TokenSequences(TokenCounts):
     TypeError
         If types are not str, or codes or offsets no integers.
     ValueError
-        If codes point outside `types`, or offsets do not ascend from 0 to n_tokens.
+        If codes point outside `types`, offsets do not ascend from 0 to n_tokens, or
+        `index` has another length.
 
     See Also
     --------
     Tokenizer : Makes them of texts.
     EmbeddedSequences : Adds vectors to them.
     SequencePairs : Pairs of them.
+
+    Notes
+    -----
+    Two of them are equal if their tokens are, whatever `index`, `missing` and `texts`.
 
     Examples
     --------
@@ -69,28 +81,34 @@ class TokenSequences(TokenCounts):
     [['be'], []]
     """
 
-    __slots__ = ("codes", "offsets", "types")
+    __slots__ = ("_rows", "codes", "offsets", "types")
 
-    def __init__(self, types, codes, offsets):
+    def __init__(self, types, codes, offsets, *, index=None):
         types = np.asarray(types, dtype=object)
         codes = _integers(codes, "codes")
         offsets = _integers(offsets, "offsets")
         _check_layout(types, codes, offsets)
         # Checked before: a code beyond 32 bits would come back as another one.
         codes = codes.astype(np.int32, copy=False)
-        self._set(types, codes, offsets.astype(np.int64, copy=False))
+        rows = NOTHING._replace(index=checked_index(index, len(offsets) - 1))
+        self._set(types, codes, offsets.astype(np.int64, copy=False), rows)
 
-    def _set(self, types, codes, offsets):
+    def _set(self, types, codes, offsets, rows):
         object.__setattr__(self, "types", _read_only(types))
         object.__setattr__(self, "codes", _read_only(codes))
         object.__setattr__(self, "offsets", _read_only(offsets))
+        object.__setattr__(self, "_rows", rows)
 
     @classmethod
-    def _trusted(cls, types, codes, offsets):
+    def _trusted(cls, types, codes, offsets, rows=NOTHING):
         """Build from arrays that are known to fit together."""
         self = cls.__new__(cls)
-        self._set(types, codes, offsets)
+        self._set(types, codes, offsets, rows)
         return self
+
+    def _with_rows(self, rows):
+        """Return the same sequences with other facts about their rows."""
+        return self._trusted(self.types, self.codes, self.offsets, rows)
 
     @classmethod
     def from_lists(cls, sequences):
@@ -153,6 +171,7 @@ class TokenSequences(TokenCounts):
             np.array(self.types),
             np.array(self.codes),
             np.array(self.offsets),
+            self._rows,
         )
 
     def __len__(self):
@@ -184,7 +203,9 @@ class TokenSequences(TokenCounts):
         order = self._used_types()
         position = np.zeros(self.n_types, dtype=np.int32)
         position[order] = np.arange(len(order), dtype=np.int32)
-        return self._trusted(self.types[order], position[self.codes], self.offsets)
+        return self._trusted(
+            self.types[order], position[self.codes], self.offsets, self._rows
+        )
 
     def _used_types(self):
         """Return the rows of the types that occur, in first-seen order."""
@@ -198,7 +219,9 @@ class TokenSequences(TokenCounts):
                 self.codes[slice(*self.offsets[rows : rows + 2])]
             ].tolist()
         positions, offsets = span_index(self.offsets, rows)
-        return self._trusted(self.types, self.codes[positions], offsets)
+        return self._trusted(
+            self.types, self.codes[positions], offsets, self._rows.take(rows)
+        )
 
     def __iter__(self):
         for i in range(len(self)):

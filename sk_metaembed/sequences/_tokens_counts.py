@@ -1,12 +1,97 @@
-"""What a TokenSequences counts: sequences, tokens, types."""
+"""What a TokenSequences tells of its rows, and counts: sequences, tokens, types."""
 
 import numpy as np
 
 
 class TokenCounts:
-    """The numbers that follow from types, codes and offsets."""
+    """Facts about the rows, and numbers that follow from types, codes and offsets."""
 
     __slots__ = ()
+
+    @property
+    def index(self):
+        """Labels of the rows, the index of the Series or DataFrame they came from.
+
+        None where they came from anything else. With ``set_output(transform="pandas")``
+        every array that is made of the sequences gets it, so that columns that are put
+        side by side belong to the same rows.
+
+        See Also
+        --------
+        TokenSequences : Takes an index of your own.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sk_metaembed import Tokenizer
+        >>> texts = pd.Series(["to be", "or not"], index=["b", "a"])
+        >>> Tokenizer().transform(texts)[1:].index
+        Index(['a'], dtype=...)
+        """
+        return self._rows.index
+
+    @property
+    def missing(self):
+        """Which rows were missing, bool of shape (n_sequences,), or None if unknown.
+
+        Missing rows are empty sequences. Steps know of them where ``missing="empty"``
+        allows them.
+
+        See Also
+        --------
+        Pooling : Makes a column of it, with ``add_indicator=True``.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Tokenizer
+        >>> Tokenizer(missing="empty").transform(["to be", None]).missing
+        array([False,  True])
+        """
+        return self._rows.missing
+
+    @property
+    def texts(self):
+        """The texts that the tokens were split from, as they were written, or None.
+
+        Sources whose vectors depend on case, punctuation or context read these in
+        place of the tokens. Token lists have no texts.
+
+        See Also
+        --------
+        TokenSequences.spans : Where the tokens are in them.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Tokenizer
+        >>> Tokenizer().transform(["To be!"]).texts
+        array(['To be!'], dtype=object)
+        """
+        return self._rows.texts
+
+    def spans(self):
+        """Return where each token is in `texts`.
+
+        They are computed at each call. A token that a callable `tokenizer` made up, and
+        that is not in the text, has none.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_tokens, 2), or None
+            First character and the one after the last; -1 where there is none. None if
+            `texts` is None.
+
+        See Also
+        --------
+        TokenSequences.texts : The texts.
+
+        Examples
+        --------
+        >>> from sk_metaembed import Tokenizer
+        >>> tokens = Tokenizer().transform(["To be!"])
+        >>> [tokens.texts[0][start:end] for start, end in tokens.spans()]
+        ['To', 'be']
+        """
+        return None if self.texts is None else self._rows.spans(self)
 
     @property
     def shape(self):

@@ -8,11 +8,14 @@ import numbers
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
 from ._embedded import EmbeddedSequences
+from ._rows_info import row_labels
 from ._split import split_by_default
 from ._tokens import TokenSequences
 
+MISSING_CONSTRAINT = [StrOptions({"raise", "empty"})]
 _ALLOWED = (
     "Allowed are a list, tuple, array, generator, or a pandas or polars Series or "
     "one-column DataFrame, of str or of lists of str; or a TokenSequences"
@@ -180,7 +183,7 @@ def _token_remedy(came):
     return "turn ids and numbers into str first, for example [str(t) for t in row]."
 
 
-def check_tokens(X, *, whose="X", split=None):
+def check_tokens(X, *, whose="X", split=None, missing="raise"):
     """Return texts, token lists or containers as a TokenSequences.
 
     For steps of your own that take what `Tokenizer` takes: one line reads every form of
@@ -194,11 +197,14 @@ def check_tokens(X, *, whose="X", split=None):
         Begins the error messages, for example an estimator's name.
     split : callable, default=None
         Turns a list of str into a TokenSequences, instead of the default splitting.
+    missing : {"raise", "empty"}, default="raise"
+        Whether missing rows (None, NaN, null) are an error or empty sequences.
 
     Returns
     -------
     TokenSequences
-        X itself where it is one already.
+        X itself where it is one already. Otherwise it has the index of X, if X is a
+        pandas Series or DataFrame, and knows which rows were missing if they may be.
 
     Raises
     ------
@@ -221,6 +227,8 @@ def check_tokens(X, *, whose="X", split=None):
     [['to', 'be', 'or', 'not']]
     >>> check_tokens([["add-to-cart", "pay"], []]).lengths.tolist()
     [2, 0]
+    >>> check_tokens(["To be", None], missing="empty").lengths.tolist()
+    [2, 0]
     """
     if isinstance(X, EmbeddedSequences):
         raise TypeError(
@@ -231,12 +239,30 @@ def check_tokens(X, *, whose="X", split=None):
         )
     if isinstance(X, TokenSequences):
         return X
-    rows = read_rows(X, whose=whose)
+    rows, absent = read_rows(X, whose=whose), None
     # A missing row says nothing about what the others are meant to be.
     first = next((row for row in rows if _kind(row) != "missing"), "")
+    if missing == "empty":
+        rows, absent = fill_missing(rows, "" if isinstance(first, str) else [])
     if rows and isinstance(first, str):
-        return (split or split_by_default)(check_texts(rows, whose=whose))
-    return check_token_lists(rows, whose=whose)
+        tokens = (split or split_by_default)(check_texts(rows, whose=whose))
+    else:
+        tokens = check_token_lists(rows, whose=whose)
+    info = tokens._rows._replace(index=row_labels(X), missing=absent)
+    return tokens._with_rows(info)
+
+
+def n_missing(tokens):
+    """Return how many rows are known to have been missing."""
+    return 0 if tokens.missing is None else int(tokens.missing.sum())
+
+
+def fill_missing(rows, empty):
+    """Return rows with `empty` in place of missing ones, and where these were."""
+    absent = np.array([_kind(row) == "missing" for row in rows], dtype=bool)
+    if absent.any():
+        rows = [empty if gone else row for row, gone in zip(rows, absent, strict=True)]
+    return rows, absent
 
 
 def _complaint(row, i, whose, wanted):

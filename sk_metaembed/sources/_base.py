@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
 from ..sequences._estimator import SequencesOutputMixin
 from ..sequences._spill import is_spilled, spilled_zeros
+from ..sequences._validation import MISSING_CONSTRAINT, n_missing
 from ..sequences._whole_fit import whole_or_nothing
 from ._preprocess import PREPROCESSINGS, fit_preprocessing
 
@@ -34,8 +35,9 @@ class BaseEmbedding(
         Learns from the training fold, sets attributes ending in ``_``. Leave it out
         where nothing is learned.
 
-    If the leaf has a parameter `preprocess`, the template learns and applies it. For
-    sources with one vector a word, `BaseWordEmbedding` does more of the work.
+    If the leaf has a parameter `preprocess`, the template learns and applies it; if it
+    has a parameter `missing`, "raise" or "empty", missing rows are an error or empty
+    sequences. For sources with one vector per word, `BaseWordEmbedding` does more.
 
     Attributes
     ----------
@@ -44,6 +46,8 @@ class BaseEmbedding(
         ``"tokens"`` of its tokens.
     dims_ : dict of str to int
         Dimension of each block, by its name.
+    n_missing_ : int
+        Number of missing rows in the data of `fit`.
 
     See Also
     --------
@@ -72,7 +76,10 @@ class BaseEmbedding(
     array(['shape0', 'shape1'], dtype=object)
     """
 
-    _parameter_constraints: dict = {"preprocess": PREPROCESS_CONSTRAINT}
+    _parameter_constraints: dict = {
+        "preprocess": PREPROCESS_CONSTRAINT,
+        "missing": MISSING_CONSTRAINT,
+    }
 
     @property
     def block_name(self):
@@ -138,7 +145,9 @@ class BaseEmbedding(
         >>> source.fit(["to be or not to be"]).dims_
         {'function': 1}
         """
-        self._learn(self._read(X), y)
+        tokens = self._read(X)
+        self._learn(tokens, y)
+        self.n_missing_ = n_missing(tokens)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -174,7 +183,9 @@ class BaseEmbedding(
         EmbeddedSequences(2 sequences, 6 tokens, 4 types; function: type 1d)
         """
         tokens = self._read(X)
-        return self._finish(tokens, self._learn(tokens, y))
+        computed = self._learn(tokens, y)
+        self.n_missing_ = n_missing(tokens)
+        return self._finish(tokens, computed)
 
     def transform(self, X):
         """Embed sequences.
@@ -242,7 +253,8 @@ class BaseEmbedding(
         return np.array(names, dtype=object)
 
     def _read(self, X):
-        return used_types(check_tokens(X, whose=type(self).__name__))
+        missing = getattr(self, "missing", "raise")
+        return used_types(check_tokens(X, whose=type(self).__name__, missing=missing))
 
     # Computing comes apart from finishing, so that to fit and transform in one go
     # computes once.
@@ -313,7 +325,9 @@ def used_types(tokens):
         return tokens
     position = np.cumsum(used, dtype=np.int64) - 1
     codes = position[tokens.codes].astype(np.int32)
-    return TokenSequences._trusted(tokens.types[used], codes, tokens.offsets)
+    return TokenSequences._trusted(
+        tokens.types[used], codes, tokens.offsets, tokens._rows
+    )
 
 
 def coverage(tokens, blocks):

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..elmo._characters import n_cut
 from ..sequences import Block, TokenSequences, check_tokens
 from ..sequences._device import chosen_device
+from ..sequences._validation import n_missing
 from ..sequences._whole_fit import whole_or_nothing
-from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, used_types
+from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding, used_types
 from ._elmo_model import ElmoSpec, shared_elmo
 from ._elmo_outputs import chosen_outputs, wanted_of
 from ._elmo_pass import ElmoPass
@@ -79,6 +80,9 @@ class ElmoEmbedding(BaseEmbedding):
         temporary files, mapped into memory, which go with them. None for no limit.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the known rows of the training fold.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or take them as
+        empty sequences. `TokenSequences` know their missing rows already.
     verbose : int, default=0
         Show a progress bar.
 
@@ -98,6 +102,8 @@ class ElmoEmbedding(BaseEmbedding):
         Shares of ``"types"`` and ``"tokens"`` that are known: 1.
     dims_ : dict of str to int
         Dimension of each block, by its name.
+    n_missing_ : int
+        Number of missing rows in the data of `fit`.
 
     Raises
     ------
@@ -180,6 +186,7 @@ class ElmoEmbedding(BaseEmbedding):
         "cache_dtype": [StrOptions({"float32", "float16"})],
         "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
         "preprocess": PREPROCESS_CONSTRAINT,
+        "missing": MISSING_CONSTRAINT,
         "verbose": ["verbose"],
     }
 
@@ -200,6 +207,7 @@ class ElmoEmbedding(BaseEmbedding):
         cache_dtype="float32",
         memory_limit=None,
         preprocess=None,
+        missing="raise",
         verbose=0,
     ):
         self.options = options
@@ -216,6 +224,7 @@ class ElmoEmbedding(BaseEmbedding):
         self.cache_dtype = cache_dtype
         self.memory_limit = memory_limit
         self.preprocess = preprocess
+        self.missing = missing
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -266,6 +275,7 @@ class ElmoEmbedding(BaseEmbedding):
         else:
             self._learn(tokens, y)
         self.reset_states()
+        self.n_missing_ = n_missing(tokens)
         return self
 
     def reset_states(self):
@@ -302,7 +312,8 @@ class ElmoEmbedding(BaseEmbedding):
 
     def _read(self, X):
         whose = type(self).__name__
-        return used_types(check_tokens(X, whose=whose, split=_at_spaces))
+        tokens = check_tokens(X, whose=whose, split=_at_spaces, missing=self.missing)
+        return used_types(tokens)
 
     def _fit_vectors(self, tokens, y):
         if self.stateful and self.cache is not None:

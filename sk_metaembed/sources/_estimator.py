@@ -7,7 +7,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods
 
 from ..sequences import Block, EmbeddedSequences
-from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
+from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding
 from ._results import scatter
 
 MAX_SPARSE_COLUMNS = 4096
@@ -32,6 +32,9 @@ class EstimatorEmbedding(BaseEmbedding):
         this package take it.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the known rows of the training fold.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or take them as
+        empty sequences. `TokenSequences` know their missing rows already.
 
     Attributes
     ----------
@@ -41,6 +44,8 @@ class EstimatorEmbedding(BaseEmbedding):
         Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
         Dimension of the block, by its name.
+    n_missing_ : int
+        Number of missing rows in the data of `fit`.
 
     Raises
     ------
@@ -89,12 +94,14 @@ class EstimatorEmbedding(BaseEmbedding):
         "estimator": [HasMethods(["fit", "transform"])],
         "joined": ["boolean"],
         "preprocess": PREPROCESS_CONSTRAINT,
+        "missing": MISSING_CONSTRAINT,
     }
 
-    def __init__(self, estimator, *, joined=False, preprocess=None):
+    def __init__(self, estimator, *, joined=False, preprocess=None, missing="raise"):
         self.estimator = estimator
         self.joined = joined
         self.preprocess = preprocess
+        self.missing = missing
 
     def _fit_vectors(self, tokens, y):
         filled = np.flatnonzero(tokens.lengths)

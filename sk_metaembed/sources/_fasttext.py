@@ -59,6 +59,9 @@ class FastTextEmbedding(BaseGensimEmbedding):
         or an error that names it, and then it is not.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the 100,000 most frequent words.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or take them as
+        empty sequences. `TokenSequences` know their missing rows already.
     random_state : int, RandomState instance or None, default=None
         Seed of the first vectors, of sampling and of noise words.
     n_jobs : int, default=None
@@ -79,6 +82,8 @@ class FastTextEmbedding(BaseGensimEmbedding):
         Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
         Dimension of the block, by its name.
+    n_missing_ : int
+        Number of missing rows in the data of `fit`.
 
     Raises
     ------
@@ -141,6 +146,7 @@ class FastTextEmbedding(BaseGensimEmbedding):
         bucket=2_000_000,
         oov="subword",
         preprocess=None,
+        missing="raise",
         random_state=None,
         n_jobs=None,
         verbose=0,
@@ -166,6 +172,7 @@ class FastTextEmbedding(BaseGensimEmbedding):
         self.bucket = bucket
         self.oov = oov
         self.preprocess = preprocess
+        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

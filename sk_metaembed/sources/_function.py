@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..sequences import Block
-from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
+from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding
 from ._results import call_in_batches, scatter, stack_results
 
 
@@ -40,6 +40,9 @@ class FunctionEmbedding(BaseEmbedding):
         Largest number of entries a call, None for all in one.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the known rows of the training fold.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or take them as
+        empty sequences. `TokenSequences` know their missing rows already.
 
     Attributes
     ----------
@@ -47,6 +50,8 @@ class FunctionEmbedding(BaseEmbedding):
         Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
         Dimension of the block, by its name.
+    n_missing_ : int
+        Number of missing rows in the data of `fit`.
 
     Raises
     ------
@@ -86,6 +91,7 @@ class FunctionEmbedding(BaseEmbedding):
         "dim": [Interval(Integral, 1, None, closed="left"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "preprocess": PREPROCESS_CONSTRAINT,
+        "missing": MISSING_CONSTRAINT,
     }
 
     def __init__(
@@ -97,6 +103,7 @@ class FunctionEmbedding(BaseEmbedding):
         dim=None,
         batch_size=None,
         preprocess=None,
+        missing="raise",
     ):
         self.func = func
         self.level = level
@@ -104,6 +111,7 @@ class FunctionEmbedding(BaseEmbedding):
         self.dim = dim
         self.batch_size = batch_size
         self.preprocess = preprocess
+        self.missing = missing
 
     def _fit_vectors(self, tokens, y):
         self._dim = self.dim

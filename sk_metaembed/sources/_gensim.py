@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options
 
 from ..sequences._whole_fit import whole_or_nothing
-from ._base import PREPROCESS_CONSTRAINT
+from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT
 from ._token_stream import TokenStream, is_corpus, types_of
 from ._words import BaseWordEmbedding
 
@@ -49,6 +49,7 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         "shrink_windows": _FLAG,
         "batch_words": [_at_least(1)],
         "preprocess": PREPROCESS_CONSTRAINT,
+        "missing": MISSING_CONSTRAINT,
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -118,11 +119,13 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         """
         if is_corpus(X):
             self._check_trainable()
-            counts = self._fit_stream(TokenStream(X, type(self).__name__))
+            stream = TokenStream(X, type(self).__name__, self.missing)
+            counts = self._fit_stream(stream)
             tokens, n = types_of(counts)
             known = self._settle(tokens).known
             shares = np.average(known, weights=n)
             self.coverage_ = {"types": float(known.mean()), "tokens": float(shares)}
+            self.n_missing_ = stream.n_missing
             return self
         return super().fit(X, y)
 
@@ -164,7 +167,7 @@ class BaseGensimEmbedding(BaseWordEmbedding):
 
     def _options(self):
         names = set(BaseGensimEmbedding._parameter_constraints)
-        ours = {"oov", "preprocess", "random_state", "n_jobs", "verbose"}
+        ours = {"oov", "preprocess", "missing", "random_state", "n_jobs", "verbose"}
         options = {name: getattr(self, name) for name in names - ours}
         for flag in ("sg", "hs", "cbow_mean"):
             options[flag] = int(options[flag])

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..vectors import WordVectors
-from ._base import PREPROCESS_CONSTRAINT
+from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT
 from ._downloader import file_of
 from ._words import OOV_CONSTRAINT, BaseWordEmbedding
 
@@ -47,6 +47,9 @@ class PretrainedEmbedding(BaseWordEmbedding):
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the first 100,000 words of the store
         (files have the most frequent words first).
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or take them as
+        empty sequences. `TokenSequences` know their missing rows already.
     limit : int, default=None
         Use the first rows only, so many.
     dtype : {"float32", "float16"}, default=None
@@ -66,6 +69,8 @@ class PretrainedEmbedding(BaseWordEmbedding):
         Share of the training data's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
         Dimension of the block, by its name.
+    n_missing_ : int
+        Number of missing rows in the data of `fit`.
 
     Raises
     ------
@@ -111,6 +116,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
         "oov": OOV_CONSTRAINT,
         "case_fallback": ["boolean"],
         "preprocess": PREPROCESS_CONSTRAINT,
+        "missing": MISSING_CONSTRAINT,
         "limit": [Interval(Integral, 1, None, closed="left"), None],
         "dtype": [StrOptions({"float32", "float16"}), None],
         "cache_dir": [str, os.PathLike, None],
@@ -125,6 +131,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
         oov="zero",
         case_fallback=True,
         preprocess=None,
+        missing="raise",
         limit=None,
         dtype=None,
         cache_dir=None,
@@ -135,6 +142,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
         self.oov = oov
         self.case_fallback = case_fallback
         self.preprocess = preprocess
+        self.missing = missing
         self.limit = limit
         self.dtype = dtype
         self.cache_dir = cache_dir

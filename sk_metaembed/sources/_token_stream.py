@@ -8,6 +8,7 @@ import numpy as np
 
 from ..elmo._corpus import is_stream
 from ..sequences import TokenSequences, check_tokens
+from ..sequences._validation import n_missing
 
 _ROWS = 4096
 
@@ -32,18 +33,20 @@ class TokenStream:
     X : path-like or iterable of texts or token lists
     whose : str
         Begins the error messages.
+    missing : {"raise", "empty"}
+        What to do with missing rows.
 
     Attributes
     ----------
-    n_rows, n_tokens : int
+    n_rows, n_tokens, n_missing : int
         Of the latest pass.
     error : Exception or None
     """
 
-    def __init__(self, X, whose):
-        self._whose = whose
+    def __init__(self, X, whose, missing="raise"):
+        self._whose, self._missing = whose, missing
         self._rows = _Lines(X, whose) if isinstance(X, os.PathLike) else X
-        self.n_rows = self.n_tokens = 0
+        self.n_rows = self.n_tokens = self.n_missing = 0
         self.error = None
 
     @property
@@ -53,12 +56,12 @@ class TokenStream:
 
     def batches(self):
         """Yield the rows as TokenSequences, a few thousand at a time."""
-        self.n_rows = self.n_tokens = 0
+        self.n_rows = self.n_tokens = self.n_missing = 0
         rows = iter(self._rows)
         while some := list(islice(rows, _ROWS)):
             first = self.n_rows
             try:
-                tokens = check_tokens(some, whose=self._whose)
+                tokens = check_tokens(some, whose=self._whose, missing=self._missing)
             except TypeError as error:
                 error.add_note(
                     f"Rows are numbered from row {first:,} of the stream on."
@@ -66,6 +69,7 @@ class TokenStream:
                 raise
             self.n_rows += len(tokens)
             self.n_tokens += tokens.n_tokens
+            self.n_missing += n_missing(tokens)
             yield tokens
 
     def guarded(self):

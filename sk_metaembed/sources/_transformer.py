@@ -8,7 +8,7 @@ from numbers import Integral
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..sequences import Block
-from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
+from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding
 from ._contextual_pass import ContextualPass, Wanted
 from ._fingerprint import fingerprint_of
 from ._long_input import pieces_beyond
@@ -107,6 +107,9 @@ class TransformerEmbedding(BaseEmbedding):
         temporary files, mapped into memory, which go with them. None for no limit.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the known rows of the training fold.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or take them as
+        empty sequences. `TokenSequences` know their missing rows already.
     verbose : int, default=0
         Show a progress bar, and tell of sequences that are too long for one window.
 
@@ -126,6 +129,8 @@ class TransformerEmbedding(BaseEmbedding):
         Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
         Dimension of each block, by its name: "layer6", "cls6", "mean6", "static".
+    n_missing_ : int
+        Number of missing rows in the data of `fit`.
 
     Raises
     ------
@@ -206,6 +211,7 @@ class TransformerEmbedding(BaseEmbedding):
         "cache_dtype": [StrOptions({"float32", "float16"})],
         "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
         "preprocess": PREPROCESS_CONSTRAINT,
+        "missing": MISSING_CONSTRAINT,
         "verbose": ["verbose"],
     }
 
@@ -235,6 +241,7 @@ class TransformerEmbedding(BaseEmbedding):
         cache_dtype="float32",
         memory_limit=None,
         preprocess=None,
+        missing="raise",
         verbose=0,
     ):
         self.model = model
@@ -260,6 +267,7 @@ class TransformerEmbedding(BaseEmbedding):
         self.cache_dtype = cache_dtype
         self.memory_limit = memory_limit
         self.preprocess = preprocess
+        self.missing = missing
         self.verbose = verbose
 
     def __sklearn_clone__(self):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._estimator import SequencesOutputMixin
+from ..sequences._validation import MISSING_CONSTRAINT, n_missing
 from ..sequences._whole_fit import whole_or_nothing
 from ._base import used_types
 from ._union_checks import check_pairs, check_same_tokens
@@ -39,6 +40,9 @@ class EmbeddingUnion(
     active : sequence of str, default=None
         Names of the sources that take part, in the order of `sources`. None means
         all that are not "drop".
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or take them as
+        empty sequences. `TokenSequences` know their missing rows already.
     n_jobs : int, default=None
         Number of sources to fit or apply at a time, in threads: sources compute in
         NumPy, gensim or torch, which leave threads free, and share their vectors.
@@ -54,6 +58,8 @@ class EmbeddingUnion(
     coverage_ : dict of str to dict
         Share of the training fold's ``"types"`` and ``"tokens"`` that each source
         knows.
+    n_missing_ : int
+        Number of missing rows in the data of `fit`.
 
     Raises
     ------
@@ -90,13 +96,17 @@ class EmbeddingUnion(
     _parameter_constraints: dict = {
         "sources": [list],
         "active": [list, tuple, np.ndarray, None],
+        "missing": MISSING_CONSTRAINT,
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
 
-    def __init__(self, sources, *, active=None, n_jobs=None, verbose=False):
+    def __init__(
+        self, sources, *, active=None, missing="raise", n_jobs=None, verbose=False
+    ):
         self.sources = sources
         self.active = active
+        self.missing = missing
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -192,7 +202,9 @@ class EmbeddingUnion(
         {'length': {'types': 1.0, 'tokens': 1.0}}
         """
         sources = self._taking_part()
-        self._remember(sources, self._each(_fit, sources, self._read(X), y))
+        tokens = self._read(X)
+        self._remember(sources, self._each(_fit, sources, tokens, y))
+        self.n_missing_ = n_missing(tokens)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -230,6 +242,7 @@ class EmbeddingUnion(
         results = self._each(_fit_transform, sources, tokens, y)
         fitted, embedded = zip(*results, strict=True)
         self._remember(sources, fitted)
+        self.n_missing_ = n_missing(tokens)
         return self._joined(tokens, embedded)
 
     def transform(self, X):
@@ -310,7 +323,8 @@ class EmbeddingUnion(
         return sources[name]
 
     def _read(self, X):
-        return used_types(check_tokens(X, whose=type(self).__name__))
+        whose = type(self).__name__
+        return used_types(check_tokens(X, whose=whose, missing=self.missing))
 
     def _taking_part(self):
         check_pairs(self.sources)

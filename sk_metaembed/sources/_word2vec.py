@@ -48,6 +48,9 @@ class Word2VecEmbedding(BaseGensimEmbedding):
         not known, whatever the policy.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the 100,000 most frequent words.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or take them as
+        empty sequences. `TokenSequences` know their missing rows already.
     random_state : int, RandomState instance or None, default=None
         Seed of the first vectors, of sampling and of noise words.
     n_jobs : int, default=None
@@ -66,6 +69,8 @@ class Word2VecEmbedding(BaseGensimEmbedding):
         Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
         Dimension of the block, by its name.
+    n_missing_ : int
+        Number of missing rows in the data of `fit`.
 
     Raises
     ------
@@ -113,6 +118,7 @@ class Word2VecEmbedding(BaseGensimEmbedding):
         batch_words=10_000,
         oov="zero",
         preprocess=None,
+        missing="raise",
         random_state=None,
         n_jobs=None,
         verbose=0,
@@ -135,6 +141,7 @@ class Word2VecEmbedding(BaseGensimEmbedding):
         self.batch_words = batch_words
         self.oov = oov
         self.preprocess = preprocess
+        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -1,0 +1,117 @@
+"""Where each token is in the text that it was split from.
+
+A `Tokenizer` splits a prepared text: lower case, one Unicode form. Tokens are located
+there first, then mapped to the characters of the text as it was written.
+"""
+
+import unicodedata
+
+import numpy as np
+
+from ._characters import BOUNDARY, word_class, word_rule
+
+_NOWHERE = (-1, -1)
+# Vowels and final consonants of Hangul combine with what is before them, although
+# their combining class is 0.
+_JAMO = range(0x1160, 0x1200)
+
+
+def text_spans(text, tokens, prepare, locate):
+    """Return (start, end) of each token in a text, -1 where it is not found there.
+
+    Parameters
+    ----------
+    text : str
+        As it was written.
+    tokens : list of str
+    prepare : callable
+        From a list of texts to the texts that were split.
+    locate : callable
+        From a prepared text and its tokens to a list of (start, end).
+
+    Returns
+    -------
+    ndarray of int32, shape (n_tokens, 2)
+    """
+    spans = np.full((len(tokens), 2), -1, dtype=np.int32)
+    (prepared,) = prepare([text])
+    found = locate(prepared, tokens)
+    if not tokens or len(found) != len(tokens):
+        return spans
+    starts, ends = _written_positions(text, prepared, prepare)
+    if starts is None:
+        return spans
+    for i, (token, (start, end)) in enumerate(zip(tokens, found, strict=True)):
+        # An empty token has no characters.
+        if start < end and prepared[start:end] == token:
+            spans[i] = starts[start], ends[end - 1]
+    return spans
+
+
+def word_spans(text, rule):
+    """Return (start, end) of the words of a text, one character at a time."""
+    steps, emits = rule.steps, rule.emits
+    spans = []
+    state = start = 0
+    for i, character in enumerate(text):
+        step = steps[state][word_class(character)]
+        if step & BOUNDARY:
+            if emits[state]:
+                spans.append((start, i))
+            start = i
+        state = step & ~BOUNDARY
+    if emits[state]:
+        spans.append((start, len(text)))
+    return spans
+
+
+def locate_words(prepared, tokens, *, punctuation):
+    """Return the spans of Unicode words, as the default splitting finds them."""
+    return word_spans(prepared, as_lists(word_rule(punctuation)))
+
+
+def as_lists(rule):
+    """Return a rule with its tables as lists, which plain Python reads faster."""
+    return rule._replace(steps=rule.steps.tolist(), emits=rule.emits.tolist())
+
+
+def locate_matches(prepared, tokens, *, pattern):
+    """Return the spans of the matches of a pattern, or of its group."""
+    return [match.span(pattern.groups) for match in pattern.finditer(prepared)]
+
+
+def locate_in_order(prepared, tokens):
+    """Return the spans of tokens that some function gave, searched one by one."""
+    spans, at = [], 0
+    for token in tokens:
+        start = prepared.find(token, at)
+        spans.append((start, start + len(token)) if start >= 0 else _NOWHERE)
+        at = max(at, spans[-1][1])
+    return spans
+
+
+def _written_positions(text, prepared, prepare):
+    """Return each prepared character's first and last + 1 position in the text.
+
+    None, None if preparing moves characters in a way that clusters do not explain.
+    """
+    if text.isascii():
+        return range(len(text)), range(1, len(text) + 1)
+    starts, ends, lengths = [], [], {}
+    for start, end in _clusters(text):
+        cluster = text[start:end]
+        if cluster not in lengths:
+            lengths[cluster] = len(prepare([cluster])[0])
+        starts += [start] * lengths[cluster]
+        ends += [end] * lengths[cluster]
+    return (starts, ends) if len(starts) == len(prepared) else (None, None)
+
+
+def _clusters(text):
+    """Return (start, end) of each character and the marks that combine with it."""
+    bounds = [i for i, c in enumerate(text) if i == 0 or not _combines(c)]
+    return zip(bounds, [*bounds[1:], len(text)], strict=True)
+
+
+def _combines(character):
+    return unicodedata.combining(character) > 0 or ord(character) in _JAMO
