@@ -6,10 +6,9 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
-from ..sequences._estimator import SequencesInputMixin
+from ..sequences._estimator import MISSING_CONSTRAINT, SequencesInputMixin
 from ..sequences._pair_features import PAIR_FEATURES, pair_features
 from ..sequences._read_pairs import column_names, read_pairs, tokens_of
-from ..sequences._validation import MISSING_CONSTRAINT
 from ..sequences._whole_fit import whole_or_nothing
 from ._encoder_checks import check_features, refuse_labels
 from ._vectors import as_vectors, distinct_rows, with_indicator

@@ -33,6 +33,8 @@ class BlockFacts:
     def index(self):
         """Labels of the rows, those of `tokens`, or None.
 
+        They are the index of every pandas frame that is made of the vectors.
+
         See Also
         --------
         TokenSequences.index : Where they come from.

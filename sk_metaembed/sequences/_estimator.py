@@ -8,6 +8,7 @@ from functools import wraps
 
 import numpy as np
 from sklearn.base import TransformerMixin
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils._set_output import _auto_wrap_is_configured, _get_output_config
 from sklearn.utils.validation import _check_sample_weight
 
@@ -17,6 +18,7 @@ from ._pairs import SequencePairs
 from ._tags import read_tags
 from ._tokens import TokenSequences
 
+MISSING_CONSTRAINT = [StrOptions({"raise", "empty"})]
 _CONTAINERS = TokenSequences | EmbeddedSequences | SequencePairs
 
 

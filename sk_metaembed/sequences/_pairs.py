@@ -148,6 +148,8 @@ class SequencePairs:
     def index(self):
         """Labels of the pairs, the index of the DataFrame they came from, or None.
 
+        They are the index of every pandas frame that is made of the pairs.
+
         See Also
         --------
         TokenSequences.index : The same of single sequences.

@@ -111,7 +111,7 @@ class TokenSequences(TokenCounts):
         return self._trusted(self.types, self.codes, self.offsets, rows)
 
     @classmethod
-    def from_lists(cls, sequences):
+    def from_lists(cls, sequences, *, index=None):
         """Build from lists of tokens; types stand in first-seen order.
 
         The usual way to make one by hand. Every token is looked at once, in Python:
@@ -121,6 +121,8 @@ class TokenSequences(TokenCounts):
         ----------
         sequences : iterable of sequence of str
             One sequence of tokens a row.
+        index : pandas Index or array-like of shape (n_sequences,), default=None
+            Labels of the rows.
 
         Returns
         -------
@@ -154,7 +156,8 @@ class TokenSequences(TokenCounts):
         codes = np.fromiter(map(table.__getitem__, flat), np.int32, count=len(flat))
         lengths = np.fromiter(map(len, sequences), np.int64, count=len(sequences))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return cls._trusted(types, codes, offsets)
+        rows = NOTHING._replace(index=checked_index(index, len(lengths)))
+        return cls._trusted(types, codes, offsets, rows)
 
     def __setattr__(self, name, value):
         raise AttributeError(

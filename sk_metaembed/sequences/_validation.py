@@ -8,14 +8,12 @@ import numbers
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from ._embedded import EmbeddedSequences
 from ._rows_info import row_labels
 from ._split import split_by_default
 from ._tokens import TokenSequences
 
-MISSING_CONSTRAINT = [StrOptions({"raise", "empty"})]
 _ALLOWED = (
     "Allowed are a list, tuple, array, generator, or a pandas or polars Series or "
     "one-column DataFrame, of str or of lists of str; or a TokenSequences"

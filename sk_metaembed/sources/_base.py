@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
-from ..sequences._estimator import SequencesOutputMixin
+from ..sequences._estimator import MISSING_CONSTRAINT, SequencesOutputMixin
 from ..sequences._spill import is_spilled, spilled_zeros
-from ..sequences._validation import MISSING_CONSTRAINT, n_missing
+from ..sequences._validation import n_missing
 from ..sequences._whole_fit import whole_or_nothing
 from ._preprocess import PREPROCESSINGS, fit_preprocessing
 

@@ -12,8 +12,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import EmbeddedSequences, check_tokens
-from ..sequences._estimator import SequencesOutputMixin
-from ..sequences._validation import MISSING_CONSTRAINT, n_missing
+from ..sequences._estimator import MISSING_CONSTRAINT, SequencesOutputMixin
+from ..sequences._validation import n_missing
 from ..sequences._whole_fit import whole_or_nothing
 from ._base import used_types
 from ._union_checks import check_pairs, check_same_tokens

@@ -148,12 +148,12 @@ def unpaired(output):
     return output.sequences if isinstance(output, SequencePairs) else output
 
 
-def embedded(rows, levels=("type", "type")):
+def embedded(rows, levels=("type", "type"), index=None):
     """Return token lists with two blocks of vectors that are fixed by the words.
 
     Each block lacks some words, and neither knows `UNKNOWN_WORDS`.
     """
-    tokens = TokenSequences.from_lists(rows)
+    tokens = TokenSequences.from_lists(rows, index=index)
     blocks = [
         _block(tokens, name, level) for name, level in zip(_DIMS, levels, strict=True)
     ]

@@ -29,7 +29,8 @@ class _WordTable(
 
     def transform(self, X):
         check_is_fitted(self)
-        return embedded(check_tokens(X, whose="_WordTable").to_list())
+        tokens = check_tokens(X, whose="_WordTable")
+        return embedded(tokens.to_list(), index=tokens.index)
 
     def get_feature_names_out(self, input_features=None):
         check_is_fitted(self)

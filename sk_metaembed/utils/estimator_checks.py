@@ -31,6 +31,7 @@ from sklearn.exceptions import EstimatorCheckFailedWarning, SkipTestWarning
 
 from ._checks_blocks import block_checks
 from ._checks_data import WORDS, input_kind, is_tagger
+from ._checks_index import index_checks
 from ._checks_input import input_checks
 from ._checks_numbers import array_checks, feed_words, numeric_checks, wordless_checks
 from ._checks_pipeline import pipeline_checks
@@ -219,6 +220,7 @@ def _yield_checks(estimator):
         yield from tag_checks(estimator)
     yield from state_checks(estimator)
     yield from pipeline_checks(estimator)
+    yield from index_checks(estimator)
     yield from numeric_checks(estimator)
 
 

@@ -1,0 +1,100 @@
+"""Where tokens are in the texts they were split from."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sk_metaembed import Tokenizer, TokenSequences
+
+TEXTS = [
+    "Don't STOP, it's a 3.5% rise!",
+    "",
+    "\u0130stanbul caf\u00e9 Cafe\u0301 \u039f\u0394\u039f\u03a3 \ufb01ne",
+    "\u1112\u1161\u11ab x \u6771\u4eac \U0001f44d\U0001f3fd!",
+]
+TOKENIZERS = {
+    "words": Tokenizer(),
+    "punctuation": Tokenizer(punctuation=True),
+    "as written": Tokenizer(lowercase=False, normalize=None),
+    "compatibility": Tokenizer(normalize="NFKC"),
+    "decomposed": Tokenizer(normalize="NFD"),
+    "runs": Tokenizer(r"\S+"),
+    "pattern": Tokenizer(r"[A-Za-z]{2}|\d"),
+    "group": Tokenizer(r"(\w)\w*"),
+    "callable": Tokenizer(tokenizer=str.split),
+}
+
+
+def written(tokens):
+    """Return the characters of each token in its text, by sequence."""
+    spans = np.split(tokens.spans(), tokens.offsets[1:-1])
+    return [
+        [text[start:end] for start, end in rows]
+        for text, rows in zip(tokens.texts, spans, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS.keys())
+def test_each_token_is_what_its_characters_become(tokenizer):
+    tokens = tokenizer.transform(TEXTS)
+    assert tokens.texts.tolist() == TEXTS
+    # Prepared by themselves, the characters of a token give the token again: more than
+    # it only if the token is a part of one character, such as the i of a dotted I.
+    prepare = Tokenizer(
+        tokenizer=lambda text: [text],
+        lowercase=tokenizer.lowercase,
+        normalize=tokenizer.normalize,
+    )
+    for parts, row in zip(written(tokens), tokens, strict=True):
+        for part, token in zip(parts, row, strict=True):
+            # What a sigma becomes depends on its neighbours.
+            again = prepare.transform([part])[0][0].replace("\u03c3", "\u03c2")
+            assert token.replace("\u03c3", "\u03c2") in again
+            assert len(again) == len(token) or part == "\u0130"
+
+
+def test_words_as_they_were_written():
+    assert written(Tokenizer().transform(TEXTS[:1])) == [
+        ["Don", "t", "STOP", "it", "s", "a", "3", "5", "rise"]
+    ]
+
+
+@given(st.lists(st.text(), max_size=4))
+def test_any_text(texts):
+    tokens = Tokenizer(punctuation=True).transform(texts)
+    spans = np.split(tokens.spans(), tokens.offsets[1:-1]) if texts else []
+    for text, rows, words in zip(texts, spans, tokens, strict=True):
+        found = rows[rows[:, 0] >= 0]
+        assert (found[:, 0] < found[:, 1]).all()
+        assert (found[:-1, 0] <= found[1:, 0]).all()
+        assert (found <= len(text)).all()
+        if text.isascii():
+            assert len(found) == len(words)
+
+
+def test_long_input_is_located_as_short_input_is():
+    texts = [f"Word{i}, and MORE!" for i in range(4000)]
+    tokens = Tokenizer().transform(texts)  # split by compiled code
+    assert written(tokens[3999:]) == written(Tokenizer().transform(texts[3999:]))
+    assert written(tokens)[17] == ["Word17", "and", "MORE"]
+
+
+def test_tokens_that_are_not_in_the_text():
+    tokenizer = Tokenizer(tokenizer=lambda text: ["<s>", *text.split()])
+    tokens = tokenizer.transform(["To be"])
+    assert tokens.spans().tolist() == [[-1, -1], [0, 2], [3, 5]]
+
+
+def test_subsets_and_pickles_keep_texts():
+    tokens = Tokenizer().transform(TEXTS)
+    assert written(tokens[[3, 0]]) == [written(tokens)[3], written(tokens)[0]]
+    assert written(pickle.loads(pickle.dumps(tokens))) == written(tokens)
+    assert tokens.compact().texts.tolist() == TEXTS
+
+
+def test_token_lists_have_no_texts():
+    tokens = TokenSequences.from_lists([["a"]])
+    assert tokens.texts is None and tokens.spans() is None
