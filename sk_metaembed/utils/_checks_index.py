@@ -32,13 +32,13 @@ def _columns(estimator):
 def _indices(pandas, n_rows):
     """Return row numbers and labels of every kind that frames have, by name."""
     rng = np.random.default_rng(0)
-    order = rng.permutation(n_rows)
-    drawn = rng.integers(n_rows, size=n_rows)
+    order = rng.permutation(n_rows)[:9]
+    drawn = rng.integers(5, size=9)
     words = np.array([f"row {i}" for i in range(n_rows)])
     levels = pandas.MultiIndex.from_arrays([np.arange(n_rows) % 3, words])
     return {
-        "sorted by another column": (order, pandas.RangeIndex(n_rows)),
-        "a part of the rows": (order[:7], pandas.RangeIndex(n_rows)),
+        "rows in another order": (order, pandas.RangeIndex(n_rows)),
+        "a slice of the rows": (np.arange(2, 8), pandas.RangeIndex(n_rows)),
         "rows drawn twice": (drawn, pandas.RangeIndex(n_rows)),
         "labels that are strings": (order, pandas.Index(words)),
         "labels of two levels": (order, levels),
