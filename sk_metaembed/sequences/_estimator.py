@@ -9,10 +9,11 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_sample_weight
 
 from ._layout import check_embedded
+from ._parameters import CheckedParametersMixin
 from ._tags import read_tags
 
 
-class SequencesInputMixin:
+class SequencesInputMixin(CheckedParametersMixin):
     """Tags of a step whose rows are texts or token sequences, not numbers.
 
     scikit-learn's own array validation does not apply to such a step, and its checks
