@@ -64,10 +64,10 @@ def _only_column(X, whose):
         )
     n_columns = X.shape[1]
     if n_columns != 1:
-        if getattr(getattr(X, "dtype", None), "kind", "O") in "biufc":
+        if holds_numbers(X):
             raise ValueError(
                 f"{whose} takes one column of texts, got {n_columns} columns of "
-                f"numbers (shape {tuple(X.shape)}, dtype {X.dtype}). Select the column "
+                f"numbers (shape {tuple(X.shape)}). Select the column "
                 "of texts; if the step before already turns texts into numbers, as "
                 "Pooling does, the order of the steps is wrong."
             )
@@ -87,6 +87,14 @@ def _only_column(X, whose):
     if hasattr(X, "column"):
         return X.column(0)
     return np.asarray(X)[:, 0]
+
+
+def holds_numbers(X):
+    """Return whether X is an array or frame with columns of numbers, as Pooling's."""
+    if len(getattr(X, "shape", ())) != 2:
+        return False
+    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+    return getattr(dtype, "kind", "O") in "biufc" and X.shape[1] > 0
 
 
 def check_texts(X, *, whose="X"):
