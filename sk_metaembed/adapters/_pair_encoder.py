@@ -365,8 +365,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # Columns of texts: with `string` this is what tells pairs from single texts.
-        tags.input_tags.two_d_array = True
+        # Columns of texts. two_d_array would say that they may hold numbers.
+        tags.input_tags.categorical = True
         return tags
 
     def __init_subclass__(cls, **kwargs):

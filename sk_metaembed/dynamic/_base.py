@@ -145,7 +145,7 @@ class BaseDynamicMeta(
 
     @with_callbacks
     @together
-    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None):
+    def fit(self, X, y=None, sample_weight=None, *, X_val=None, y_val=None):
         """Train on labelled sequences.
 
         Unless `early_stopping` is False or `X_val` is given, a part of the sequences is
@@ -211,7 +211,7 @@ class BaseDynamicMeta(
 
     @with_callbacks
     @together
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X, y=None, classes=None, sample_weight=None):
         """Train for one more epoch, without holding anything out.
 
         For data that come in parts, and for loops with a rule of their own to stop. The
@@ -312,7 +312,7 @@ class BaseDynamicMeta(
 
     def _weights(self, y, weights):
         """Return the sequences' weights times their labels', with mean 1."""
-        if self.class_weight is not None and self._target.is_classification:
+        if self.class_weight is not None:
             weights = weights * label_weights(
                 self.class_weight, y, self._target, whose=type(self).__name__
             )

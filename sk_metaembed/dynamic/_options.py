@@ -1,12 +1,11 @@
 """What scikit-learn's parameter constraints cannot say: entries of tuples, labels."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from ..sequences._callbacks import check_callbacks
+from ..sequences._parameters import is_integer
 from ._columns_target import ColumnsTarget, own_type
 
 # Here and not beside their classes, because those need torch.
@@ -34,7 +33,7 @@ def check_options(estimator, *, whose):
 
 def _check_sizes(sizes, name, whose, *, may_be_empty=False):
     sizes = sizes if isinstance(sizes, tuple | list) else [sizes]
-    wrong = [s for s in sizes if not (isinstance(s, Integral) and s >= 1)]
+    wrong = [s for s in sizes if not (is_integer(s) and s >= 1)]
     if wrong or not (sizes or may_be_empty):
         came = repr(wrong[0]) if wrong else "no size at all"
         raise ValueError(
@@ -60,7 +59,7 @@ def label_weights(class_weight, y, target, *, whose):
     ----------
     class_weight : dict, "balanced" or list of dict
     y : ndarray
-    target : LabelTarget, IndicatorTarget or ColumnsTarget
+    target : LabelTarget, IndicatorTarget, ColumnsTarget or NumberTarget
     whose : str
         The estimator's name.
 
@@ -71,8 +70,14 @@ def label_weights(class_weight, y, target, *, whose):
     Raises
     ------
     ValueError
-        For labels that do not exist, and weights that are negative or all zero.
+        For numbers, for labels that do not exist, and weights that are negative or
+        all zero.
     """
+    if not target.is_classification:
+        raise ValueError(
+            f"{whose}: class_weight={class_weight!r} needs labels, but y holds "
+            "numbers. Leave it at None; to weight sequences, pass sample_weight to fit."
+        )
     if isinstance(target, ColumnsTarget):
         return _column_weights(class_weight, y, target, whose)
     if isinstance(class_weight, dict) and y.ndim == 1:

@@ -66,7 +66,7 @@ class_weight : dict, list of dict, "balanced" or None, default=None
     How much each label counts in the loss and in the held-out score; labels not
     named count 1, and "balanced" makes rare ones count more. For label sets and several
     columns of labels a list, one dict a column; a sequence's weights are multiplied.
-    Not used where y holds numbers.
+    Must be None where y holds numbers.
 device : str, default="auto"
     "auto" takes a GPU if torch sees one; else a torch device name. "cuda:auto" gives
     each process of joblib a GPU in turn. "accelerate" trains in all processes that

@@ -1,9 +1,8 @@
 """What can be asked where captions and images have vectors in one space."""
 
-from numbers import Integral
-
 import numpy as np
 
+from ..sequences._parameters import is_integer
 from ._image_target import image_codes, read_images
 from ._ranks import best_matches, mean_recall, ranks, recall
 
@@ -98,7 +97,7 @@ class RetrievalMixin:
         return best_matches(self.transform_images(images), self.transform(X), n)
 
     def _check_rank(self, value, name):
-        if not isinstance(value, Integral) or value < 1:
+        if not is_integer(value) or value < 1:
             raise ValueError(
                 f"{type(self).__name__}: {name} must be an integer of 1 or more, got "
                 f"{value!r}."

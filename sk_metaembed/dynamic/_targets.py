@@ -6,6 +6,11 @@ from sklearn.utils import column_or_1d
 from ..sequences._read_pairs import column_names, frame_columns
 from ..sequences._validation import counted
 
+_BINARIZE = (
+    "Turn sets of labels into an indicator matrix with "
+    "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)."
+)
+
 
 def check_target(y, n_rows, *, whose):
     """Return y as an array without gaps, one row a sequence.
@@ -65,9 +70,10 @@ def _as_array(y, whose):
         y = np.asarray(y) if not _is_mixed(y) else np.array(y, dtype=object)
     except ValueError as error:
         raise ValueError(
-            f"{whose}: the rows of y have different lengths. Turn label sets into an "
-            "indicator matrix with sklearn.preprocessing.MultiLabelBinarizer."
+            f"{whose}: the rows of y have different lengths. " + _BINARIZE
         ) from error
+    if y.dtype == object and any(isinstance(row, set | frozenset) for row in y.flat):
+        raise ValueError(f"{whose}: the rows of y are sets. " + _BINARIZE)
     if y.ndim > 2 or (y.ndim == 2 and y.shape[1] == 0):
         raise ValueError(
             f"{whose}: y must have one column or several, got shape {y.shape}."

@@ -1,11 +1,11 @@
 """Which tokens of embedded sequences a picture compares: their vectors and labels."""
 
 from collections import Counter
-from numbers import Integral
 
 import numpy as np
 
 from ..sequences import EmbeddedSequences
+from ..sequences._parameters import is_integer
 
 _MANY = 1000
 
@@ -130,7 +130,7 @@ def _place(tokens, entry, any_will_do, whose):
 
 
 def _within(number, n, what, whose):
-    if not isinstance(number, Integral):
+    if not is_integer(number):
         raise TypeError(
             f"{whose}: a {what} is given by its number, got {number!r} of type "
             f"{type(number).__name__}."

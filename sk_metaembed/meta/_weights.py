@@ -1,10 +1,10 @@
 """Weights and lengths of sources, before they are combined."""
 
 from collections.abc import Mapping
-from numbers import Real
 
 import numpy as np
 
+from ..sequences._parameters import is_real
 from ..sequences._rows import unit_scales
 
 
@@ -41,7 +41,7 @@ def source_weights(weights, names, whose):
             f"{list(names)}. Give one each, or a dict by name."
         )
     for name, weight in zip(names, weights, strict=True):
-        if not isinstance(weight, Real) or not np.isfinite(weight) or weight < 0:
+        if not is_real(weight) or not np.isfinite(weight) or weight < 0:
             raise ValueError(
                 f"{whose}: the weight of {name!r} is {weight!r}; weights must be "
                 "finite numbers, at least 0."

@@ -3,12 +3,12 @@
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
+from ..sequences._parameters import is_integer, is_real
 from ..sequences._rows import unit_rows
 from ..sequences._word_vectors import word_vectors_of
 from ._correlation import check_finite
@@ -168,7 +168,7 @@ def check_options(method, epsilon, missing, whose):
     """Raise TypeError or ValueError if an option has a value that it cannot have."""
     check_option(method, _METHODS, "method", whose)
     check_option(missing, ("omit", "wrong"), "missing", whose)
-    if not isinstance(epsilon, Real):
+    if not is_real(epsilon):
         raise TypeError(f"{whose}: epsilon must be a number above 0, got {epsilon!r}.")
     if not epsilon > 0:
         raise ValueError(f"{whose}: epsilon must be above 0, got {epsilon!r}.")
@@ -198,7 +198,7 @@ def _candidates(embedding, vocabulary, whose):
 
 
 def _vocabulary(embedding, vocabulary, whose):
-    is_number = isinstance(vocabulary, Integral) and not isinstance(vocabulary, bool)
+    is_number = is_integer(vocabulary)
     if vocabulary is not None and not is_number:
         return check_vocabulary(vocabulary, whose)
     if hasattr(embedding, "transform"):

@@ -1,11 +1,11 @@
 """Coverage: which words of some texts an embedding knows."""
 
 from collections.abc import Mapping
-from numbers import Integral
 
 import numpy as np
 
 from ..sequences import check_tokens
+from ..sequences._parameters import is_integer
 from ..sequences._word_vectors import known_words_of
 
 
@@ -71,7 +71,7 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
     (any) 2 5 [('and', 2)]
     (all) 1 3 [('and', 2), ('milk', 2)]
     """
-    if not isinstance(n_unknown, Integral) or n_unknown < 0:
+    if not is_integer(n_unknown) or n_unknown < 0:
         raise ValueError(
             f"coverage_report: n_unknown must be an int, 0 or more, got {n_unknown!r}."
         )

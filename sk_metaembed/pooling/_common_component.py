@@ -12,12 +12,15 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..sequences._parameters import CheckedParametersMixin
 from ..sequences._rows import chunks
 from ..sequences._whole_fit import whole_or_nothing
 from ._components import remove_components, top_components
 
 
-class CommonComponentRemoval(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class CommonComponentRemoval(
+    OneToOneFeatureMixin, TransformerMixin, CheckedParametersMixin, BaseEstimator
+):
     """Remove the directions that most sentence vectors share.
 
     Averages of word vectors all lean towards the directions of frequent words, which

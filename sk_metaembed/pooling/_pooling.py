@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..sequences._parameters import is_real
 from ._bags import block_bags
 from ._base import BasePooling
 from ._modes import MODES, WEIGHTED, mode_parts
@@ -218,7 +219,7 @@ def _modes(mode):
 
 def _check_powers(powers):
     allowed = {*range(1, LARGEST_POWER + 1), math.inf, -math.inf}
-    strange = [p for p in powers if not isinstance(p, Real) or p not in allowed]
+    strange = [p for p in powers if not is_real(p) or p not in allowed]
     if strange or not powers or len(set(powers)) < len(powers):
         raise ValueError(
             f"powers must hold distinct integers from 1 to {LARGEST_POWER}, inf or "

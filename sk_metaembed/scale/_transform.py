@@ -1,12 +1,12 @@
 """transform_in_batches: a pipeline over more documents than memory holds."""
 
 import time
-from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 
 from joblib import effective_n_jobs
 
+from ..sequences._parameters import is_integer
 from ._fingerprint import pipeline_fingerprint
 from ._names import listed
 from ._npy import NpyOutput
@@ -270,7 +270,7 @@ class _Run:
 
 
 def _check_options(batch_size, layout, dtype, n_jobs):
-    if not isinstance(batch_size, Integral) or batch_size < 1:
+    if not is_integer(batch_size) or batch_size < 1:
         raise ValueError(
             f"transform_in_batches: batch_size must be an int of 1 or more, got "
             f"{batch_size!r}."
@@ -283,7 +283,7 @@ def _check_options(batch_size, layout, dtype, n_jobs):
         raise ValueError(
             f"transform_in_batches: dtype must be one of {_DTYPES}, got {dtype!r}."
         )
-    if not (n_jobs is None or isinstance(n_jobs, Integral) and n_jobs):
+    if not (n_jobs is None or is_integer(n_jobs) and n_jobs):
         raise ValueError(
             "transform_in_batches: n_jobs must be None, or an int that is not 0, got "
             f"{n_jobs!r}."

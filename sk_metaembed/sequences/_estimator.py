@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight
 from ._embedded import EmbeddedSequences
 from ._layout import check_embedded
 from ._pairs import SequencePairs
+from ._parameters import CheckedParametersMixin
 from ._tags import read_tags
 from ._tokens import TokenSequences
 
@@ -22,7 +23,7 @@ MISSING_CONSTRAINT = [StrOptions({"raise", "empty"})]
 _CONTAINERS = TokenSequences | EmbeddedSequences | SequencePairs
 
 
-class SequencesInputMixin:
+class SequencesInputMixin(CheckedParametersMixin):
     """Tags of a step whose rows are texts or token sequences, not numbers.
 
     scikit-learn's own array validation does not apply to such a step, and its checks

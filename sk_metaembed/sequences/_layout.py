@@ -2,6 +2,7 @@
 
 from ._embedded import EmbeddedSequences
 from ._pairs import SequencePairs
+from ._validation import holds_numbers
 
 
 def check_embedded(X, *, whose):
@@ -28,6 +29,13 @@ def check_embedded(X, *, whose):
         raise TypeError(
             f"{whose} takes single sequences, got {X!r}. Pass one side, X.first or "
             "X.second; what combines sources stands in the PairEncoder's encoder."
+        )
+    if holds_numbers(X):
+        raise TypeError(
+            f"{whose} takes EmbeddedSequences, got {type(X).__name__} of shape "
+            f"{tuple(X.shape)}. Put a source before it. If a Pooling step made this "
+            "array, the order of the steps is wrong: Pooling comes once, after every "
+            "step that takes EmbeddedSequences."
         )
     raise TypeError(
         f"{whose} takes EmbeddedSequences, got {type(X).__name__}. Put a source "

@@ -10,6 +10,8 @@ from ._pairs import SequencePairs
 from ._rows_info import RowsInfo, row_labels
 from ._tokens import TokenSequences
 from ._validation import (
+    _EITHER,
+    _NUMBERS,
     _is_token_list,
     _kind,
     _remedy,
@@ -65,10 +67,12 @@ def read_pairs(X, *, whose="X", texts=True, missing="raise"):
         return rows, info
     known = next((row for row in rows if _kind(row) != "missing"), "")
     wanted = "a list of str" if not texts or _is_token_list(known) else "a str"
+    if isinstance(known, _NUMBERS):
+        wanted = _EITHER
     if missing == "empty":
-        rows, absent = fill_missing(rows, "" if wanted == "a str" else [])
+        rows, absent = fill_missing(rows, [] if wanted == "a list of str" else "")
         info = info._replace(missing=absent)
-    read = _text if wanted == "a str" else _tokens
+    read = _tokens if wanted == "a list of str" else _text
     n_pairs = len(first)
     rows = [
         read(row, f"{whose}: row {i % n_pairs}, {_SIDES[i // n_pairs]} side", wanted)
@@ -238,7 +242,7 @@ def _tokens(value, where, wanted):
         if not isinstance(token, str):
             raise TypeError(
                 f"{where}, token {j} is {_kind(token)} ({_shown(token)}). Every token "
-                f"must be a str; {_token_remedy(_kind(token))}"
+                f"must be a str; {_token_remedy(token)}"
             )
     return [str(token) for token in tokens]
 
@@ -247,5 +251,5 @@ def _complaint(value, where, wanted):
     came = _kind(value)
     shown = f" ({_shown(value)})" if came == "missing" else f": {_shown(value)}"
     return f"{where} is {came}{shown}. Every side must be {wanted}; " + _remedy(
-        came, wanted
+        value, wanted
     )

@@ -147,7 +147,11 @@ class TokenSequences(TokenCounts):
         """
         sequences = [_row(sequence, i) for i, sequence in enumerate(sequences)]
         flat = list(chain.from_iterable(sequences))
-        table = dict.fromkeys(flat)
+        try:
+            table = dict.fromkeys(flat)
+        except TypeError:  # a list is not hashable
+            _check_tokens(sequences)
+            raise
         if not set(map(type, table)) <= {str, np.str_}:
             _check_tokens(sequences)
         types = np.empty(len(table), dtype=object)
@@ -298,6 +302,15 @@ class TokenSequences(TokenCounts):
         codes = np.zeros(mask.shape, dtype=np.int32)
         codes[mask] = self.codes
         return codes, mask
+
+    def __array__(self, dtype=None, copy=None):
+        """Refuse: a classifier would take the tokens for features."""
+        raise TypeError(
+            f"{self!r} cannot be converted to an array: sequences of tokens have no "
+            "columns. Put a source such as PretrainedEmbedding, and then Pooling, "
+            "before a step that takes arrays. To look at the tokens use to_list() or "
+            "to_padded()."
+        )
 
     def __repr__(self):
         return (

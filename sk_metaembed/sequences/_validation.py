@@ -4,6 +4,7 @@ scikit-learn's ``check_array`` is made for numbers: it turns token lists of equa
 length into a matrix and lets None and integers pass as text.
 """
 
+import datetime
 import numbers
 from collections.abc import Iterable, Mapping, Sequence, Set
 
@@ -18,6 +19,8 @@ _ALLOWED = (
     "Allowed are a list, tuple, array, generator, or a pandas or polars Series or "
     "one-column DataFrame, of str or of lists of str; or a TokenSequences"
 )
+_EITHER = "a str or a list of str"
+_NUMBERS = numbers.Number | np.bool_ | datetime.date | datetime.timedelta
 
 
 def read_rows(X, *, whose="X"):
@@ -62,9 +65,18 @@ def _only_column(X, whose):
         )
     n_columns = X.shape[1]
     if n_columns != 1:
+        if holds_numbers(X):
+            raise ValueError(
+                f"{whose} takes one column of texts, got {n_columns} columns of "
+                f"numbers (shape {tuple(X.shape)}). Select the column "
+                "of texts; if the step before already turns texts into numbers, as "
+                "Pooling does, the order of the steps is wrong."
+            )
+        names = getattr(X, "column_names", getattr(X, "columns", None))
+        named = "" if names is None else f", named {_shown(list(names))}"
         raise ValueError(
             f"{whose} takes one column of texts, got {n_columns} columns "
-            f"(shape {tuple(X.shape)}). Select one, for example with "
+            f"(shape {tuple(X.shape)}{named}). Select one, for example with "
             'ColumnTransformer([("text", step, "name of the column")]); for token '
             "lists of equal length pass a list of lists, not an array."
             + (" For pairs of texts there is PairEncoder." if n_columns == 2 else "")
@@ -76,6 +88,14 @@ def _only_column(X, whose):
     if hasattr(X, "column"):
         return X.column(0)
     return np.asarray(X)[:, 0]
+
+
+def holds_numbers(X):
+    """Return whether X is an array or frame with columns of numbers, as Pooling's."""
+    if len(getattr(X, "shape", ())) != 2:
+        return False
+    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+    return getattr(dtype, "kind", "O") in "biufc" and X.shape[1] > 0
 
 
 def check_texts(X, *, whose="X"):
@@ -122,6 +142,8 @@ def check_texts(X, *, whose="X"):
     rows = read_rows(X, whose=whose)
     if set(map(type, rows)) <= {str}:
         return rows
+    whose = _with_column(whose, X)
+    _refuse_numbers(rows, whose)
     return [_text(row, i, whose) for i, row in enumerate(rows)]
 
 
@@ -129,6 +151,25 @@ def _text(row, i, whose):
     if isinstance(row, str):
         return str(row)
     raise TypeError(_complaint(row, i, whose, "a str"))
+
+
+def _refuse_numbers(rows, whose):
+    """Raise if the first row that is not missing is a number."""
+    i, first = next(
+        ((i, row) for i, row in enumerate(rows) if _kind(row) != "missing"), (0, "")
+    )
+    if isinstance(first, _NUMBERS):
+        raise TypeError(_complaint(first, i, whose, _EITHER))
+
+
+def _with_column(whose, X):
+    """Append the name of the column that X is or has, if any, for messages."""
+    if hasattr(X, "columns"):
+        name = getattr(X, "column_names", X.columns)[0]  # Arrow's columns are data
+    else:
+        name = getattr(X, "name", None)
+    named = isinstance(name, str | numbers.Integral) and name != ""
+    return f"{whose}, column {name!r}" if named else whose
 
 
 def check_token_lists(rows, *, whose="X"):
@@ -168,17 +209,31 @@ def _tokens(row, i, whose):
         if not isinstance(token, str):
             raise TypeError(
                 f"{whose}: row {i}, token {j} is {_kind(token)} ({_shown(token)}). "
-                "Every token must be a str; " + _token_remedy(_kind(token))
+                "Every token must be a str; " + _token_remedy(token)
             )
     return [str(token) for token in row]
 
 
-def _token_remedy(came):
+def _token_remedy(token):
+    came = _kind(token)
     if came == "missing":
         return "leave missing tokens out."
     if came == "of type bytes":
         return "decode bytes first, for example with token.decode('utf-8')."
-    return "turn ids and numbers into str first, for example [str(t) for t in row]."
+    if _is_token_list(token):
+        return (
+            "the lists are nested one level too deep. Flatten each row, for example "
+            "with [token for part in row for token in part], or pass each inner list "
+            "as a row of its own. Of (word, tag) pairs keep the words: "
+            "[word for word, tag in row]."
+        )
+    if isinstance(token, _NUMBERS):
+        return (
+            "numbers are not tokens. If they are ids, turn them into str, for example "
+            "with [str(t) for t in row]; if they are features or vectors, pass the "
+            "texts they were computed from."
+        )
+    return "convert it, for example with [str(t) for t in row]."
 
 
 def check_tokens(X, *, whose="X", split=None, missing="raise"):
@@ -240,6 +295,8 @@ def check_tokens(X, *, whose="X", split=None, missing="raise"):
     rows, absent = read_rows(X, whose=whose), None
     # A missing row says nothing about what the others are meant to be.
     first = next((row for row in rows if _kind(row) != "missing"), "")
+    whose = _with_column(whose, X)
+    _refuse_numbers(rows, whose)
     if missing == "empty":
         rows, absent = fill_missing(rows, "" if isinstance(first, str) else [])
     if rows and isinstance(first, str):
@@ -267,7 +324,7 @@ def _complaint(row, i, whose, wanted):
     came = _kind(row)
     shown = f" ({_shown(row)})" if came == "missing" else f": {_shown(row)}"
     return f"{whose}: row {i} is {came}{shown}. Every row must be {wanted}; " + _remedy(
-        came, wanted
+        row, wanted
     )
 
 
@@ -281,17 +338,22 @@ def _kind(value):
     return f"of type {type(value).__name__}"
 
 
-def _remedy(came, wanted):
+def _remedy(value, wanted):
+    came = _kind(value)
     if came == "missing":
         empty = '"" (an empty text)' if wanted == "a str" else "[] (no tokens)"
         return f"drop the row or replace it, for example by {empty}."
     if came == "of type bytes":
         return "decode bytes first, for example with row.decode('utf-8')."
-    if came == "of type str":
+    if came == "of type str" or (_is_token_list(value) and wanted == "a str"):
         return "rows of str and rows of token lists cannot be mixed."
-    if wanted == "a str":
-        return "convert it, or pass every row as a list of tokens."
-    return "convert it, for example with list(row), or pass every row as a text."
+    if isinstance(value, _NUMBERS) and wanted == _EITHER:
+        return (
+            "numbers and dates are not texts, so this is probably the wrong column. "
+            "Select the column of texts; ids and categories can be converted with "
+            "str(value)."
+        )
+    return f"drop the row or convert it to {wanted}."
 
 
 def counted(n, thing):

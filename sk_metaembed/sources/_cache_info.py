@@ -4,10 +4,10 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from math import inf
-from numbers import Real
 from pathlib import Path
 from typing import NamedTuple
 
+from ..sequences._parameters import is_real
 from ._cache_entry import FORMAT
 from ._cache_files import (
     cache_files,
@@ -181,7 +181,7 @@ def limit_cache(directory, size):
     10737418240
     >>> folder.cleanup()
     """
-    if not (size is None or (isinstance(size, Real) and 1 <= size < inf)):
+    if not (size is None or (is_real(size) and 1 <= size < inf)):
         raise ValueError(
             f"limit_cache: size must be a positive number of bytes, or None for no "
             f"limit; got {size!r}."

@@ -5,12 +5,13 @@ from numbers import Integral, Real
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..sequences._parameters import CheckedParametersMixin, is_integer
 from ._opened_characters import OpenedCharacters
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 
 
-class CharEmbedding(BaseEstimator):
+class CharEmbedding(CheckedParametersMixin, BaseEstimator):
     """Learn words' vectors from their characters, along with what reads them.
 
     For the parameter `trainable` of the ``Dynamic*`` estimators. What a word is spelled
@@ -174,7 +175,7 @@ def _checked_filters(filters):
     """Return the filters as a tuple of pairs of int."""
     for pair in filters:
         whole = isinstance(pair, tuple | list) and len(pair) == 2
-        if not whole or not all(isinstance(n, Integral) and n >= 1 for n in pair):
+        if not whole or not all(is_integer(n) and n >= 1 for n in pair):
             raise ValueError(
                 "CharEmbedding: filters must hold pairs of a width and a number, "
                 f"integers of 1 or more, such as (3, 30); got {pair!r}."

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods
 
-from ..sequences import Block, EmbeddedSequences
+from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
 from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding
 from ._results import scatter
 
@@ -112,22 +112,13 @@ class EstimatorEmbedding(BaseEmbedding):
             )
         if y is not None and len(filled) < len(tokens):
             y = _safe_indexing(y, filled)
-        estimator = clone(self.estimator)
-        try:
-            self.estimator_ = estimator.fit(self._input(tokens[filled]), y)
-        except (AttributeError, TypeError) as error:
-            if not self.joined:
-                error.add_note(
-                    f"{self._whose} gave its estimator a TokenSequences. One that "
-                    "takes strings, such as a TfidfVectorizer, needs joined=True."
-                )
-            raise
+        self.estimator_ = self._call(clone(self.estimator).fit, tokens[filled], y)
         self._dim = None
 
     def _embed(self, tokens):
         filled = np.flatnonzero(tokens.lengths)
         if len(filled):
-            given = self.estimator_.transform(self._input(tokens[filled]))
+            given = self._call(self.estimator_.transform, tokens[filled])
             values = as_rows(given, len(filled), self._whose)
         else:
             values = np.zeros((0, self._dim), dtype=np.float32)
@@ -145,14 +136,29 @@ class EstimatorEmbedding(BaseEmbedding):
                 "estimator must give as many columns for any input."
             )
 
-    def _input(self, tokens):
-        if not self.joined:
-            return tokens
-        return [" ".join(words) for words in tokens]
+    def _call(self, method, tokens, *args):
+        if self.joined:
+            return method([" ".join(words) for words in tokens], *args)
+        try:
+            return method(tokens, *args)
+        except (AttributeError, TypeError) as error:
+            if reads_tokens(self.estimator):
+                raise
+            raise TypeError(
+                f"{self._whose}: the estimator failed on a TokenSequences: {error}. "
+                "Set joined=True if it takes texts as str, as TfidfVectorizer does."
+            ) from error
 
     @property
     def _whose(self):
         return f"EstimatorEmbedding({type(self.estimator).__name__})"
+
+
+def reads_tokens(step):
+    """Return whether a step, or the first of a Pipeline, is one of this package."""
+    while hasattr(step, "steps"):
+        step = step.steps[0][1]
+    return isinstance(step, SequencesInputMixin)
 
 
 def as_rows(given, n_rows, whose):

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..sequences._parameters import CheckedParametersMixin
 from ._base import used_types
 from ._opened_transformer import OpenedTransformer
 from ._transformer import TransformerEmbedding
@@ -12,7 +13,7 @@ from ._transformer import TransformerEmbedding
 _METHODS = ("full", "lora")
 
 
-class FineTuned(BaseEstimator):
+class FineTuned(CheckedParametersMixin, BaseEstimator):
     """Have a transformer trained on labels, together with what mixes and reads it.
 
     For the parameter `trainable` of `DynamicMetaClassifier`, `DynamicMetaEmbedding` and

@@ -3,13 +3,13 @@
 import warnings
 from collections.abc import Mapping, Set
 from itertools import islice
-from numbers import Integral
 from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from ..sequences import EmbeddedSequences, TokenSequences
+from ..sequences._parameters import is_integer
 from ..sequences._validation import read_rows
 from ..vectors import WordVectors
 
@@ -258,7 +258,7 @@ def _places(codes):
 
 
 def _check_count(name, value):
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if not is_integer(value):
         raise TypeError(f"{_WHOSE}: {name} must be an int, got {value!r}.")
     if value < 1:
         raise ValueError(f"{_WHOSE}: {name} must be at least 1, got {value}.")

@@ -1,7 +1,8 @@
 """source_subsets: which sources take part, as the values of a grid."""
 
 from itertools import combinations
-from numbers import Integral
+
+from ..sequences._parameters import is_integer
 
 
 def source_subsets(names, *, min_size=1, max_size=None):
@@ -90,7 +91,7 @@ def _names(names):
 
 def _check_sizes(smallest, largest, names):
     for parameter, size in (("min_size", smallest), ("max_size", largest)):
-        if not isinstance(size, Integral) or isinstance(size, bool):
+        if not is_integer(size):
             raise TypeError(
                 f"source_subsets: {parameter} must be an int, got {size!r}."
             )

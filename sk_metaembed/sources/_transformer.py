@@ -5,7 +5,7 @@ import warnings
 from copy import copy
 from numbers import Integral
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
 
 from ..sequences import Block
 from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding
@@ -188,7 +188,13 @@ class TransformerEmbedding(BaseEmbedding):
     """
 
     _parameter_constraints: dict = {
-        "model": [str, os.PathLike, tuple, list],
+        "model": [
+            str,
+            os.PathLike,
+            tuple,
+            list,
+            Hidden(HasMethods("state_dict")),  # refused in fit, with what is missing
+        ],
         "layers": [Integral, "array-like", StrOptions({"all"})],
         "static": ["boolean"],
         "subword": [StrOptions(set(SUBWORD_MODES))],

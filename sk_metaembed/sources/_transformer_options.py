@@ -1,9 +1,9 @@
 """What TransformerEmbedding's parameters mean for a given model."""
 
 import os
-from numbers import Integral
 
 from ..sequences._device import chosen_device
+from ..sequences._parameters import is_integer
 from ._transformer_model import ModelSpec, loaded_model, shared_model
 
 OUTPUTS = ("words", "cls", "mean")
@@ -55,6 +55,12 @@ def opened_model(source):
 
 
 def _of_pair(source):
+    if hasattr(source.model, "state_dict"):
+        raise TypeError(
+            f"TransformerEmbedding: model is a {type(source.model).__name__} without a "
+            "tokenizer. Pass both, model=(model, tokenizer), as transformers loads "
+            "them, or pass the model's folder or its name on the Hugging Face hub."
+        )
     if not is_pair(source.model):
         kinds = [type(part).__name__ for part in source.model]
         raise TypeError(
@@ -101,11 +107,11 @@ def chosen_layers(layers, n_states, static):
     """
     if isinstance(layers, str):
         return tuple(range(n_states))
-    asked = [layers] if isinstance(layers, Integral) else list(layers)
+    asked = [layers] if is_integer(layers) else list(layers)
     wrong = [
         layer
         for layer in asked
-        if not isinstance(layer, Integral) or not -n_states <= layer < n_states
+        if not is_integer(layer) or not -n_states <= layer < n_states
     ]
     if wrong:
         raise ValueError(

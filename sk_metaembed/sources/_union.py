@@ -16,7 +16,7 @@ from ..sequences._estimator import MISSING_CONSTRAINT, SequencesOutputMixin
 from ..sequences._validation import n_missing
 from ..sequences._whole_fit import whole_or_nothing
 from ._base import used_types
-from ._union_checks import check_pairs, check_same_tokens
+from ._union_checks import check_pairs, check_same_tokens, on_tokens
 
 
 class EmbeddingUnion(
@@ -37,9 +37,9 @@ class EmbeddingUnion(
         A source is anything whose fit and transform give EmbeddedSequences of the
         same tokens, or "drop" to leave it out. Parameters are reached as
         ``name__parameter``; ``set_params(name=other)`` replaces a source.
-    active : sequence of str, default=None
-        Names of the sources that take part, in the order of `sources`. None means
-        all that are not "drop".
+    active : str or sequence of str, default=None
+        Name or names of the sources that take part, in the order of `sources`. None
+        means all that are not "drop".
     missing : {"raise", "empty"}, default="raise"
         What to do with missing rows (None, NaN, null): raise an error, or take them as
         empty sequences. `TokenSequences` know their missing rows already.
@@ -95,7 +95,7 @@ class EmbeddingUnion(
 
     _parameter_constraints: dict = {
         "sources": [list],
-        "active": [list, tuple, np.ndarray, None],
+        "active": [str, list, tuple, np.ndarray, None],
         "missing": MISSING_CONSTRAINT,
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -276,7 +276,7 @@ class EmbeddingUnion(
         check_is_fitted(self)
         tokens = self._read(X)
         embedded = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(source.transform)(tokens) for _, source in self.sources_
+            delayed(_transform)(name, source, tokens) for name, source in self.sources_
         )
         return self._joined(tokens, embedded)
 
@@ -331,7 +331,7 @@ class EmbeddingUnion(
         names = [name for name, _ in self.sources]
         self._validate_names(names)
         dropped = [name for name, source in self.sources if isinstance(source, str)]
-        active = names if self.active is None else list(self.active)
+        active = names if self.active is None else self._active_names()
         absent = [name for name in active if name not in names]
         if absent:
             raise ValueError(
@@ -348,14 +348,17 @@ class EmbeddingUnion(
             )
         return left
 
+    def _active_names(self):
+        return [self.active] if isinstance(self.active, str) else list(self.active)
+
     def _each(self, action, sources, tokens, y):
         messages = [
             f"(source {i} of {len(sources)}) Fitting {name}" if self.verbose else None
             for i, (name, _) in enumerate(sources, 1)
         ]
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(action)(clone(source), tokens, y, message)
-            for (_, source), message in zip(sources, messages, strict=True)
+            delayed(action)(name, clone(source), tokens, y, message)
+            for (name, source), message in zip(sources, messages, strict=True)
         )
 
     def _remember(self, sources, fitted):
@@ -370,8 +373,8 @@ class EmbeddingUnion(
 
     def _joined(self, tokens, embedded):
         blocks = []
-        for (name, _), part in zip(self.sources_, embedded, strict=True):
-            check_same_tokens(name, part, tokens)
+        for (name, source), part in zip(self.sources_, embedded, strict=True):
+            check_same_tokens(name, source, part, tokens)
             several = len(part.blocks) > 1
             for block in part.blocks:
                 blocks.append(
@@ -381,7 +384,7 @@ class EmbeddingUnion(
 
     def _sk_visual_block_(self):
         fitted = dict(getattr(self, "sources_", ()))
-        active = None if self.active is None else set(self.active)
+        active = None if self.active is None else set(self._active_names())
         names, sources = [], []
         for name, source in self.sources:
             # What stands before a colon is the prefix of the parameters.
@@ -392,13 +395,18 @@ class EmbeddingUnion(
         return _VisualBlock("parallel", sources, names=names)
 
 
-def _fit(source, tokens, y, message):
-    with _print_elapsed_time("EmbeddingUnion", message):
+def _fit(name, source, tokens, y, message):
+    with _print_elapsed_time("EmbeddingUnion", message), on_tokens(name, source):
         return source.fit(tokens, y)
 
 
-def _fit_transform(source, tokens, y, message):
-    with _print_elapsed_time("EmbeddingUnion", message):
+def _transform(name, source, tokens):
+    with on_tokens(name, source):
+        return source.transform(tokens)
+
+
+def _fit_transform(name, source, tokens, y, message):
+    with _print_elapsed_time("EmbeddingUnion", message), on_tokens(name, source):
         if hasattr(source, "fit_transform"):
             return source, source.fit_transform(tokens, y)
         # A FrozenEstimator has none, as scikit-learn's own unions allow.

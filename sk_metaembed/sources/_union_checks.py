@@ -1,8 +1,12 @@
 """What EmbeddingUnion asks of its sources, before and after they embed."""
 
+from contextlib import contextmanager
+
 import numpy as np
 
 from ..sequences import EmbeddedSequences
+from ..sequences._validation import _shown
+from ._estimator import reads_tokens
 
 
 def check_pairs(sources):
@@ -12,7 +16,7 @@ def check_pairs(sources):
         if not named or not isinstance(pair[0], str):
             raise TypeError(
                 f"EmbeddingUnion: sources must be a list of (name, source) pairs, but "
-                f"entry {i} is {pair!r}."
+                f"entry {i} is {_shown(pair)}."
             )
         _check_source(*pair)
 
@@ -28,17 +32,40 @@ def _check_source(name, source):
     if not (hasattr(source, "fit") and hasattr(source, "transform")):
         raise TypeError(
             f"EmbeddingUnion: source {name!r} must have fit and transform, or be "
-            f'"drop"; got {source!r}.'
+            f'"drop"; got {type(source).__name__}: {_shown(source)}.'
         )
 
 
-def check_same_tokens(name, embedded, tokens):
+@contextmanager
+def on_tokens(name, source):
+    """Say how to wrap a source of another package that fails on a TokenSequences."""
+    try:
+        yield
+    except (AttributeError, TypeError) as error:
+        if reads_tokens(source):
+            raise
+        kind = type(source).__name__
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r}, a {kind}, failed on a TokenSequences: "
+            f"{error}. {_wrapped(kind)}"
+        ) from error
+
+
+def _wrapped(kind):
+    return (
+        "To use a scikit-learn transformer as a source, wrap it: "
+        f"EstimatorEmbedding({kind}(...), joined=True) if it takes texts as str, as "
+        "TfidfVectorizer does, and without joined if it takes a TokenSequences."
+    )
+
+
+def check_same_tokens(name, source, embedded, tokens):
     """Raise an error unless a source gave vectors of the tokens it was given."""
     if not isinstance(embedded, EmbeddedSequences):
         raise TypeError(
-            f"EmbeddingUnion: source {name!r} must give EmbeddedSequences, got "
-            f"{type(embedded).__name__}. Wrap a function that gives arrays in "
-            "FunctionEmbedding."
+            f"EmbeddingUnion: source {name!r}, a {type(source).__name__}, must give "
+            f"EmbeddedSequences, got {type(embedded).__name__}. "
+            + _wrapped(type(source).__name__)
         )
     theirs = embedded.tokens
     same = theirs is tokens or (

@@ -13,8 +13,8 @@ def make_embedding_union(*sources, active=None, n_jobs=None, verbose=False):
     ----------
     *sources : source
         What `EmbeddingUnion` takes in pairs with names.
-    active : sequence of str, default=None
-        Names of the sources that take part, None for all.
+    active : str or sequence of str, default=None
+        Name or names of the sources that take part, None for all.
     n_jobs : int, default=None
         Number of sources to fit or apply at a time.
     verbose : bool, default=False

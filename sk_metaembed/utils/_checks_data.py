@@ -103,8 +103,10 @@ def input_kind(estimator):
 def kind_of(tags):
     """Return what `input_kind` returns, from tags."""
     if tags.input_tags.two_d_array:
-        return "pairs" if tags.input_tags.string else "array"
-    return "tokens" if tags.input_tags.string else "embedded"
+        return "array"
+    if not tags.input_tags.string:
+        return "embedded"
+    return "pairs" if tags.input_tags.categorical else "tokens"
 
 
 def input_forms(estimator):

@@ -111,7 +111,7 @@ def _numeric_class(base):
     def tags(self):
         tags = super(numeric, self).__sklearn_tags__()
         tags.input_tags.two_d_array = True
-        tags.input_tags.string = False
+        tags.input_tags.string = tags.input_tags.categorical = False
         return tags
 
     def kind(self):

@@ -6,7 +6,7 @@ one check. The suite here feeds words. It reads from the tags what a step takes,
 
 - ``input_tags.string``: texts, token lists and `TokenSequences`;
 - neither ``string`` nor ``two_d_array``: `EmbeddedSequences`;
-- ``string`` and ``two_d_array`` both: pairs of texts or token lists, `SequencePairs`;
+- ``string`` and ``categorical`` both: pairs of texts or token lists, `SequencePairs`;
 - ``input_tags.two_d_array``: numbers, so that scikit-learn's suite alone is run,
 
 and from what comes out what it gives: a `TokenSequences`, an `EmbeddedSequences`, an

@@ -13,6 +13,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_estimator
 
 from sk_metaembed import (
     Block,
@@ -217,3 +219,11 @@ def test_blocks_of_sentences_are_handed_on():
     pairs = SequencePairs(EmbeddedSequences(tokens, [block]))
     out = PairEncoder(Pooling(), ["u", "v"]).fit_transform(pairs)
     np.testing.assert_array_equal(out, np.hstack(np.split(np.eye(len(tokens)), 2)))
+
+
+@pytest.mark.parametrize("encoder", [TfidfVectorizer(), Tokenizer()])
+def test_its_tags_claim_no_numbers(encoder):
+    tags = get_tags(PairEncoder(encoder)).input_tags
+    assert tags.string and tags.categorical and not tags.two_d_array
+    results = check_estimator(PairEncoder(encoder), on_skip=None, on_fail=None)
+    assert [r["check_name"] for r in results if r["status"] == "failed"] == []

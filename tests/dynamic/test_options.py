@@ -75,6 +75,28 @@ def test_label_sets_are_columns_of_zeros_and_ones(embedded, labels):
         classifier().fit(embedded, [["a"], ["a", "b"]] * 30)
     with pytest.raises(ValueError, match=r"got shape \(60, 2, 1\)"):
         DynamicMetaRegressor(**SMALL).fit(embedded, sets[:, :, None])
+    as_series = pd.Series([{"a"}, {"a", "b"}] * 30)
+    for given in (as_series, as_series.tolist(), [frozenset("a"), frozenset()] * 30):
+        for model in (classifier(), DynamicMetaEmbedding(), DynamicMetaRegressor()):
+            with pytest.raises(ValueError, match="y are sets.*MultiLabelBinarizer"):
+                model.fit(embedded, given)
+
+
+@pytest.mark.parametrize("model", [DynamicMetaRegressor, DynamicMetaEmbedding])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("class_weight", ["balanced", {1.0: 2.0}])
+def test_numbers_take_no_class_weight(embedded, model, method, class_weight):
+    numbers = np.linspace(0, 1, len(embedded))
+    model = model(**SMALL | {"encoder": "mean"}, class_weight=class_weight)
+    message = "class_weight=.* needs labels, but y holds numbers.*sample_weight"
+    with pytest.raises(ValueError, match=message):
+        getattr(model, method)(embedded, numbers)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
+def test_a_forgotten_y_is_told_by_the_public_class(embedded, method):
+    with pytest.raises(ValueError, match="^DynamicMetaEmbedding requires y to be"):
+        getattr(DynamicMetaEmbedding(), method)(embedded)
 
 
 @pytest.mark.parametrize(

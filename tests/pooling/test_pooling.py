@@ -11,7 +11,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import Block, EmbeddedSequences, Pooling, TokenSequences
+from sk_metaembed import (
+    Block,
+    ConcatMetaEmbedding,
+    EmbeddedSequences,
+    Pooling,
+    RandomEncoderPooling,
+    Tokenizer,
+    TokenSequences,
+)
 
 from .oracles import LABELS, OPTIONS, pool_all
 
@@ -267,6 +275,19 @@ def test_no_warning_and_input_left_alone():
 def test_wrong_input_says_what_to_put_before(X):
     with pytest.raises(TypeError, match="Pooling takes EmbeddedSequences.*source"):
         Pooling().fit(X)
+
+
+@pytest.mark.parametrize("container", ["default", "pandas", "polars"])
+@pytest.mark.parametrize(
+    "second",
+    [Pooling(), RandomEncoderPooling(4), ConcatMetaEmbedding(), Tokenizer()],
+    ids=lambda step: type(step).__name__,
+)
+def test_steps_in_the_wrong_order_are_told_so(container, second):
+    embedded = make(levels=("type", "token"))
+    pooled = Pooling().set_output(transform=container).fit_transform(embedded)
+    with pytest.raises((TypeError, ValueError), match="order of the steps is wrong"):
+        second.fit(pooled)
 
 
 def test_other_blocks_are_refused():

@@ -9,11 +9,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, train_test_split
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import _safe_indexing, indexable, shuffle
 from sklearn.utils.validation import _num_samples
 
-from sk_metaembed import Block, EmbeddedSequences, TokenSequences
+from sk_metaembed import Block, EmbeddedSequences, Tokenizer, TokenSequences
 
 ROWS = [["to", "be", "or"], [], ["be", "to"], ["x"], ["or", "or"]]
 
@@ -406,3 +408,16 @@ def test_a_classifier_without_pooling_before_it_says_what_to_do(level):
     embedded = EmbeddedSequences(tokens, [Block("x", np.eye(2), level)])
     with pytest.raises(TypeError, match=r"x: \w+ 2d\) is no array .* Put Pooling"):
         LogisticRegression().fit(embedded, [0, 1])
+
+
+@pytest.mark.parametrize("rows", [[["a", "b"], ["b"]], [["a"], ["b"]]])
+def test_tokens_are_no_array(rows):
+    tokens = TokenSequences.from_lists(rows)
+    with pytest.raises(TypeError, match="cannot be converted to an array.*Pooling"):
+        np.asarray(tokens)
+
+
+def test_tokens_before_a_classifier_say_what_is_missing():
+    model = make_pipeline(Tokenizer(), LogisticRegression())
+    with pytest.raises(TypeError, match="Put a source .* and then Pooling, before"):
+        model.fit(["a b", "b"], [0, 1])

@@ -169,7 +169,7 @@ def test_a_missing_side_is_named(missing, side, make):
         (
             np.ones((3, 2)),
             TypeError,
-            "row 0, first side is of type float.* must be a str",
+            "row 0, first side is of type float.* must be a str or .*wrong column",
         ),
         (np.array([[["a"], ["b"]]]), ValueError, "Token lists of equal length"),
         ("a text", TypeError, "got str"),

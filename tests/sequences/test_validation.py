@@ -97,7 +97,7 @@ MISSING = [
 @pytest.mark.parametrize("X", MISSING, ids=lambda X: type(X).__name__)
 @pytest.mark.parametrize("check", [check_texts, check_tokens])
 def test_missing_texts_are_refused_by_row(check, X):
-    with pytest.raises(TypeError, match=r"Step: row 1 is missing.*an empty text"):
+    with pytest.raises(TypeError, match=r"Step.*: row 1 is missing.*an empty text"):
         check(X, whose="Step")
 
 
@@ -192,3 +192,73 @@ def test_long_values_are_cut_in_messages():
     with pytest.raises(TypeError) as caught:
         check_texts([list(range(1000))])
     assert len(str(caught.value)) < 300
+
+
+NUMBERS = {
+    "list": [1, 2],
+    "floats": np.ones(2),
+    "bools": [True, False],
+    "column": np.ones((2, 1)),
+    "Series": pd.Series([1, 2]),
+    "categories": pd.Series([1, 2], dtype="category"),
+    "dates": pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])),
+    "polars": pl.Series([1.5, 2.5]),
+    "arrow": pa.array([1, 2]),
+}
+
+
+@pytest.mark.parametrize("X", NUMBERS.values(), ids=NUMBERS)
+@pytest.mark.parametrize("check", [check_texts, check_tokens])
+def test_numbers_are_probably_the_wrong_column(check, X):
+    message = "Step: row 0 is .*must be a str or a list of str; .*the wrong column"
+    with pytest.raises(TypeError, match=message) as caught:
+        check(X, whose="Step")
+    assert "list(row)" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("X", "name"),
+    [
+        (pd.DataFrame({"price": [1, 2]}), "'price'"),
+        (pd.DataFrame([1, 2]), "0"),
+        (pl.DataFrame({"price": [1, 2]}), "'price'"),
+        (pa.table({"price": [1, 2]}), "'price'"),
+        (pd.Series([1, 2], name="price"), "'price'"),
+        (pl.Series("price", [1, 2]), "'price'"),
+    ],
+    ids=lambda X: type(X).__module__,
+)
+@pytest.mark.parametrize("check", [check_texts, check_tokens])
+def test_the_column_of_a_wrong_row_is_named(check, X, name):
+    with pytest.raises(TypeError, match=f"Step, column {name}: row 0 is of type int"):
+        check(X, whose="Step")
+
+
+def test_numbers_come_before_missing_rows():
+    with pytest.raises(TypeError, match="row 1 is of type float: 1.0.*wrong column"):
+        check_tokens(pd.Series([np.nan, 1.0]))
+
+
+def test_one_number_among_texts_is_not_the_wrong_column():
+    for rows, wanted in ([["a", 1], "a str"], [[["a"], 1], "a list of str"]):
+        with pytest.raises(TypeError, match=f"row 1 .* convert it to {wanted}"):
+            check_tokens(rows)
+
+
+def test_columns_of_numbers_say_that_the_order_may_be_wrong():
+    with pytest.raises(ValueError, match="3 columns of numbers.*order of the steps"):
+        check_tokens(np.ones((2, 3)))
+    frame = pd.DataFrame({"text": ["a"], "price": [1]})
+    with pytest.raises(ValueError, match=r"named \['text', 'price'\]"):
+        check_tokens(frame)
+
+
+@pytest.mark.parametrize("token", [["b"], ("b", "NN"), np.array(["b"]), [1.0, 2.0]])
+def test_lists_three_deep(token):
+    with pytest.raises(TypeError, match="row 1, token 0 is .*one level too deep"):
+        check_tokens([["a"], [token]])
+
+
+def test_lists_three_deep_in_the_constructor():
+    with pytest.raises(TypeError, match=r"row 1, token 0 is \['b'\], of type list"):
+        TokenSequences.from_lists([["a"], [["b"]]])

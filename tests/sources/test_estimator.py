@@ -6,7 +6,11 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfVectorizer,
+)
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -125,10 +129,15 @@ def test_what_is_no_row_of_numbers_is_refused(make, error, match):
         EstimatorEmbedding(Giving(make)).fit(TEXTS)
 
 
-def test_tokens_where_strings_are_needed_get_a_hint():
-    with pytest.raises(AttributeError) as caught:
-        EstimatorEmbedding(TfidfVectorizer()).fit(TEXTS)
-    assert "needs joined=True" in caught.value.__notes__[0]
+@pytest.mark.parametrize(
+    "estimator",
+    [TfidfVectorizer(), make_pipeline(CountVectorizer()), HashingVectorizer()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_tokens_where_strings_are_needed_get_a_hint(estimator):
+    message = "failed on a TokenSequences: .*lower.*Set joined=True"
+    with pytest.raises(TypeError, match=message):
+        EstimatorEmbedding(estimator).fit(TEXTS)
 
 
 def test_columns_may_not_change_after_fit():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
+from transformers import AutoModel
 
 from sk_metaembed import TransformerEmbedding, cache_info
 from sk_metaembed.sources import _transformer_model as models
@@ -42,6 +43,14 @@ def passes(monkeypatch):
 
 def values(source, rows=SENTENCES):
     return source.transform(rows).blocks[0].values
+
+
+def test_a_model_without_its_tokenizer_is_said_in_one_sentence(folder):
+    model = AutoModel.from_pretrained(folder)
+    message = r"model is a BertModel without a tokenizer.*model=\(model, tokenizer\)"
+    with pytest.raises(TypeError, match=message) as caught:
+        TransformerEmbedding(model).fit(SENTENCES)
+    assert len(str(caught.value)) < 300
 
 
 def test_clones_and_other_options_share_one_model(folder):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -11,6 +12,7 @@ from sk_metaembed import (
     EmbeddingUnion,
     FastTextEmbedding,
     FunctionEmbedding,
+    Pooling,
     PretrainedEmbedding,
     TokenSequences,
     Word2VecEmbedding,
@@ -77,8 +79,9 @@ def test_feature_names(union, texts):
     assert len(names) == union.transform(texts).dim
 
 
-@pytest.mark.parametrize("active", [["w2v"], ("n", "glove"), np.array(["w2v"])])
+@pytest.mark.parametrize("active", [["w2v"], ("n", "glove"), np.array(["w2v"]), "n"])
 def test_active(union, texts, active):
+    assert "not active" in union.set_params(active=active)._repr_html_()
     names = union.set_params(active=active).fit_transform(texts).names
     assert names == tuple(n for n in ("glove", "w2v", "n") if n in active)
     assert tuple(name for name, _ in union.sources_) == names
@@ -108,7 +111,8 @@ def test_refit_with_other_sources_is_seen_only_after_fit(union, texts):
         ({"sources": [("a", w2v()), ("a", w2v())]}, "not unique"),
         ({"sources": [("active", w2v())]}, "conflict with constructor"),
         ({"sources": [("a__b", w2v())]}, "must not contain __"),
-        ({"active": "w2v"}, "'active' parameter"),
+        ({"active": 3}, "'active' parameter"),
+        ({"active": "elmo"}, r"\['elmo'\].*\['glove', 'w2v', 'n'\]"),
     ],
 )
 def test_faulty_choices(union, texts, params, message):
@@ -145,8 +149,27 @@ def test_a_source_must_give_vectors_of_the_same_tokens(texts):
 
     with pytest.raises(ValueError, match="'a' gave vectors of other tokens"):
         EmbeddingUnion([("a", Other())]).fit_transform(texts)
-    with pytest.raises(TypeError, match="'a' must give EmbeddedSequences, got ndarray"):
+    with pytest.raises(TypeError, match="'a', a Arrays, must give .*got ndarray"):
         EmbeddingUnion([("a", Arrays())]).fit_transform(texts)
+
+
+@pytest.mark.parametrize("vectorizer", [TfidfVectorizer(), HashingVectorizer()])
+def test_a_vectorizer_must_be_wrapped(texts, vectorizer):
+    union = EmbeddingUnion([("n", FunctionEmbedding(lengths)), ("v", vectorizer)])
+    kind = type(vectorizer).__name__
+    message = (
+        rf"source 'v', a {kind}.*EstimatorEmbedding\({kind}\(\.\.\.\), joined=True"
+    )
+    with pytest.raises(TypeError, match=message):
+        union.fit_transform(texts)
+    with pytest.raises(TypeError, match=message):
+        union.fit(texts).transform(texts)
+
+
+def test_a_pooled_pipeline_must_be_wrapped(texts):
+    pooled = make_pipeline(FunctionEmbedding(lengths), Pooling())
+    with pytest.raises(TypeError, match=r"got ndarray.*EstimatorEmbedding\(Pipeline"):
+        EmbeddingUnion([("pooled", pooled)]).fit_transform(texts)
 
 
 def test_several_blocks_and_pipelines_as_sources(texts):

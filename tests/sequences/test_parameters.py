@@ -1,0 +1,98 @@
+"""What every estimator's parameters refuse beside scikit-learn's constraints."""
+
+from numbers import Integral, Real
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, InvalidParameterError, Options
+
+import sk_metaembed
+from sk_metaembed import (
+    CommonComponentRemoval,
+    DynamicMetaClassifier,
+    Pooling,
+    Tokenizer,
+)
+from sk_metaembed.metrics import coverage_report
+from sk_metaembed.sequences._parameters import CheckedParametersMixin
+
+PUBLIC = [getattr(sk_metaembed, name) for name in sk_metaembed.__all__]
+ESTIMATORS = [c for c in PUBLIC if isinstance(c, type) and issubclass(c, BaseEstimator)]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda c: c.__name__)
+def test_every_estimator_checks_its_parameters_alike(estimator):
+    assert estimator._validate_params is CheckedParametersMixin._validate_params
+
+
+def step_with(constraints, value):
+    class Step(CheckedParametersMixin, BaseEstimator):
+        _parameter_constraints = {"given": constraints}
+
+        def __init__(self, given=None):
+            self.given = given
+
+    return Step(value)
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        [Interval(Integral, 0, None, closed="left")],
+        [Interval(Real, 0, 1, closed="both"), None],
+        [Integral, None],
+        ["random_state"],
+        ["array-like", Integral],
+    ],
+)
+def test_true_is_not_a_number(constraints, value):
+    step = step_with(constraints, value)
+    with pytest.raises(InvalidParameterError, match=f"'given'.* Got {value} instead"):
+        step._validate_params()
+    step.set_params(given=int(value))._validate_params()
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [["boolean"], ["verbose"], [bool, Integral], "no_validation"]
+    + [["boolean", Options(Integral, {0, 1})], [object]],
+)
+def test_true_is_taken_where_it_is_asked_for(constraints):
+    step_with(constraints, True)._validate_params()
+
+
+@pytest.mark.parametrize(
+    ("step", "name"),
+    [
+        (DynamicMetaClassifier(max_epochs=True), "max_epochs"),
+        (CommonComponentRemoval(n_components=True), "n_components"),
+    ],
+)
+def test_true_is_refused_in_fit(step, name):
+    X = np.ones((3, 2))
+    with pytest.raises(InvalidParameterError, match=f"'{name}' .* Got True"):
+        step.fit(X, [0, 1, 0])
+
+
+def test_true_is_refused_within_tuples_and_by_functions():
+    tokens = Tokenizer().transform(["a b"])
+    source = sk_metaembed.FunctionEmbedding(lambda words: [[1.0] for _ in words])
+    X = source.fit_transform(tokens)
+    with pytest.raises(ValueError, match="encoder_dim .* got True"):
+        DynamicMetaClassifier(encoder_dim=(True,)).fit(X, [0])
+    with pytest.raises(ValueError, match="powers"):
+        Pooling("power-means", powers=(True,)).fit(X)
+    with pytest.raises(ValueError, match="n_unknown must be an int"):
+        coverage_report({}, tokens, n_unknown=True)
+
+
+def test_long_values_are_cut():
+    step = step_with([str], list(range(100_000)))
+    with pytest.raises(InvalidParameterError, match="an instance of 'list'") as caught:
+        step._validate_params()
+    assert len(str(caught.value)) < 300
+    short = step_with([str], [1, 2])
+    with pytest.raises(InvalidParameterError, match=r"Got \[1, 2\] instead"):
+        short._validate_params()
