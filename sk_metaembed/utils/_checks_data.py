@@ -263,8 +263,21 @@ def _assert_same_array(actual, expected, what, rtol):
     if expected.dtype.kind != "f":
         np.testing.assert_array_equal(actual, expected, err_msg=what)
         return
-    atol = rtol / 10 * np.abs(expected).max(initial=1.0)
+    atol = rounding(expected, rtol / 10)
     np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol, err_msg=what)
+
+
+def rounding(expected, precision=1e-5):
+    """Return by how much any of the floats expected may be off, 0 for other types.
+
+    It is a share of the largest of them. Sums are rounded at the scale of what is
+    summed, whatever is left of it; the vectors of the checks are of the order of one.
+    """
+    expected = np.asarray(expected)
+    if expected.dtype.kind != "f":
+        return 0.0
+    largest = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
+    return precision * float(largest)
 
 
 def values_of(output):

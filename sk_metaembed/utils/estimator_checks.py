@@ -33,7 +33,13 @@ from ._checks_blocks import block_checks
 from ._checks_data import WORDS, input_kind, is_tagger
 from ._checks_index import index_checks
 from ._checks_input import input_checks
-from ._checks_numbers import array_checks, feed_words, numeric_checks, wordless_checks
+from ._checks_numbers import (
+    array_checks,
+    feed_numbers,
+    feed_words,
+    numeric_checks,
+    wordless_checks,
+)
 from ._checks_pipeline import pipeline_checks
 from ._checks_rows import row_checks
 from ._checks_state import state_checks
@@ -238,8 +244,9 @@ def _id_of(check):
     """Return a check's name and keyword arguments, as they stand in a test's id."""
     if not isinstance(check, partial):
         return check.__name__
-    if check.func is feed_words:
-        return f"feed_words-{_id_of(check.args[0])}"
+    if check.func in (feed_words, feed_numbers):
+        fed = "feed_words-" if check.func is feed_words else ""
+        return fed + _id_of(check.args[0])
     arguments = ",".join(f"{name}={value}" for name, value in check.keywords.items())
     return _id_of(check.func) + (f"({arguments})" if arguments else "")
 
