@@ -135,6 +135,7 @@ ROOMS = {
                 "NeighborsDisplay",
                 "TrainingCurveDisplay",
                 "GridSearchDisplay",
+                "attention_weights",
             ]
         },
     ),

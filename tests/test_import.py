@@ -8,17 +8,23 @@ import pytest
 import sk_metaembed
 
 HEAVY = {"torch", "skorch", "gensim", "transformers", "matplotlib", "numba"}
+PACKAGE = "sk_metaembed"
 FRAMES = {"pandas", "polars", "pyarrow"}  # scikit-learn loads those that it finds
 MAKE = ["DynamicMetaClassifier", "Pooling", "Tokenizer", "Word2VecEmbedding"]
 
 
-def loaded_by(code):
-    """Return the top-level modules that are loaded after running code afresh."""
-    code += "\nimport sys; print(*{name.partition('.')[0] for name in sys.modules})"
+def modules_after(code):
+    """Return the names of all modules that are loaded after running code afresh."""
+    code += "\nimport sys; print(*sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     return set(run.stdout.split())
+
+
+def loaded_by(code):
+    """Return the top-level modules that are loaded after running code afresh."""
+    return {name.partition(".")[0] for name in modules_after(code)}
 
 
 def test_the_package_loads_next_to_nothing():
@@ -26,10 +32,15 @@ def test_the_package_loads_next_to_nothing():
     assert not loaded & {*HEAVY, *FRAMES, "sklearn", "scipy", "numpy"}
 
 
-def test_the_classes_load_nothing_heavy():
-    loaded = loaded_by("from sk_metaembed import *")
+def test_star_import_loads_little_more_than_the_base_of_scikit_learn():
+    loaded = modules_after("from sk_metaembed import *")
+    base = modules_after("import sklearn.base, sklearn.callback")
+    # pandas and its like come with scikit-learn's own base, where they are installed.
+    more = {name for name in loaded - base if not name.startswith(PACKAGE)}
+    assert not {name.partition(".")[0] for name in more} & {*HEAVY, *FRAMES, "scipy"}
+    parts = {".".join(name.split(".")[:2]) for name in more if name[:8] == "sklearn."}
+    assert parts <= {"sklearn.utils"}
     assert not loaded & HEAVY
-    assert "sklearn" in loaded
 
 
 @pytest.mark.parametrize("name", MAKE)

@@ -146,7 +146,7 @@ def test_sequences_know_scikit_learn_only_in_what_steps_are_made_of():
         for (name, _), source in modules().items()
         if name.startswith("sequences") and "sklearn" in _third_parties(source)
     }
-    steps = ("_estimator", "_parameters", "_tokenizer")
+    steps = ("_estimator", "_parameters", "_steps", "_tokenizer")
     assert found <= {f"sequences.{name}" for name in steps}
 
 

@@ -1,7 +1,6 @@
 """Which rows are trained on, and which are held out."""
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 
 def split_rows(labels, weights, fraction, random_state):
@@ -21,6 +20,8 @@ def split_rows(labels, weights, fraction, random_state):
     -------
     tuple of two ndarrays of int64, or None
     """
+    from sklearn.model_selection import train_test_split
+
     rows = np.flatnonzero(weights)
     if len(rows) < 2:
         return None

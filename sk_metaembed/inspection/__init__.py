@@ -1,5 +1,6 @@
 """Looking at what fitted steps do: displays in scikit-learn's form."""
 
+from ._attending import attention_weights
 from ._distance import DistanceDisplay
 from ._grid_search import GridSearchDisplay
 from ._neighbors import NeighborsDisplay
@@ -18,4 +19,5 @@ __all__ = [
     "SourceWeightsDisplay",
     "TokenWeightsDisplay",
     "TrainingCurveDisplay",
+    "attention_weights",
 ]

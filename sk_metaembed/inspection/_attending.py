@@ -2,8 +2,75 @@
 
 import numpy as np
 
+from ..sequences._steps import step_within
+
 # Columns of the attention weights' table that are not sources.
 _PLACES = ("sequence", "position", "token")
+
+
+def attention_weights(estimator, X):
+    """Return how much each source counts at each token, from a whole pipeline.
+
+    The method `attention_weights` of the ``Dynamic*`` estimators wants what the steps
+    before them give. This function takes what the pipeline takes, such as raw texts,
+    applies those steps, and calls the method.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        With a method `attention_weights`, or a Pipeline with such a step, a search
+        (its ``best_estimator_`` is taken), or a ColumnTransformer or FeatureUnion with
+        one such branch; these may be nested. Of several such steps of a Pipeline the
+        first is taken.
+    X : what the estimator takes
+        Where that is a table, the texts alone will do: they go to the branch with the
+        step, past the steps before the ColumnTransformer.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `DynamicMetaEmbedding.attention_weights` describes it.
+
+    Raises
+    ------
+    TypeError
+        If there is no step with `attention_weights`.
+    ValueError
+        If several branches have one; the message says how to pass one of them.
+
+    See Also
+    --------
+    TokenWeightsDisplay : Draws the weights, word by word.
+    SourceWeightsDisplay : Draws their means, by class or frequency.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sk_metaembed import (
+    ...     DynamicMetaEmbedding, FunctionEmbedding, Pooling, Tokenizer,
+    ...     make_embedding_union,
+    ... )
+    >>> from sk_metaembed.inspection import attention_weights
+    >>> def length(words):
+    ...     return [[len(word), 1] for word in words]
+    >>> def capital(words):
+    ...     return [[word.istitle(), 1] for word in words]
+    >>> pipe = make_pipeline(
+    ...     Tokenizer(),
+    ...     make_embedding_union(FunctionEmbedding(length), FunctionEmbedding(capital)),
+    ...     DynamicMetaEmbedding(projection_dim=2, encoder="mean", max_epochs=1),
+    ...     Pooling(), LogisticRegression(),
+    ... )
+    >>> texts = ["good film", "bad film"] * 5
+    >>> frame = attention_weights(pipe.fit(texts, [1, 0] * 5), ["A good film"])
+    >>> frame["token"].tolist()
+    ['a', 'good', 'film']
+    >>> frame.columns.tolist()
+    ['sequence', 'position', 'token', 'function-1', 'function-2']
+    """
+    step, X = attending(estimator, X, "attention_weights")
+    return step.attention_weights(X)
 
 
 def attending(estimator, X, whose):
@@ -11,7 +78,8 @@ def attending(estimator, X, whose):
 
     Parameters
     ----------
-    estimator : fitted estimator or Pipeline
+    estimator : fitted estimator
+        As for `attention_weights`.
     X : what the estimator takes
     whose : str
         Begins the error message.
@@ -21,18 +89,16 @@ def attending(estimator, X, whose):
     step : fitted estimator
     X : what the step takes
     """
-    if hasattr(estimator, "attention_weights"):
-        return estimator, X
-    for _, step in getattr(estimator, "steps", ()):
-        if hasattr(step, "attention_weights"):
-            return step, X
-        if hasattr(step, "transform"):
-            X = step.transform(X)
-    raise TypeError(
-        f"{whose} needs an estimator with attention_weights, such as "
-        "DynamicMetaEmbedding, or a Pipeline with such a step; got "
-        f"{type(estimator).__name__}."
+    step, X = step_within(
+        estimator, X, lambda step: hasattr(step, "attention_weights"), whose
     )
+    if step is None:
+        raise TypeError(
+            f"{whose} needs an estimator with attention_weights, such as "
+            "DynamicMetaEmbedding, or a Pipeline, search or ColumnTransformer with "
+            f"such a step; got {type(estimator).__name__}."
+        )
+    return step, X
 
 
 def weights_of(frame):

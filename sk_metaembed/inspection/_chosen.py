@@ -6,6 +6,7 @@ import numpy as np
 
 from ..sequences import EmbeddedSequences
 from ..sequences._parameters import is_integer
+from ..sequences._steps import embedded_within
 
 _MANY = 1000
 
@@ -45,13 +46,32 @@ def chosen_vectors(embedded, block, tokens, whose):
     return block.take(rows).values, labels, block.name
 
 
-def check_transforms(estimator, whose, hint=""):
-    """Refuse what has no transform."""
-    if not hasattr(estimator, "transform"):
+def last_embedded(estimator, X, whose, hint=""):
+    """Return the last EmbeddedSequences that an estimator makes of X.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Or a Pipeline, search or ColumnTransformer around it.
+    X : what the estimator takes
+    whose : str
+        Begins the error message.
+    hint : str
+        Ends it.
+
+    Raises
+    ------
+    TypeError
+        If there is none.
+    """
+    found = embedded_within(estimator, X, whose)
+    if not found:
         raise TypeError(
-            f"{whose}.from_estimator takes a fitted estimator with transform, got "
-            f"{type(estimator).__name__}.{hint}"
+            f"{whose}.from_estimator takes a fitted estimator that gives "
+            "EmbeddedSequences, or a Pipeline, search or ColumnTransformer with such "
+            f"a step; got {type(estimator).__name__}.{hint}"
         )
+    return found[-1]
 
 
 def check_number(n, whose):

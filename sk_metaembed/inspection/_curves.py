@@ -4,6 +4,8 @@ from numbers import Real
 
 import numpy as np
 
+from ..sequences._steps import branches_of, fitted_part
+
 LOSS, SCORE, PERPLEXITY, RATE = "loss", "score", "perplexity", "learning rate"
 KINDS = (LOSS, SCORE, PERPLEXITY, RATE)
 
@@ -19,12 +21,14 @@ _PARTS = {"train": "training", "valid": "held out", "validation": "held out"}
 _NAMES = {"acc": "accuracy", "f1": "F1", "loss": "", "perplexity": "", "score": "score"}
 
 
-def recorded_by(estimator):
+def recorded_by(estimator, whose):
     """Return the step that recorded its training, and what: epochs and curves.
 
     Parameters
     ----------
-    estimator : fitted estimator, Pipeline or search
+    estimator : fitted estimator, Pipeline, search or ColumnTransformer
+    whose : str
+        Begins the error messages.
 
     Returns
     -------
@@ -32,13 +36,21 @@ def recorded_by(estimator):
     curves : dict of str to ndarray of shape (n_epochs,)
         None, None if there is nothing.
     """
-    best = getattr(estimator, "best_estimator_", None)
-    if best is not None:
-        return recorded_by(best)
+    estimator = fitted_part(estimator, whose)
     for _, step in reversed(getattr(estimator, "steps", ())):
-        epochs, curves = recorded_by(step)
+        epochs, curves = recorded_by(step, whose)
         if curves:
             return epochs, curves
+    parts = {name: part for name, part, _ in branches_of(estimator)}
+    found = {name: recorded_by(part, whose) for name, part in parts.items()}
+    found = {name: record for name, record in found.items() if record[1]}
+    if len(found) > 1:
+        raise ValueError(
+            f"{whose}: several branches of {type(estimator).__name__} recorded their "
+            f"training: {list(found)}. Pass the fitted branch itself."
+        )
+    if found:
+        return next(iter(found.values()))
     history = getattr(estimator, "history_", None)
     if is_history(history):
         return read_history(history)

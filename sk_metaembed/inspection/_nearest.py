@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..sequences import EmbeddedSequences, TokenSequences
+from ..sequences import TokenSequences
 from ..sequences._rows import chunks, unit_rows
+from ..sequences._steps import embedded_within
 from ..sequences._word_vectors import _word_rows, word_vectors_of
 
 
@@ -53,8 +54,8 @@ def embeddings_within(estimator, words, whose):
 
     Parameters
     ----------
-    estimator : fitted estimator or Pipeline
-        Whose steps, or some of them, give EmbeddedSequences.
+    estimator : fitted estimator
+        As `embedded_within` takes it.
     words : list of str
         Each is read as a text of its own.
     whose : str
@@ -67,18 +68,7 @@ def embeddings_within(estimator, words, whose):
         those of the last step that gives any.
     """
     given = TokenSequences.from_lists([word] for word in words)
-    steps = [step for _, step in getattr(estimator, "steps", [("", estimator)])]
-    found = []
-    for step in steps:
-        if step is None or isinstance(step, str):
-            continue
-        if not hasattr(step, "transform"):
-            break
-        given = step.transform(given)
-        if isinstance(given, EmbeddedSequences):
-            found.append(given)
-        elif found:
-            break
+    found = embedded_within(estimator, given, whose)
     if not found:
         raise TypeError(
             f"{whose}: {type(estimator).__name__} gives no EmbeddedSequences for "

@@ -86,10 +86,12 @@ class NeighborsDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator or Pipeline
-            A source, a union, a meta-embedder, or a Pipeline with such steps: shown
-            are all blocks of the first step that gives several, such as a union, and
-            those of the last step that gives any, such as a meta-embedder.
+        estimator : fitted estimator
+            A source, a union, a meta-embedder; or a Pipeline with such steps, a search
+            (its ``best_estimator_`` is taken), or a ColumnTransformer or FeatureUnion
+            with one such branch. Shown are all blocks of the first step that gives
+            several, such as a union, and those of the last step that gives any, such
+            as a meta-embedder.
         words : str or sequence of str
             Up to 24.
         vocabulary : sequence of str or TokenSequences
@@ -109,7 +111,7 @@ class NeighborsDisplay:
         TypeError
             If no step gives EmbeddedSequences, or words are no str.
         ValueError
-            If there are no words, or too many.
+            If there are no words, or too many, or several such branches.
 
         See Also
         --------

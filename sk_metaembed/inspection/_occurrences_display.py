@@ -1,6 +1,6 @@
 """OccurrencesDisplay: what displays of a word's occurrences begin with."""
 
-from ._chosen import check_embedded, check_transforms
+from ._chosen import check_embedded, last_embedded
 from ._occurrences import in_context, occurrence_vectors, occurrences
 from ._senses import check_number_of
 
@@ -17,10 +17,14 @@ class OccurrencesDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator or Pipeline
-            Its transform gives EmbeddedSequences: a source, a union, a meta-embedder.
-        X : TokenSequences, texts or token lists
-            What the estimator takes.
+        estimator : fitted estimator
+            A source, a union, a meta-embedder; or a Pipeline with such steps, a search
+            (its ``best_estimator_`` is taken), or a ColumnTransformer or FeatureUnion
+            with one such branch. Shown is the last EmbeddedSequences on the way: steps
+            behind it, such as `Pooling` and a classifier, play no part.
+        X : what the estimator takes
+            Such as texts, token lists or TokenSequences. Where the estimator takes a
+            table, the texts alone will do.
         words : str, collection of str, or callable
             As for `from_embedded`.
         **options
@@ -34,7 +38,9 @@ class OccurrencesDisplay:
         Raises
         ------
         TypeError
-            If there is no transform, or it gives something else.
+            If there are no EmbeddedSequences.
+        ValueError
+            If several branches give some; the message says how to pass one of them.
 
         See Also
         --------
@@ -51,8 +57,8 @@ class OccurrencesDisplay:
         >>> SenseProjectionDisplay.from_estimator(words, texts, "bank").labels
         ['river bank', 'bank loan']
         """
-        check_transforms(estimator, cls.__name__)
-        return cls.from_embedded(estimator.transform(X), words, **options)
+        embedded = last_embedded(estimator, X, cls.__name__)
+        return cls.from_embedded(embedded, words, **options)
 
     @classmethod
     def from_embedded(

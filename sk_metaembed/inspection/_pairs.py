@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..sequences._word_vectors import word_vectors_of
-from ._chosen import check_number, check_transforms, chosen_vectors, refuse_unknown
+from ._chosen import check_number, chosen_vectors, last_embedded, refuse_unknown
 
 
 class PairsDisplay:
@@ -18,10 +18,14 @@ class PairsDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator or Pipeline
-            Its transform gives EmbeddedSequences: a source, a union, a meta-embedder.
-        X : TokenSequences, texts or token lists
-            What the estimator takes.
+        estimator : fitted estimator
+            A source, a union, a meta-embedder; or a Pipeline with such steps, a search
+            (its ``best_estimator_`` is taken), or a ColumnTransformer or FeatureUnion
+            with one such branch. Shown is the last EmbeddedSequences on the way: steps
+            behind it, such as `Pooling` and a classifier, play no part.
+        X : what the estimator takes
+            Such as texts, token lists or TokenSequences. Where the estimator takes a
+            table, the texts alone will do.
         **options
             Passed on to `from_embedded`: which block, which tokens.
 
@@ -33,7 +37,9 @@ class PairsDisplay:
         Raises
         ------
         TypeError
-            If there is no transform, or it gives something else.
+            If there are no EmbeddedSequences.
+        ValueError
+            If several branches give some; the message says how to pass one of them.
 
         See Also
         --------
@@ -55,8 +61,8 @@ class PairsDisplay:
         be   0.71  0.00  1.00
         """
         hint = " Vectors of words in a dict, a WordVectors or KeyedVectors go to "
-        check_transforms(estimator, cls.__name__, hint + "from_words.")
-        return cls.from_embedded(estimator.transform(X), **options)
+        embedded = last_embedded(estimator, X, cls.__name__, hint + "from_words.")
+        return cls.from_embedded(embedded, **options)
 
     @classmethod
     def from_embedded(

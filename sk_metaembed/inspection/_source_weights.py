@@ -113,9 +113,10 @@ class SourceWeightsDisplay:
 
         Parameters
         ----------
-        estimator : estimator with `attention_weights`, or Pipeline that has one
-            Fitted. In a Pipeline the steps before it transform X.
-        X : EmbeddedSequences, or what the Pipeline takes
+        estimator : fitted estimator
+            With `attention_weights`, or a Pipeline with such a step, a search or a
+            ColumnTransformer, as `sk_metaembed.inspection.attention_weights` takes it.
+        X : what the estimator takes
             Sequences whose tokens are averaged over.
         groups : array-like, list of lists, callable or "frequency", default=None
             An entry a sequence, such as its class; or an entry a token, as lists of
@@ -143,7 +144,7 @@ class SourceWeightsDisplay:
         TypeError
             If there is nothing with `attention_weights`.
         ValueError
-            If `groups` has another length than X, or gaps.
+            If several branches have it, `groups` has another length than X, or gaps.
 
         See Also
         --------
@@ -190,7 +191,7 @@ class SourceWeightsDisplay:
         estimators : mapping of str to estimator
             By the names that stand above the panels, such as "DME" and "CDME"; each as
             in `from_estimator`. They may have different sources.
-        X : EmbeddedSequences, or what the Pipelines take
+        X : what the estimators take
             Sequences whose tokens are averaged over.
         groups : array-like, list of lists, callable or "frequency", default=None
             As in `from_estimator`.

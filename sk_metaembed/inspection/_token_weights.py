@@ -95,9 +95,10 @@ class TokenWeightsDisplay:
 
         Parameters
         ----------
-        estimator : estimator with `attention_weights`, or Pipeline that has one
-            Fitted. In a Pipeline the steps before it transform X.
-        X : EmbeddedSequences, or what the Pipeline takes
+        estimator : fitted estimator
+            With `attention_weights`, or a Pipeline with such a step, a search or a
+            ColumnTransformer, as `sk_metaembed.inspection.attention_weights` takes it.
+        X : what the estimator takes
             The texts, 1000 words at most. Of pairs, each side is a text.
         labels : sequence of length n_sequences, default=None
             Stand above the texts, such as their classes. None numbers several texts.
@@ -118,8 +119,8 @@ class TokenWeightsDisplay:
         TypeError
             If there is nothing with `attention_weights`.
         ValueError
-            If there are no words or too many, the weights are those of whole texts, or
-            `labels` has another length than X.
+            If several branches have it, there are no words or too many, the weights are
+            those of whole texts, or `labels` has another length than X.
 
         See Also
         --------

@@ -94,9 +94,10 @@ class TrainingCurveDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator, Pipeline or search
+        estimator : fitted estimator
             With ``history_`` or ``loss_curve_``. Of a Pipeline the last step that has
-            one is taken, of a search its ``best_estimator_``.
+            one is taken, of a search its ``best_estimator_``, of a ColumnTransformer
+            or FeatureUnion the branch that has one.
         ax : matplotlib Axes or array-like of them, default=None
             Where to draw, as for `plot`.
         **plot_kw
@@ -111,6 +112,8 @@ class TrainingCurveDisplay:
         ------
         TypeError
             If there is no record of epochs.
+        ValueError
+            If several branches have one.
 
         See Also
         --------
@@ -126,7 +129,7 @@ class TrainingCurveDisplay:
         >>> TrainingCurveDisplay.from_estimator(mlp).epochs
         array([1, 2])
         """
-        epochs, curves = recorded_by(estimator)
+        epochs, curves = recorded_by(estimator, cls.__name__)
         if not curves:
             raise TypeError(
                 f"{cls.__name__} needs an estimator that has recorded its epochs as "

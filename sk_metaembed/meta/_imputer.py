@@ -4,7 +4,6 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.linear_model import Ridge
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -235,6 +234,8 @@ def ridge_map(inputs, targets, alpha):
     matrix : ndarray of float32, shape (dim, n_targets)
     intercept : ndarray of float32, shape (n_targets,)
     """
+    from sklearn.linear_model import Ridge
+
     # In float64, so that a small alpha does not drown in rounding.
     ridge = Ridge(alpha).fit(inputs.astype(np.float64), targets.astype(np.float64))
     matrix = ridge.coef_.reshape(-1, inputs.shape[1]).T

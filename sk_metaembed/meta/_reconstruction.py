@@ -5,7 +5,6 @@ rows, zeros where a source does not know the row; -1 stands for no neighbour.
 """
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from ..sequences._rows import row_norms
@@ -32,6 +31,7 @@ def own_neighbors(sources, known, n_neighbors, *, verbose=0):
     ndarray of int32, shape (n_rows, n_sources * n_neighbors)
         Each neighbour once, in rising order; -1 in the other places.
     """
+    from sklearn.neighbors import NearestNeighbors
     from tqdm.auto import tqdm
 
     n_rows, n_sources = known.shape

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..sequences import check_tokens
 from ..sequences._parameters import is_integer
+from ..sequences._steps import texts_by_branch
 from ..sequences._word_vectors import known_words_of
 
 
@@ -19,11 +20,14 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
     Parameters
     ----------
     embeddings : embedding, dict of str to embedding, or list of (str, embedding)
-        One or several of a fitted estimator or Pipeline, WordVectors, KeyedVectors or
-        a mapping from words to vectors. Of an estimator that gives several blocks,
-        such as a fitted `EmbeddingUnion`, each block is a source of its own.
-    X : texts, token lists or TokenSequences
-        Texts are split as `Tokenizer` splits by default; words alone are texts too.
+        One or several of a fitted estimator, WordVectors, KeyedVectors or a mapping
+        from words to vectors. The estimator may be a whole Pipeline, a search (its
+        ``best_estimator_`` is taken) or a ColumnTransformer. Of an estimator that gives
+        several blocks, such as a fitted `EmbeddingUnion`, each block is a source of its
+        own; of a Pipeline those of the last step that gives the most blocks.
+    X : texts, token lists, TokenSequences, or what the estimators take
+        Texts are split by the `Tokenizer` of a Pipeline, and without one as `Tokenizer`
+        splits by default; words alone are texts too.
     n_unknown : int, default=10
         How many unknown words to list.
     case_fallback : bool, default=True
@@ -52,7 +56,8 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
         If an embedding or X is none of these.
     ValueError
         If two sources have the same name or one that of a row of all, there is none,
-        or `n_unknown` is no int of 0 or more.
+        or `n_unknown` is no int of 0 or more, or pipelines split X into different
+        words.
 
     See Also
     --------
@@ -75,7 +80,8 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
         raise ValueError(
             f"coverage_report: n_unknown must be an int, 0 or more, got {n_unknown!r}."
         )
-    tokens = check_tokens(X, whose="coverage_report").compact()
+    embeddings = _named(embeddings)
+    tokens = _tokens(embeddings, X).compact()
     words, counts = tokens.types.tolist(), tokens.type_counts()
     known = _with_totals(_known_by_source(embeddings, words, case_fallback))
     rows = [
@@ -84,10 +90,31 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
     return _frame(rows) if as_frame else rows
 
 
+def _tokens(embeddings, X):
+    """Return X as the pipelines among the embeddings split it, or as by default."""
+    whose = "coverage_report"
+    given = [
+        (f"{name}.{branch}" if name and branch else name or branch, texts)
+        for name, embedding in embeddings
+        for branch, texts in texts_by_branch(embedding, X, whose).items()
+    ]
+    split = {name: check_tokens(t, whose=whose) for name, t in given if t is not X}
+    if not split:
+        return check_tokens(X, whose=whose)
+    (first, tokens), *others = split.items()
+    for name, other in others:
+        if other != tokens:
+            raise ValueError(
+                f"coverage_report: {first!r} and {name!r} do not read the same words "
+                "of X. Report on each by itself, or pass token lists."
+            )
+    return tokens
+
+
 def _known_by_source(embeddings, words, case_fallback):
     """Return which words each source knows, by its name."""
     known = {}
-    for name, embedding in _named(embeddings):
+    for name, embedding in embeddings:
         found = _known(embedding, words, case_fallback)
         for block, mask in found.items():
             source = block if block and not name else name
@@ -139,7 +166,8 @@ def _named(embeddings):
 def _is_embedding(thing):
     """Tell an embedding from the vector of a word, in a mapping's values."""
     return isinstance(thing, Mapping) or any(
-        hasattr(thing, name) for name in ("transform", "vectors_for", "key_to_index")
+        hasattr(thing, name)
+        for name in ("fit", "transform", "vectors_for", "key_to_index")
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ._embedded import EmbeddedSequences
+from ._steps import embedded_by_branch, output_within
 from ._tokens import TokenSequences
 
 
@@ -16,7 +17,8 @@ def word_vectors_of(embedding, words, *, whose):
     embedding : fitted estimator, WordVectors, KeyedVectors or mapping
         An estimator, perhaps a Pipeline, whose transform gives EmbeddedSequences with
         one block or an array, one row a sequence; each word is a sequence of its own.
-        Or a `WordVectors`, gensim's KeyedVectors, or a mapping from words to vectors.
+        Of one that ends in a predictor, what the steps before it give. Or a
+        `WordVectors`, gensim's KeyedVectors, or a mapping from words to vectors.
     words : sequence of str, length n
         Any words, a word any number of times.
     whose : str
@@ -39,15 +41,20 @@ def word_vectors_of(embedding, words, *, whose):
     """
     words = list(words)
     if hasattr(embedding, "transform") and not isinstance(embedding, type):
-        return _transformed(embedding, words, whose)
+        given = embedding.transform(_one_a_sequence(words))
+        return _of_output(given, words, embedding, whose)
+    if hasattr(embedding, "predict") and not isinstance(embedding, type):
+        one_a_word = _one_a_sequence(words)
+        given = output_within(embedding, one_a_word, whose)
+        if given is not one_a_word:
+            return _of_output(given, words, embedding, whose)
     if hasattr(embedding, "vectors_for"):
         return _stored(embedding, words)
     if isinstance(embedding, Mapping) or hasattr(embedding, "key_to_index"):
         return _looked_up(embedding, words, whose)
     raise TypeError(
         f"{whose} takes a fitted estimator with transform, a WordVectors, gensim's "
-        f"KeyedVectors or a dict of vectors, got {type(embedding).__name__}. Of a "
-        "Pipeline that ends in a predictor, pass the steps before it: pipeline[:-1]."
+        f"KeyedVectors or a dict of vectors, got {type(embedding).__name__}."
     )
 
 
@@ -57,7 +64,9 @@ def known_words_of(embedding, words, *, whose):
     Parameters
     ----------
     embedding : fitted estimator, WordVectors, KeyedVectors or mapping
-        As for `word_vectors_of`; an estimator may give several blocks.
+        As for `word_vectors_of`, and an estimator may give several blocks; or a search
+        or a Pipeline that ends in a predictor. Of several steps that give
+        EmbeddedSequences the last one with the most blocks counts.
     words : sequence of str, length n
         Any words, a word any number of times.
     whose : str
@@ -66,20 +75,30 @@ def known_words_of(embedding, words, *, whose):
     Returns
     -------
     dict of str to ndarray of bool, shape (n,)
-        By the blocks' names; by "" where there are no blocks.
+        By the blocks' names, of several branches with the branch's in front; by ""
+        where there are no blocks.
     """
     words = list(words)
-    if hasattr(embedding, "transform") and not isinstance(embedding, type):
-        embedded = embedding.transform(_one_a_sequence(words))
-        if isinstance(embedded, EmbeddedSequences):
-            blocks = embedded.blocks
-            return {block.name: _word_rows(embedded, block)[1] for block in blocks}
-        return {"": _array(embedded, words, embedding, whose).any(axis=1)}
-    return {"": word_vectors_of(embedding, words, whose=whose)[1]}
+    if isinstance(embedding, type):
+        return {"": word_vectors_of(embedding, words, whose=whose)[1]}
+    given = _one_a_sequence(words)
+    branches = embedded_by_branch(embedding, given, whose)
+    if not any(branches.values()) and hasattr(embedding, "transform"):
+        embedded = embedding.transform(given)
+        if not isinstance(embedded, EmbeddedSequences):
+            return {"": _array(embedded, words, embedding, whose).any(axis=1)}
+        branches = {"": [embedded]}
+    known = {}
+    for branch, found in branches.items():
+        # Of equally many blocks the last: what fills in unknown words is reported.
+        embedded = max(reversed(found), key=lambda each: len(each.blocks))
+        for block in embedded.blocks:
+            name = f"{branch}.{block.name}" if len(branches) > 1 else block.name
+            known[name] = _word_rows(embedded, block)[1]
+    return known or {"": word_vectors_of(embedding, words, whose=whose)[1]}
 
 
-def _transformed(estimator, words, whose):
-    embedded = estimator.transform(_one_a_sequence(words))
+def _of_output(embedded, words, estimator, whose):
     if not isinstance(embedded, EmbeddedSequences):
         values = _array(embedded, words, estimator, whose)
         return values, values.any(axis=1)

@@ -12,8 +12,6 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils import get_tags
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
@@ -171,7 +169,7 @@ class SourceSelector(
         "tol": [None, Interval(Real, None, None, closed="neither")],
         "direction": [StrOptions({"forward", "backward"})],
         "by": [StrOptions({"source", "block"})],
-        "scoring": [None, StrOptions(set(get_scorer_names())), callable],
+        "scoring": [None, str, callable],
         "cv": ["cv_object"],
         "n_jobs": [None, Integral],
     }
@@ -327,6 +325,9 @@ class SourceSelector(
         ...     router.consumes("fit", ["sample_weight", "groups"])
         {'sample_weight'}
         """
+        from sklearn.metrics import check_scoring
+        from sklearn.model_selection import check_cv
+
         cv = check_cv(self.cv, classifier=is_classifier(self.estimator))
         parts = {
             "fit": {"estimator": self.estimator},
@@ -376,6 +377,8 @@ class SourceSelector(
         return number_of_steps(asked, len(names), tol=self.tol, backward=backward)
 
     def _scorer(self, X, y, groups, params):
+        from sklearn.model_selection import check_cv, cross_val_score
+
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         estimator = clone(self.estimator)
 

@@ -1,0 +1,271 @@
+"""Displays, attention weights and coverage take whole pipelines and raw texts."""
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    GridSearchCV,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+)
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    EmbeddingUnion,
+    FunctionEmbedding,
+    Pooling,
+    Tokenizer,
+)
+from sk_metaembed.inspection import (
+    DistanceDisplay,
+    NeighborsDisplay,
+    SenseProjectionDisplay,
+    SimilarityDisplay,
+    SourceWeightsDisplay,
+    TokenWeightsDisplay,
+    TrainingCurveDisplay,
+    attention_weights,
+)
+from sk_metaembed.metrics import coverage_report, word_similarity_score
+
+matplotlib.use("Agg")
+TEXTS = ["A good film", "a Bad plot", "good plot!", "bad film", "film", "bad"] * 4
+Y = [1, 0, 1, 0, 1, 0] * 4
+KNOWN = {"good": [1.0, 0.0], "bad": [0.0, 1.0], "film": [0.5, 0.5]}
+FRAME = pd.DataFrame({"n": np.arange(24.0), "text": TEXTS})
+FIT = {"projection_dim": 3, "encoder": "mean", "max_epochs": 1, "random_state": 0}
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def looked_up(words):
+    return [KNOWN.get(word) for word in words]
+
+
+def shaped(words):
+    return [[len(word), word.istitle(), 1] for word in words]
+
+
+def text_steps():
+    sources = [
+        ("table", FunctionEmbedding(looked_up)),
+        ("shape", FunctionEmbedding(shaped)),
+    ]
+    return [
+        ("tokens", Tokenizer(lowercase=False)),
+        ("embed", EmbeddingUnion(sources)),
+        ("meta", DynamicMetaEmbedding(**FIT)),
+        ("pool", Pooling()),
+    ]
+
+
+def with_classifier():
+    return Pipeline([*text_steps(), ("clf", LogisticRegression())])
+
+
+def with_columns(**more):
+    branches = [
+        ("text", Pipeline(text_steps()), "text"),
+        ("n", StandardScaler(), ["n"]),
+    ]
+    branches += [
+        (name, Pipeline(text_steps()), column) for name, column in more.items()
+    ]
+    features = ColumnTransformer(branches)
+    return Pipeline([("features", features), ("clf", LogisticRegression())])
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return with_classifier().fit(TEXTS, Y)
+
+
+@pytest.fixture(scope="module")
+def columns():
+    return with_columns().fit(FRAME, Y)
+
+
+@pytest.fixture(scope="module")
+def searches(whole):
+    grid = {"clf__C": [1.0]}
+    return {
+        "grid": GridSearchCV(with_classifier(), grid, cv=2).fit(TEXTS, Y),
+        "random": RandomizedSearchCV(with_classifier(), grid, n_iter=1, cv=2).fit(
+            TEXTS, Y
+        ),
+        "threshold": TunedThresholdClassifierCV(with_classifier(), cv=2).fit(TEXTS, Y),
+    }
+
+
+def same_weights(found, expected):
+    names = ["sequence", "position", "token"]
+    pd.testing.assert_frame_equal(found[names], expected[names])
+    sources = ["table", "shape"]
+    np.testing.assert_allclose(found[sources], expected[sources], atol=1e-5)
+
+
+def by_hand(pipe, texts):
+    return pipe["meta"].attention_weights(pipe[:2].transform(texts))
+
+
+def test_weights_of_a_pipeline_are_those_of_its_step(whole):
+    found = attention_weights(whole, TEXTS[:3])
+    same_weights(found, by_hand(whole, TEXTS[:3]))
+    assert found.token.tolist()[:3] == ["A", "good", "film"]
+    np.testing.assert_allclose(found[["table", "shape"]].sum(axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["grid", "random", "threshold"])
+def test_weights_of_a_search_are_those_of_its_best_estimator(searches, kind):
+    search = searches[kind]
+    best = search.estimator_ if kind == "threshold" else search.best_estimator_
+    same_weights(attention_weights(search, TEXTS[:3]), by_hand(best, TEXTS[:3]))
+
+
+def test_weights_of_a_search_within_a_pipeline():
+    search = GridSearchCV(DynamicMetaClassifier(**FIT), {"projection_dim": [2]}, cv=2)
+    pipe = Pipeline([*text_steps()[:2], ("clf", search)]).fit(TEXTS, Y)
+    expected = pipe["clf"].best_estimator_
+    weights = expected.attention_weights(pipe[:-1].transform(TEXTS[:3]))
+    same_weights(attention_weights(pipe, TEXTS[:3]), weights)
+
+
+def test_the_branch_with_the_step_gets_its_column(columns):
+    branch = columns["features"].named_transformers_["text"]
+    expected = by_hand(branch, TEXTS[3:6])
+    same_weights(attention_weights(columns, FRAME[3:6]), expected)
+    same_weights(attention_weights(columns["features"], FRAME[3:6]), expected)
+    search = GridSearchCV(with_columns(), {"clf__C": [1.0]}, cv=2).fit(FRAME, Y)
+    best = search.best_estimator_["features"].named_transformers_["text"]
+    same_weights(attention_weights(search, FRAME[3:6]), by_hand(best, TEXTS[3:6]))
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series])
+def test_texts_alone_do_where_the_estimator_takes_a_table(columns, kind):
+    expected = attention_weights(columns, FRAME[:3])
+    same_weights(attention_weights(columns, kind(TEXTS[:3])), expected)
+
+
+def test_steps_before_and_around_are_applied():
+    take = FunctionTransformer(lambda frame: frame["text"])
+    union = FeatureUnion([("meta", Pipeline(text_steps())), ("copy", "drop")])
+    pipe = make_pipeline(take, union, LogisticRegression()).fit(FRAME, Y)
+    branch = union.transformer_list[0][1]
+    found = attention_weights(pipe, FRAME[:3])
+    same_weights(found, by_hand(branch, TEXTS[:3]))
+
+
+def test_several_branches_are_an_error_that_names_them():
+    pipe = with_columns(again="text").fit(FRAME, Y)
+    message = (
+        r"attention_weights: 2 branches .*'features__text', 'features__again'.*"
+        r"named_transformers_\['text'\]"
+    )
+    with pytest.raises(ValueError, match=message):
+        attention_weights(pipe, FRAME)
+    with pytest.raises(ValueError, match="SimilarityDisplay: 2 branches"):
+        SimilarityDisplay.from_estimator(pipe, FRAME)
+    with pytest.raises(ValueError, match="several branches .*'text', 'again'"):
+        TrainingCurveDisplay.from_estimator(pipe)
+    one = pipe["features"].named_transformers_["again"]
+    assert len(attention_weights(one, FRAME["text"][:3])) == 8
+
+
+def test_other_errors_say_what_is_wrong(whole):
+    with pytest.raises(TypeError, match="attention_weights needs.*got Pipeline"):
+        attention_weights(make_pipeline(Tokenizer(), Pooling()), TEXTS)
+    unfitted = GridSearchCV(with_classifier(), {"clf__C": [1.0]})
+    with pytest.raises(NotFittedError, match="GridSearchCV has no fitted est"):
+        attention_weights(unfitted, TEXTS)
+    with pytest.raises(NotFittedError):
+        attention_weights(clone(whole), TEXTS)
+    with pytest.raises(NotFittedError):
+        attention_weights(with_columns(), FRAME)
+    with pytest.raises(TypeError, match="gives EmbeddedSequences.*got LogisticRegr"):
+        SimilarityDisplay.from_estimator(whole["clf"], TEXTS)
+
+
+@pytest.mark.parametrize("kind", ["whole", "grid", "columns"])
+def test_every_display_takes_them(whole, searches, columns, kind):
+    estimator = {"whole": whole, "columns": columns, **searches}[kind]
+    X = FRAME if kind == "columns" else TEXTS
+    part = {"grid": searches["grid"].best_estimator_}.get(kind, whole)
+    if kind == "columns":
+        part = columns["features"].named_transformers_["text"]
+    mixed = part[:3].transform(TEXTS)
+
+    bars = SourceWeightsDisplay.from_estimator(estimator, X, groups=Y)
+    weights = by_hand(part, TEXTS)
+    total = bars.weights.T @ bars.counts / bars.counts.sum()
+    known = weights[["table", "shape"]]
+    np.testing.assert_allclose(total, known.mean(), atol=1e-5)
+
+    words = TokenWeightsDisplay.from_estimator(estimator, X[:2], plot=False)
+    np.testing.assert_allclose(words.weights, known[:6], atol=1e-5)
+
+    for display in (SimilarityDisplay, DistanceDisplay):
+        tokens = {"tokens": [(0, 1), (0, 2), (1, 1)]}
+        found = display.from_estimator(estimator, X, **tokens).frame()
+        np.testing.assert_allclose(
+            found, display.from_embedded(mixed, **tokens).frame(), atol=1e-5
+        )
+
+    senses = SenseProjectionDisplay.from_estimator(estimator, X, "film")
+    assert len(senses.labels) == TEXTS.count("film") * 3
+
+    near = NeighborsDisplay.from_estimator(estimator, "good", vocabulary=list(KNOWN))
+    assert near.embeddings[:2] == ["table", "shape"]
+
+    curves = TrainingCurveDisplay.from_estimator(estimator)
+    assert curves.epochs.tolist() == [1]
+
+
+@pytest.mark.parametrize("kind", ["whole", "grid", "columns"])
+def test_coverage_counts_the_sources_on_the_words_of_the_pipeline(
+    whole, searches, columns, kind
+):
+    estimator = {"whole": whole, "columns": columns, **searches}[kind]
+    X = FRAME if kind == "columns" else TEXTS
+    rows = {row["source"]: row for row in coverage_report(estimator, X[:6])}
+    assert list(rows) == ["table", "shape", "(any)", "(all)"]
+    # The pipeline's Tokenizer leaves capitals, and "Bad" is found as "bad".
+    assert rows["shape"]["tokens"] == rows["(any)"]["tokens"] == 12
+    assert (rows["table"]["types"], rows["table"]["tokens"]) == (4, 8)
+    assert rows["table"]["unknown"] == [("plot", 2), ("A", 1), ("a", 1)]
+
+
+def test_coverage_of_several_at_once(whole):
+    rows = coverage_report({"pipe": whole, "dict": KNOWN}, TEXTS[:6])
+    names = [row["source"] for row in rows]
+    assert names == ["pipe.table", "pipe.shape", "dict", "(any)", "(all)"]
+    lower = clone(whole).set_params(tokens__lowercase=True).fit(TEXTS, Y)
+    with pytest.raises(ValueError, match="'one' and 'two' do not read the same words"):
+        coverage_report({"one": whole, "two": lower}, TEXTS)
+
+
+def test_coverage_of_branches_that_read_the_same_texts():
+    union = FeatureUnion([(name, Pipeline(text_steps())) for name in ("a", "b")])
+    pipe = make_pipeline(union, LogisticRegression()).fit(TEXTS, Y)
+    rows = coverage_report(pipe, TEXTS)
+    names = [row["source"] for row in rows][:-2]
+    branches = [f"featureunion__{name}" for name in "ab"]
+    assert names == [f"{b}.{source}" for b in branches for source in ("table", "shape")]
+
+
+def test_vectors_of_words_from_a_pipeline_that_ends_in_a_predictor(whole):
+    pairs, scores = [("good", "film"), ("good", "bad"), ("bad", "film")], [3, 1, 2]
+    result = word_similarity_score(whole, pairs, scores)
+    assert result == word_similarity_score(whole[:-1], pairs, scores)
