@@ -26,29 +26,21 @@ def test_the_package_loads_next_to_nothing():
     assert not loaded & {*HEAVY, *FRAMES, "sklearn", "scipy", "numpy"}
 
 
-def test_the_classes_load_nothing_heavy():
-    loaded = loaded_by("from sk_metaembed import *")
+def test_star_import_brings_every_public_name_and_loads_nothing_heavy():
+    code = "from sk_metaembed import *\nfor n in {}: globals()[n]"
+    loaded = loaded_by(code.format(sk_metaembed.__all__))
     assert not loaded & HEAVY
     assert "sklearn" in loaded
 
 
-@pytest.mark.parametrize("name", MAKE)
-def test_making_and_cloning_an_estimator_loads_nothing_heavy(name):
+def test_making_and_cloning_estimators_and_the_check_suite_load_nothing_heavy():
+    # In one process: one that loads nothing heavy is none that does.
+    made = "\n".join(f"repr(clone({name}()))" for name in MAKE)
     loaded = loaded_by(
-        f"from sklearn.base import clone\nfrom sk_metaembed import {name}\n"
-        f"repr(clone({name}()))"
+        f"from sklearn.base import clone\nfrom sk_metaembed import {', '.join(MAKE)}\n"
+        f"{made}\nfrom sk_metaembed.utils import estimator_checks"
     )
     assert not loaded & HEAVY
-
-
-def test_the_check_suite_loads_nothing_heavy():
-    loaded = loaded_by("from sk_metaembed.utils import estimator_checks")
-    assert not loaded & HEAVY
-
-
-def test_star_import_brings_every_public_name():
-    code = "from sk_metaembed import *\nfor n in {}: globals()[n]"
-    loaded_by(code.format(sk_metaembed.__all__))
 
 
 def test_unknown_names_raise_attribute_error():
