@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test docs lint format bench clean
+.PHONY: demo test test-all processors docs lint format bench clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; call: make PYTHON=python3.11")'
@@ -20,9 +20,20 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
-# A process a core, each with one thread: more threads than cores make all slow.
+# One process per core, each with one thread: more threads than cores slow everything
+# down. Neighbouring tests go to one process, which shares their fixtures.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
+
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4
+	$(PYTEST)
+
+# The tests marked slow too.
+test-all: lint
+	$(PYTEST) -m ""
+
+# The tests with the kernels of other processors: make processors SETTING="--setting avx2"
+processors: $(READY)
+	$(BIN)/python tools/run_on_processors.py $(SETTING)
 
 # Warnings are errors. GALLERY=0 leaves the examples unrun.
 GALLERY ?= 1

@@ -9,11 +9,12 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SCRIPTS = sorted(EXAMPLES.rglob("*.py"))
+# `make docs` runs them all.
 QUICK = [
-    "plot_export.py",
+    pytest.param("plot_export.py", marks=pytest.mark.slow),
     "plot_not_language.py",
-    "plot_quickstart.py",
-    "reproductions/plot_static_vs_contextual.py",
+    pytest.param("plot_quickstart.py", marks=pytest.mark.slow),
+    pytest.param("reproductions/plot_static_vs_contextual.py", marks=pytest.mark.slow),
 ]
 
 

@@ -71,7 +71,7 @@ def main():
     options = parse()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for name in options.setting or runnable():
+        for name in runnable(options.setting or all_settings()):
             for threads in options.threads:
                 shown = f"{name}, {threads} thread{'s' * (threads > 1)}"
                 environment = os.environ | variables(name, threads, folder)
@@ -80,7 +80,7 @@ def main():
     print(f"\n{'setting':<26}{'passed':>8}{'failed':>8}{'skipped':>9}{'minutes':>9}")
     for shown, _, counts, minutes in rows:
         print(f"{shown:<26}{counts[0]:>8}{counts[1]:>8}{counts[2]:>9}{minutes:>9.1f}")
-    return max((status != 0 for _, status, _, _ in rows), default=True)
+    return max((status != 0 for _, status, _, _ in rows), default=False)
 
 
 def parse():
@@ -95,19 +95,19 @@ def all_settings():
     return [*LEVELS, *(f"{level}-intel" for level in LEVELS[1:])]
 
 
-def runnable():
-    """Return the settings whose kernels this processor can run."""
+def runnable(names):
+    """Return those of the settings whose kernels this processor can run."""
     import torch
 
     if platform.machine().lower() not in ("x86_64", "amd64"):
         sys.exit("The settings are those of x86-64 processors.")
     highest = torch.backends.cpu.get_cpu_capability().lower()
     reached = LEVELS.index(highest if highest in LEVELS else "default")
-    within = set(LEVELS[: reached + 1])
-    names = [n for n in all_settings() if n.removesuffix("-intel") in within]
-    if left_out := sorted(set(all_settings()) - set(names)):
-        print(f"Left out, for want of a processor that runs them: {left_out}")
-    return names
+    above = LEVELS[reached + 1 :]
+    left_out = [name for name in names if name.removesuffix("-intel") in above]
+    if left_out:
+        print(f"Left out, for this processor lacks the instructions: {left_out}")
+    return [name for name in names if name not in left_out]
 
 
 def variables(name, threads, folder):
@@ -151,7 +151,8 @@ def run(environment, threads, arguments):
     """Run pytest and return its exit status, the counts and the minutes."""
     workers = max(1, (os.cpu_count() or 1) // threads)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-n", str(workers)] if workers > 1 else []
+    if workers > 1:
+        command += ["-n", str(workers), "--dist", "worksteal"]
     start, last = time.perf_counter(), ""
     with subprocess.Popen(
         [*command, *arguments],

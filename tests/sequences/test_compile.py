@@ -3,18 +3,15 @@
 import subprocess
 import sys
 
-import pytest
-
 from sk_metaembed.sequences._compile import compiled
 
 NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes = []; "
 
 
-@pytest.mark.parametrize(
-    "module", ["sequences._scan", "vectors._kernel", "pooling._kernels"]
-)
-def test_loads_where_no_folder_can_keep_the_code(module):
-    script = f"{NO_FOLDER}import sk_metaembed.{module}"
+def test_loads_where_no_folder_can_keep_the_code():
+    modules = "sequences._scan", "vectors._kernel", "pooling._kernels"
+    names = ", ".join(f"sk_metaembed.{module}" for module in modules)
+    script = f"{NO_FOLDER}import {names}"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )

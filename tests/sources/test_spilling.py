@@ -103,6 +103,8 @@ def test_dme_trains_from_it_to_the_same_net(pair):
     np.testing.assert_array_equal(model.predict_proba(half), same.predict_proba(other))
 
 
+# The next test but one sends what is spilled to workers too.
+@pytest.mark.slow
 def test_a_search_on_workers_gives_the_same(pair):
     y = np.arange(len(TEXTS)) % 2
     grid = {"lr": [0.01, 0.001]}

@@ -172,6 +172,8 @@ def test_killed_conversion_is_cleared_away(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
+# test_killed.py has eight forked processes convert one file.
+@pytest.mark.slow
 def test_processes_converting_at_once_share_one_store(write, cache):
     lines = (f"w{i} {i}.5 -{i}e-3 7\n" for i in range(3000))
     path = write("x.txt", "".join(lines))
