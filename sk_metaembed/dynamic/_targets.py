@@ -36,13 +36,17 @@ def check_target(y, n_rows, *, whose):
             f"{whose} requires y to be passed, but the target y is None. "
             "It learns its weights from labels: call fit(X, y)."
         )
-    names = column_names(y)
+    names, kind = column_names(y), type(y).__name__
     y = _as_array(y, whose)
-    if y.ndim == 0 or len(y) != n_rows:
-        length = "a single value" if y.ndim == 0 else counted(len(y), "label")
+    if y.ndim == 0:
+        raise ValueError(
+            f"{whose}: y must be an array-like with one row a sequence, got a single "
+            f"value of type {kind}. Pass a list or an array."
+        )
+    if len(y) != n_rows:
         raise ValueError(
             f"{whose}: Found input variables with inconsistent numbers of samples: X "
-            f"has {counted(n_rows, 'sequence')} and y {length}."
+            f"has {counted(n_rows, 'sequence')} and y {counted(len(y), 'label')}."
         )
     gaps = _missing(y)
     if gaps.any():
@@ -72,7 +76,8 @@ def _as_array(y, whose):
         raise ValueError(
             f"{whose}: the rows of y have different lengths. " + _BINARIZE
         ) from error
-    if y.dtype == object and any(isinstance(row, set | frozenset) for row in y.flat):
+    has_sets = y.ndim and any(isinstance(row, set | frozenset) for row in y.flat)
+    if y.dtype == object and has_sets:
         raise ValueError(f"{whose}: the rows of y are sets. " + _BINARIZE)
     if y.ndim > 2 or (y.ndim == 2 and y.shape[1] == 0):
         raise ValueError(
@@ -262,5 +267,5 @@ def _numbers(y):
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"A regression needs numbers, but y has dtype {y.dtype}, for example "
-            f"{y.ravel()[0]!r}. Use DynamicMetaClassifier for labels."
+            f"{y.ravel()[:1].tolist()[0]!r}. Use DynamicMetaClassifier for labels."
         ) from error

@@ -32,6 +32,11 @@ def learning_rows(names, known, *, n_knowing, whose):
     """
     counts = dict(zip(names, known.sum(axis=0).tolist(), strict=True))
     what = f"words known, of {len(known)}: {counts}"
+    if not len(known):
+        raise ValueError(
+            f"{whose}: Found array with 0 sample(s): X has no tokens, and at least "
+            "one is needed to learn from."
+        )
     for name, count in counts.items():
         if not count:
             raise ValueError(

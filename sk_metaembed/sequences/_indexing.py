@@ -49,6 +49,11 @@ def _single(row, n_rows):
 def _many(key, n_rows):
     if key.ndim == 0 and isinstance(key.item(), Iterable) and key.dtype == object:
         key = np.asarray(list(key.item()))
+    if key.ndim == 0:
+        raise IndexError(
+            f"Sequences are indexed by row numbers, slices or masks, got {key.item()!r}"
+            f" of type {type(key.item()).__name__}."
+        )
     if key.ndim != 1:
         raise IndexError(
             f"An index array must have one dimension, got shape {key.shape}."

@@ -61,7 +61,9 @@ def read_rows(X, *, whose="X"):
 def _only_column(X, whose):
     if hasattr(X, "tocsr"):
         raise TypeError(
-            f"{whose} got {type(X).__name__}, a sparse matrix of numbers. {_ALLOWED}."
+            f"{whose} got {type(X).__name__}, a sparse matrix of numbers. If a "
+            "vectorizer before this step made it, remove the vectorizer, or use it as "
+            f"a source: EstimatorEmbedding(vectorizer, joined=True). {_ALLOWED}."
         )
     n_columns = X.shape[1]
     if n_columns != 1:
@@ -186,7 +188,8 @@ def check_token_lists(rows, *, whose="X"):
     """
     for i, row in enumerate(rows):
         if not _is_token_list(row):
-            raise TypeError(_complaint(row, i, whose, "a list of str"))
+            wanted = "a list of str" if any(map(_is_token_list, rows)) else _EITHER
+            raise TypeError(_complaint(row, i, whose, wanted))
     rows = [row.tolist() if isinstance(row, np.ndarray) else list(row) for row in rows]
     kinds = set()
     for row in rows:

@@ -2,6 +2,7 @@
 
 from numbers import Integral
 
+import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ._gensim import BaseGensimEmbedding
@@ -184,9 +185,33 @@ class FastTextEmbedding(BaseGensimEmbedding):
             **options, min_n=self.min_n, max_n=self.max_n, bucket=self.bucket
         )
 
+    def _fit_vectors(self, tokens, y):
+        try:
+            super()._fit_vectors(tokens, y)
+        except UnicodeEncodeError as error:
+            word = error.object.strip("<>")  # gensim's marks of begin and end
+            places = np.flatnonzero(tokens.types[tokens.codes] == word)
+            rows = np.searchsorted(tokens.offsets, places[:1], side="right") - 1
+            where = f"row {rows[0]} holds " if len(rows) else ""
+            raise _lone_surrogate(where, word) from error
+
+    def _fit_stream(self, stream):
+        try:
+            return super()._fit_stream(stream)
+        except UnicodeEncodeError as error:
+            raise _lone_surrogate("", error.object.strip("<>")) from error
+
     def _keep(self, model):
         super()._keep(model)
         self.ngrams_ = NgramVectors.of_model(model)
 
     def _compose(self, words):
         return self.ngrams_.compose(words)
+
+
+def _lone_surrogate(where, word):
+    return ValueError(
+        f"FastTextEmbedding: {where}the word {word!r}, which has half of a surrogate "
+        "pair and cannot be encoded as UTF-8, as fastText's n-grams are. Replace it in "
+        'the texts, for example with text.encode("utf-8", "replace").decode().'
+    )

@@ -191,7 +191,8 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         if not n_tokens:
             raise ValueError(
                 f"{type(self).__name__} got {n_rows} sequences without a single "
-                "token; there is nothing to train on."
+                "token; there is nothing to train on. If X is a generator, it may have "
+                "been read before."
             )
         if len(model.wv):
             return

@@ -175,8 +175,13 @@ class PretrainedEmbedding(BaseWordEmbedding):
             raise TypeError(
                 "PretrainedEmbedding: vectors must be a path, a WordVectors, gensim "
                 "KeyedVectors or the name of a gensim-downloader model, got "
-                f"{type(vectors).__name__}. For words and a matrix use "
-                "WordVectors.from_arrays(words, matrix)."
+                f"{type(vectors).__name__}. "
+                + (
+                    "Pass its attribute wv."
+                    if hasattr(vectors, "wv")
+                    else "For words and a matrix use WordVectors.from_arrays(words, "
+                    "matrix)."
+                )
             )
         return WordVectors.from_keyed_vectors(vectors, cache_dir=self.cache_dir)
 

@@ -29,7 +29,8 @@ def call_in_batches(func, entries, batch_size, whose):
             came = len(part) if hasattr(part, "__len__") else type(part).__name__
             raise ValueError(
                 f"{whose}: func got {len(batch)} entries and must return as many "
-                f"results, got {came}."
+                f"results, got {came}. It is called with a list of entries, not with "
+                "one at a time."
             )
         results.extend(part)
     return results
@@ -87,7 +88,8 @@ def _dim_of(result, whose):
     if result is None:
         raise ValueError(
             f"{whose}: func gave no vector for any entry of the training fold, so the "
-            "dimension is not known. Set dim."
+            "dimension is not known. Set dim; or, if X should have rows, check that it "
+            "is not empty, for example a generator that was read before."
         )
     shape = np.shape(result)
     if not shape or not shape[-1]:

@@ -3,8 +3,9 @@
 from contextlib import contextmanager
 
 import numpy as np
+from sklearn.utils import get_tags
 
-from ..sequences import EmbeddedSequences
+from ..sequences import EmbeddedInputMixin, EmbeddedSequences, TokenSequences
 from ..sequences._validation import _shown
 from ._estimator import reads_tokens
 
@@ -16,7 +17,8 @@ def check_pairs(sources):
         if not named or not isinstance(pair[0], str):
             raise TypeError(
                 f"EmbeddingUnion: sources must be a list of (name, source) pairs, but "
-                f"entry {i} is {_shown(pair)}."
+                f"entry {i} is {_shown(pair)}. make_embedding_union(*sources) "
+                "finds names by itself."
             )
         _check_source(*pair)
 
@@ -28,6 +30,14 @@ def _check_source(name, source):
         raise TypeError(
             f"EmbeddingUnion: source {name!r} is the class {source.__name__}, expected "
             f"an instance, {source.__name__}(...)."
+        )
+    if (
+        isinstance(source, EmbeddedInputMixin)
+        and not get_tags(source).input_tags.string
+    ):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r} is a {type(source).__name__}, which "
+            "takes EmbeddedSequences. Put it behind the union in the Pipeline."
         )
     if not (hasattr(source, "fit") and hasattr(source, "transform")):
         raise TypeError(
@@ -65,7 +75,11 @@ def check_same_tokens(name, source, embedded, tokens):
         raise TypeError(
             f"EmbeddingUnion: source {name!r}, a {type(source).__name__}, must give "
             f"EmbeddedSequences, got {type(embedded).__name__}. "
-            + _wrapped(type(source).__name__)
+            + (
+                "Put it before the union in the Pipeline."
+                if isinstance(embedded, TokenSequences)
+                else _wrapped(type(source).__name__)
+            )
         )
     theirs = embedded.tokens
     same = theirs is tokens or (

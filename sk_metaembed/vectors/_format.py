@@ -23,6 +23,8 @@ _READ_ARE = (
     "store directories"
 )
 _HINTS = {
+    b"version https://git-lfs": "It is a Git LFS pointer: run git lfs pull",
+    b"<": "It looks like a web page: the download failed, or led to one",
     b"PK\x03\x04": "It is a zip archive: unpack it and give one of its files",
     b"\x93NUMPY": "It is a numpy array: load it, and pass words and array to "
     "WordVectors.from_arrays",
@@ -58,7 +60,10 @@ def detect(path):
         If it is nothing this library reads; the message lists what it reads.
     """
     if not os.path.exists(path):
-        raise FileNotFoundError(f"There is no word-vector file or store at {path}.")
+        raise FileNotFoundError(
+            f"There is no word-vector file or store at {path} (looked from "
+            f"{os.getcwd()!r})."
+        )
     if os.path.isdir(path):
         if is_store(path):
             return Format("store")

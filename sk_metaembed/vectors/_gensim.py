@@ -55,8 +55,8 @@ def check(kv, label="from_keyed_vectors"):
     if hasattr(kv, "index_to_key") and hasattr(kv, "vectors"):
         return kv
     raise TypeError(
-        f"{label}: expected gensim KeyedVectors (or a saved model with them in .wv), "
-        f"got {type(kv).__name__}."
+        f"{label}: expected gensim KeyedVectors, got {type(kv).__name__}."
+        + (" Pass its attribute wv." if hasattr(kv, "wv") else "")
     )
 
 

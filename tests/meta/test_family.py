@@ -169,7 +169,10 @@ REFUSALS = {
         "1ton-steps": TOO_FEW,
     },
     "nobody knows anything": NOTHING,
-    "no rows": NOTHING,
+    "no rows": {
+        LEARNED: r"Found array with 0 sample\(s\): X has no tokens",
+        LocallyLinearMetaEmbedding: NO_NEIGHBOR,
+    },
     "one row": {LEARNED: TOO_FEW, LocallyLinearMetaEmbedding: NO_NEIGHBOR},
     "sources of zeros": {OneToNMetaEmbedding: THE_SAME, "lle": NO_NEIGHBOR},
     "hardly more than zero": {"1ton": THE_SAME, "1ton-steps+": THE_SAME},

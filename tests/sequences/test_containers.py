@@ -183,6 +183,12 @@ def test_bad_index(make, key):
         make(ROWS)[key]
 
 
+@pytest.mark.parametrize("make", [embed, TokenSequences.from_lists])
+def test_a_name_is_no_index(make):
+    with pytest.raises(IndexError, match="row numbers, .* got 'x' of type str"):
+        make(ROWS)["x"]
+
+
 def test_subsets_share_the_table():
     embedded = embed(ROWS)
     for key in ([0], slice(2), np.ones(5, dtype=bool)):

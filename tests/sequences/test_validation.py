@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array, csr_matrix
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from sk_metaembed import Block, EmbeddedSequences, TokenSequences
 from sk_metaembed.sequences import check_texts, check_tokens
@@ -257,6 +258,19 @@ def test_columns_of_numbers_say_that_the_order_may_be_wrong():
 def test_lists_three_deep(token):
     with pytest.raises(TypeError, match="row 1, token 0 is .*one level too deep"):
         check_tokens([["a"], [token]])
+
+
+@pytest.mark.parametrize("row", [b"ab", {"a": 1}, None])
+def test_what_rows_are_meant_to_be_is_not_guessed(row):
+    wanted = "a str or a list of str" if row is not None else "a str"
+    with pytest.raises(TypeError, match=f"row 0 is .* must be {wanted};"):
+        check_tokens([row, row])
+
+
+def test_a_vectorizer_before_a_source_is_told_where_it_belongs():
+    X = TfidfVectorizer().fit_transform(["a text", "another"])
+    with pytest.raises(TypeError, match=r"EstimatorEmbedding\(vectorizer, joined=True"):
+        check_tokens(X)
 
 
 def test_lists_three_deep_in_the_constructor():

@@ -85,6 +85,13 @@ def test_all_unknown_in_transform_keeps_the_dimension():
     assert source.transform([[]]).dim == 2
 
 
+def test_a_generator_that_was_read_before_is_thought_of():
+    texts = (text for text in TEXTS)
+    list(texts)
+    with pytest.raises(ValueError, match="generator that was read before"):
+        FunctionEmbedding(lambda words: [[1.0] for _ in words]).fit(texts)
+
+
 def test_nothing_known_in_fit():
     source = FunctionEmbedding(some_words)
     with pytest.raises(ValueError, match="Set dim"):
@@ -96,7 +103,7 @@ def test_nothing_known_in_fit():
     "func, error, message",
     [
         (lambda ws: [[1.0]] * (len(ws) + 1), ValueError, "got 4 entries .* got 5"),
-        (lambda ws: 3, ValueError, "got int"),
+        (lambda ws: 3, ValueError, "got int.*not with one at a time"),
         (lambda ws: [1.0] * len(ws), ValueError, "a vector an entry"),
         (lambda ws: [[1.0] * len(w) for w in ws], ValueError, r"'not'.*\(3,\).*\(2,\)"),
         (

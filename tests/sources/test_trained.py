@@ -11,7 +11,12 @@ import pytest
 from gensim.models import FastText, Word2Vec
 from sklearn.utils import check_random_state
 
-from sk_metaembed import FastTextEmbedding, TokenSequences, Word2VecEmbedding
+from sk_metaembed import (
+    FastTextEmbedding,
+    TextStream,
+    TokenSequences,
+    Word2VecEmbedding,
+)
 from sk_metaembed.sources._gensim import Sentences, quiet_gensim
 from sk_metaembed.sources._ngrams import initial_table
 
@@ -231,3 +236,18 @@ def test_neighbours_in_text_come_close():
     words = source.fit(texts).transform([topics[0] + topics[1]]).blocks[0].values
     similar = words @ words.T
     assert similar[:3, :3].min() > similar[:3, 3:].max()
+
+
+def test_a_lone_surrogate_is_told_by_its_row():
+    half = "b\ud800c"
+    source = FastTextEmbedding(vector_size=3, min_count=2, bucket=50)
+    message = r"row 2 holds the word 'b\\ud800c'.*surrogate.*\"replace\""
+    rows = [["a", "x"], [], ["x", half], [half, "a"]]
+    with pytest.raises(ValueError, match=message):
+        source.fit(rows)
+    with pytest.raises(ValueError, match=r"FastTextEmbedding: the word 'b\\ud800c'"):
+        source.fit(TextStream(lambda: iter(rows)))
+    # Words below min_count have no n-grams, and unseen ones are composed.
+    source.fit([*rows[:2], rows[0], rows[2]])
+    assert set(source.vocabulary_) == {"a", "x"}
+    assert source.transform([[half]]).blocks[0].known.all()

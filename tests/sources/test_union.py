@@ -14,6 +14,7 @@ from sk_metaembed import (
     FunctionEmbedding,
     Pooling,
     PretrainedEmbedding,
+    Tokenizer,
     TokenSequences,
     Word2VecEmbedding,
     make_embedding_union,
@@ -129,6 +130,9 @@ def test_faulty_choices(union, texts, params, message):
         ([("a", Word2VecEmbedding)], r"an instance, Word2VecEmbedding\(\.\.\.\)"),
         ([("a", "w2v")], "must have fit and transform"),
         ([("a", None)], "must have fit and transform"),
+        ([w2v(), w2v()], "make_embedding_union"),
+        ([("a", Pooling())], "'a' is a Pooling.*behind the union"),
+        ([("a", ConcatMetaEmbedding())], "'a' is a Concat.*behind the union"),
     ],
 )
 def test_faulty_sources(sources, message, texts):
@@ -164,6 +168,11 @@ def test_a_vectorizer_must_be_wrapped(texts, vectorizer):
         union.fit_transform(texts)
     with pytest.raises(TypeError, match=message):
         union.fit(texts).transform(texts)
+
+
+def test_a_tokenizer_belongs_before_the_union(texts):
+    with pytest.raises(TypeError, match="got TokenSequences. Put it before the union"):
+        EmbeddingUnion([("words", Tokenizer())]).fit_transform(texts)
 
 
 def test_a_pooled_pipeline_must_be_wrapped(texts):

@@ -7,7 +7,7 @@ import pytest
 from gensim.models import FastText, KeyedVectors, Word2Vec
 from gensim.test.utils import common_texts, datapath
 
-from sk_metaembed import WordVectors
+from sk_metaembed import PretrainedEmbedding, WordVectors
 from sk_metaembed.vectors._format import detect
 
 PLAIN = "tea 0.5 1 -2\ncoffee 2 -1 3.25\n"
@@ -180,6 +180,13 @@ def test_round_trip_keeps_ngrams(tmp_path):
 def test_from_keyed_vectors_refuses_other_things():
     with pytest.raises(TypeError, match="expected gensim KeyedVectors.*dict"):
         WordVectors.from_keyed_vectors({})
+    model = Word2Vec(vector_size=2)
+    for make in (
+        WordVectors.from_keyed_vectors,
+        lambda model: PretrainedEmbedding(model).fit(["a text"]),
+    ):
+        with pytest.raises(TypeError, match="got Word2Vec. Pass its attribute wv"):
+            make(model)
     kv = KeyedVectors(2)
     kv.add_vectors([1, 2], np.eye(2))
     with pytest.raises(TypeError, match="element 0 is 1 of type int"):
