@@ -10,6 +10,7 @@ import torch
 from skorch.callbacks import Callback, PassthroughScoring
 
 from ..sequences._net_state import net_state, put_net_state
+from ..sequences._own_random import own_generators
 from ..sequences._state_file import NoStateError, StateWriter, read_state
 from ._processes import processes_of
 from ._trainable import blocks_of, tokens_of
@@ -78,7 +79,7 @@ class Checkpoint(Callback):
             stop.misses_, stop.dynamic_threshold_, stop.best_epoch_ = told
             stop.best_model_weights_ = self._found["best"]
             plateau.lr_scheduler_.load_state_dict(self._found["plateau"])
-        self._set_generators(net)
+        own_generators().set_states(self._found["generators"], net.device)
         self._found = None
 
     def on_epoch_end(self, net, **kwargs):
@@ -95,7 +96,7 @@ class Checkpoint(Callback):
             "plain": plain,
             "tensors": tensors,
             "batches": _plain(net.iterator_train__rng),
-            "generators": _generators(torch.device(net.device)),
+            "generators": own_generators().states(net.device),
             "bests": {name: float(c.best_score_) for name, c in _scores(net)},
         }
         if stop is not None:
@@ -109,14 +110,6 @@ class Checkpoint(Callback):
         """Remove the file of a fit that is over; one that Ctrl-C ended may go on."""
         if "train_loss" in net.history[-1] and net.processes_.is_main:
             self._writer.file.unlink(missing_ok=True)
-
-    def _set_generators(self, net):
-        device = torch.device(net.device)
-        states = self._found["generators"]
-        torch.set_rng_state(states[0].cpu())
-        if device.type == "cuda":  # it may have begun on one, and go on without
-            for state in states[1:]:
-                torch.cuda.set_rng_state(state.cpu(), device)
 
 
 def checkpoint_of(estimator, X, y, weights, held_out, *, goes_on):
@@ -235,13 +228,6 @@ def _followers(net):
 def _scores(net):
     """Return skorch's means of losses, which know the best epoch."""
     return [(n, c) for n, c in net.callbacks_ if isinstance(c, PassthroughScoring)]
-
-
-def _generators(device):
-    states = [torch.get_rng_state()]
-    if device.type == "cuda":
-        states.append(torch.cuda.get_rng_state(device))
-    return states
 
 
 def _plain(random):

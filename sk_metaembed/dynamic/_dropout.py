@@ -7,12 +7,14 @@ training a mean encoder; random bytes take a quarter of that.
 import torch
 from torch import nn
 
+from ..sequences._own_random import dropout, generator_on
+
 
 class ByteDropout(nn.Module):
     """Set entries to zero with some probability, in steps of 1/256.
 
     What is kept is divided by the probability of keeping, as counted in those steps,
-    so that the mean is exact. A GPU, and a compiled network, use torch's own dropout.
+    so that the mean is exact. A GPU and a compiled network drop as torch does.
 
     Parameters
     ----------
@@ -28,8 +30,10 @@ class ByteDropout(nn.Module):
         """Return x with entries dropped while training, else x."""
         if not self.training or self.rate == 0:
             return x
-        if x.device.type != "cpu" or torch.compiler.is_compiling():
+        if torch.compiler.is_compiling():
             return nn.functional.dropout(x, self.rate)
+        if x.device.type != "cpu":
+            return dropout(x, self.rate, self.training)
         dropped = min(round(256 * self.rate), 255)
         keep = (_random_bytes(x.shape) >= dropped).to(x.dtype)
         return x * keep.mul_(256 / (256 - dropped))
@@ -43,5 +47,6 @@ def _random_bytes(shape):
     n = shape.numel()
     words = torch.empty(-(-n // 8), dtype=torch.int64)
     # ``to=None`` is torch's way to ask for all 64 bits.
-    words.random_(torch.iinfo(torch.int64).min, None)
+    lowest = torch.iinfo(torch.int64).min
+    words.random_(lowest, None, generator=generator_on(words.device))
     return words.view(torch.uint8)[:n].view(shape)

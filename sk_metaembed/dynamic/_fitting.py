@@ -5,6 +5,7 @@ import torch
 
 from ..sequences._device import chosen_device
 from ..sequences._fit_tasks import FitTasks
+from ..sequences._own_random import OwnWeights, own_random
 from ._data import SequenceDataset
 from ._pair_data import rows_of
 from ._processes import processes_of
@@ -15,7 +16,6 @@ from ._training import (
     autocast_type,
     make_callbacks,
     make_net,
-    seeded,
     set_trained_lrs,
     train,
 )
@@ -49,9 +49,8 @@ def train_estimator(
     if processes.count > 1:
         asked = settings(estimator)
         check_same_data(processes, train_set, valid_set, asked, whose=whose)
-    seed, devices = seeded(estimator._random, device)
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
+    seed = estimator._random.randint(np.iinfo(np.int32).max)
+    with own_random(seed):
         if new:
             net = _new_net(estimator, valid_set is not None, device, seed, processes)
         else:
@@ -125,7 +124,8 @@ def _new_net(estimator, has_valid, device, seed, processes):
         np.random.RandomState(seed),
         processes,
     )
-    return net.initialize()
+    with OwnWeights():
+        return net.initialize()
 
 
 def _monitor(estimator, has_valid):

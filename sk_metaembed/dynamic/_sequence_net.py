@@ -1,8 +1,11 @@
 """The skorch net that trains a network, alone or with other processes."""
 
+from contextlib import nullcontext
+
 import torch
 from skorch import NeuralNet
 
+from ..sequences._own_random import lend_default, own_generators
 from ._processes import ALONE
 from ._shares import SharedBatch, ShareLoader, align, train_share, valid_share
 
@@ -77,9 +80,11 @@ class SequenceNet(NeuralNet):
         Anew each epoch and by the main process, whose generator checkpoints keep.
         """
         if self.processes_.count > 1:
-            seed = self.processes_.told(int(torch.randint(2**31, ())))
+            own = own_generators()
+            seed = int(torch.randint(2**31, (), generator=own.on("cpu")))
+            seed = self.processes_.told(seed)
             if not self.processes_.is_main:
-                torch.manual_seed(seed + self.processes_.rank)
+                own.reseed(seed + self.processes_.rank)
 
     def fit_loop(self, *args, **kwargs):
         """Train; a single process cannot leave the others within an epoch."""
@@ -96,8 +101,16 @@ class SequenceNet(NeuralNet):
 
     def infer(self, x, **fit_params):
         """Return the module's outputs for a batch."""
-        with self.computing():
+        with self._randomness(), self.computing():
             return self.module_(x, **fit_params)
+
+    def _randomness(self):
+        """Return a context in which the module may draw random numbers."""
+        sources = self.module_.trained
+        own = all(getattr(source, "takes_generator", False) for source in sources)
+        if self.module_.training and (self.compile or not own):
+            return lend_default(self.device)
+        return nullcontext()
 
     def torch_compile(self, module, name):
         """Compile the network alone.

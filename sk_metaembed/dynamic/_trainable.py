@@ -19,7 +19,9 @@ class TrainedSources:
         The learning rate of its weights.
     ``network()``
         A new torch Module. Called with a batch of pieces it returns a pair (values,
-        known) of tensors for each entry of `dims`.
+        known) of tensors for each entry of `dims`. Only one thread at a time trains
+        networks that draw from torch's default generators. A network that draws from
+        `generator_on` instead has the attribute ``takes_generator = True``.
     ``pieces(tokens)``
         What the network needs to know of sequences: with ``batch(rows, send)``, the
         pieces of some of them, or of some types where the level is "type"; and

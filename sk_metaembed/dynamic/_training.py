@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import torch
 from sklearn.base import clone
 from skorch.callbacks import (
@@ -288,21 +287,3 @@ def _let_go(callbacks):
             callback.best_model_weights_ = None
         elif isinstance(callback, LRScheduler):
             callback.lr_scheduler_ = None
-
-
-def seeded(random_state, device):
-    """Return a RandomState and a torch seed drawn from it.
-
-    Parameters
-    ----------
-    random_state : RandomState
-    device : torch.device
-
-    Returns
-    -------
-    seed : int
-    devices : list
-        GPUs whose generator must be forked.
-    """
-    seed = random_state.randint(np.iinfo(np.int32).max)
-    return seed, [device] if device.type == "cuda" else []

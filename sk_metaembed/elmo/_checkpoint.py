@@ -1,8 +1,8 @@
 """Checkpoints: all that training needs to go on as if it had never been interrupted."""
 
-import torch
 from skorch.callbacks import Callback
 
+from ..sequences._own_random import own_generators
 from ..sequences._state_file import NoStateError, StateWriter, read_state
 
 
@@ -46,17 +46,13 @@ class Checkpoints(Callback):
 
     def _write(self, net, epoch_over):
         finished = net.history if epoch_over else net.history[:-1]
-        device = torch.device(net.device)
-        generators = [torch.get_rng_state()]
-        if device.type == "cuda":
-            generators.append(torch.cuda.get_rng_state(device))
         self.writer.write(
             {
                 "belongs": self.belongs,
                 "seed": self.seed,
                 "module": net.module_.state_dict(),
                 "optimizer": net.optimizer_.state_dict(),
-                "generators": generators,
+                "generators": own_generators().states(net.device),
                 "history": [_plain(epoch) for epoch in finished],
                 "n_batches": self.n_batches,
                 "sums": None if epoch_over else self.perplexities.sums_["train"],
@@ -90,11 +86,7 @@ class Checkpoints(Callback):
         self.schedule.step = found["step"]
         self.keeper.best, self.keeper.n_worse = found["best"]
         self.keeper.weights = found["best_weights"]
-        torch.set_rng_state(found["generators"][0].cpu())
-        device = torch.device(net.device)
-        if device.type == "cuda":  # it may have begun on one, and go on without
-            for state in found["generators"][1:]:
-                torch.cuda.set_rng_state(state.cpu(), device)
+        own_generators().set_states(found["generators"], net.device)
 
 
 def read_checkpoint(file, belongs, device):

@@ -1,7 +1,6 @@
 """A trained language model as plain values and tensors, for files without code."""
 
 import numpy as np
-import torch
 
 from ..sequences._net_state import (
     check_shapes,
@@ -9,6 +8,7 @@ from ..sequences._net_state import (
     put_net_state,
     usable_device,
 )
+from ..sequences._own_random import OwnWeights, own_random
 from ._language_net import LanguageModule
 from ._training import make_net
 from ._weights import weight_shapes
@@ -59,7 +59,7 @@ def net_of(model, plain, tensors):
     sizes = {"options": model.options_, "n_words": len(model.vocabulary_)}
     sizes["weights"] = {name: _weightless(shape) for name, shape in shapes}
     check_shapes(lambda: LanguageModule(**sizes, **plain["network"]), tensors)
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+    with own_random(0), OwnWeights():
         net.initialize()
     put_net_state(net, plain, tensors)
     return net

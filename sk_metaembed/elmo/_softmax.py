@@ -6,6 +6,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from ..sequences._own_random import generator_on
+
 _FULL_UP_TO = 4000  # words, up to which clusters gain nothing
 _CUTOFFS = (2000, 10_000, 50_000, 200_000)
 _ROWS = 1024  # whose scores of all words are held at once where nothing is learned
@@ -67,7 +69,12 @@ class SampledSoftmax(FullSoftmax):
         if not self.training:
             return super().forward(vectors, targets)
         n_words = len(self.weight)
-        draw = torch.rand(self.n_samples, device=vectors.device, dtype=torch.float64)
+        draw = torch.rand(
+            self.n_samples,
+            device=vectors.device,
+            dtype=torch.float64,
+            generator=generator_on(vectors.device),
+        )
         sample = torch.exp(draw * math.log(n_words + 1)).long() - 1
         sample = sample.clamp_(0, n_words - 1)
         others = functional.linear(vectors, self.weight[sample], self.bias[sample])

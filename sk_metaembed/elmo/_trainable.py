@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from ..sequences._own_random import dropout
 from ._recurrence import Recurrence
 from ._weights import DIRECTIONS, cell_key, weight_shapes
 
@@ -64,13 +65,13 @@ class TrainableBiLM(nn.Module):
         for d in DIRECTIONS:
             x = functional.embedding(batch.inputs[d], table)
             for k in range(n_layers):
-                x = functional.dropout(x, self.dropout, self.training)
+                x = dropout(x, self.dropout, self.training)
                 before = None if states is None else states[d * n_layers + k]
                 out, *state = self._layer(d, k, x, before, keep, dtype)
                 skip = self.options.skip_connections and k > 0
                 x = out + x if skip else out
                 after.append(tuple(state))
-            outs.append(functional.dropout(x, self.dropout, self.training))
+            outs.append(dropout(x, self.dropout, self.training))
         return torch.stack(outs), after
 
     def _layer(self, direction, layer, x, state, keep, dtype):
@@ -155,7 +156,7 @@ def _reordered(tensor):
 
 
 def initial_weights(options):
-    """Return random weights, drawn from torch's generator.
+    """Return random weights, drawn from torch's default generator.
 
     Matrices keep the variance of what goes through them; highways carry most of it at
     first.

@@ -10,6 +10,7 @@ from skorch.helper import predefined_split
 
 from ..sequences._device import chosen_device
 from ..sequences._fit_tasks import StopWhenAsked
+from ..sequences._own_random import OwnWeights, own_random
 from ._checkpoint import Checkpoints, read_checkpoint
 from ._grids import NOTHING, GridStream
 from ._language_net import (
@@ -44,8 +45,7 @@ def new_net(model, seed, saved):
     device = chosen_device(model.device, whose="ElmoLanguageModel")
     softmax = model.softmax if saved is None else saved.softmax(model)
     net = make_net(model, softmax, device)
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
+    with own_random(seed), OwnWeights():
         net.initialize()
         if saved is not None:
             saved.load_into(net.module_)
@@ -119,8 +119,7 @@ def train(model, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks
     callbacks = [StopWhenDiverged(), rates, counter, keeper]
     if model.gradient_clip is not None:
         callbacks.append(GradientNormClipping(model.gradient_clip))
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
+    with own_random(seed):
         if checkpoint is not None:
             writer = Checkpoints(
                 Path(checkpoint[0]),

@@ -5,7 +5,6 @@ torch is imported late: only what is trained needs it, and only in fit.
 
 import math
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,25 +13,35 @@ from sklearn.utils import check_random_state
 _PATIENCE = 3  # epochs in a row without the progress asked for
 
 
-@contextmanager
-def seeded_torch(random_state, device):
-    """Seed torch inside the context; outside, its generators are as they were.
+def seeded_generator(random_state, device):
+    """Return a torch generator, whose seed is drawn from a random state.
 
     Parameters
     ----------
     random_state : int, RandomState or None
     device : torch.device
+
+    Returns
+    -------
+    torch.Generator
     """
     import torch
 
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
-        yield
+    return torch.Generator(device).manual_seed(seed)
 
 
 def minimise(
-    batch_loss, optimizer, n_rows, *, batch_size, max_iter, tol, device, verbose, whose
+    batch_loss,
+    optimizer,
+    n_rows,
+    *,
+    batch_size,
+    max_iter,
+    tol,
+    generator,
+    verbose,
+    whose,
 ):
     """Take gradient steps on shuffled mini-batches until the loss stands still.
 
@@ -49,8 +58,8 @@ def minimise(
     tol : float
         Training ends when three epochs in a row lower the loss by less than this
         share.
-    device : torch.device
-        Where the row numbers are wanted.
+    generator : torch.Generator
+        Shuffles the rows, on its device.
     verbose : bool or int
         Whether to show a progress bar.
     whose : str
@@ -78,7 +87,9 @@ def minimise(
     with tqdm(range(max_iter), desc=whose, unit="epoch", disable=not verbose) as bar:
         try:
             for _ in bar:
-                order = torch.randperm(n_rows, device=device)
+                order = torch.randperm(
+                    n_rows, generator=generator, device=generator.device
+                )
                 curve.append(_epoch(batch_loss, optimizer, order.split(batch_size)))
                 _check_finite(curve, whose)
                 bar.set_postfix(loss=f"{curve[-1]:.4g}")

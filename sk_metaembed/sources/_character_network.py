@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from ..elmo._characters import PADDING
+from ..sequences._own_random import dropout
 
 
 class CharacterNetwork(nn.Module):
@@ -19,6 +20,8 @@ class CharacterNetwork(nn.Module):
         Distinct words of the training fold that are longer than what is read.
     """
 
+    takes_generator = True  # does not draw from torch's default generators
+
     def __init__(self, opened):
         super().__init__()
         self.n_cut_words = opened.n_cut_words
@@ -28,7 +31,7 @@ class CharacterNetwork(nn.Module):
         with torch.no_grad():
             self.characters.weight[torch.from_numpy(opened.unseen)] = 0
             self.characters.weight[PADDING] = 0
-        self.dropout = nn.Dropout(opened.dropout)
+        self.dropout = opened.dropout
         kind = {"cnn": Filters, "bilstm": LastStates}[opened.kind]
         self.reader = kind(dim, opened.size)
 
@@ -53,7 +56,8 @@ class CharacterNetwork(nn.Module):
         return [(values * batch.known[:, None], batch.known)]
 
     def _of_group(self, ids, lengths):
-        return self.reader(self.dropout(self.characters(ids)), lengths).float()
+        characters = dropout(self.characters(ids), self.dropout, self.training)
+        return self.reader(characters, lengths).float()
 
 
 class Filters(nn.Module):

@@ -1,10 +1,7 @@
 """Load what a transformer's folder holds, with errors that say what to bring."""
 
 import random
-import threading
 from contextlib import contextmanager
-
-_lock = threading.Lock()
 
 
 def load_config(folder, spec):
@@ -41,7 +38,7 @@ def load_network(folder, spec):
     options = {}
     if spec.attn_implementation is not None:
         options["attn_implementation"] = spec.attn_implementation
-    with _lock, _said(folder, "weights"), quiet(), own_randomness():
+    with _said(folder, "weights"), own_randomness(), quiet():
         network, report = AutoModel.from_pretrained(
             folder,
             dtype=getattr(torch, spec.dtype),
@@ -92,12 +89,12 @@ def quiet():
 @contextmanager
 def own_randomness():
     """Leave the global generators as they are: networks begin with random weights."""
-    import torch
+    from ..sequences._own_random import lend_default, own_random
 
-    state = random.getstate()
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
+    # Its lock also guards the other global state that loading changes.
+    with own_random(0), lend_default("cpu"):
+        state = random.getstate()
+        try:
             yield
-    finally:
-        random.setstate(state)
+        finally:
+            random.setstate(state)

@@ -1,0 +1,191 @@
+"""Random numbers of torch that belong to one fit.
+
+torch's default generators are shared by all threads of a process: seeding them changes
+the numbers of fits in other threads and the caller's own. A fit draws from generators
+of its own instead, so its result depends on its seed alone.
+
+Imports torch, so it is itself imported only by modules that need torch.
+"""
+
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+_current = ContextVar("current", default=None)
+_lock = threading.RLock()
+
+
+class Generators:
+    """The torch generators of one fit: one per device, created on first use.
+
+    Parameters
+    ----------
+    seed : int
+
+    Attributes
+    ----------
+    lent : bool
+        Whether the default generators stand in for these; see `lend_default`.
+    """
+
+    def __init__(self, seed):
+        self._seed, self._by_device = seed, {}
+        self.lent = False
+
+    def on(self, device):
+        """Return the generator for tensors on a device."""
+        device = torch.device(device)
+        if device not in self._by_device:
+            generator = torch.Generator(device).manual_seed(self._seed)
+            self._by_device[device] = generator
+        return self._by_device[device]
+
+    def reseed(self, seed):
+        """Restart all generators from another seed."""
+        self._seed, self._by_device = seed, {}
+
+    def states(self, device):
+        """Return the states of the generators that a net on a device draws from."""
+        return [self.on(each).get_state() for each in _devices(device)]
+
+    def set_states(self, states, device):
+        """Restore the output of `states`, possibly on a machine without that GPU."""
+        for each, state in zip(_devices(device), states, strict=False):
+            self.on(each).set_state(state.cpu())
+
+
+def _devices(device):
+    """Return the CPU and, if it is another device, `device` with its index."""
+    index = torch.empty(0, device=device).device
+    return [torch.device("cpu"), *([] if index.type == "cpu" else [index])]
+
+
+@contextmanager
+def own_random(seed):
+    """Give the code inside, in this thread, generators of its own.
+
+    Parameters
+    ----------
+    seed : int
+
+    Yields
+    ------
+    Generators
+    """
+    generators = Generators(seed)
+    token = _current.set(generators)
+    try:
+        yield generators
+    finally:
+        _current.reset(token)
+
+
+def own_generators():
+    """Return the `Generators` of the fit running in this thread, None outside a fit."""
+    return _current.get()
+
+
+def generator_on(device):
+    """Return the generator to draw from on a device.
+
+    Parameters
+    ----------
+    device : torch.device
+
+    Returns
+    -------
+    torch.Generator or None
+        None, torch's default, outside a fit and within `lend_default`.
+    """
+    own = _current.get()
+    return None if own is None or own.lent else own.on(device)
+
+
+def dropout(x, rate, training):
+    """Apply dropout as torch does, with a mask drawn from the fit's generator.
+
+    Parameters
+    ----------
+    x : tensor
+    rate : float
+        In [0, 1).
+    training : bool
+
+    Returns
+    -------
+    tensor
+    """
+    if not training or rate == 0:
+        return x
+    keep = torch.empty_like(x).bernoulli_(1 - rate, generator=generator_on(x.device))
+    return x * keep.div_(1 - rate)
+
+
+class OwnWeights(TorchDispatchMode):
+    """Context in which layers draw their initial weights from the fit's generators.
+
+    Layers take no generator, so it is added to each operation that draws. This slows
+    down every operation, which does not matter where a network is built once.
+    """
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        """Run an operation with the generator that belongs to the fit."""
+        kwargs = kwargs or {}
+        packet = operation.overloadpacket
+        if not _takes_generator(packet) or kwargs.get("generator") is not None:
+            return operation(*args, **kwargs)
+        is_method = args and isinstance(args[0], torch.Tensor)
+        device = args[0].device if is_method else kwargs.get("device")
+        device = device or torch.device("cpu")
+        # A meta tensor has no values to draw.
+        generator = None if device.type == "meta" else generator_on(device)
+        if generator is None:
+            return operation(*args, **kwargs)
+        # Through the packet: some operations have an overload of their own for it.
+        return packet(*args, **{**kwargs, "generator": generator})
+
+
+@cache
+def _takes_generator(packet):
+    overloads = [getattr(packet, name) for name in packet.overloads()]
+    return any(a.name == "generator" for o in overloads for a in o._schema.arguments)
+
+
+@contextmanager
+def lend_default(device):
+    """Let torch's default generators stand in for the fit's, one thread at a time.
+
+    For code that can draw from the default generators only, such as the dropout of
+    third-party networks. They are back in the caller's state afterwards.
+
+    Parameters
+    ----------
+    device : torch.device or str
+    """
+    own = _current.get()
+    if own is None or own.lent:
+        yield
+        return
+    pairs = [(own.on(each), _default(each)) for each in _devices(device)]
+    with _lock:
+        kept = [default.get_state() for _, default in pairs]
+        try:
+            for generator, default in pairs:
+                default.set_state(generator.get_state())
+            own.lent = True
+            yield
+        finally:
+            own.lent = False
+            for (generator, default), state in zip(pairs, kept, strict=True):
+                generator.set_state(default.get_state())
+                default.set_state(state)
+
+
+def _default(device):
+    if device.type == "cuda":
+        return torch.cuda.default_generators[device.index]
+    return torch.default_generator

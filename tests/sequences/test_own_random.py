@@ -1,0 +1,157 @@
+import pickle
+import threading
+
+import pytest
+import torch
+from torch import nn
+
+from sk_metaembed.sequences._own_random import (
+    OwnWeights,
+    dropout,
+    generator_on,
+    lend_default,
+    own_generators,
+    own_random,
+)
+
+X = torch.arange(1.0, 201.0).view(10, 20)
+
+
+@pytest.fixture(autouse=True)
+def default_stream():
+    """Check that torch's default stream is where it was."""
+    with torch.random.fork_rng():
+        torch.manual_seed(9)
+        before = torch.get_rng_state()
+        yield
+        assert torch.equal(torch.get_rng_state(), before)
+
+
+def seeded(seed, function):
+    """Return what a function gives after seeding torch's default generator."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return function()
+
+
+def layers():
+    """Return layers whose constructors draw by different functions of torch."""
+    found = [nn.Linear(3, 4), nn.LSTM(3, 2), nn.Embedding(5, 2), nn.Conv1d(2, 3, 2)]
+    nn.init.orthogonal_(found[1].weight_hh_l0)
+    nn.init.trunc_normal_(found[0].weight)
+    for factory in (torch.rand, torch.randn, torch.randperm):
+        found.append(nn.Linear(1, 1))
+        found[-1].drawn = factory(4)
+    found[-1].like = torch.randn_like(X).bernoulli_(0.3) + torch.randint(9, (10, 20))
+    return found
+
+
+def tensors(modules):
+    own = [v for m in modules for v in vars(m).values() if torch.is_tensor(v)]
+    return own + [w.detach() for m in modules for w in m.parameters()]
+
+
+def assert_equal(found, expected):
+    assert len(found) == len(expected)
+    assert all(map(torch.equal, found, expected))
+
+
+def test_weights_are_those_of_the_seed():
+    with own_random(3), OwnWeights():
+        found = layers()
+    assert_equal(tensors(found), tensors(seeded(3, layers)))
+
+
+def test_networks_on_the_meta_device_draw_nothing():
+    with own_random(3), OwnWeights(), torch.device("meta"):
+        assert nn.Linear(2, 2).weight.device.type == "meta"
+    with own_random(3), OwnWeights():
+        found = nn.Dropout(0.5).eval()(X)  # an operation that takes no generator
+    torch.testing.assert_close(found, X)
+
+
+def test_dropout_is_torchs_own_with_another_generator():
+    def ours():
+        return dropout(X, 0.3, True)
+
+    expected = seeded(3, lambda: nn.functional.dropout(X, 0.3))
+    assert torch.equal(seeded(3, ours), expected)  # outside a fit
+    with own_random(3):
+        assert torch.equal(ours(), expected)
+        assert not torch.equal(ours(), expected)
+        state = own_generators().states("cpu")
+        for rate, training in ((0.3, False), (0, True)):
+            assert dropout(X, rate, training) is X
+        assert_equal(own_generators().states("cpu"), state)
+
+
+def test_default_generators_are_lent_and_go_on_where_the_fit_is():
+    expected = seeded(3, lambda: [torch.rand(3) for _ in range(4)])
+    with own_random(3) as own:
+        found = [torch.rand(3, generator=generator_on("cpu"))]
+        with lend_default("cpu"):
+            assert generator_on("cpu") is None
+            found.append(torch.rand(3))
+            with lend_default("cpu"):
+                found.append(torch.rand(3))
+        found.append(torch.rand(3, generator=own.on("cpu")))
+    assert_equal(found, expected)
+    assert generator_on("cpu") is None
+    assert own_generators() is None
+
+
+def test_an_error_gives_the_default_generator_back():
+    with own_random(3) as own:
+        with pytest.raises(ZeroDivisionError), lend_default("cpu"):
+            torch.rand(3)
+            raise ZeroDivisionError
+        assert not own.lent
+        found = torch.rand(3, generator=generator_on("cpu"))
+    assert torch.equal(found, seeded(3, lambda: torch.rand(6))[3:])
+
+
+def test_a_fit_within_a_fit_has_generators_of_its_own():
+    with own_random(3), lend_default("cpu"):
+        first = torch.rand(3)
+        with own_random(4), lend_default("cpu"):
+            inner = torch.rand(3)
+        second = torch.rand(3)
+    assert_equal(
+        [torch.cat([first, second]), inner],
+        [seeded(3, lambda: torch.rand(6)), seeded(4, lambda: torch.rand(3))],
+    )
+
+
+def test_states_are_restored_and_seeds_begin_again():
+    def draw(own):
+        return torch.rand(3, generator=own.on("cpu"))
+
+    with own_random(3) as own:
+        draw(own)
+        states = pickle.loads(pickle.dumps(own.states("cpu")))
+        expected = draw(own)
+        own.reseed(4)
+        assert torch.equal(draw(own), seeded(4, lambda: torch.rand(3)))
+        own.set_states(states, "cpu")
+        assert torch.equal(draw(own), expected)
+
+
+def test_threads_that_borrow_wait_for_each_other():
+    results, barrier = [None] * 4, threading.Barrier(4)
+
+    def run(i):
+        barrier.wait(timeout=30)
+        with own_random(i):
+            parts = []
+            for _ in range(50):
+                with lend_default("cpu"):
+                    parts.append(torch.rand(100))
+        results[i] = torch.cat(parts)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expected = [seeded(i, lambda: torch.rand(5000)) for i in range(4)]
+    assert_equal(results, expected)

@@ -1,0 +1,138 @@
+"""Fits in threads: each depends on its own seed alone, and moves no shared stream."""
+
+import sys
+import threading
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from joblib import Parallel, delayed, parallel_config
+from sklearn.base import clone
+from skorch.callbacks import Callback
+
+from sk_metaembed import (
+    AutoencodedMetaEmbedding,
+    CharEmbedding,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRanker,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+    ElmoLanguageModel,
+    FastTextEmbedding,
+    FineTuned,
+    LocallyLinearMetaEmbedding,
+    OneToNMetaEmbedding,
+    RandomEncoderPooling,
+    SourceSelector,
+    SVDMetaEmbedding,
+    TransformerEmbedding,
+    Word2VecEmbedding,
+)
+from sk_metaembed.utils._checks_data import outputs, seeded, values_of
+from sk_metaembed.utils._checks_state import _data, _draw, _generators
+
+from .test_estimators import END, FASTTEXT, GENSIM, LANGUAGE_MODEL, NET
+from .tiny_bert import TinyBert
+
+BERT = TransformerEmbedding(TinyBert())
+POOLED = {**NET, "encoder": "mean"}
+LSTM = {**NET, "attention": "context", "encoder": "bilstm-max"}
+CHARACTERS = CharEmbedding(char_dim=3, filters=((1, 2), (3, 2)))
+SAMPLED = {"softmax": "sampled", "n_samples": 3, "dropout": 0.2}
+LANGUAGE = ElmoLanguageModel(**LANGUAGE_MODEL, **SAMPLED)
+TRAINED = [
+    DynamicMetaClassifier(**NET, attention="context", encoder="gru"),
+    DynamicMetaEmbedding(**LSTM, output="sequence"),
+    DynamicMetaRanker(**POOLED, shared_dim=3),
+    DynamicMetaTagger(**{**NET, "hidden_dims": ()}),
+    DynamicMetaRegressor(**POOLED, trainable=CHARACTERS),
+    DynamicMetaRegressor(**POOLED, trainable=CharEmbedding("bilstm", hidden_dim=2)),
+    DynamicMetaRegressor(**POOLED, trainable=FineTuned(BERT, n_layers=1)),
+    AutoencodedMetaEmbedding(n_components=4, max_iter=3, noise=0.2),
+    OneToNMetaEmbedding(4, solver="adagrad", max_iter=5),
+    OneToNMetaEmbedding(4),
+    LANGUAGE,
+    LocallyLinearMetaEmbedding(),
+    SVDMetaEmbedding(3, solver="randomized"),
+    Word2VecEmbedding(**GENSIM),
+    FastTextEmbedding(**FASTTEXT),
+    RandomEncoderPooling(8),
+    SourceSelector(END, cv=2),
+]
+
+
+class Draws(Callback):
+    """Uses torch's shared generator in the middle of a fit, as a caller may."""
+
+    def __init__(self, keep):
+        self.keep = keep
+
+    def on_batch_begin(self, net, **kwargs):
+        self.keep(float(torch.rand(())))
+
+
+@pytest.fixture
+def quick_switches():
+    """Let threads alternate often, so that they would meet in shared state."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def numbers(estimator, seed, barrier=None):
+    """Return what an estimator gives after a fit with a seed."""
+    X, y = _data(estimator)
+    estimator = seeded(estimator, seed)
+    if barrier is not None:
+        barrier.wait(timeout=60)
+    found = outputs(estimator.fit(X, y), X).values()
+    found = [values_of(output) for output in found]
+    return np.concatenate([f.ravel() for f in found if f is not None])
+
+
+@pytest.mark.usefixtures("quick_switches")
+@pytest.mark.parametrize("estimator", TRAINED, ids=lambda e: type(e).__name__)
+def test_a_fit_in_eight_threads_is_the_fit_alone(estimator):
+    alone = [numbers(estimator, seed) for seed in range(2)]
+    _draw()  # so that seeding once more would show
+    before, barrier = _generators(), threading.Barrier(8)
+    with parallel_config(backend="threading", n_jobs=8):
+        calls = (delayed(numbers)(estimator, i % 2, barrier) for i in range(8))
+        found = Parallel()(calls)
+    for i, values in enumerate(found):
+        np.testing.assert_array_equal(values, alone[i % 2], err_msg=f"thread {i}")
+    assert _generators() == before
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DynamicMetaClassifier(**LSTM),
+        DynamicMetaRegressor(**POOLED, trainable=FineTuned(BERT, n_layers=1)),
+        DynamicMetaRegressor(**POOLED, trainable=FineTuned(BERT, method="lora")),
+        LANGUAGE,
+    ],
+    ids=lambda e: type(e).__name__,
+)
+def test_a_caller_that_draws_during_a_fit_and_the_fit_do_not_meet(estimator):
+    expected, drawn = numbers(estimator, 0), []
+    callbacks = clone(estimator).set_params(callbacks=[Draws(drawn.append)])
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        found = numbers(callbacks, 0)
+    np.testing.assert_array_equal(found, expected)
+    own = torch.Generator().manual_seed(5)
+    assert drawn == [float(torch.rand((), generator=own)) for _ in drawn] != []
+
+
+def test_a_compiled_net_draws_from_its_own_fit_too(monkeypatch):
+    eager = partial(torch.compile, backend="eager")
+    monkeypatch.setattr(torch, "compile", lambda module, **_: eager(module))
+    net = DynamicMetaRegressor(**POOLED, compile=True)
+    expected, before = numbers(net, 0), _generators()
+    np.testing.assert_array_equal(numbers(net, 0), expected)
+    assert _generators() == before
+    assert not np.array_equal(numbers(net, 1), expected)
