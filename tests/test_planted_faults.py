@@ -196,6 +196,18 @@ class HalfPrecise(Doubled):
         return super()._values(block).round(7 if block.values.itemsize == 4 else 0)
 
 
+class Centred(Doubled):
+    """Subtracts the mean of all rows of fit, also of those that are not known."""
+
+    def fit(self, X, y=None):
+        super().fit(X)
+        self.means_ = {block.name: block.values.mean(axis=0) for block in X.blocks}
+        return self
+
+    def _values(self, block):
+        return (block.values - self.means_[block.name]) * block.known[:, None]
+
+
 class Careless(Mean):
     """Does not look at the blocks that come."""
 
@@ -299,6 +311,7 @@ class Certain(Tagger):
         (Wrapping(), "check_set_output_pandas"),
         (ByLevel(), "check_levels"),
         (TwoSources(), "check_one_source"),
+        (Centred(), "check_unknown_rows"),
         (HalfPrecise(), "check_half_precision"),
         (Careless(), "check_other_blocks"),
         (Lenient(), "check_bad_targets"),

@@ -68,6 +68,10 @@ class Batch:
         vectors : list of (values, known)
         """
         values, known = (list(part) for part in zip(*vectors, strict=True))
+        # As blocks have it; a network may give anything there.
+        values = [
+            v.masked_fill(~k[:, None], 0) for v, k in zip(values, known, strict=True)
+        ]
         return replace(
             self,
             values=self.values + values,
@@ -112,6 +116,8 @@ class SequenceData:
             self.offsets = tokens.offsets
             self.codes = tokens.codes.astype(np.int64)
         self.tables = [self._table(block) for block in self.blocks]
+        known = self.known_at("sequence" if self.level == "sequence" else "token")
+        self._known = None if known.all() else known
 
     def __len__(self):
         return len(self.offsets) - 1
@@ -147,11 +153,15 @@ class SequenceData:
             values,
             known,
             index,
-            Grid.of(lengths, self._tensor),
+            Grid.of(lengths, self._tensor, self._known_of(positions)),
             rows,
             pieces=self._pieces_of(rows, places),
             pieces_index=[places.rows(level)[1] for level in self._trained_levels],
         )
+
+    def _known_of(self, positions):
+        """Return which positions any source knows, None where all are known."""
+        return None if self._known is None else self._known[positions]
 
     def _pieces_of(self, rows, places):
         return [

@@ -220,8 +220,6 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         module = self.net_.module_
         if self.output == "sequence":
             vectors = run_sequences(self.net_, data, module.encode, module.encoder.dim)
-            # A recurrent encoder makes something even of nothing.
-            vectors = np.where(data.known_sequences()[:, None], vectors, np.float32(0))
             return (
                 pair_features(*np.split(vectors, 2)) if self._reads_pairs else vectors
             )

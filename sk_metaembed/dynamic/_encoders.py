@@ -1,4 +1,9 @@
-"""Encoders: the tokens of each sequence to one vector."""
+"""Encoders: the tokens of each sequence to one vector.
+
+Tokens that no source knows are mixed to zeros. Pools leave them out, as `Pooling` does;
+recurrent layers read them as they are, so that the others keep their distances. A
+sequence without known tokens gives zeros.
+"""
 
 import torch
 from torch import nn
@@ -7,23 +12,33 @@ from ._dropout import ByteDropout
 from ._recurrent import MaskedLSTM
 
 
-def segment_sum(tokens, grid):
+def known_tokens(tokens, grid):
+    """Return the tokens that some source knows, and their `Segments`."""
+    return (tokens if grid.kept is None else tokens[grid.kept]), grid.known
+
+
+def segment_sum(tokens, of):
     """Return the sum of each sequence's tokens, float32 (n_sequences, dim)."""
     # A long sum in half precision would stop growing.
     tokens = tokens.float()
-    total = tokens.new_zeros(len(grid.lengths), tokens.shape[1])
-    return total.index_add(0, grid.segments, tokens)
+    total = tokens.new_zeros(len(of.lengths), tokens.shape[1])
+    return total.index_add(0, of.segments, tokens)
 
 
-def segment_max(tokens, grid):
+def segment_max(tokens, of):
     """Return each sequence's largest values, (n_sequences, dim); 0 for an empty one."""
-    largest = tokens.new_zeros(len(grid.lengths), tokens.shape[1])
-    index = grid.segments[:, None].expand_as(tokens)
+    largest = tokens.new_zeros(len(of.lengths), tokens.shape[1])
+    index = of.segments[:, None].expand_as(tokens)
     return largest.scatter_reduce(0, index, tokens, "amax", include_self=False)
 
 
+def or_zeros(vectors, grid):
+    """Return the vectors, zeros for sequences without a known token."""
+    return vectors * (grid.known.lengths > 0)[:, None]
+
+
 class MeanEncoder(nn.Module):
-    """The mean over time."""
+    """The mean over the known tokens."""
 
     def __init__(self, dim_in):
         super().__init__()
@@ -31,11 +46,12 @@ class MeanEncoder(nn.Module):
 
     def forward(self, tokens, grid):
         """Return (n_sequences, dim)."""
-        return segment_sum(tokens, grid) / grid.lengths.clamp(min=1)[:, None]
+        # Tokens that are not known add zeros.
+        return segment_sum(tokens, grid) / grid.known.lengths.clamp(min=1)[:, None]
 
 
 class MaxEncoder(nn.Module):
-    """The maximum over time."""
+    """The maximum over the known tokens."""
 
     def __init__(self, dim_in):
         super().__init__()
@@ -43,11 +59,11 @@ class MaxEncoder(nn.Module):
 
     def forward(self, tokens, grid):
         """Return (n_sequences, dim)."""
-        return segment_max(tokens, grid)
+        return segment_max(*known_tokens(tokens, grid))
 
 
 class AttentionEncoder(nn.Module):
-    """A weighted mean over time; the weights are learned from the tokens."""
+    """A weighted mean over the known tokens; their weights are learned from them."""
 
     def __init__(self, dim_in):
         super().__init__()
@@ -56,12 +72,13 @@ class AttentionEncoder(nn.Module):
 
     def forward(self, tokens, grid):
         """Return (n_sequences, dim)."""
+        tokens, known = known_tokens(tokens, grid)
         scores = self.score(tokens).float()
-        rows = grid.segments
+        rows = known.segments
         # Shifting by each sequence's largest score keeps the exponentials in range.
-        weights = torch.exp(scores - segment_max(scores, grid).detach()[rows])
-        total = segment_sum(weights, grid).clamp(min=torch.finfo(weights.dtype).tiny)
-        return segment_sum(tokens * (weights / total[rows]), grid)
+        weights = torch.exp(scores - segment_max(scores, known).detach()[rows])
+        total = segment_sum(weights, known).clamp(min=torch.finfo(weights.dtype).tiny)
+        return segment_sum(tokens * (weights / total[rows]), known)
 
 
 class BiLSTM(nn.Module):
@@ -97,7 +114,7 @@ class BiLSTMMaxEncoder(BiLSTM):
 
     def forward(self, tokens, grid):
         """Return (n_sequences, 2 * dims[-1])."""
-        return segment_max(super().forward(tokens, grid), grid)
+        return or_zeros(segment_max(super().forward(tokens, grid), grid), grid)
 
 
 class GRUEncoder(nn.Module):
@@ -128,7 +145,7 @@ class GRUEncoder(nn.Module):
         for layer in self.layers:
             states, _ = layer(self.dropout(states))
         ends = states.reshape(-1, self.dim)[grid.last]
-        return ends * (grid.lengths > 0)[:, None]
+        return or_zeros(ends, grid)
 
 
 _POOLS = {"mean": MeanEncoder, "max": MaxEncoder, "attention": AttentionEncoder}

@@ -5,9 +5,24 @@ asks the device for a number: that would stall a GPU and break compiled graphs.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
+
+
+class Segments(NamedTuple):
+    """Tokens one behind the other: those of each sequence.
+
+    Attributes
+    ----------
+    lengths : int64 tensor of shape (n_sequences,)
+    segments : int64 tensor of shape (n_tokens,)
+        The sequence of each token.
+    """
+
+    lengths: torch.Tensor
+    segments: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -28,6 +43,10 @@ class Grid:
         The place of each token in the flattened grids.
     last : int64 tensor of shape (n_sequences,)
         The place of each sequence's last token in the flattened `onwards`.
+    known : Segments
+        Of the tokens that some source knows.
+    kept : int64 tensor or None
+        The numbers of these tokens; None where all are known.
     """
 
     lengths: torch.Tensor
@@ -37,9 +56,11 @@ class Grid:
     at_onwards: torch.Tensor
     at_backwards: torch.Tensor
     last: torch.Tensor
+    known: Segments
+    kept: torch.Tensor | None = None
 
     @classmethod
-    def of(cls, lengths, send):
+    def of(cls, lengths, send, known=None):
         """Return the grid of sequences of the given lengths.
 
         Parameters
@@ -47,6 +68,8 @@ class Grid:
         lengths : ndarray of int64, shape (n_sequences,)
         send : callable
             Turns an array into a tensor on the device.
+        known : ndarray of bool, shape (n_tokens,), default=None
+            Which tokens some source knows; None for all.
         """
         n = len(lengths)
         starts = np.cumsum(lengths) - lengths
@@ -65,4 +88,12 @@ class Grid:
             "at_backwards": (ends[segments] - position) * n + segments,
             "last": ends * n + np.arange(n),
         }
-        return cls(**{name: send(part) for name, part in parts.items()})
+        parts = {name: send(part) for name, part in parts.items()}
+        if known is None:
+            return cls(**parts, known=Segments(parts["lengths"], parts["segments"]))
+        kept = np.flatnonzero(known)
+        segments = segments[kept]
+        counts = np.bincount(segments, minlength=n)
+        return cls(
+            **parts, known=Segments(send(counts), send(segments)), kept=send(kept)
+        )

@@ -28,7 +28,9 @@ mix_penalty : float, default=0.0
 encoder : {"bilstm-max", "gru", "mean", "max", "attention"}, default="%(encoder)s"
     Turns a sequence's mixed vectors into one vector: a bidirectional LSTM and the
     maximum over time, a GRU's last state, the mean, the maximum, or a learned
-    weighted mean.
+    weighted mean. The last three leave out tokens that no source knows, as `Pooling`
+    does; a recurrent layer reads them as zeros. A sequence without known tokens gives
+    zeros.
 encoder_dim : int or tuple of int, default=512
     Size of the recurrent layer (one direction), or of several stacked ones.
 hidden_dims : tuple of int, default=%(hidden_dims)s

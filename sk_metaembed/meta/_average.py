@@ -48,8 +48,8 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
 
         m(w) = sum_{i in K(w)} k_i pad(s_i(w)) / sum_{i in K(w)} k_i
 
-    A word that no source knows gets the average of all sources' vectors for unknown
-    words, zeros by default, and is not known. A source of weight 0 knows nothing.
+    A word that no source knows gets zeros and is not known. A source of weight 0 knows
+    nothing.
 
     References
     ----------
@@ -95,7 +95,7 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
 
 
 def known_shares(known, weights):
-    """Return the weights of the sources that know each row, summing to one.
+    """Return the weights of the sources that know each row, over their sum.
 
     Parameters
     ----------
@@ -105,10 +105,8 @@ def known_shares(known, weights):
     Returns
     -------
     ndarray of float32, shape (n_sources, n_rows)
-        The weights of all sources where none knows the row.
+        Zeros where no source knows the row.
     """
     shares = known * weights[:, None]
     total = shares.sum(axis=0)
-    nobody = total == 0
-    shares[:, nobody] = weights[:, None]
-    return (shares / np.where(nobody, weights.sum(), total)).astype(np.float32)
+    return (shares / np.where(total == 0, 1, total)).astype(np.float32)

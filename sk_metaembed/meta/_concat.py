@@ -47,8 +47,7 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
     Notes
     -----
     Row w is ``[k_1 s_1(w), ..., k_n s_n(w)]``. A word is known if any source knows it;
-    the part of a source that does not is that source's own vector for unknown words,
-    zeros by default.
+    the part of a source that does not is zeros.
 
     References
     ----------

@@ -25,6 +25,7 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
         ``best_estimator_`` is taken) or a ColumnTransformer. Of an estimator that gives
         several blocks, such as a fitted `EmbeddingUnion`, each block is a source of its
         own; of a Pipeline those of the last step that gives the most blocks.
+        Words that a source with ``oov="mean"`` or ``"random"`` fills in count as known.
     X : texts, token lists, TokenSequences, or what the estimators take
         Texts are split by the `Tokenizer` of a Pipeline, and without one as `Tokenizer`
         splits by default; words alone are texts too.

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..sequences._rows import chunks
-
 # Entries to read before a second thread is worth its start.
 _WORK = 1 << 20
 
@@ -33,7 +31,7 @@ class Bags(NamedTuple):
 
 
 def block_bags(tokens, block):
-    """Return the rows of a block that each sequence pools: those with a vector.
+    """Return the rows of a block that each sequence pools: those that are known.
 
     Parameters
     ----------
@@ -46,13 +44,13 @@ def block_bags(tokens, block):
     Bags
         Without weights.
     """
-    codes, offsets, has = tokens.codes, tokens.offsets, has_vector(block)
+    codes, offsets, known = tokens.codes, tokens.offsets, block.known
     rows = codes
     if block.level == "token":
         kind = np.int32 if tokens.n_tokens < 2**31 else np.int64
         rows = np.arange(tokens.n_tokens, dtype=kind)
-    if not has.all():
-        kept = has[rows]
+    if not known.all():
+        kept = known[rows]
         codes = codes[kept]
         rows = codes if block.level == "type" else rows[kept]
         before = np.zeros(len(kept) + 1, dtype=np.int64)
@@ -63,27 +61,6 @@ def block_bags(tokens, block):
     if index is not None:
         rows = index[rows]
     return Bags(table, rows, offsets, None, divisors, codes)
-
-
-def has_vector(block):
-    """Return which rows are known, or were given a vector other than zero.
-
-    Parameters
-    ----------
-    block : Block
-
-    Returns
-    -------
-    ndarray of bool, shape (n_rows,)
-    """
-    # Rows of a table are known, or zeros.
-    if block.known.all() or block.indexed()[1] is not None:
-        return block.known
-    has = block.known.copy()
-    unknown = np.flatnonzero(~has)
-    for part in chunks(len(unknown)):
-        has[unknown[part]] = block.values[unknown[part]].any(axis=1)
-    return has
 
 
 def run_kernel(kernel, bags, arguments, out, at):

@@ -76,12 +76,11 @@ class Pooling(BasePooling):
 
     Notes
     -----
-    A token is pooled if it has a vector: its row is known, or what the source's
-    ``oov`` policy gave it is not zero. Any other token is left out, as though the
+    A token is pooled if its row is known. Any other token is left out, as though the
     sequence did not hold it: it counts in no length, place or window. A sequence
-    without any vector gives zeros.
+    without known tokens gives zeros.
 
-    With w the weights and s the sequence's tokens that have a vector, the mean is
+    With w the weights and s the sequence's known tokens, the mean is
 
     - ``sum_s v / |s|`` without weights;
     - ``sum_s w v / |s|`` for "sif", w = a / (a + p), and "usif", w = a / (a / 2 + p),

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._rows import chunks
 from ._spill import is_spilled
 from ._tokens import _read_only
 
@@ -20,17 +21,19 @@ class Block:
     name : str
         The source, or the layer of a source.
     values : array-like of shape (n_rows, dim)
-        Finite float32 or float16; float64 is converted to float32.
+        Finite float32 or float16; float64 is converted to float32. Rows that are not
+        known may hold anything, NaN too: they become zeros.
     level : {"type", "token", "sequence"}
         What a row stands for: a distinct token, one occurrence, or a whole sequence.
     known : array-like of bool, shape (n_rows,), default=None
-        Where the source really has a vector. None means everywhere. Rows that are
-        not known hold what the source's policy for unknown words gives.
+        Which rows have a vector. None means all. Rows that are not known are left out
+        by every step: they are not combined, pooled, attended to or learned from.
 
     Attributes
     ----------
     name, level : str
     values : ndarray of shape (n_rows, dim)
+        Zeros in the rows that are not known.
     known : ndarray of bool, shape (n_rows,)
     dim, n_rows : int
     known_share : float
@@ -41,7 +44,7 @@ class Block:
     TypeError
         If values are no real numbers.
     ValueError
-        For a wrong level, shapes that disagree, or values that are not finite.
+        For a wrong level, shapes that disagree, or known rows that are not finite.
 
     See Also
     --------
@@ -65,7 +68,9 @@ class Block:
             if known is None
             else np.asarray(known, dtype=bool)
         )
-        _check_block(name, values, level, known)
+        _check_shapes(name, values, level, known)
+        values = _known_values(values, known)
+        _check_finite(name, values)
         self._set(name, values, level, known)
 
     def _set(self, name, values, level, known, rows=None):
@@ -113,8 +118,9 @@ class Block:
     def values(self):
         """The vectors, of shape (n_rows, dim).
 
-        A block of rows of a larger table, such as a mapped file, gathers them here when
-        they are first asked for, and keeps them. The array is read-only.
+        Rows that are not known are zeros. A block of rows of a larger table, such as a
+        mapped file, gathers them here when they are first asked for, and keeps them.
+        The array is read-only.
 
         See Also
         --------
@@ -341,7 +347,7 @@ def _as_floats(name, values):
     )
 
 
-def _check_block(name, values, level, known):
+def _check_shapes(name, values, level, known):
     if not isinstance(name, str):
         raise TypeError(f"A block's name must be a str, got {type(name).__name__}.")
     if level not in LEVELS:
@@ -357,6 +363,18 @@ def _check_block(name, values, level, known):
             f"Block {name!r}: known must have one entry a row ({len(values)}), "
             f"got shape {known.shape}."
         )
+
+
+def _known_values(values, known):
+    """Return the values with zeros in the rows that are not known."""
+    unknown = np.flatnonzero(~known)
+    if any(values[unknown[part]].any() for part in chunks(len(unknown))):
+        values = np.array(values)  # only here: most values are zeros there already
+        values[unknown] = 0
+    return values
+
+
+def _check_finite(name, values):
     # A sum is finite unless some entry is not (or it overflows, then look again).
     if not np.isfinite(values.sum(dtype=np.float64)):
         bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
@@ -364,5 +382,5 @@ def _check_block(name, values, level, known):
             raise ValueError(
                 f"Block {name!r}: values must be finite, but {len(bad)} rows hold NaN "
                 f"or infinity, the first is row {bad[0]}. Replace them, or mark the "
-                "rows as unknown (known=False) with zeros in their place."
+                "rows as unknown (known=False)."
             )

@@ -27,7 +27,7 @@ def word_vectors_of(embedding, words, *, whose):
     Returns
     -------
     values : ndarray of float32, shape (n, dim)
-        Zeros for words that are not known, unless an estimator has another policy.
+        Zeros for words that are not known.
     known : ndarray of bool, shape (n,)
         In an array that an estimator gives, a row of zeros is not known.
 

@@ -55,9 +55,10 @@ class FastTextEmbedding(BaseGensimEmbedding):
         Number of vectors that n-grams are hashed to; each costs `vector_size` floats
         of memory while training. Fewer save memory, more collide.
     oov : {"subword", "zero", "mean", "random", "error"}, default="subword"
-        Vector of a word that was not trained: from its n-grams, and then it is
-        known; zeros, the mean of the vocabulary, a random vector by the word's hash,
-        or an error that names it, and then it is not.
+        Vector of a word that was not trained: from its n-grams, zeros, the mean of the
+        vocabulary, a random vector by the word's hash, or an error that names it. A
+        word that gets zeros is unknown, and later steps leave it out; any other vector
+        is used like those of trained words.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the 100,000 most frequent words.
     missing : {"raise", "empty"}, default="raise"

@@ -67,7 +67,13 @@ class Filler:
         return self.policy in ("mean", "random")
 
     def fill(self, words, values, known):
-        """Write into the rows of `values` that are not known, in place."""
+        """Write into the rows of `values` that are not known, in place.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_words,)
+            Which rows have a vector now.
+        """
         missing = ~known
         if self.policy == "mean":
             values[missing] = self.mean
@@ -75,6 +81,7 @@ class Filler:
             values[missing] = random_vectors(
                 words[missing], values.shape[1], self.scale
             )
+        return known | self.writes
 
 
 def check_all_known(tokens, known, whose):

@@ -40,8 +40,8 @@ class PretrainedEmbedding(BaseWordEmbedding):
           (fastText's .bin); zeros if the word is too short for one;
         - "error": an error that names the word.
 
-        A word counts as known with a vector of its own, of its lower-case form, or of
-        its n-grams; with zeros, the mean or a random vector it does not.
+        A word that gets zeros is unknown, and later steps leave it out. A mean,
+        random or n-gram vector makes it known and is used like any other.
     case_fallback : bool, default=True
         Look up a word that is not there once more in lower case.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
@@ -67,6 +67,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
         The open store.
     coverage_ : dict
         Share of the training data's ``"types"`` and ``"tokens"`` that are known.
+        Words that ``oov="mean"`` or ``"random"`` gave a vector do not count.
     dims_ : dict of str to int
         Dimension of the block, by its name.
     n_missing_ : int

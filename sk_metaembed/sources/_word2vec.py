@@ -44,8 +44,9 @@ class Word2VecEmbedding(BaseGensimEmbedding):
         Words handed to a worker at a time.
     oov : {"zero", "mean", "random", "error"}, default="zero"
         Vector of a word that was not trained: zeros, the mean of the vocabulary, a
-        random vector by the word's hash, or an error that names it. Such a word is
-        not known, whatever the policy.
+        random vector by the word's hash, or an error that names it. A word that gets
+        zeros is unknown, and later steps leave it out; a mean or random vector is used
+        like any other.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the 100,000 most frequent words.
     missing : {"raise", "empty"}, default="raise"

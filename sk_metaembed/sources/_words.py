@@ -139,10 +139,11 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
             values[found.rows < 0] = found.composed
         if self._preprocessing.kind is not None:
             values = self._preprocessing.apply(values, out=values)
-        if not found.known.all():
-            values[~found.known] = 0
-            self._filler.fill(tokens.types, values, found.known)
-        block = Block(self.block_name, values, "type", found.known)
+        known = found.known
+        if not known.all():
+            values[~known] = 0
+            known = self._filler.fill(tokens.types, values, known)
+        block = Block(self.block_name, values, "type", known)
         return EmbeddedSequences(tokens, [block])
 
     def _as_they_are(self, table, found):

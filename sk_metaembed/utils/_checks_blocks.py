@@ -1,6 +1,7 @@
 """Checks of what a step does with the blocks of EmbeddedSequences."""
 
 import numpy as np
+from sklearn.utils import get_tags
 
 from ..sequences import Block, EmbeddedSequences
 from ._checks_data import (
@@ -10,6 +11,7 @@ from ._checks_data import (
     fitted,
     outputs,
     require,
+    seeded,
     token_lists,
     values_of,
 )
@@ -56,6 +58,31 @@ def check_nothing_gives_zeros(estimator):
             require(not any(known), f"{rows[-1]} came out marked as known.")
 
 
+def _with_junk(X):
+    """Return X with large numbers in the rows that its blocks do not know."""
+    blocks = []
+    for block in X.blocks:
+        values = np.where(block.known[:, None], block.values, 1e6)
+        blocks.append(Block(block.name, values, block.level, block.known))
+    return X.with_blocks(blocks)
+
+
+def check_unknown_rows(estimator):
+    """See that rows that a source does not know are not used, nor learned from.
+
+    Whatever stands there changes nothing. Where words are learned from without
+    labels, nor does a row of words that no source knows.
+    """
+    X, more = embedded(token_lists()), embedded([*token_lists(), list(UNKNOWN_WORDS)])
+    expected = outputs(fitted(estimator, X), more)
+    result = outputs(fitted(estimator, _with_junk(X)), _with_junk(more))
+    assert_same(result, expected, "numbers in rows that a source does not know")
+    combined = isinstance(expected.get("transform"), EmbeddedSequences)
+    if combined and not get_tags(estimator).target_tags.required:
+        result = outputs(seeded(estimator).fit(more), more)
+        assert_same(result, expected, "words in fit that no source knows")
+
+
 def check_one_source(estimator):
     """See that there may be one block only."""
     X = embedded(token_lists()).select(["first"])
@@ -100,5 +127,5 @@ def check_other_blocks(estimator):
 
 def block_checks():
     """Yield the checks of this module."""
-    yield from (check_levels, check_nothing_gives_zeros, check_one_source)
-    yield from (check_half_precision, check_other_blocks)
+    yield from (check_levels, check_nothing_gives_zeros, check_unknown_rows)
+    yield from (check_one_source, check_half_precision, check_other_blocks)

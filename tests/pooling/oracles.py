@@ -28,7 +28,7 @@ def pooled_tokens(embedded, i, name):
     block = embedded.broadcast(embedded.block(name), "token")
     span = slice(*embedded.tokens.offsets[i : i + 2])
     rows = block.values[span].astype(np.float64)
-    kept = block.known[span] | rows.any(axis=1)
+    kept = block.known[span]
     words = [w for w, k in zip(embedded.tokens[i], kept, strict=True) if k]
     return rows[kept], words
 

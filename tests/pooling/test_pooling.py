@@ -137,11 +137,20 @@ def test_tokens_without_vector_are_as_if_absent(mode, level):
     )
 
 
-def test_a_policys_vectors_are_pooled():
-    tokens = TokenSequences.from_lists([["a", "?"]])
-    block = Block("x", [[1.0], [5.0]], "type", known=[True, False])
-    pooled = Pooling().fit_transform(EmbeddedSequences(tokens, [block]))
-    assert pooled.tolist() == [[3.0]]
+@pytest.mark.parametrize("level", ["type", "token"])
+@pytest.mark.parametrize("mode", MODES)
+def test_what_stands_in_unknown_rows_is_not_pooled(mode, level):
+    tokens = TokenSequences.from_lists([["?", "a", "?"], ["?"]])
+    junk = Block("x", [[5e30], [2.0]], "type", known=[False, True])
+    embedded = EmbeddedSequences(tokens, [junk])
+    if level == "token":
+        embedded = by_token(embedded)
+    pooled = Pooling(mode, **OPTIONS).fit_transform(embedded)
+    lean = EmbeddedSequences(
+        TokenSequences.from_lists([["a"], []]), [Block("x", [[2.0]], "type")]
+    )
+    expected = Pooling(mode, **OPTIONS).fit_transform(lean)
+    np.testing.assert_array_equal(pooled, expected)
 
 
 def test_a_known_zero_vector_counts():

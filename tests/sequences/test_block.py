@@ -37,6 +37,26 @@ def test_block_keeps_float16_and_lowers_float64():
     assert Block("s", np.full((9, 9), 6e4, np.float16), "type").n_rows == 9
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_rows_that_are_not_known_are_zeros_whatever_stands_there(dtype):
+    given = np.array([[1, 2], [3, 4], [np.nan, 5], [np.inf, 6e4]], dtype=dtype)
+    before = given.copy()
+    block = Block("s", given, "type", [True, False, False, False])
+    assert block.values.tolist() == [[1, 2], [0, 0], [0, 0], [0, 0]]
+    assert block == Block("s", [[1, 2], *[[0, 0]] * 3], "type", block.known)
+    np.testing.assert_array_equal(given, before)
+    with pytest.raises(ValueError, match="1 rows hold NaN or infinity.* is row 2"):
+        Block("s", given, "type", [True, False, True, False])
+
+
+def test_values_are_copied_only_where_they_change():
+    values = np.eye(3, dtype=np.float32)
+    assert np.shares_memory(Block("s", values, "type").values, values)
+    values[1] = 0
+    block = Block("s", values, "type", [True, False, True])
+    assert np.shares_memory(block.values, values)
+
+
 def test_block_take_and_rename():
     block = Block("s", [[1.0], [2.0]], "type", [True, False])
     taken = block.take([1, 1, 0], level="token")

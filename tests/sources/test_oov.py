@@ -4,7 +4,12 @@ import sys
 import numpy as np
 import pytest
 
-from sk_metaembed import PretrainedEmbedding, Word2VecEmbedding
+from sk_metaembed import (
+    AverageMetaEmbedding,
+    Pooling,
+    PretrainedEmbedding,
+    Word2VecEmbedding,
+)
 from sk_metaembed.sources._oov import random_vectors
 
 UNKNOWN = [["the", "zork"], ["blorb", "zork"]]
@@ -21,8 +26,9 @@ def test_zero_is_the_default(store):
 
 
 def test_mean_of_the_vocabulary(store):
-    block = source(store, oov="mean").transform(UNKNOWN).blocks[0]
-    assert block.known.tolist() == [True, False, False]
+    fitted = source(store, oov="mean")
+    block = fitted.transform(UNKNOWN).blocks[0]
+    assert block.known.all()
     np.testing.assert_allclose(
         block.values[1:], store.vectors.mean(axis=0)[None].repeat(2, 0), rtol=1e-5
     )
@@ -32,12 +38,23 @@ def test_random_vectors_differ_by_word_and_have_the_vocabulary_scale(store):
     fitted = source(store, oov="random")
     words = [f"zork{i}" for i in range(500)]
     block = fitted.transform([words]).blocks[0]
-    assert not block.known.any()
+    assert block.known.all()
     assert len(np.unique(block.values[:, 0])) > 490
     scale = np.sqrt(np.mean(store.vectors**2))
     assert np.sqrt(np.mean(block.values**2)) == pytest.approx(scale, rel=0.05)
     assert abs(block.values.mean()) < 0.1 * scale
     assert np.array_equal(fitted.transform([["zork7"]])[0][0], block.values[7])
+
+
+@pytest.mark.parametrize("policy", ["mean", "random"])
+def test_a_policys_vector_takes_part_like_any_other(store, policy):
+    fitted = PretrainedEmbedding(store, oov=policy).fit(UNKNOWN)
+    assert fitted.coverage_["types"] == pytest.approx(1 / 3)
+    embedded = fitted.transform(UNKNOWN)
+    means = [row.mean(axis=0) for row in embedded.to_list()]
+    np.testing.assert_allclose(Pooling().fit_transform(embedded), means, atol=1e-6)
+    average = AverageMetaEmbedding(normalize=False).fit_transform(embedded)
+    assert np.array_equal(average.blocks[0].values, embedded.blocks[0].values)
 
 
 def test_random_vectors_are_the_same_in_another_process():

@@ -109,7 +109,7 @@ def test_batches_change_a_result_by_rounding_only():
 def test_a_source_without_context_gives_its_own_vectors():
     known = [word for word in VOCABULARY if word != "w3"]
     own = WordVectors.from_arrays(known, RNG.normal(size=(11, 5)))
-    source = PretrainedEmbedding(own, oov="mean").fit(CORPUS)
+    source = PretrainedEmbedding(own).fit(CORPUS)
     with pytest.warns(UserWarning, match=r"1 of 12 words .* left out: 'w3'\."):
         wv = contextual_to_static(source, CORPUS, batch_size=7)
     assert "w3" not in set(wv.words)

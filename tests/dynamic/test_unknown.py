@@ -1,0 +1,182 @@
+"""Tokens that no source knows: left out by pools, a step of recurrences, never read."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from sk_metaembed import (
+    Block,
+    DynamicMetaEmbedding,
+    EmbeddedSequences,
+    Pooling,
+    TokenSequences,
+)
+from sk_metaembed.dynamic._data import SequenceData
+from sk_metaembed.dynamic._encoders import make_encoder
+from sk_metaembed.dynamic._options import ENCODERS
+
+ATTENTIONS = ("task", "word", "context", "uniform")
+POOLS = ("mean", "max", "attention")
+KNOWN = [f"w{i}" for i in range(8)]
+UNKNOWN = ["?", "??"]
+SMALL = {
+    "projection_dim": 5,
+    "activation": None,  # so that values below zero are the largest at times
+    "encoder_dim": 4,
+    "max_epochs": 2,
+    "early_stopping": False,
+    "lr": 0.05,
+    "device": "cpu",
+    "random_state": 0,
+}
+
+
+def rows(n=30):
+    """Return sequences of known words, the last two of them empty."""
+    rng = np.random.default_rng(0)
+    lists = [rng.choice(KNOWN, rng.integers(1, 6)).tolist() for _ in range(n)]
+    return [*lists, [], []]
+
+
+def among_unknown(lists):
+    """Return the same sequences with unknown words in them, but for the very last."""
+    some = [[UNKNOWN[0], *row[:1], *UNKNOWN, *row[1:]] for row in lists[:-1]]
+    return [*some, lists[-1]]
+
+
+def embedded(lists, level="type"):
+    rng = np.random.default_rng(1)
+    tokens = TokenSequences.from_lists(lists)
+    blocks = []
+    for name, dim in (("a", 3), ("b", 4)):
+        table = dict(zip(KNOWN, rng.normal(size=(8, dim)), strict=True))
+        table[KNOWN[dim]] = np.zeros(dim)  # which this source lacks
+        values = [table.get(word, np.zeros(dim)) for word in tokens.types]
+        block = Block(name, values, "type", np.any(values, axis=1))
+        blocks.append(block if level == "type" else block.take(tokens.codes, level))
+    return EmbeddedSequences(tokens, blocks)
+
+
+def fitted(X, *args, **options):
+    y = np.arange(len(X)) % 2
+    return DynamicMetaEmbedding(*args, **SMALL, **options).fit(X, y)
+
+
+@pytest.mark.parametrize("level", ["type", "token"])
+@pytest.mark.parametrize("mode", ["mean", "max"])
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_encoder_and_pooling_agree(attention, mode, level):
+    X = embedded(among_unknown(rows()), level)
+    model = fitted(X, attention, encoder=mode)
+    mixed = model.transform(X)
+    assert mixed.broadcast(mixed.blocks[0], "token").known.any()
+    vectors = model.set_params(output="sequence").transform(X)
+    pooled = Pooling(mode).fit_transform(mixed)
+    assert (pooled < 0).any()
+    np.testing.assert_allclose(vectors, pooled, atol=1e-5)
+
+
+@pytest.mark.parametrize("encoder", POOLS)
+@pytest.mark.parametrize("attention", ["task", "word", "uniform"])
+def test_words_that_no_source_knows_are_as_if_absent(attention, encoder):
+    X, more = embedded(rows()), embedded(among_unknown(rows()))
+    model = fitted(X, attention, encoder=encoder, output="sequence")
+    np.testing.assert_allclose(model.transform(more), model.transform(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_without_a_known_word_every_encoder_gives_zeros(attention, encoder):
+    X = embedded(among_unknown(rows()))
+    model = fitted(X, attention, encoder=encoder)
+    module = model.net_.module_.train()  # what the head learns from, too
+    data = SequenceData(X, torch.device("cpu"))
+    vectors = module.encode(data.batch(np.arange(len(X))))
+    assert not vectors[-2:].any()
+    assert vectors[:-2].any(dim=1).all()
+
+
+@pytest.mark.parametrize("encoder", ["bilstm-max", "gru"])
+def test_recurrences_read_an_unknown_token_as_zeros(encoder):
+    X = embedded(among_unknown(rows()))
+    data = SequenceData(X, torch.device("cpu"))
+    grid = data.batch(np.arange(len(X))).grid
+    known = np.isin(X.tokens.types, KNOWN)[X.tokens.codes]
+    torch.manual_seed(0)
+    tokens = torch.randn(X.tokens.n_tokens, 3) * torch.from_numpy(known)[:, None]
+    recurrent = make_encoder(encoder, 3, (4,), 0.0)
+    found = recurrent(tokens, grid)
+    layer = nn.GRU(3, 4) if encoder == "gru" else nn.LSTM(3, 4, bidirectional=True)
+    state = {}
+    if encoder == "gru":
+        state = recurrent.layers[0].state_dict()
+    else:
+        (both,) = recurrent.layers
+        state |= both.onwards.state_dict()
+        backwards = both.backwards.state_dict()
+        state |= {f"{name}_reverse": part for name, part in backwards.items()}
+    layer.load_state_dict(state)
+    offsets = X.tokens.offsets
+    for i in range(len(X) - 2):
+        states, _ = layer(tokens[offsets[i] : offsets[i + 1]])
+        expected = states[-1] if encoder == "gru" else states.amax(dim=0)
+        torch.testing.assert_close(found[i], expected)
+
+
+class Untidy:
+    """A trainable source with a number for each word, also those it does not know."""
+
+    lr, dims, levels = 0.1, {"number": 2}, {"number": "type"}
+
+    def __init__(self, junk):
+        self.junk = junk
+
+    def __eq__(self, other):
+        return isinstance(other, Untidy)
+
+    __hash__ = None
+
+    def open(self, tokens):
+        return self
+
+    def network(self):
+        return _Numbers(self.junk)
+
+    def pieces(self, tokens):
+        return _Knows(tokens)
+
+
+class _Numbers(nn.Module):
+    def __init__(self, junk):
+        super().__init__()
+        self.junk = junk
+        self.scale = nn.Parameter(torch.ones(2))
+
+    def forward(self, known):
+        values = torch.where(known, 1.0, self.junk)[:, None] * self.scale
+        return [(values, known)]
+
+
+class _Knows:
+    def __init__(self, tokens):
+        knows = np.isin(tokens.types, KNOWN)
+        self.known = {"type": knows}
+
+    def batch(self, types, send):
+        return send(self.known["type"][types])
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_what_a_trained_source_gives_for_unknown_words_is_not_read(attention):
+    tokens = TokenSequences.from_lists(among_unknown(rows()))
+    y = np.arange(len(tokens)) % 2
+    outputs = []
+    for junk in (0.0, 1e20):
+        model = DynamicMetaEmbedding(attention, trainable=Untidy(junk), **SMALL)
+        mixed = model.fit_transform(tokens, y)
+        vectors = model.set_params(output="sequence").transform(tokens)
+        outputs.append((mixed.blocks[0].values, vectors))
+    for clean, junk in zip(*outputs, strict=True):
+        np.testing.assert_allclose(junk, clean, atol=1e-6)
+    np.testing.assert_allclose(vectors, Pooling().fit_transform(mixed), atol=1e-5)
