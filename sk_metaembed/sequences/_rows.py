@@ -1,6 +1,7 @@
 """Arithmetic on rows of vectors that sources, combiners and pooling share.
 
 Every row's result is the same alone and among others: sums run along the row only.
+In `row_product` it is the same up to rounding, for a BLAS does the sums.
 """
 
 import numpy as np
@@ -59,11 +60,12 @@ def unit_rows(values):
 
 
 def row_product(values, matrix):
-    """Return ``values @ matrix``, each row the same alone and among others.
+    """Return ``values @ matrix``, each row nearly the same alone and among others.
 
-    A BLAS rounds by the shape of its operands, so a row multiplied alone differs in
-    the last bits from the same row among others. Products of one fixed number of rows,
-    the last filled up with zeros, do not.
+    A BLAS chooses its kernel by the shape of its operands, so a row multiplied alone
+    is rounded differently from the same row among others. Products of one fixed number
+    of rows, the last padded with zeros, use one kernel. Some kernels also round a row
+    by its place among the others, so that the last bits can still differ.
 
     Parameters
     ----------

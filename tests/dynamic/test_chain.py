@@ -182,9 +182,9 @@ def test_a_sentence_is_the_same_alone_and_in_any_batch():
         alone = grid_of([n])
         assert torch.equal(best_tags(scores[part], chain, alone), together[0][part])
         mine = tag_probabilities(scores[part], chain, alone)
-        torch.testing.assert_close(mine, together[1][part], rtol=1e-6, atol=1e-7)
+        torch.testing.assert_close(mine, together[1][part], rtol=1e-5, atol=1e-6)
         mine = tag_losses(scores[part], chain, alone, tags[part])
-        torch.testing.assert_close(mine, together[2][part], rtol=1e-6, atol=1e-6)
+        torch.testing.assert_close(mine, together[2][part], rtol=1e-5, atol=1e-5)
 
 
 def test_what_is_forbidden_is_impossible():
@@ -233,4 +233,4 @@ def test_it_stays_in_float32_under_autocast():
         found = tag_probabilities(scores, chain, grid)
         losses = tag_losses(scores, chain, grid, scores.argmax(dim=1))
     assert found.dtype == losses.dtype == torch.float32
-    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-7)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)

@@ -132,7 +132,7 @@ def test_planted_matches_are_found():
     )
     distinct, codes = image_codes(images.astype(np.float32))
     first = model.rank(new, distinct, n=1)[:, 0] == codes
-    assert first.mean() == pytest.approx(found.loc["image by caption", "R@1"], abs=1e-6)
+    assert first.mean() == pytest.approx(found.loc["image by caption", "R@1"], abs=1e-5)
     assert model.history_[-1]["valid_recall"] > 0.5
 
 
@@ -161,7 +161,7 @@ def test_vectors_have_length_one_alone_and_together(data):
     vectors = model.fit(X, y).transform(X)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
     alone = np.concatenate([model.transform(X[i : i + 1]) for i in range(10)])
-    np.testing.assert_allclose(alone, vectors[:10], atol=1e-6)
+    np.testing.assert_allclose(alone, vectors[:10], atol=1e-5)
     images = model.transform_images(y)
     np.testing.assert_allclose(np.linalg.norm(images, axis=1), 1, rtol=1e-5)
     unknown = embedded([["a"], [], ["w1"]])
@@ -204,7 +204,7 @@ def test_held_out_images_are_taken_as_given(data):
     options = OPTIONS | {"max_epochs": 3, "patience": 5}
     model = DynamicMetaRanker(**options).fit(X, y, X_val=X[:30], y_val=y[:30])
     best = max(epoch["valid_recall"] for epoch in model.history_)
-    assert model.score(X[:30], y[:30]) == pytest.approx(best, abs=1e-6)
+    assert model.score(X[:30], y[:30]) == pytest.approx(best, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,7 @@ def test_trained_sources_stand_beside_frozen_ones(data):
     assert list(weights.columns) == ["sequence", "position", "token", *names]
     np.testing.assert_allclose(weights[names].sum(axis=1), 1, atol=1e-5)
     unknown = weights[weights["token"] == NOTHING][names].to_numpy()
-    np.testing.assert_allclose(unknown, [[0, 1, 0, 0, 0]], atol=1e-6)
+    np.testing.assert_allclose(unknown, [[0, 1, 0, 0, 0]], atol=1e-5)
     assert list(pipe[-1].trained_) == ["bert", "b"]
     text = [" ".join(row) for row in tokens]
     assert pipe.predict(text).shape == (32,)
@@ -286,7 +286,7 @@ def test_trained_sources_stand_beside_frozen_ones(data):
 def test_one_trained_source_alone_leaves_its_unknown_words_without_weight(data):
     weights = classifier().fit(*data).attention_weights(data[0])
     known = weights["token"] != NOTHING
-    np.testing.assert_allclose(weights["finetuned"], known, atol=1e-6)
+    np.testing.assert_allclose(weights["finetuned"], known, atol=1e-5)
 
 
 @pytest.mark.parametrize("output", ["words", "cls", ("cls", "mean"), ("words", "cls")])

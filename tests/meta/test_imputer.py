@@ -16,6 +16,8 @@ from sk_metaembed import (
 )
 from sk_metaembed.meta._neighbors import nearest_rows, neighbor_means
 
+from ..rounding import assert_close
+
 N_ROWS = 80
 both_strategies = pytest.mark.parametrize("strategy", ["mutual", "neighbors"])
 
@@ -112,7 +114,7 @@ def test_neighbors_agree_with_sorting_ties_and_short_lists():
     same = np.repeat(candidates[:2], 20, axis=0)
     together, _ = nearest_rows(queries, same, 6)
     alone = np.vstack([nearest_rows(q[None], same, 6)[0] for q in queries])
-    assert np.array_equal(together, alone)
+    assert np.array_equal(same[together], same[alone])  # of equal ones, whichever
     assert nearest_rows(queries, candidates[:3], 6)[0].shape == (70, 3)
     assert nearest_rows(queries[:0], candidates, 6)[0].shape == (0, 6)
 
@@ -153,7 +155,7 @@ def test_rows_do_not_see_each_other(strategy):
     for rows in ([4], [40, 3, 3], list(range(10, 70))):
         alone = imputer.transform(embed([v[rows] for v in values], known[:, rows]))
         for whole, part in zip(together.blocks, alone.blocks, strict=True):
-            assert np.array_equal(part.values, whole.values[rows])
+            assert_close(part.values, whole.values[rows])
             assert np.array_equal(part.known, whole.known[rows])
 
 

