@@ -63,7 +63,7 @@ class Aligner:
     overhead : int
         Pieces around a sentence at most: special tokens and prefix.
     remembered : dict
-        For those who ask for the length of the same sentences again.
+        For those who ask the same of sentences, or of words, again.
     """
 
     def __init__(self, tokenizer, prefix="", separator=None, special_tokens=True):

@@ -105,6 +105,9 @@ class BaseEmbedding(
     def _fit_vectors(self, tokens, y):
         """Learn from the training fold; nothing by default."""
 
+    def _types_read(self, tokens):
+        """Return which types count as known at all, None if the blocks say it."""
+
     def _embed(self, tokens):
         """Return the Block or Blocks of tokens."""
         raise NotImplementedError(
@@ -270,7 +273,7 @@ class BaseEmbedding(
             for block in blocks
             if kind is not None
         }
-        self.coverage_ = coverage(tokens, blocks)
+        self.coverage_ = coverage(tokens, blocks, self._types_read(tokens))
         self.dims_ = {block.name: block.dim for block in blocks}
         return blocks
 
@@ -330,9 +333,14 @@ def used_types(tokens):
     )
 
 
-def coverage(tokens, blocks):
-    """Return the shares of types and of tokens that any block knows; 1.0 of none."""
+def coverage(tokens, blocks, read=None):
+    """Return the shares of types and of tokens that any block knows; 1.0 of none.
+
+    Types that are not `read` count as unknown whatever the blocks say.
+    """
     at_tokens = np.logical_or.reduce([_known_tokens(tokens, b) for b in blocks])
+    if read is not None:
+        at_tokens = at_tokens & read[tokens.codes]
     types = np.zeros(tokens.n_types, dtype=bool)
     types[tokens.codes[at_tokens]] = True
     return {"types": _share(types), "tokens": _share(at_tokens)}

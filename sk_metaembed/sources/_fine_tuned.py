@@ -154,7 +154,9 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
         source = clone(self.source)
         source._validate_params()
         _check_source(source)
-        source._fit_vectors(used_types(tokens), None)
+        tokens = used_types(tokens)
+        source._fit_vectors(tokens, None)
+        source._types_read(tokens)  # warns
         lr = {"full": 5e-5, "lora": 1e-3}[self.method] if self.lr is None else self.lr
         return OpenedTransformer(source, self.n_layers, self.method, self.rank, lr)
 

@@ -10,8 +10,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..vectors import WordVectors
 from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT
 from ._downloader import file_of
+from ._unknown_words import warn_of_few
 from ._words import OOV_CONSTRAINT, BaseWordEmbedding
 
+_FEW = 0.05  # of the training fold's tokens: fewer known ones are a mistake
 _LEARNED = WeakKeyDictionary()  # what preprocessing learned, by store and kind
 
 
@@ -79,6 +81,12 @@ class PretrainedEmbedding(BaseWordEmbedding):
         If `vectors` is no file, and no name that can be reached.
     TypeError
         If `vectors` is something else.
+
+    Warns
+    -----
+    UserWarning
+        If fewer than 5 % of the training fold's tokens are known, with the likely
+        cause: case, a prefix or suffix of the store's words, or another language.
 
     See Also
     --------
@@ -160,6 +168,12 @@ class PretrainedEmbedding(BaseWordEmbedding):
         wanted = (self.limit or len(store), self.dtype or store.dtype.name)
         same = wanted[0] >= len(store) and wanted[1] == store.dtype.name
         self.vectors_ = store if same else self._opened(store.path)
+
+    def _settle(self, tokens):
+        found = super()._settle(tokens)
+        if tokens.n_tokens and self.coverage_["tokens"] < _FEW:
+            warn_of_few(tokens, found.known, self.vectors_)
+        return found
 
     def _opened(self, path):
         return WordVectors.open(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._subwords import pool_pieces
+from ._tokenizer_checks import are_read
 
 _WORDS_AT_ONCE = 50_000
 
@@ -26,13 +27,12 @@ def static_vectors(model, aligner, words, subword):
     table = model.call.table()
     values = np.zeros((len(words), table.shape[1]), np.float32)
     known = np.zeros(len(words), dtype=bool)
-    unknown = getattr(model.tokenizer, "unk_token_id", None)
     for start in range(0, len(words), _WORDS_AT_ONCE):
         with model.lock:
             pieces = aligner.encode_words(words[start : start + _WORDS_AT_ONCE])
-        rows = [i for i, ids in enumerate(pieces) if (ids != unknown).any()]
-        if rows:
-            here = np.array(rows) + start
+        rows = np.flatnonzero(are_read(pieces, model.tokenizer))
+        if len(rows):
+            here = rows + start
             chosen = [pieces[i] for i in rows]
             model.call.check_pieces(np.concatenate(chosen))
             values[here] = _pooled(table, chosen, subword)

@@ -21,6 +21,7 @@ from ._sentence_memory import sentence_blocks
 from ._sentence_rows import Layer, distinct_sentences
 from ._static_table import static_vectors
 from ._subwords import SUBWORD_MODES
+from ._tokenizer_checks import types_read
 from ._transformer_options import (
     Shared,
     chosen_layers,
@@ -133,7 +134,8 @@ class TransformerEmbedding(BaseEmbedding):
     fingerprint_ : str
         Of weights, tokenizer and options; the cache's key.
     coverage_ : dict
-        Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
+        Share of the training fold's ``"types"`` and ``"tokens"`` of which the tokenizer
+        knows a piece: words of nothing but the unknown piece do not count.
     dims_ : dict of str to int
         Dimension of each block, by its name: "layer6", "cls6", "mean6", "static".
     n_missing_ : int
@@ -142,9 +144,10 @@ class TransformerEmbedding(BaseEmbedding):
     Raises
     ------
     FileNotFoundError
-        If the model is not there; the message names the files to bring.
+        If the model or its tokenizer is not there; the message names files to bring.
     ValueError
-        If it has no such layer, returns no hidden states, or options disagree.
+        If it has no such layer, returns no hidden states, options disagree, or the
+        tokenizer is far smaller than the model's vocabulary.
     ImportError
         If transformers is not installed.
 
@@ -168,8 +171,9 @@ class TransformerEmbedding(BaseEmbedding):
 
     A token without a piece is not known: its rows are zero. That happens to tokens
     that a callable `tokenizer` made up, and to those cut off by `truncate`;
-    `coverage_` counts them. In the block "static" a word of nothing but the unknown
-    piece is not known either.
+    `coverage_` counts them. A word of nothing but the unknown piece has a vector of its
+    context, yet `coverage_` counts it as unknown, and in the block "static" it is not
+    known. `fit` warns if most tokens of the training fold are such words.
 
     A sequence longer than `max_length` goes through the network in windows that share
     half of their pieces; each word is taken from the window where the shorter of its
@@ -343,6 +347,9 @@ class TransformerEmbedding(BaseEmbedding):
             }
         )
         self.n_long_ = int((self._beyond(tokens) > 0).sum()) if self.layers_ else 0
+
+    def _types_read(self, tokens):
+        return types_read(tokens, self._model, self._model.aligner(*self._text))
 
     def _embed(self, tokens):
         self._model.check_unchanged()

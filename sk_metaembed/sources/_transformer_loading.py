@@ -3,6 +3,8 @@
 import random
 from contextlib import contextmanager
 
+from ._tokenizer_checks import check_found, has_vocabulary, no_tokenizer
+
 
 def load_config(folder, spec):
     """Return the model's configuration."""
@@ -15,13 +17,27 @@ def load_config(folder, spec):
 
 
 def load_tokenizer(folder, spec):
-    """Return the model's tokenizer."""
+    """Return the model's tokenizer.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none in the folder.
+    """
     from transformers import AutoTokenizer
 
-    with _said(folder, "tokenizer (tokenizer.json, tokenizer_config.json or vocab)"):
-        return AutoTokenizer.from_pretrained(
-            folder, trust_remote_code=spec.trust_remote_code, local_files_only=True
-        )
+    what = "tokenizer (tokenizer.json, tokenizer_config.json or vocab)"
+    try:
+        with _said(folder, what):
+            tokenizer = AutoTokenizer.from_pretrained(
+                folder, trust_remote_code=spec.trust_remote_code, local_files_only=True
+            )
+    except ValueError as error:
+        if has_vocabulary(folder):
+            raise
+        raise no_tokenizer(folder) from error
+    check_found(tokenizer, folder)
+    return tokenizer
 
 
 def load_network(folder, spec):

@@ -18,6 +18,7 @@ from ._fingerprint import file_digest, fingerprint_of
 from ._network_call import NetworkCall, piece_limit
 from ._portable_pair import PortablePair
 from ._reopening import reopened
+from ._tokenizer_checks import check_size
 from ._transformer_files import bundled_files, folder_of, signature_of, weight_files
 from ._transformer_loading import load_config, load_network, load_tokenizer
 
@@ -84,6 +85,7 @@ class TransformerModel(_Handle):
         self._call = None
         self.config = load_config(folder, spec)
         self.tokenizer = load_tokenizer(folder, spec)
+        check_size(self.tokenizer, self.config)
         files = weight_files(folder, safetensors=not spec.trusted)
         if spec.trust_remote_code:
             files = [*files, *sorted(folder.glob("*.py"))]
@@ -190,6 +192,7 @@ class LoadedModel(_Handle):
         super().__init__()
         self.network, self.tokenizer = network, tokenizer
         self.config = network.config
+        check_size(tokenizer, self.config)
         self.portable = PortablePair(network, tokenizer)
         self.call = NetworkCall(network, self.config)
         self._versions = _versions(network)

@@ -1,0 +1,183 @@
+"""A model needs its own tokenizer, and words that this cannot read are counted."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+from sk_metaembed import DynamicMetaClassifier, FineTuned, TransformerEmbedding
+from sk_metaembed.sources._alignment import Aligner
+from sk_metaembed.sources._tokenizer_checks import are_read, check_size, has_vocabulary
+
+from .. import tiny_bert
+from .test_transformer_alignment import Slow
+
+SENTENCES = [["good", "king"], ["the", "film"], ["bad"]]
+
+
+def foreign(n=2):
+    """Return a tokenizer that knows some pieces, and none of the sentences'."""
+    from transformers import BertTokenizer
+
+    words = [*tiny_bert.SPECIAL, *(f"東{i}" for i in range(n))]
+    return BertTokenizer(vocab={word: i for i, word in enumerate(words)})
+
+
+@pytest.mark.parametrize("left", [[], ["tokenizer_config.json"]])
+def test_a_folder_without_a_tokenizer(tmp_path, left):
+    tiny_bert.save(tmp_path)
+    for file in tmp_path.glob("tokenizer*"):
+        if file.name not in left:
+            file.unlink()
+    with pytest.raises(FileNotFoundError, match="has a model but no tokenizer: no tok"):
+        TransformerEmbedding(tmp_path).fit(SENTENCES)
+    tuned = FineTuned(TransformerEmbedding(tmp_path))
+    with pytest.raises(FileNotFoundError, match="has a model but no tokenizer"):
+        DynamicMetaClassifier(trainable=tuned, max_epochs=1).fit(SENTENCES, [1, 0, 0])
+    tiny_bert.tokenizer().save_pretrained(tmp_path)
+    assert TransformerEmbedding(tmp_path).fit(SENTENCES).coverage_["tokens"] == 1
+
+
+def test_a_folder_whose_tokenizer_transformers_cannot_make(tmp_path):
+    tiny_bert.network().save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    # Its class raises an error of its own where there are no files.
+    (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "mpnet"}))
+    with pytest.raises(FileNotFoundError, match="has a model but no tokenizer"):
+        TransformerEmbedding(tmp_path).fit(SENTENCES)
+
+
+def test_tokenizers_of_bytes_need_no_vocabulary(tmp_path):
+    import torch
+    from transformers import ByT5Tokenizer, T5Config, T5Model
+
+    size = {"d_model": 8, "d_ff": 8, "d_kv": 4, "num_layers": 1, "num_heads": 2}
+    with torch.random.fork_rng():
+        T5Model(T5Config(vocab_size=384, **size)).save_pretrained(tmp_path)
+    ByT5Tokenizer().save_pretrained(tmp_path)
+    assert not has_vocabulary(tmp_path)
+    source = TransformerEmbedding(tmp_path, (), static=True).fit([*SENTENCES, ["西"]])
+    assert source.coverage_ == {"types": 1.0, "tokens": 1.0}
+
+
+@pytest.mark.parametrize("as_pair", [True, False])
+def test_a_tokenizer_far_smaller_than_the_vocabulary(tmp_path, as_pair):
+    network, tokenizer = tiny_bert.network(vocab_size=3000), tiny_bert.tokenizer()
+    model = (network, tokenizer)
+    if not as_pair:
+        network.save_pretrained(tmp_path)
+        tokenizer.save_pretrained(tmp_path)
+        model = tmp_path
+    message = "BertTokenizer has 92 pieces, but the model's vocabulary has 3,000"
+    with pytest.raises(ValueError, match=message):
+        TransformerEmbedding(model).fit(SENTENCES)
+
+
+class Told:
+    """As many pieces as it is told."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+
+REAL = {  # pieces of the tokenizer, and the vocabulary in the model's config
+    "t5-small": (32_100, 32_128),
+    "mt5-small": (250_100, 250_112),
+    "byt5-small": (384, 384),
+    "phi-2": (50_295, 51_200),
+    "qwen2-7b": (151_665, 152_064),
+    "deberta-v3-base": (128_001, 128_100),
+    "esm2, padded to 128": (33, 128),
+    "hyenadna-tiny": (12, 16),
+    "evo-1, bytes": (256, 512),
+    "canine-s": (1_114_112, None),
+    "more pieces than rows": (30_600, 30_522),
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_the_sizes_of_real_models_pass(name):
+    from transformers import PretrainedConfig
+
+    pieces, vocabulary = REAL[name]
+    config = PretrainedConfig()
+    if vocabulary is not None:
+        config.vocab_size = vocabulary
+    check_size(Told(pieces), config)
+    with pytest.raises(ValueError, match="Told has 5 pieces"):
+        config.vocab_size = 30_522
+        check_size(Told(5), config)
+
+
+@pytest.mark.parametrize("kind", ["fast", "slow"])
+def test_words_of_the_unknown_piece_are_counted_and_told_of(kind):
+    tokenizer = foreign() if kind == "fast" else Slow(foreign())
+    source = TransformerEmbedding((tiny_bert.network(), tokenizer), static=True)
+    message = (
+        r"5 of 5 tokens of the training fold, such as 'good', 'king', 'the', 'film', "
+        r"'bad', are unknown to (BertTokenizer|Slow)"
+    )
+    with pytest.warns(UserWarning, match=message):
+        contextual, static = source.fit_transform(SENTENCES).blocks
+    assert source.coverage_ == {"types": 0.0, "tokens": 0.0}
+    assert not static.known.any()
+    # In context it has a vector still.
+    assert contextual.known.all()
+
+
+@pytest.mark.parametrize("output", ["words", "mean", "cls"])
+def test_half_may_be_unknown_without_a_warning(output):
+    pair = tiny_bert.network(), tiny_bert.tokenizer()
+    source = TransformerEmbedding(pair, output=output)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        source.fit([["good", "西", "", "good"]])
+        assert source.coverage_ == {"types": 1 / 3, "tokens": 1 / 2}
+        source.fit([["good"], []])
+        assert source.coverage_ == {"types": 1.0, "tokens": 1.0}
+        source.fit([[], []])
+    with pytest.warns(UserWarning, match="2 of 3 tokens .* such as '西', are unknown"):
+        source.fit([["good", "西", "西"]])
+
+
+def test_fine_tuning_warns_too():
+    source = TransformerEmbedding((tiny_bert.network(), foreign()))
+    clf = DynamicMetaClassifier(
+        trainable=FineTuned(source), encoder="mean", projection_dim=2, max_epochs=1
+    )
+    with pytest.warns(UserWarning, match="5 of 5 tokens of the training fold"):
+        clf.fit(SENTENCES, [1, 0, 0])
+
+
+def test_the_mark_of_a_space_does_not_make_a_word_known():
+    from transformers import T5Tokenizer
+
+    vocabulary = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -9.0), ("\u2581", -3.0)]
+    vocabulary += [("\u2581good", -2.0), ("bad", -2.0)]
+    tokenizer = T5Tokenizer(vocab=vocabulary, extra_ids=0)
+    pieces = Aligner(tokenizer).encode_words(["good", "bad", "film", "badfilm", ""])
+    names = [tokenizer.convert_ids_to_tokens(ids) for ids in pieces]
+    assert names[2] == ["\u2581", "<unk>"]
+    read = are_read(pieces, tokenizer)
+    np.testing.assert_array_equal(read, [True, True, False, True, False])
+
+
+def test_words_count_as_the_texts_have_them():
+    from transformers import BertTokenizer
+
+    words = [*tiny_bert.SPECIAL, "GOOD", "Film"]
+    cased = BertTokenizer(
+        vocab={word: i for i, word in enumerate(words)}, do_lower_case=False
+    )
+    source = TransformerEmbedding((tiny_bert.network(), cased))
+    texts = ["", "GOOD Film, bad", "GOOD Film"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        source.fit(texts)
+    assert source.coverage_ == {"types": 2 / 3, "tokens": 4 / 5}
+    with pytest.warns(UserWarning, match="5 of 5 tokens"):
+        source.fit([text.lower().replace(",", "").split() for text in texts])
