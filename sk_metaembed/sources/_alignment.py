@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._text_alignment import encodable, encode_texts
+from ._written import WrittenText
+
 _PROBES = ("a", "the", "1", ".")
 _GLUE = ("The", "sun", "a", "1", "b")  # words that show whether spaces are lost
 
@@ -38,6 +41,8 @@ class Aligner:
     get the text, and pieces go to words by their offsets. Slow tokenizers get one
     word at a time, with a space before it where they keep spaces.
 
+    Texts as they were written go to the tokenizer whole; see `encode_texts`.
+
     Parameters
     ----------
     tokenizer : transformers tokenizer
@@ -53,6 +58,8 @@ class Aligner:
     frame : Frame
     mode : {"words", "text", "word by word"}
         How words reach the tokenizer, see above.
+    has_offsets : bool
+        Whether the tokenizer tells which characters a piece is of.
     overhead : int
         Pieces around a sentence at most: special tokens and prefix.
     remembered : dict
@@ -64,21 +71,45 @@ class Aligner:
         self.separator = separator
         self.mode = _mode_of(tokenizer)
         self._space = _space_of(tokenizer) if self.mode == "word by word" else ""
-        self._prefix = prefix.split()
+        self.has_offsets = self.mode != "word by word"
+        self.prefix, self._prefix = prefix, prefix.split()
         self.frame = _frame_of(tokenizer) if special_tokens else Frame()
         left, middle, *right = map(len, self.frame[:4])
         self.overhead = left + middle + max(right)
-        self.overhead += len(self._split([self._prefix])[0][0])
+        self.overhead += max(
+            len(self._split([self._prefix])[0][0]),
+            len(self.split_texts([prefix])[0][0]),
+        )
         self.remembered = {}
 
     def encode(self, sentences):
-        """Return the Pieces of each sentence, a sequence of words.
+        """Return the pieces of each sentence, a sequence of words or a WrittenText.
 
         Raises
         ------
         ValueError
             If a sentence has more than one separator.
         """
+        texts, lists = [], []
+        for sentence in sentences:
+            (texts if isinstance(sentence, WrittenText) else lists).append(sentence)
+        texts, lists = iter(encode_texts(self, texts)), iter(self._encode_lists(lists))
+        return [next(texts if isinstance(s, WrittenText) else lists) for s in sentences]
+
+    def split_texts(self, texts):
+        """Return the ids of texts and their offsets, arrays of shape (n_pieces, 2).
+
+        Offsets are zeros where the tokenizer tells none.
+        """
+        if not texts:
+            return [], []
+        options = {"return_offsets_mapping": True} if self.has_offsets else {}
+        found = _encode(self.tokenizer, texts, **options)
+        ids = found["input_ids"]
+        offsets = found.get("offset_mapping") or [[(0, 0)] * len(row) for row in ids]
+        return ids, [np.array(row, dtype=np.int64).reshape(-1, 2) for row in offsets]
+
+    def _encode_lists(self, sentences):
         if self.separator is not None:
             return [self._pair(words) for words in sentences]
         return [
@@ -130,7 +161,7 @@ class Aligner:
         """Return ``(ids, words)``, two arrays, for each text, a list of words."""
         if not texts:
             return []
-        texts = [[_encodable(word) for word in text] for text in texts]
+        texts = [[encodable(word) for word in text] for text in texts]
         if self.mode == "word by word":
             return self._word_by_word(texts)
         if self.mode == "text":
@@ -179,11 +210,6 @@ def _arrays(ids, words):
         (np.array(row, dtype=np.int64), np.array(where, dtype=np.int64))
         for row, where in zip(ids, words, strict=True)
     ]
-
-
-def _encodable(word):
-    """Return a word without lone surrogates, which tokenizers refuse."""
-    return word if word.isascii() else word.encode("utf-8", "replace").decode("utf-8")
 
 
 def _words_at(offsets, words):

@@ -9,7 +9,8 @@ import time
 
 import numpy as np
 
-from ._sentence_rows import SentenceRows
+from ._sentence_rows import SentenceRows, distinct_sentences
+from ._written import at_level
 
 _BYTES_AT_ONCE = 2**25  # of vectors read or written together
 _BYTES_OF_A_SLICE = 2**29  # of vectors that one call of compute returns
@@ -17,7 +18,15 @@ _PAUSE = 0.1  # seconds between looks for what another process computes
 
 
 def compute_missing(
-    cache, tokens, layers, compute, *, also=(), slice_tokens=8192, memory_limit=None
+    cache,
+    tokens,
+    layers,
+    compute,
+    *,
+    also=(),
+    slice_tokens=8192,
+    memory_limit=None,
+    read=distinct_sentences,
 ):
     """Return the vectors of token sequences, from the cache or computed.
 
@@ -44,6 +53,10 @@ def compute_missing(
     slice_tokens : int, default=8192
         How many tokens `compute` gets at a time, at most. Sentences come longest
         first, so that those of a slice are of like length.
+    memory_limit : int, default=None
+        See `SentenceRows`.
+    read : callable, default=distinct_sentences
+        From tokens to distinct sentences and their places.
 
     Returns
     -------
@@ -71,7 +84,7 @@ def compute_missing(
     >>> values.ravel(), int(known.sum())
     (array([2., 2., 2., 2., 2.], dtype=float32), 5)
     """
-    rows = SentenceRows(tokens, layers, also=also, memory_limit=memory_limit)
+    rows = SentenceRows(tokens, layers, also=also, memory_limit=memory_limit, read=read)
     everything = np.arange(len(rows.sentences))
     slice_tokens = min(slice_tokens, max(1, _BYTES_OF_A_SLICE // rows.bytes_a_token))
     if cache is None:
@@ -156,7 +169,10 @@ def _keep(cache, rows, numbers, compute):
 
 def _keys(cache, sentences, numbers, layers):
     sentences = [sentences[n] for n in numbers]
-    return [cache.keys(sentences, layer.name) for layer in layers]
+    return [
+        cache.keys([at_level(s, layer.level) for s in sentences], layer.name)
+        for layer in layers
+    ]
 
 
 def _longest_first(rows, numbers):

@@ -55,6 +55,7 @@ class ContextualPass:
         ]
         sizes = [len(sentence) for sentence in sentences]
         results = _Results(windows, sizes, self.wanted)
+        shares = _shares(windows, sizes)
 
         def forward(batch):
             chosen = [windows[k] for k in batch]
@@ -66,12 +67,21 @@ class ContextualPass:
                 check_dimensions(states, self.wanted)
                 results.take(batch, states, self.aligner.frame.cls)
             if self._progress is not None:
-                self._progress(sum(len(np.unique(w.words)) for w in chosen))
+                self._progress(int(shares[batch].sum()))
 
         with self.model.lock:
             company = self.model.call.company(self._pad)
         self._runner.run([len(w.ids) for w in windows], forward, company)
         yield from results.of_sentences()
+
+
+def _shares(windows, sizes):
+    """Return the number of tokens that each window stands for."""
+    owners = np.array([window.sentence for window in windows], dtype=np.int64)
+    counts = np.bincount(owners, minlength=len(sizes))[owners]
+    which = np.arange(len(owners)) - np.searchsorted(owners, owners)
+    sizes = np.array(sizes, dtype=np.int64)[owners]
+    return sizes * (which + 1) // counts - sizes * which // counts
 
 
 class _Results:

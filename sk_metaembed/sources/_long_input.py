@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from ._sentence_rows import distinct_sentences
 from ._word_windows import n_cut
 
 _REMEMBERED = 100_000
 _WIDEST = 11  # bytes that NFKC makes of one, at most
 
 
-def pieces_beyond(tokens, aligner, limit):
+def pieces_beyond(tokens, aligner, limit, read=distinct_sentences):
     """Return how many pieces of each sequence are beyond the first window.
 
     Sequences that cannot be long, for they have few bytes, are not split into pieces;
@@ -21,6 +22,9 @@ def pieces_beyond(tokens, aligner, limit):
         Its `remembered` is filled.
     limit : int or None
         Largest number of pieces a window.
+    read : callable, default=distinct_sentences
+        From tokens to distinct sentences and their places. What reads texts has to
+        give whole texts.
 
     Returns
     -------
@@ -29,19 +33,27 @@ def pieces_beyond(tokens, aligner, limit):
     beyond = np.zeros(len(tokens), dtype=np.int64)
     if limit is None:
         return beyond
-    sizes = [_most_pieces(word) for word in tokens.types.tolist()]
-    sums = np.r_[0, np.cumsum(np.array(sizes, dtype=np.int64)[tokens.codes])]
-    sums = sums[tokens.offsets[1:]] - sums[tokens.offsets[:-1]]
-    candidates = np.flatnonzero(sums + aligner.overhead > limit)
-    sentences = [tuple(s) for s in tokens[candidates].to_list()]
+    most = _most_of_words(tokens)
+    if tokens.texts is not None:
+        most = np.maximum(most, [_most_pieces(text) for text in tokens.texts])
+    candidates = np.flatnonzero(most + aligner.overhead > limit)
+    places, sentences = read(tokens[candidates])
     known = aligner.remembered
     if len(known) > _REMEMBERED:
         known.clear()
-    new = list(dict.fromkeys(s for s in sentences if (hash(s), limit) not in known))
+    new = [s for s in sentences if (hash(s), limit) not in known]
     for sentence, pieces in zip(new, aligner.encode(new), strict=True):
         known[hash(sentence), limit] = n_cut(pieces, aligner.frame, limit)
-    beyond[candidates] = [known[hash(s), limit] for s in sentences]
+    for where, sentence in zip(places, sentences, strict=True):
+        beyond[candidates[where]] = known[hash(sentence), limit]
     return beyond
+
+
+def _most_of_words(tokens):
+    """Return how many pieces the words of each sequence can have."""
+    sizes = [_most_pieces(word) for word in tokens.types.tolist()]
+    sums = np.r_[0, np.cumsum(np.array(sizes, dtype=np.int64)[tokens.codes])]
+    return sums[tokens.offsets[1:]] - sums[tokens.offsets[:-1]]
 
 
 def _most_pieces(word):

@@ -56,6 +56,7 @@ class OpenedTransformer:
             source._text,
             source._wanted,
             (source.max_length_, source._truncate),
+            source._reader(tokens),
         )
 
     @property

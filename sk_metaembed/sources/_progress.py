@@ -3,7 +3,7 @@
 from ._sentence_rows import distinct_sentences
 
 
-def token_bar(source, tokens):
+def token_bar(source, tokens, read=distinct_sentences):
     """Return a bar that counts tokens of distinct sequences, shown if verbose.
 
     Parameters
@@ -11,6 +11,8 @@ def token_bar(source, tokens):
     source : estimator
         With parameters `verbose` and `cache`.
     tokens : TokenSequences
+    read : callable, default=distinct_sentences
+        From tokens to distinct sentences and their places.
 
     Returns
     -------
@@ -21,7 +23,7 @@ def token_bar(source, tokens):
 
     total = None
     if source.verbose and source.cache is None:
-        _, sentences = distinct_sentences(tokens)
+        _, sentences = read(tokens)
         total = sum(map(len, sentences))
     name = type(source).__name__
     return tqdm(total=total, desc=name, unit=" tokens", disable=not source.verbose)

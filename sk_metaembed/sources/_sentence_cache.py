@@ -17,10 +17,10 @@ from ._cache_entry import (
     decode,
     encode,
     fields_digest,
-    tokens_digest,
 )
 from ._cache_files import check_folder, is_damage, set_aside
 from ._cache_store import CacheStore
+from ._written import sentence_digest
 
 _STRANGE = (TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
@@ -124,7 +124,7 @@ class SentenceCache:
 
         Parameters
         ----------
-        tokens : sequence of str
+        tokens : sequence of str, or WrittenText
             The sentence.
         layer : int or str
             As the source counts; one layer always goes by one name.
@@ -140,8 +140,8 @@ class SentenceCache:
 
         Parameters
         ----------
-        sentences : iterable of sequence of str
-            Each a sentence.
+        sentences : iterable of sequence of str, or of WrittenText
+            Each a sentence, or a text as it was written.
         layer : int or str
             See `key`.
 
@@ -152,7 +152,7 @@ class SentenceCache:
         model = fields_digest(
             [self.fingerprint.encode(), self.dtype.encode(), repr(layer).encode()]
         )
-        return [fields_digest([model, tokens_digest(tuple(s))], 20) for s in sentences]
+        return [fields_digest([model, sentence_digest(s)], 20) for s in sentences]
 
     def get_many(self, keys):
         """Return the entries behind keys, None where there is none that can be used.

@@ -21,13 +21,21 @@ _LIMIT = 512  # MiB a process
 
 
 def sentence_blocks(
-    cache, tokens, layers, compute, *, also=(), slice_tokens=8192, memory_limit=None
+    cache,
+    tokens,
+    layers,
+    compute,
+    *,
+    also=(),
+    slice_tokens=8192,
+    memory_limit=None,
+    read=distinct_sentences,
 ):
     """Return the blocks of token sequences: at hand, from the cache, or computed.
 
     Parameters
     ----------
-    cache, tokens, layers, compute, also, slice_tokens, memory_limit
+    cache, tokens, layers, compute, also, slice_tokens, memory_limit, read
         As for `compute_missing`.
 
     Returns
@@ -62,11 +70,12 @@ def sentence_blocks(
         "also": also,
         "slice_tokens": slice_tokens,
         "memory_limit": memory_limit,
+        "read": read,
     }
     spills = exceeds(tokens, layers, memory_limit)
     tables = None if spills else MEMORY.tables(cache, layers)
     if tables is not None:
-        places, sentences = distinct_sentences(tokens)
+        places, sentences = read(tokens)
         new = _not_at_hand(tables, sentences)
         if MEMORY.make_room(tables, [sentences[i] for i in new]):
             if len(new):

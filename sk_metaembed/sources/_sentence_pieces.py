@@ -42,21 +42,24 @@ class SentencePieces:
     wanted : Wanted
     window : tuple of int or None, and bool
         Largest number of pieces a window; whether longer sentences are cut.
+    read : callable
+        From tokens to sentences and their places, as `distinct_sentences`.
     """
 
-    def __init__(self, tokens, model, text, wanted, window):
+    def __init__(self, tokens, model, text, wanted, window, read):
         self._wanted = wanted
         aligner = model.aligner(*text)
         self._frame = aligner.frame
         self._lengths = tokens.lengths
         windows = []
         for start in range(0, len(tokens), _SENTENCES_AT_ONCE):
-            sentences = tokens[start : start + _SENTENCES_AT_ONCE].to_list()
+            some = tokens[start : start + _SENTENCES_AT_ONCE]
+            places, sentences = read(some, together=False)
             with model.lock:
                 encoded = aligner.encode(sentences)
-            for i, pieces in enumerate(encoded, start):
+            for (i,), pieces in zip(places, encoded, strict=True):
                 windows += windows_of(
-                    i, pieces, self._frame, window[0], truncate=window[1]
+                    start + i, pieces, self._frame, window[0], truncate=window[1]
                 )
         sentences = np.array([w.sentence for w in windows], dtype=np.int64)
         counts = np.bincount(sentences, minlength=len(tokens))

