@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import HasMethods
 from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
 from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding
 from ._results import scatter
+from ._written import filled_texts
 
 MAX_SPARSE_COLUMNS = 4096
 
@@ -27,9 +28,9 @@ class EstimatorEmbedding(BaseEmbedding):
         With fit and transform, from texts or a `TokenSequences` to an array of shape
         (n_sequences, dim). It is cloned before it is fitted.
     joined : bool, default=False
-        Give `estimator` sequences as strings, tokens joined by spaces, as a
-        TfidfVectorizer takes them. False gives it a TokenSequences, as the steps of
-        this package take it.
+        Give `estimator` sequences as strings, as a TfidfVectorizer takes them: the
+        original texts, or of token lists the tokens joined by spaces. False gives it
+        a TokenSequences, as the steps of this package take it.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
         What is done to the vectors, learned from the known rows of the training fold.
     missing : {"raise", "empty"}, default="raise"
@@ -53,7 +54,7 @@ class EstimatorEmbedding(BaseEmbedding):
         If the estimator gives no numbers, or EmbeddedSequences.
     ValueError
         If what it gives is not finite, has not one row a sequence, or is sparse with
-        more than 4,096 columns; or if no sequence of the training fold has a token.
+        more than 4,096 columns; or if all sequences of the training fold are empty.
 
     See Also
     --------
@@ -62,7 +63,8 @@ class EstimatorEmbedding(BaseEmbedding):
 
     Notes
     -----
-    Sequences without tokens are not passed on, neither in fit (nor are their labels)
+    Empty sequences, which have no tokens, or with ``joined=True`` texts without a
+    visible character, are not passed on, neither in fit (nor are their labels)
     nor in transform: their vectors are zero and not known. Fitting calls fit and then
     transform, never the estimator's fit_transform, which may give other numbers.
 
@@ -104,7 +106,7 @@ class EstimatorEmbedding(BaseEmbedding):
         self.missing = missing
 
     def _fit_vectors(self, tokens, y):
-        filled = np.flatnonzero(tokens.lengths)
+        filled, given = self._input(tokens)
         if not len(filled):
             raise ValueError(
                 f"{self._whose}: no sequence of the training fold has a token, so the "
@@ -112,14 +114,14 @@ class EstimatorEmbedding(BaseEmbedding):
             )
         if y is not None and len(filled) < len(tokens):
             y = _safe_indexing(y, filled)
-        self.estimator_ = self._call(clone(self.estimator).fit, tokens[filled], y)
+        self.estimator_ = self._call(clone(self.estimator).fit, given, y)
         self._dim = None
 
     def _embed(self, tokens):
-        filled = np.flatnonzero(tokens.lengths)
+        filled, given = self._input(tokens)
         if len(filled):
-            given = self._call(self.estimator_.transform, tokens[filled])
-            values = as_rows(given, len(filled), self._whose)
+            found = self._call(self.estimator_.transform, given)
+            values = as_rows(found, len(filled), self._whose)
         else:
             values = np.zeros((0, self._dim), dtype=np.float32)
         self._check_dim(values.shape[1])
@@ -136,13 +138,18 @@ class EstimatorEmbedding(BaseEmbedding):
                 "estimator must give as many columns for any input."
             )
 
-    def _call(self, method, tokens, *args):
+    def _input(self, tokens):
+        """Return which sequences are not empty, and what the estimator gets of them."""
         if self.joined:
-            return method([" ".join(words) for words in tokens], *args)
+            return filled_texts(tokens)
+        filled = np.flatnonzero(tokens.lengths)
+        return filled, tokens[filled]
+
+    def _call(self, method, given, *args):
         try:
-            return method(tokens, *args)
+            return method(given, *args)
         except (AttributeError, TypeError) as error:
-            if reads_tokens(self.estimator):
+            if self.joined or reads_tokens(self.estimator):
                 raise
             raise TypeError(
                 f"{self._whose}: the estimator failed on a TokenSequences: {error}. "

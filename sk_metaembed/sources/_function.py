@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..sequences import Block
 from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding
 from ._results import call_in_batches, scatter, stack_results
+from ._written import filled_texts
 
 
 class FunctionEmbedding(BaseEmbedding):
@@ -33,7 +34,8 @@ class FunctionEmbedding(BaseEmbedding):
         What one row of vectors stands for. At "type" each distinct token is embedded
         once, whatever its context.
     joined : bool, default=False
-        Give `func` sequences as strings, tokens joined by spaces.
+        Give `func` sequences as strings: at ``level="sequence"`` the original texts;
+        tokens joined by spaces at ``level="token"``, and where there are only tokens.
     dim : int, default=None
         Dimension of the vectors. None takes it from what `func` returns in fit.
     batch_size : int, default=None
@@ -66,7 +68,8 @@ class FunctionEmbedding(BaseEmbedding):
     -----
     Fitting calls `func` on the training fold, to learn the dimension, `preprocess`
     and `coverage_`; ``fit_transform`` calls it once for both. Sequences without
-    tokens are not passed to it: their vectors are zero and not known.
+    tokens, and original texts without a visible character, are not passed to it: their
+    vectors are zero and not known.
 
     Examples
     --------
@@ -120,9 +123,13 @@ class FunctionEmbedding(BaseEmbedding):
         whose = f"FunctionEmbedding(level={self.level!r})"
         if self.level == "type":
             entries, filled = tokens.types.tolist(), slice(None)
+        elif self.joined and self.level == "sequence":
+            filled, entries = filled_texts(tokens)
         else:
             filled = np.flatnonzero(tokens.lengths)
-            entries = self._sequences(tokens[filled])
+            entries = tokens[filled].to_list()
+            if self.joined:
+                entries = [" ".join(words) for words in entries]
         results = call_in_batches(self.func, entries, self.batch_size, whose)
         sizes = tokens.lengths[filled] if self.level == "token" else None
         values, known = stack_results(results, entries, sizes, self._dim, whose)
@@ -131,7 +138,3 @@ class FunctionEmbedding(BaseEmbedding):
         if self.level == "sequence":
             values, known = scatter(values, known, filled, len(tokens))
         return Block(self.block_name, values, self.level, known)
-
-    def _sequences(self, tokens):
-        sequences = tokens.to_list()
-        return [" ".join(words) for words in sequences] if self.joined else sequences

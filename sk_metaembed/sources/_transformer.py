@@ -44,8 +44,9 @@ class TransformerEmbedding(BaseEmbedding):
     Any encoder, decoder or encoder of a pair: pieces of the tokenizer are pooled to
     the words that came, so that its layers stand on the same tokens as every other
     source and combine with them. The model reads texts as they were written, with case
-    and punctuation, however they were split into tokens. Equal sentences are computed once, in batches of
-    like length; with `cache` once for all folds, candidates, processes and runs.
+    and punctuation, however they were split into tokens. Equal sentences are computed
+    once, in batches of like length; with `cache` once for all folds, candidates,
+    processes and runs.
 
     Parameters
     ----------

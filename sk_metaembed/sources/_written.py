@@ -131,6 +131,27 @@ def _written(text, sequence, spans, words, separator):
     return WrittenText(text, spans.tobytes() if words else None, separators)
 
 
+def filled_texts(tokens):
+    """Return which sequences have something to embed as a whole, and their texts.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+
+    Returns
+    -------
+    rows : ndarray of int
+        With a visible character; without texts, with tokens.
+    texts : list of str
+        As they were written; without texts, tokens joined by spaces.
+    """
+    if tokens.texts is None:
+        rows = np.flatnonzero(tokens.lengths)
+        return rows, [" ".join(words) for words in tokens[rows]]
+    rows = np.flatnonzero([text.strip() != "" for text in tokens.texts])
+    return rows, tokens.texts[rows].tolist()
+
+
 def overlapping(spans, pieces):
     """Return which pieces of a text overlap which tokens, token by token.
 

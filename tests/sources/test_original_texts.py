@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.preprocessing import FunctionTransformer
 
-from sk_metaembed import Tokenizer, TransformerEmbedding
+from sk_metaembed import (
+    EstimatorEmbedding,
+    FunctionEmbedding,
+    Tokenizer,
+    TransformerEmbedding,
+)
 from sk_metaembed.sources._alignment import Aligner
 from sk_metaembed.sources._written import (
     WrittenText,
@@ -357,3 +363,35 @@ def test_texts_may_hold_anything(pair):
     words, mean = source.fit_transform(texts).blocks
     assert np.isfinite(words.values).all()
     assert mean.known.tolist() == [True, False, True, True]
+
+
+def lengths(texts):
+    return [[len(text), text.count("!")] for text in texts]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        FunctionEmbedding(lengths, "sequence", joined=True),
+        EstimatorEmbedding(FunctionTransformer(lengths), joined=True),
+    ],
+)
+def test_joined_texts_are_the_original_ones(source):
+    tokens = Tokenizer().transform(TEXTS)
+    (block,) = source.fit_transform(tokens).blocks
+    np.testing.assert_array_equal(block.values, lengths(TEXTS))
+    assert block.known.tolist() == [True, False, True, True, True]
+    (block,) = source.transform(tokens.to_list()).blocks
+    joined = [" ".join(words) for words in tokens]
+    np.testing.assert_array_equal(block.values, lengths(joined))
+    assert block.known.tolist() == [True, False, False, True, True]
+
+
+def test_a_function_of_tokens_gets_them_joined():
+    source = FunctionEmbedding(
+        lambda texts: [[[len(word)] for word in text.split()] for text in texts],
+        "token",
+        joined=True,
+    )
+    found = source.fit_transform(TEXTS)
+    assert found[0].ravel().tolist() == [3, 1, 4, 2, 1, 1, 1, 1, 4]
