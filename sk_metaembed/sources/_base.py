@@ -332,10 +332,15 @@ def used_types(tokens):
 
 def coverage(tokens, blocks):
     """Return the shares of types and of tokens that any block knows; 1.0 of none."""
-    at_tokens = np.logical_or.reduce([_known_tokens(tokens, b) for b in blocks])
+    known = np.logical_or.reduce([_known_tokens(tokens, b) for b in blocks])
+    return shares_known(tokens, known)
+
+
+def shares_known(tokens, known):
+    """Return the shares of types and of tokens that are known, by tokens' flags."""
     types = np.zeros(tokens.n_types, dtype=bool)
-    types[tokens.codes[at_tokens]] = True
-    return {"types": _share(types), "tokens": _share(at_tokens)}
+    types[tokens.codes[known]] = True
+    return {"types": _share(types), "tokens": _share(known)}
 
 
 def word_coverage(tokens, known):
