@@ -103,9 +103,10 @@ class SequenceData:
         self.blocks = blocks_of(X)
         self._opened = trained.opened if trained else []
         self.pieces = [opened.pieces(tokens) for opened in self._opened]
-        self._trained_levels = trained.levels if trained else []
+        self.own_codes = [getattr(pieces, "codes", None) for pieces in self.pieces]
         self.of_types = [set(o.levels.values()) == {"type"} for o in self._opened]
-        levels = {block.level for block in self.blocks}.union(self._trained_levels)
+        levels = {block.level for block in self.blocks}
+        levels.update(level for level, _ in self._trained_kinds())
         if per_token:
             levels.add("token")
         self.level = max(levels, key=LEVELS.index)
@@ -118,6 +119,14 @@ class SequenceData:
         self.tables = [self._table(block) for block in self.blocks]
         known = self.known_at("sequence" if self.level == "sequence" else "token")
         self._known = None if known.all() else known
+
+    def _trained_kinds(self):
+        """Return level and own codes of each kind of vectors that is trained."""
+        return [
+            (level, codes)
+            for opened, codes in zip(self._opened, self.own_codes, strict=True)
+            for level in opened.levels.values()
+        ]
 
     def __len__(self):
         return len(self.offsets) - 1
@@ -156,7 +165,7 @@ class SequenceData:
             Grid.of(lengths, self._tensor, self._known_of(positions)),
             rows,
             pieces=self._pieces_of(rows, places),
-            pieces_index=[places.rows(level)[1] for level in self._trained_levels],
+            pieces_index=[places.rows(*kind)[1] for kind in self._trained_kinds()],
         )
 
     def _known_of(self, positions):
@@ -165,15 +174,18 @@ class SequenceData:
 
     def _pieces_of(self, rows, places):
         return [
-            pieces.batch(places.types if of_types else rows, self._tensor)
-            for pieces, of_types in zip(self.pieces, self.of_types, strict=True)
+            pieces.batch(places.types(codes) if of_types else rows, self._tensor)
+            for pieces, codes, of_types in zip(
+                self.pieces, self.own_codes, self.of_types, strict=True
+            )
         ]
 
     @property
     def is_static(self):
         """Whether every source has one vector a type."""
         blocks = all(block.level == "type" for block in self.blocks)
-        return blocks and all(self.of_types)
+        shares_types = all(codes is None for codes in self.own_codes)
+        return blocks and all(self.of_types) and shares_types
 
     def type_batch(self, types):
         """Return a `Batch` of types, for what does not depend on a sequence."""
@@ -186,15 +198,22 @@ class SequenceData:
             None,
             types,
             pieces=[pieces.batch(types, self._tensor) for pieces in self.pieces],
-            pieces_index=[index] * len(self._trained_levels),
+            pieces_index=[index] * len(self._trained_kinds()),
         )
 
     def known_at(self, level):
         """Return which types, tokens or sequences any source knows."""
-        known = [(block.known, block.level) for block in self.blocks]
-        for pieces, opened in zip(self.pieces, self._opened, strict=True):
-            known += [(pieces.known[own], own) for own in opened.levels.values()]
-        return np.logical_or.reduce([self._spread(*pair, level) for pair in known])
+        known = [
+            self._spread(block.known, block.level, level, None) for block in self.blocks
+        ]
+        for pieces, opened, codes in zip(
+            self.pieces, self._opened, self.own_codes, strict=True
+        ):
+            known += [
+                self._spread(pieces.known[own], own, level, codes)
+                for own in opened.levels.values()
+            ]
+        return np.logical_or.reduce(known)
 
     def known_sequences(self):
         """Return which sequences have anything that some source knows."""
@@ -203,18 +222,23 @@ class SequenceData:
         rows = self.tokens.segment_ids()[self.known_at("token")]
         return np.bincount(rows, minlength=len(self)) > 0
 
-    def _spread(self, known, own, level):
+    def _spread(self, known, own, level, codes):
         if own == level:
             return known
         tokens = self.tokens
-        return known[tokens.codes if own == "type" else tokens.segment_ids()]
+        if own == "sequence":
+            return known[tokens.segment_ids()]
+        return known[tokens.codes if codes is None else codes]
 
     def _tensor(self, array):
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
 
 class _Places:
-    """Where each level's rows of a batch come from, worked out once a level."""
+    """Where each level's rows of a batch come from, worked out once a level.
+
+    And once for sources that tell types apart by codes of their own.
+    """
 
     def __init__(self, data, rows, positions, lengths):
         self._data = data
@@ -223,7 +247,9 @@ class _Places:
         self._lengths = lengths
         self._made = {}
 
-    def rows(self, level):
+    def rows(self, level, codes=None):
+        if level == "type":
+            return self._type(codes)[1:]
         if level not in self._made:
             self._made[level] = getattr(self, f"_{level}")()
         return self._made[level]
@@ -238,16 +264,18 @@ class _Places:
         values, known = table
         return values[rows].float(), known[rows], index
 
-    @property
-    def types(self):
-        """The types that occur, in the order of their rows."""
-        self.rows("type")
-        return self._types
+    def types(self, codes=None):
+        """Return the types that occur, in the order of their rows."""
+        return self._type(codes)[0]
 
-    def _type(self):
-        codes = self._data.codes[self._positions]
-        self._types, index = np.unique(codes, return_inverse=True)
-        return self._data._tensor(self._types), self._data._tensor(index)
+    def _type(self, codes):
+        key = "type", id(codes)
+        if key not in self._made:
+            codes = self._data.codes if codes is None else codes
+            types, index = np.unique(codes[self._positions], return_inverse=True)
+            to = self._data._tensor
+            self._made[key] = types, to(types), to(index)
+        return self._made[key]
 
     def _sequence(self):
         index = np.repeat(np.arange(len(self._rows)), self._lengths)

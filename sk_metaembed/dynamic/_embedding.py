@@ -197,7 +197,8 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         EmbeddedSequences, SequencePairs, or ndarray of float32
             An array has shape (n_sequences, encoder dim), of pairs (n_pairs, four
             times that). Mixed vectors are at type level where weights depend on the
-            word alone and every source is at type level, else at token level.
+            word alone and every source is at type level, else at token level. A
+            `CharEmbedding` reads original texts, if X has them, at token level.
 
         See Also
         --------
@@ -212,7 +213,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         ...     early_stopping=False,
         ... )
         >>> dme.fit(["good film", "bad film"], [1, 0]).transform(["a good film"])
-        EmbeddedSequences(1 sequences, 3 tokens, 3 types; dynamic: type 2d)
+        EmbeddedSequences(1 sequences, 3 tokens, 3 types; dynamic: token 2d)
         """
         from ._inference import run_positions, run_sequences
 

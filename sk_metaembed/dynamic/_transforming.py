@@ -45,7 +45,7 @@ class TransformingMixin(TransformerMixin):
         ...     early_stopping=False,
         ... )
         >>> dme.fit_transform((text for text in ["good", "bad"]), [1, 0])
-        EmbeddedSequences(2 sequences, 2 tokens, 2 types; dynamic: type 2d)
+        EmbeddedSequences(2 sequences, 2 tokens, 2 types; dynamic: token 2d)
         """
         self._validate_params()
         # Read once: a generator of texts would run dry.

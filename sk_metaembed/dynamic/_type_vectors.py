@@ -46,9 +46,11 @@ def settle(net, data):
     SequenceData
         The same.
     """
-    used = np.flatnonzero(data.tokens.type_counts())
     net.module_.eval()
-    for i, of_types in enumerate(data.of_types):
+    for i, (of_types, codes) in enumerate(
+        zip(data.of_types, data.own_codes, strict=True)
+    ):
+        used = np.unique(data.tokens.codes if codes is None else codes)
         if of_types and len(used):
             network, pieces = net.module_.trained[i], data.pieces[i]
             with torch.inference_mode(), net.computing():
@@ -62,7 +64,7 @@ def _all_types(network, pieces, used, data):
         types = used[start : start + _TYPES_AT_ONCE]
         found = network(pieces.batch(types, data._tensor))
         if not whole:
-            n = data.tokens.n_types
+            n = len(pieces.known["type"])
             whole = [[part.new_zeros(n, *part.shape[1:]) for part in v] for v in found]
         rows = data._tensor(types)
         for tables, parts in zip(whole, found, strict=True):

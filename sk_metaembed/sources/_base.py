@@ -338,12 +338,17 @@ def coverage(tokens, blocks, read=None):
 
     Types that are not `read` count as unknown whatever the blocks say.
     """
-    at_tokens = np.logical_or.reduce([_known_tokens(tokens, b) for b in blocks])
+    known = np.logical_or.reduce([_known_tokens(tokens, b) for b in blocks])
     if read is not None:
-        at_tokens = at_tokens & read[tokens.codes]
+        known = known & read[tokens.codes]
+    return shares_known(tokens, known)
+
+
+def shares_known(tokens, known):
+    """Return the shares of types and of tokens that are known, by tokens' flags."""
     types = np.zeros(tokens.n_types, dtype=bool)
-    types[tokens.codes[at_tokens]] = True
-    return {"types": _share(types), "tokens": _share(at_tokens)}
+    types[tokens.codes[known]] = True
+    return {"types": _share(types), "tokens": _share(known)}
 
 
 def word_coverage(tokens, known):

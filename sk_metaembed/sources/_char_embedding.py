@@ -19,6 +19,8 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
     file of vectors has: names, hashtags, inflected forms, identifiers. A tagger of
     names hardly does without. The vectors depend on the word alone, so that they are
     computed once a distinct word of a batch, and are mixed like any other source.
+    Words are read as the original texts spell them, in their own case, whatever a
+    `Tokenizer` made of them for other sources; token lists are read as they are.
 
     Parameters
     ----------

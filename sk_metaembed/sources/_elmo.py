@@ -1,6 +1,7 @@
 """ElmoEmbedding: ELMo as a source, layer by layer or mixed."""
 
 import os
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -13,15 +14,22 @@ from ..sequences import Block, TokenSequences, check_tokens
 from ..sequences._device import chosen_device
 from ..sequences._validation import n_missing
 from ..sequences._whole_fit import whole_or_nothing
-from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding, used_types
+from ._base import (
+    MISSING_CONSTRAINT,
+    PREPROCESS_CONSTRAINT,
+    BaseEmbedding,
+    shares_known,
+    used_types,
+)
 from ._elmo_model import ElmoSpec, shared_elmo
 from ._elmo_outputs import chosen_outputs, wanted_of
 from ._elmo_pass import ElmoPass
+from ._elmo_texts import read_texts, spelled_tokens
 from ._fingerprint import fingerprint_of
 from ._progress import token_bar
 from ._sentence_cache import opened_cache
 from ._sentence_memory import sentence_blocks
-from ._sentence_rows import Layer, SentenceRows
+from ._sentence_rows import Layer, SentenceRows, distinct_sentences
 
 # Part of every cache key: raised when the same options come to give other vectors.
 _VERSION = 1
@@ -93,13 +101,15 @@ class ElmoEmbedding(BaseEmbedding):
     projection_dim_ : int
         Dimension of each direction: blocks have twice that, "word_emb" has once.
     n_cut_words_ : int
-        Distinct words of the training fold that are longer than the model reads.
+        Distinct words of the training fold, as ELMo reads them, that are longer than
+        the model reads.
     layer_weights_ : dict of str to float
         Weight of each layer in "elmo" and "default"; they sum to 1.
     fingerprint_ : str
         Of weights and options; the cache's key.
     coverage_ : dict
-        Shares of ``"types"`` and ``"tokens"`` that are known: 1.
+        Shares of ``"types"`` and ``"tokens"`` that are known: 1, unless a callable
+        `tokenizer` made tokens up that are not in the text.
     dims_ : dict of str to int
         Dimension of each block, by its name.
     n_missing_ : int
@@ -124,7 +134,13 @@ class ElmoEmbedding(BaseEmbedding):
 
     Notes
     -----
-    Texts are split where there is space, as the original module does; case is kept.
+    Given texts, ELMo splits them where there is space, as the original module does;
+    case is kept. A `TokenSequences` that knows its texts, from a `Tokenizer` or in an
+    `EmbeddingUnion`, is read as ELMo was trained: the original text in its own case,
+    each punctuation mark a word. A token gets the mean of the words that overlap its
+    characters, mostly one; "default" is the mean over all words of the text.
+    "layer0" and "word_emb" are then at the token level. Token lists are read as they
+    are.
 
     The mix is ``gamma * sum_k softmax(mix_weights)_k h_k`` over the layers ``h_k``, of
     which ``h_0`` is the word's vector twice.
@@ -268,7 +284,7 @@ class ElmoEmbedding(BaseEmbedding):
         if self.preprocess is None:
             self._fit_vectors(tokens, y)
             self._preprocessings = {}
-            self.coverage_ = {"types": 1.0, "tokens": 1.0}
+            self.coverage_ = shares_known(tokens, _known_tokens(tokens))
             dim = self.projection_dim_
             once = {o.name: o.kind == "word" for o in self._outputs}
             self.dims_ = {name: dim * (2 - one) for name, one in once.items()}
@@ -326,7 +342,8 @@ class ElmoEmbedding(BaseEmbedding):
         model = self._model = shared_elmo(ElmoSpec(*places, device, self.dtype))
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
-        self.n_cut_words_ = n_cut(tokens.types, options.max_characters)
+        words = tokens.types if tokens.texts is None else spelled_tokens(tokens).words
+        self.n_cut_words_ = n_cut(words, options.max_characters)
         self._outputs = chosen_outputs(self.output, self.n_layers_)
         self._wanted = wanted_of(
             self._outputs, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_
@@ -344,13 +361,14 @@ class ElmoEmbedding(BaseEmbedding):
         most_rows = _MOST_ROWS.get(model.device_type, _MOST_ON_GPU)
         layers = wanted.layers_of(2 * self.projection_dim_)
         found = {}
-        with opened_cache(self) as cache, token_bar(self, tokens) as bar:
+        read = _reader(tokens, layers.values())
+        with opened_cache(self) as cache, token_bar(self, tokens, read) as bar:
             compute = ElmoPass(model, wanted, budget, most_rows, bar.update)
             if any(output.kind in ("word", "twice") for output in self._outputs):
                 found["word", 0] = self._words(cache, tokens, compute)
             named = list(layers.values())
             if named and self.stateful:
-                blocks = self._carried(tokens, named, compute)
+                blocks = self._carried(tokens, named, compute, read)
             elif named:
                 blocks = sentence_blocks(
                     cache,
@@ -359,6 +377,7 @@ class ElmoEmbedding(BaseEmbedding):
                     compute,
                     slice_tokens=2 * budget,
                     memory_limit=self.memory_limit,
+                    read=read,
                 )
             else:
                 blocks = ()
@@ -367,13 +386,21 @@ class ElmoEmbedding(BaseEmbedding):
 
     def _words(self, cache, tokens, compute):
         """Return the block of words, kept as those of sentences of one word."""
-        ends = np.arange(tokens.n_types + 1)
-        alone = TokenSequences._trusted(tokens.types, ends[:-1].astype(np.int32), ends)
+        spelled = None if tokens.texts is None else spelled_tokens(tokens)
+        types = tokens.types if spelled is None else spelled.words
+        ends = np.arange(len(types) + 1)
+        alone = TokenSequences._trusted(types, ends[:-1].astype(np.int32), ends)
         layers = [Layer("word", self.projection_dim_)]
         (block,) = sentence_blocks(cache, alone, layers, compute.words)
-        return block.take(slice(None), level="type")
+        if spelled is None:
+            return block.take(slice(None), level="type")
+        table = block.values
+        means = [table[list(group)].mean(axis=0) for group in spelled.groups]
+        # The row of zeros is for texts without a word: a table is never empty.
+        table = np.vstack([table, *means, np.zeros(table.shape[1], np.float32)])
+        return Block._of_table("word", table, spelled.rows, "token")
 
-    def _carried(self, tokens, layers, compute):
+    def _carried(self, tokens, layers, compute, read):
         """Return the blocks row by row, each going on from where it ended."""
         from ..elmo._network import States
 
@@ -383,11 +410,11 @@ class ElmoEmbedding(BaseEmbedding):
             if held:
                 new.put(np.arange(held), self._states)
             self._states = new
-        rows = np.flatnonzero(tokens.lengths)
-        states = self._states.take(rows)
         found = SentenceRows(
-            tokens, layers, distinct=False, memory_limit=self.memory_limit
+            tokens, layers, distinct=False, memory_limit=self.memory_limit, read=read
         )
+        rows = np.array([first for first, *_ in found.places], dtype=np.int64)
+        states = self._states.take(rows)
         for i, entry in enumerate(compute(found.sentences, states)):
             found.place(i, entry)
         self._states.put(rows, states)
@@ -401,10 +428,28 @@ def _at_spaces(texts):
     return TokenSequences.from_lists([text.split() for text in texts])
 
 
+def _reader(tokens, layers):
+    """Return the function from tokens to the distinct sentences that are read."""
+    if tokens.texts is None:
+        return distinct_sentences
+    levels = {layer.level for layer in layers}
+    return partial(read_texts, words="token" in levels, whole="sequence" in levels)
+
+
+def _known_tokens(tokens):
+    if tokens.texts is None:
+        return np.ones(tokens.n_tokens, dtype=bool)
+    return spelled_tokens(tokens).rows >= 0
+
+
 def _block(output, found):
     """Return the block of an output."""
     if output.kind == "twice":
         word = found["word", 0]
+        if word.level == "token":
+            table, rows = word._source
+            table = np.concatenate([table, table], axis=1)
+            return Block._of_table(output.name, table, rows, "token")
         values = np.concatenate([word.values, word.values], axis=1)
         return Block(output.name, values, "type", word.known)
     return found[output.kind, output.layer].rename(output.name)

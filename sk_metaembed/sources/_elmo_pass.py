@@ -7,6 +7,7 @@ import numpy as np
 from ..elmo._mix import mixed
 from ..elmo._packing import N_MARKS
 from ._batching import BatchRunner
+from ._elmo_texts import mean_of_words, words_of
 from ._sentence_rows import Layer
 
 
@@ -146,14 +147,16 @@ class ElmoPass:
 
         Parameters
         ----------
-        sentences : list of sequence of str
+        sentences : list of sequence of str, or of WrittenText
             Each of one word or more.
         states : States, default=None
             Of each sentence, what it goes on from; overwritten with what it ends with.
         """
-        sizes = np.array([len(sentence) for sentence in sentences])
+        read, spans = words_of(sentences)
+        sizes = np.array([len(words) for words in read])
+        lengths = np.array([len(sentence) for sentence in sentences])
         with self.model.lock:
-            rows = self.table.rows([word for words in sentences for word in words])
+            rows = self.table.rows([word for words in read for word in words])
         rows = np.split(rows, np.cumsum(sizes)[:-1])
         results = _Results(sizes, self.wanted, 2 * self.model.options.projection_dim)
 
@@ -170,10 +173,23 @@ class ElmoPass:
             if states is not None:
                 states.put(batch, after)
             if self._progress is not None:
-                self._progress(int(sizes[batch].sum()))
+                self._progress(int(lengths[batch].sum()))
 
         self._runner.run(sizes + N_MARKS, forward)
-        yield from results.of_sentences()
+        for sentence, own, found in zip(
+            sentences, spans, results.of_sentences(), strict=True
+        ):
+            yield found if own is None else _of_tokens(found, sentence, own)
+
+
+def _of_tokens(found, sentence, spans):
+    """Return what was found for the words of a text as that of its tokens."""
+    return [
+        (values, known)
+        if np.ndim(known) == 0
+        else mean_of_words(values, sentence, spans)
+        for values, known in found
+    ]
 
 
 class _Results:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..elmo._characters import PADDING, character_ids, n_cut
 from ._base import used_types
+from ._written import spelled_words
 
 # Words of about equal length go through the network together, this many at once.
 _AT_ONCE = 256
@@ -54,7 +55,7 @@ class OpenedCharacters:
         self.lr = lr
         dim = 2 * size if kind == "bilstm" else sum(number for _, number in size)
         self.dims, self.levels = {"char": dim}, {"char": "type"}
-        words = self._spelled(used_types(tokens).types)
+        words, _ = self._spelled(used_types(tokens))
         self.n_cut_words = n_cut(words, max_chars + 2)
         self.unseen = np.ones(PADDING + 1, dtype=bool)
         self.unseen[character_ids(words, max_chars + 2)[0]] = False
@@ -76,11 +77,12 @@ class OpenedCharacters:
         -------
         WordCharacters
         """
-        return WordCharacters(self._spelled(tokens.types), self.max_chars)
+        words, codes = self._spelled(tokens)
+        return WordCharacters(words, self.max_chars, codes)
 
-    def _spelled(self, types):
-        words = [str(word) for word in types]
-        return [word.lower() for word in words] if self.lowercase else words
+    def _spelled(self, tokens):
+        words, codes = spelled_words(tokens)
+        return [word.lower() for word in words] if self.lowercase else words, codes
 
     def __eq__(self, other):
         return isinstance(other, OpenedCharacters) and self._key == other._key
@@ -109,14 +111,18 @@ class WordCharacters:
     ----------
     words : list of str
     max_chars : int
+    codes : ndarray of int, default=None
+        The word of each token, where words are not the tokens' types.
 
     Attributes
     ----------
+    codes : ndarray of int or None
     known : dict of str to ndarray of bool
-        Which types have characters.
+        Which words have characters.
     """
 
-    def __init__(self, words, max_chars):
+    def __init__(self, words, max_chars, codes=None):
+        self.codes = codes
         ids, self._lengths = character_ids(words, max_chars + 2)
         longest = int(self._lengths.max(initial=2))
         self._ids = ids[:, :longest].astype(np.int16)

@@ -68,10 +68,14 @@ class SentenceRows:
         Whether equal sentences are one.
     memory_limit : int, default=None
         Number of bytes beyond which what is at the token level is kept in files.
+    read : callable, default=distinct_sentences
+        From tokens to distinct sentences and their places.
 
     Attributes
     ----------
-    sentences : list of tuple of str
+    places : list of list of int
+        The sequences where each sentence stands.
+    sentences : list of tuple of str, or of WrittenText
         Without empty ones.
     sizes : ndarray of int, shape (n_sentences,)
         Their numbers of tokens.
@@ -96,7 +100,7 @@ class SentenceRows:
         self.layers = [Layer(*layer) for layer in layers]
         self.computed = [*self.layers, *(Layer(*layer) for layer in also)]
         self._offsets = tokens.offsets
-        self._places, self.sentences = read(tokens, together=distinct)
+        self.places, self.sentences = read(tokens, together=distinct)
         self.sizes = np.array([len(s) for s in self.sentences], dtype=np.int64)
         self.bytes_a_token = 4 * sum(layer.dim for layer in self.computed)
         spills = exceeds(tokens, self.layers, memory_limit)
@@ -122,7 +126,7 @@ class SentenceRows:
         for layer, (values, known), (out, mask) in zip(
             self.layers, entries, self.results, strict=True
         ):
-            for i in self._places[number]:
+            for i in self.places[number]:
                 here = i
                 if layer.level == "token":
                     here = slice(self._offsets[i], self._offsets[i + 1])

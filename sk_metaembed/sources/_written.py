@@ -1,11 +1,13 @@
 """WrittenText: what a contextual source reads in place of a sentence of tokens."""
 
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
 
+from ..sequences import TokenSequences
 from ._cache_entry import fields_digest, tokens_digest
 
 # No text has this byte in UTF-8, so no token list has the digest of a text.
@@ -150,6 +152,31 @@ def filled_texts(tokens):
         return rows, [" ".join(words) for words in tokens[rows]]
     rows = np.flatnonzero([text.strip() != "" for text in tokens.texts])
     return rows, tokens.texts[rows].tolist()
+
+
+def spelled_words(tokens):
+    """Return the distinct words as the texts spell them, and the word of each token.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+
+    Returns
+    -------
+    words : list of str
+        In NFC. Tokens that are not in the text are spelled as they are.
+    codes : ndarray of int, shape (n_tokens,), or None
+        None without texts: the words are the types.
+    """
+    if tokens.texts is None:
+        return [str(word) for word in tokens.types], None
+    words = tokens.types[tokens.codes].tolist()
+    texts = tokens.texts[tokens.segment_ids()]
+    for i, (start, end) in enumerate(tokens.spans().tolist()):
+        if start >= 0:
+            words[i] = unicodedata.normalize("NFC", texts[i][start:end])
+    found = TokenSequences.from_lists([words])
+    return found.types.tolist(), found.codes
 
 
 def overlapping(spans, pieces):

@@ -18,6 +18,7 @@ from sk_metaembed import (
     Tokenizer,
     TokenSequences,
 )
+from sk_metaembed.sources._written import spelled_words
 
 SMALL = {"char_dim": 6, "filters": ((1, 3), (2, 4), (5, 5)), "hidden_dim": 5}
 OPTIONS = {
@@ -279,3 +280,57 @@ def test_lower_case_and_long_words():
 def test_what_makes_no_network_gets_a_sentence(data, options, message):
     with pytest.raises(ValueError, match=message):
         DynamicMetaClassifier(trainable=CharEmbedding(**options)).fit(*data)
+
+
+LONGER = OPTIONS | {"max_epochs": 40, "early_stopping": False}
+CASED = ["The King sang.", "the KING sang", "the king sang"] * 8
+
+
+def test_texts_are_read_in_their_own_case():
+    """Only case tells the classes apart, and the Tokenizer lowers the texts."""
+    y = [0, 1, 2] * 8
+    clf = DynamicMetaClassifier(**LONGER, trainable=char())
+    tokens = Tokenizer().transform(CASED)
+    assert clf.fit(tokens, y).score(tokens, y) == 1
+    assert clf.score(CASED, y) == 1
+    blind = clf.predict_proba(tokens.to_list())
+    np.testing.assert_allclose(blind, blind[:1].repeat(len(y), 0), atol=1e-6)
+    mixed = DynamicMetaEmbedding(**LONGER, trainable=char())
+    found = mixed.fit(tokens, y).transform(tokens[:3])
+    assert found.tokens.n_types == 3
+    assert found.blocks[0].level == "token"
+    vectors = found.blocks[0].values.reshape(3, 3, -1)
+    np.testing.assert_allclose(vectors[:, 2], vectors[[0], 2].repeat(3, 0), atol=1e-6)
+    np.testing.assert_allclose(vectors[1, 0], vectors[2, 0], atol=1e-6)
+    assert len(np.unique(vectors[:, 1].round(5), axis=0)) == 3
+    alone = mixed.transform(tokens[[1]]).blocks[0].values
+    np.testing.assert_allclose(alone, vectors[1], atol=1e-6)
+
+
+def test_case_is_seen_beside_sources_that_do_not_see_it():
+    y = [0, 1, 2] * 8
+    length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+    X = length.fit_transform(Tokenizer().transform(CASED))
+    clf = DynamicMetaClassifier(**LONGER, trainable=char())
+    assert clf.fit(X, y).score(X, y) == 1
+    weights = clf.attention_weights(X[:2])
+    assert weights["token"].tolist() == ["the", "king", "sang"] * 2
+    again = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_allclose(again.predict_proba(X), clf.predict_proba(X), atol=1e-6)
+
+
+def test_words_are_spelled_as_in_the_text():
+    texts = ["The the THE", "Cafe\u0301 caf\u00e9", "\u039f\u03a3 \u03bf\u03c2"]
+    tokens = Tokenizer().transform(texts)
+    words, codes = spelled_words(tokens)
+    assert [words[i] for i in codes] == [
+        *("The", "the", "THE", "Caf\u00e9", "caf\u00e9"),
+        *("\u039f\u03a3", "\u03bf\u03c2"),
+    ]
+    opened = CharEmbedding(lowercase=True).open(tokens)
+    assert opened.pieces(tokens).codes.tolist() == codes.tolist()
+    assert not opened.unseen[ord("t")] and opened.unseen[ord("T")]
+    assert not CharEmbedding().open(tokens).unseen[ord("T")]
+    made_up = Tokenizer(tokenizer=lambda text: ["end"]).transform(["The"])
+    assert spelled_words(made_up)[0] == ["end"]
+    assert spelled_words(TokenSequences.from_lists([["The"]])) == (["The"], None)

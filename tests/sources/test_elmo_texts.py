@@ -1,0 +1,154 @@
+"""ELMo reads original texts as it was trained, and gives each token its words."""
+
+import numpy as np
+import pytest
+
+from sk_metaembed import ElmoEmbedding, Tokenizer, TokenSequences
+from sk_metaembed.sources._elmo_texts import spelled_tokens
+
+from ..tiny_elmo import OPTIONS, Oracle, files, random_weights
+
+TEXTS = [
+    "The KING (queen) was good.",
+    "the king queen was good",
+    "",
+    "?!",
+    "\u200b",
+    "Don't stop: 3.5% of the café!",
+]
+ELMO_WORDS = Tokenizer(lowercase=False, punctuation=True)
+OUTPUTS = ["layers", "word_emb", "elmo", "default"]
+
+
+def source(**options):
+    return ElmoEmbedding(*files(), **options)
+
+
+@pytest.fixture(scope="module")
+def layers():
+    """Return what ELMo makes of the words of each text, written out in numpy."""
+    oracle = Oracle(OPTIONS, random_weights(OPTIONS))
+    rows = ELMO_WORDS.transform(TEXTS).to_list()
+    return [oracle.sentence(words) if words else None for words in rows]
+
+
+def assert_close(values, expected):
+    np.testing.assert_allclose(values, expected, rtol=1e-5, atol=2e-6)
+
+
+def test_tokens_get_the_words_in_their_places(layers):
+    tokens = Tokenizer().transform(TEXTS)
+    found = source(output=OUTPUTS).fit_transform(tokens)
+    levels = {block.name: block.level for block in found.blocks}
+    assert levels.pop("default") == "sequence"
+    assert set(levels.values()) == {"token"}
+    words = ELMO_WORDS.transform(TEXTS)
+    for i, expected in enumerate(layers):
+        spelled = [word.lower() for word in words[i]]
+        kept = [j for j, word in enumerate(spelled) if word.isalnum()]
+        assert [spelled[j] for j in kept] == tokens[i]
+        row = found[[i]]
+        if not kept:
+            continue
+        for k in range(3):
+            assert_close(row.block(f"layer{k}").values, expected[k][kept])
+        assert_close(row.block("word_emb").values, expected[0][kept, :4])
+        assert_close(row.block("elmo").values, np.mean(expected, 0)[kept])
+    # Both texts have the same tokens.
+    assert tokens[0] == tokens[1]
+    assert abs(found[0] - found[1]).max() > 0.1
+
+
+def test_the_mean_is_over_all_words_of_the_text(layers):
+    (block,) = (
+        source(output="default").fit_transform(Tokenizer().transform(TEXTS)).blocks
+    )
+    assert block.known.tolist() == [found is not None for found in layers]
+    for vector, found in zip(block.values, layers, strict=True):
+        expected = 0 if found is None else np.mean(found, 0).mean(0)
+        assert_close(vector, expected)
+
+
+def test_a_token_of_several_words_gets_their_mean(layers):
+    tokens = Tokenizer(token_pattern=r"\S+").transform(TEXTS)
+    found = source(output=OUTPUTS).fit_transform(tokens)
+    i = len(TEXTS) - 1
+    row = found[[i]]
+    assert tokens[i] == ["don't", "stop:", "3.5%", "of", "the", "café!"]
+    sizes = [3, 2, 4, 1, 1, 2]
+    parts = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    for k in range(3):
+        expected = [layers[i][k][part].mean(0) for part in parts]
+        assert_close(row.block(f"layer{k}").values, expected)
+    letters = Tokenizer(token_pattern=r"\w").transform(TEXTS[:1])
+    spread = source().fit_transform(letters)
+    assert_close(spread[0][:3, 8:16], layers[0][1][[0, 0, 0]])
+
+
+def test_token_lists_and_bare_texts_are_read_as_before():
+    tokens = Tokenizer().transform(TEXTS)
+    lists = TokenSequences.from_lists(tokens.to_list())
+    oracle = Oracle(OPTIONS, random_weights(OPTIONS))
+    found = source().fit_transform(lists)
+    assert found.block("layer0").level == "type"
+    assert_close(found.block("layer1").values[:5], oracle.sentence(lists[0])[1])
+    found = source().fit_transform(TEXTS)
+    assert found.tokens[0] == TEXTS[0].split()
+    assert_close(found.block("layer1").values[:5], oracle.sentence(TEXTS[0].split())[1])
+
+
+def test_a_row_alone_is_a_row_in_a_batch():
+    tokens = Tokenizer(token_pattern=r"\S+").transform(TEXTS[::-1] * 2)
+    elmo = source(output=OUTPUTS)
+    whole = elmo.fit_transform(tokens)
+    for i in range(len(tokens)):
+        row, alone = whole[[i]], elmo.transform(tokens[[i]])
+        for block, other in zip(alone.blocks, row.blocks, strict=True):
+            np.testing.assert_array_equal(block.known, other.known)
+            assert_close(block.values, other.values)
+
+
+def test_a_cache_keeps_texts_and_token_lists_apart(tmp_path):
+    tokens = Tokenizer().transform(TEXTS)
+    lists = TokenSequences.from_lists(tokens.to_list())
+    cached = source(output=OUTPUTS, cache=tmp_path)
+    expected = {id(X): source(output=OUTPUTS).fit_transform(X) for X in (tokens, lists)}
+    for X in (tokens, lists, tokens, lists):
+        for block, other in zip(
+            cached.fit_transform(X).blocks, expected[id(X)].blocks, strict=True
+        ):
+            assert block.level == other.level
+            assert_close(block.values, other.values)
+
+
+def test_states_are_carried_over_texts():
+    tokens = Tokenizer().transform(TEXTS)
+    words = ELMO_WORDS.transform(TEXTS)
+    lists = TokenSequences.from_lists(words.to_list())
+    texts, elmo = source(stateful=True).fit(tokens), source(stateful=True).fit(lists)
+    kept = np.array([word.isalnum() for word in words.types])[words.codes]
+    for _ in range(2):
+        found, expected = texts.transform(tokens), elmo.transform(lists)
+        values = expected.block("layer2").values[kept]
+        assert_close(found.block("layer2").values, values)
+
+
+def test_tokens_that_are_not_in_the_text_are_not_known():
+    tokens = Tokenizer(tokenizer=lambda text: [*text.split(), "end"]).transform(TEXTS)
+    missing = tokens.types[tokens.codes] == "end"
+    for preprocess in (None, "unit"):
+        elmo = source(preprocess=preprocess)
+        found = elmo.fit_transform(tokens)
+        visible = ~missing & (tokens.types[tokens.codes] != "\u200b")
+        for block in found.blocks:
+            np.testing.assert_array_equal(block.known, visible)
+        assert elmo.coverage_["tokens"] == pytest.approx(visible.mean())
+        assert elmo.fit(tokens).coverage_["tokens"] == pytest.approx(visible.mean())
+
+
+def test_words_are_computed_once():
+    tokens = Tokenizer().transform(["The king", "the KING", "The king"])
+    spelled = spelled_tokens(tokens)
+    assert spelled.words.tolist() == ["The", "king", "the", "KING"]
+    assert spelled.rows.tolist() == [0, 1, 2, 3, 0, 1]
+    assert spelled.groups == []
