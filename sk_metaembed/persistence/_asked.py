@@ -1,6 +1,12 @@
 """What a file needs that only its user can allow, and how that is said."""
 
+from ._boosters import KINDS
 from ._errors import UntrustedError
+
+_OF_BOOSTERS = (
+    " LightGBM, XGBoost and CatBoost follow the numbers of a model without checking "
+    "them all, so that a forged one could read memory that is not its own."
+)
 
 _TODO = (
     "If you know where the file comes from and what this does, pass trusted={names!r}."
@@ -13,6 +19,8 @@ def untrusted_types(names):
 
     names = sorted(names)
     why = "".join(f" {reasons[name]}" for name in names if name in reasons)
+    if {name.partition(".")[0] for name in names} & {*KINDS}:
+        why += _OF_BOOSTERS
     return UntrustedError(
         f"The file holds objects of types that are not trusted: {', '.join(names)}. "
         "Making and using them can run code that is not this library's." + why + " "

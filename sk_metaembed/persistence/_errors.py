@@ -76,6 +76,10 @@ def told_as_damaged(what):
         yield
     except SavedFileError:
         raise
+    except ModuleNotFoundError as error:
+        raise SavedFileError(
+            f"{what}: it needs the package {error.name!r}, which is not installed here."
+        ) from error
     # What a file made by hand makes libraries raise has no base class in common.
     except Exception as error:
         raise SavedFileError(

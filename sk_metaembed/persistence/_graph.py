@@ -8,6 +8,7 @@ from sklearn.utils import Bunch
 _ATOMS = (type(None), bool, int, float, str)
 _WRITTEN_IN_PYTHON = 1 << 9  # CPython's flag of types on the heap
 _DICTS = (dict, OrderedDict, Bunch)
+ROOT = "the estimator"
 
 
 class Rewriter:
@@ -27,7 +28,7 @@ class Rewriter:
         self._done = {}
         self._open = set()
 
-    def __call__(self, thing, where=""):
+    def __call__(self, thing, where=ROOT):
         """Return what an object becomes.
 
         Parameters
@@ -61,7 +62,7 @@ class Rewriter:
             new.update({key: self(value, where) for key, value in thing.items()})
             return new
         if kind is list:
-            return [self(value, where) for value in thing]
+            return [self(value, _step_place(value, where)) for value in thing]
         if isinstance(thing, tuple):
             parts = [self(value, where) for value in thing]
             return kind(*parts) if hasattr(kind, "_fields") else tuple(parts)
@@ -74,8 +75,7 @@ class Rewriter:
         new = object.__new__(type(thing))
         for name, value in vars(thing).items():
             if name not in but:
-                place = name_of(thing, name) if has_parameters(thing) else where
-                new.__dict__[name] = self(value, place)
+                new.__dict__[name] = self(value, name_of(thing, name, where))
         return new
 
     def _array(self, array, where):
@@ -88,9 +88,53 @@ class Rewriter:
         return new
 
 
-def name_of(thing, attribute):
-    """Return how error messages name an attribute."""
-    return f"{attribute}= of {type(thing).__name__}"
+def name_of(thing, attribute, where=ROOT):
+    """Return how error messages name an attribute, after the place of its owner."""
+    if not has_parameters(thing):
+        return where
+    kind = type(thing).__name__
+    if attribute.startswith("_") or attribute.endswith("_"):
+        return _inside(where, f"attribute {attribute!r} of {kind}")
+    return _inside(where, f"{attribute}= of {kind}")
+
+
+def _step_place(value, where):
+    """Return the place of an entry of a list: its name, where it is a named step."""
+    named = isinstance(value, tuple) and len(value) > 1 and type(value[0]) is str
+    if not (named and has_parameters(value[1])):
+        return where
+    outer, _, _ = where.rpartition(", ")  # in place of "steps= of Pipeline"
+    return _inside(outer or ROOT, f"step {value[0]!r}")
+
+
+def _inside(where, place):
+    return place if where == ROOT else f"{where}, {place}"
+
+
+def parts_of(thing, where):
+    """Yield what an object directly consists of, each with its place.
+
+    Parameters
+    ----------
+    thing : object
+    where : str
+        Its own place.
+
+    Yields
+    ------
+    part : object
+    place : str
+    """
+    if isinstance(thing, dict):
+        for pair in thing.items():
+            yield from ((part, where) for part in pair)
+    elif isinstance(thing, list | tuple):
+        yield from ((part, _step_place(part, where)) for part in thing)
+    elif isinstance(thing, np.ndarray) and thing.dtype == object:
+        yield from ((part, where) for part in thing.flat)
+    elif is_plain_object(thing):
+        for name, part in vars(thing).items():
+            yield part, name_of(thing, name, where)
 
 
 def has_parameters(thing):

@@ -59,11 +59,13 @@ def load(path, *, trusted=()):
     Examples
     --------
     >>> import tempfile
+    >>> import warnings
     >>> from pathlib import Path
     >>> from sk_metaembed import Tokenizer, load, save
     >>> from sk_metaembed.persistence import UntrustedError
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = save(Tokenizer(tokenizer=str.split), Path(folder, "tokens.skm"))
+    ...     with warnings.catch_warnings(action="ignore"):  # that it asks for trust
+    ...         path = save(Tokenizer(tokenizer=str.split), Path(folder, "tokens.skm"))
     ...     try:
     ...         load(path)
     ...     except UntrustedError as error:

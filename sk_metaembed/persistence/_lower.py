@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 
+from ._boosters import booster
 from ._functions import named
 from ._graph import Rewriter, is_plain_object, name_of
 from ._packing import packed
@@ -33,7 +34,7 @@ class Lowering:
 
     def __call__(self, estimator):
         """Return the structure: nothing of the estimator is changed."""
-        return Rewriter(self._swap)(estimator, type(estimator).__name__)
+        return Rewriter(self._swap)(estimator)
 
     def _swap(self, thing, where, rewrite):
         if isinstance(thing, type):
@@ -41,7 +42,7 @@ class Lowering:
         if hasattr(type(thing), "_kept_as"):
             return self._elsewhere(thing, where)
         if hasattr(type(thing), "_net_parts") and "net_" in vars(thing):
-            return self._with_net(thing, rewrite)
+            return self._with_net(thing, where, rewrite)
         if _is_pair(thing):
             return self._pair(thing, where)
         for change in (self._models, packed, named):
@@ -73,10 +74,10 @@ class Lowering:
         content = vars(self._elsewhere(loaded_model(*thing), where))["content"]
         return StandIn("pair", as_list=isinstance(thing, list), **content)
 
-    def _with_net(self, estimator, rewrite):
+    def _with_net(self, estimator, where, rewrite):
         plain, tensors = estimator._net_parts()
-        new = rewrite.attributes(estimator, "", but=("net_", "history_"))
-        place = name_of(estimator, "net_")
+        new = rewrite.attributes(estimator, where, but=("net_", "history_"))
+        place = name_of(estimator, "net_", where)
         new.net_ = StandIn(
             "net", plain=rewrite(plain, place), tensors=self._tensors(tensors)
         )
@@ -86,15 +87,25 @@ class Lowering:
         """Return the name of the member that tensors are in."""
         from safetensors.torch import save
 
-        name = f"tensors/{sum(n.startswith('tensors/') for n in self.members)}"
-        name += ".safetensors"
         # Clones: of tensors that share memory, each is written.
         flat = {k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}
-        self.members[name] = save(flat)
+        return self._member("tensors", save(flat), "safetensors")
+
+    def _booster(self, content, suffix):
+        """Return the name of the member that a booster's model is in."""
+        return self._member("boosters", content, suffix)
+
+    def _member(self, folder, content, suffix):
+        number = sum(name.startswith(f"{folder}/") for name in self.members)
+        name = f"{folder}/{number}.{suffix}"
+        self.members[name] = content
         return name
 
     def _models(self, thing, where, rewrite):
         """Take in models of other libraries, of which there may be none yet."""
+        new = booster(thing, where, rewrite, self._booster)
+        if new is not NotImplemented:
+            return new
         if "gensim" in sys.modules and _is_keyed_vectors(thing):
             return self._keyed_vectors(thing)
         if "torch" not in sys.modules:
@@ -140,7 +151,12 @@ def check_keepable(thing, where):
     ours = type(thing).__module__.partition(".")[0] in ("sklearn", "numpy")
     if ours or isinstance(thing, known) or is_plain_object(thing):
         return
-    reduced = thing.__reduce_ex__(4)
+    try:
+        reduced = thing.__reduce_ex__(4)
+    except Exception as error:  # of whichever library the object comes from
+        raise TypeError(
+            f"{where} holds {type(thing).__name__}, which cannot be saved: {error}."
+        ) from error
     if not isinstance(reduced, tuple) or reduced[0] is not type(thing):
         raise TypeError(
             f"{where} holds {type(thing).__name__}, which only a pickle can keep."

@@ -5,6 +5,7 @@ back as another type, and an array is quick to check before anything is made of 
 """
 
 import os
+from collections import OrderedDict, defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,10 @@ from ._random import (
 from ._stand_in import StandIn, Untold, array_of, part
 
 _MANY = 16  # what fewer values cost is nothing
+_DICTS = {"dict": dict, "ordered": OrderedDict, "default": defaultdict}
+# What a defaultdict may make of a key that it lacks.
+_DEFAULTS = {t.__name__: t for t in (int, float, bool, str, list, dict, set)}
+_DEFAULTS["OrderedDict"] = OrderedDict
 _NUMBERS = {int: np.int64, float: np.float64, bool: np.bool_}
 _FORMATS = {"csr": sparse.csr_array, "csc": sparse.csc_array}
 _MATRICES = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}
@@ -58,15 +63,33 @@ def words_stand_in(words):
 
 
 def _dict(thing, where, rewrite):
-    if all(type(key) is str for key in thing) and len(thing) < _MANY:
+    names = {made: name for name, made in _DICTS.items()}
+    if type(thing) not in names:
         return NotImplemented
-    if type(thing) is not dict:
+    few = all(type(key) is str for key in thing) and len(thing) < _MANY
+    if few and type(thing) is not defaultdict:
         return NotImplemented
+    told = {"type": names[type(thing)]} if type(thing) is not dict else {}
+    if type(thing) is defaultdict:
+        told["default"] = _default_name(thing.default_factory, where)
     return StandIn(
         "mapping",
         keys=rewrite(list(thing), where),
         values=rewrite(list(thing.values()), where),
+        **told,
     )
+
+
+def _default_name(factory, where):
+    if factory is None:
+        return None
+    name = getattr(factory, "__name__", "")
+    if _DEFAULTS.get(name) is not factory:
+        raise TypeError(
+            f"{where} is a defaultdict of {factory!r}, and only those of "
+            f"{', '.join(_DEFAULTS)} can be saved. Give a dict."
+        )
+    return name
 
 
 def _set(thing, where, rewrite):
@@ -140,7 +163,12 @@ def _numbers_of(content):
 
 def _mapping_of(content):
     keys, values = part(content, "keys", list), part(content, "values", list)
-    return dict(zip(keys, values, strict=True))
+    made = _DICTS[part(content, "type", str) if "type" in content else "dict"]
+    pairs = zip(keys, values, strict=True)
+    if made is not defaultdict:
+        return made(pairs)
+    name = part(content, "default", str, type(None))
+    return made(None if name is None else _DEFAULTS[name], pairs)
 
 
 def _set_of(content):

@@ -2,12 +2,14 @@
 
 import numpy as np
 
-from ._asked import untrusted_functions, untrusted_options
+from ._asked import untrusted_functions, untrusted_options, untrusted_types
+from ._boosters import KINDS, booster_name, booster_of
 from ._errors import SavedFileError, told_as_damaged
 from ._functions import function_name, function_of, partial_of, scorer_of
 from ._graph import Rewriter
 from ._kept import keyed_vectors_of, opened
 from ._packing import UNPACK, words_of
+from ._schema import untrusted_in
 from ._stand_in import StandIn, Untold, part
 from ._trusted import FUNCTIONS
 
@@ -39,7 +41,8 @@ class Restoring:
         Raises
         ------
         UntrustedError
-            If it names functions, or has parameters, that run code.
+            If it names functions, or has parameters, that run code, or has models of
+            other libraries.
         """
         self._check_asked(structure)
         with told_as_damaged(self.file.what):
@@ -51,6 +54,7 @@ class Restoring:
         with told_as_damaged(self.file.what):
             Rewriter(asked)(structure)
         for names, refuse in (
+            (asked.boosters, untrusted_types),
             (asked.functions - FUNCTIONS, untrusted_functions),
             (asked.options, untrusted_options),
         ):
@@ -74,6 +78,8 @@ class Restoring:
         content = {name: rewrite(value, where) for name, value in content.items()}
         if kind in _MAKE:
             return _MAKE[kind](content)
+        if kind in KINDS:
+            return booster_of(kind, content, self.file)
         if kind == "keyed vectors":
             return keyed_vectors_of(content, self.file)
         return opened(kind, content, self.file, self._opened)
@@ -97,13 +103,15 @@ class Asked:
     """Collects what a structure needs to be trusted for, and makes nothing."""
 
     def __init__(self):
-        self.functions, self.options = set(), set()
+        self.functions, self.options, self.boosters = set(), set(), set()
 
     def __call__(self, thing, where, rewrite):
         if isinstance(thing, StandIn):
             content = part(vars(thing), "content", dict)
             if thing.kind == "function":
                 self.functions.add(function_name(content))
+            if thing.kind in KINDS:
+                self.boosters.add(booster_name(thing.kind, content))
             if thing.kind == "mapping":
                 self._note_choices(_pairs(content))
             self._note(content)
@@ -130,6 +138,25 @@ class Asked:
             if value is not None and value is not False:
                 told = value if isinstance(value, str | bool) else type(value).__name__
                 self.options.add(f"{name}={told}")
+
+
+def asked_for(plain, structure):
+    """Return the names that `load` asks to trust before it reads a structure.
+
+    Parameters
+    ----------
+    plain : object
+        What the structure was written from.
+    structure : bytes
+
+    Returns
+    -------
+    set of str
+    """
+    asked = Asked()
+    Rewriter(asked)(plain)
+    names = asked.boosters | (asked.functions - FUNCTIONS) | asked.options
+    return names | untrusted_in(structure)
 
 
 def _pairs(content):

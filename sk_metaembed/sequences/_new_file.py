@@ -42,11 +42,22 @@ def new_file(target):
     ----------
     target : Path
         In a folder that is there.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, such as to a full disk; names the target.
     """
-    with beside(target) as part, open(part, "xb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with beside(target) as part, open(part, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        # Opening names a path, writing does not.
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(target)
+        raise
     _sync_folder(target.parent)
 
 

@@ -9,6 +9,8 @@ from ._registry import reopen
 from ._sound import check_meta, mapped
 from ._words import PackedWords
 
+_SHARED = ("_buckets", "_index", "_meta", "_packed", "_path", "_vectors")
+
 
 class StoreReference:
     """A mapped store that copies to itself and pickles to a path and a fingerprint.
@@ -23,15 +25,7 @@ class StoreReference:
 
     _kept_as = "vectors"  # in files that `save` writes
 
-    __slots__ = (
-        "__weakref__",
-        "_buckets",
-        "_index",
-        "_meta",
-        "_packed",
-        "_path",
-        "_vectors",
-    )
+    __slots__ = ("__weakref__", *_SHARED)
 
     def __init__(self, path, meta):
         check_meta(path, meta)
@@ -244,8 +238,20 @@ class StoreReference:
     def __reduce__(self):
         return reopen, (self._path, self.fingerprint, type(self))
 
+    # pickle and copy go by `__reduce__`; skops reads the state and sets it on a new,
+    # empty object, which then shares the arrays of the process's handle.
+    def __getstate__(self):
+        return self._reference()
+
+    def __setstate__(self, state):
+        if hasattr(self, "_meta"):
+            raise AttributeError("WordVectors is immutable; its state cannot be set.")
+        handle = reopen(state["path"], state["fingerprint"], type(self))
+        for name in _SHARED:
+            object.__setattr__(self, name, getattr(handle, name))
+
     def _reference(self):
-        """Return what a saved file tells of the store."""
+        """Return the path and fingerprint, by which `reopen` finds the store."""
         return {"path": self._path, "fingerprint": self.fingerprint}
 
     def _files(self, where):

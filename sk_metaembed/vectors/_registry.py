@@ -17,10 +17,10 @@ def handle_of(path, make):
 
 
 def reopen(path, fingerprint, make):
-    """Return the handle a pickle refers to.
+    """Return the handle that a pickle or a file of skops refers to.
 
-    A store that is not at its path any more is looked for, under its own name,
-    in the cache directory of this process, so that a pickle may cross machines.
+    A store that is no longer at its path is looked for, under its own name, in the
+    cache directory of this process, so that a file may cross machines.
 
     Raises
     ------
@@ -39,12 +39,12 @@ def reopen(path, fingerprint, make):
             return handle_of(place, make)
     if found:
         raise ValueError(
-            f"The word vectors pickled here had fingerprint {fingerprint}, but the "
+            f"The word vectors saved here had fingerprint {fingerprint}, but the "
             f"store at {found[0]} now has {read_meta(found[0])['fingerprint']}: it was "
             f"made from something else. Bring back the directory that was there."
         )
     raise FileNotFoundError(
-        f"Pickles hold word vectors by reference, and the store they need is missing: "
+        f"Saved models hold word vectors by reference, and the store is missing: "
         f"the directory {path} (fingerprint {fingerprint}). Bring it to that place, or "
         f"put it at {other}."
     )

@@ -162,6 +162,7 @@ def test_parameters_that_let_code_run_are_asked_for(name, tokenizer, tmp_path):
     assert getattr(loaded(parts, tmp_path, trusted=error.value.names), name) is True
 
 
+@pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust")
 @pytest.mark.parametrize("n", [1, 20])  # many keys are held in another way
 def test_searches_that_would_let_code_run_are_asked_for(n, tmp_path):
     grid = {"trusted": [False, True], **{f"a{i}__trusted": [False] for i in range(n)}}

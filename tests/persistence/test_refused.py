@@ -35,6 +35,8 @@ from ..test_estimators import spelling
 from ..tiny_elmo import files as elmo_files
 from . import forge
 
+pytestmark = pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust")
+
 ROWS = token_lists()
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from collections import OrderedDict, defaultdict
 from pathlib import Path
 
 import joblib
@@ -43,6 +44,8 @@ from sk_metaembed.utils._checks_data import (
 
 from ..test_estimators import ESTIMATORS, GENSIM, LANGUAGE_MODEL, NET, vectors
 from .same import NAMES, params
+
+pytestmark = pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust")
 
 TEXTS = [" ".join(row) for row in token_lists() if row]
 LABELS = np.arange(len(TEXTS)) % 2
@@ -150,6 +153,11 @@ def test_pipelines_and_searches(name, tmp_path):
         [2**70] * 20,
         {1: "a", (2, None): 2.5, "b": {None: 1}},
         {f"w{i}": i for i in range(50)},
+        {np.str_("a"): np.str_("b"), np.int64(3): 1},
+        OrderedDict({np.str_("b"): 1, np.int64(0): 2}),
+        OrderedDict(b=OrderedDict(a=1)),
+        defaultdict(list, {np.str_("a"): [1]}),
+        defaultdict(None, a=defaultdict(OrderedDict)),
         {"z", "a"},
         frozenset([3, 1]),
         b"\x00bytes",

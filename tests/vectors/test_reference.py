@@ -65,6 +65,31 @@ def test_one_map_a_process(wv):
     assert one == wv and hash(one) == hash(wv)
 
 
+def test_skops_writes_a_reference_and_shares_the_map(wv):
+    skops = pytest.importorskip("skops.io")
+    data = skops.dumps(Holder([wv, wv]))
+    assert len(data) < 5000
+    trusted = skops.get_untrusted_types(data=data)
+    holder = f"{Holder.__module__}.Holder"
+    assert trusted == ["sk_metaembed.vectors._store.WordVectors", holder]
+    found, again = skops.loads(data, trusted=trusted).vectors
+    assert found is again and found == wv
+    assert np.shares_memory(found.vectors, wv.vectors)
+    assert pickle.loads(pickle.dumps(found)) is wv
+    with pytest.raises(AttributeError, match="immutable"):
+        wv.__setstate__(found.__getstate__())
+    forget()
+    shutil.rmtree(wv.path)
+    with pytest.raises(FileNotFoundError, match="Bring it"):
+        skops.loads(data, trusted=trusted)
+
+
+def test_cloudpickle_writes_a_reference(wv):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    data = cloudpickle.dumps(wv)
+    assert len(data) < 500 and cloudpickle.loads(data) is wv
+
+
 def test_missing_store_says_what_to_bring(wv):
     data = pickle.dumps(wv)
     forget()

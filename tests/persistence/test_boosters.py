@@ -1,0 +1,183 @@
+"""Models of LightGBM, XGBoost, CatBoost and imbalanced-learn go into files."""
+
+import sys
+from importlib import import_module
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, load, save
+from sk_metaembed.persistence import SavedFileError, UntrustedError
+from sk_metaembed.utils._checks_data import token_lists
+
+from ..test_estimators import vectors
+from . import forge
+
+pytestmark = pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust")
+
+TEXTS = [" ".join(row) for row in token_lists() if row] * 4
+LABELS = np.array(["no", "yes", "no"])[np.arange(len(TEXTS)) % 3]
+MODELS = {
+    "lightgbm": {"n_estimators": 3, "n_jobs": 1, "verbose": -1},
+    "xgboost": {"n_estimators": 3, "n_jobs": 1},
+    "catboost": {"iterations": 3, "verbose": 0, "allow_writing_files": False},
+}
+NAMES = {"lightgbm": "LGBM", "xgboost": "XGB", "catboost": "CatBoost"}
+ASKED = {
+    "lightgbm": {"lightgbm.sklearn.LGBMClassifier", "lightgbm.basic.Booster"},
+    "xgboost": {"xgboost.sklearn.XGBClassifier", "xgboost.core.Booster"},
+    "catboost": {"catboost.core.CatBoostClassifier"},
+}
+
+
+def model(library, kind="Classifier"):
+    module = pytest.importorskip(library)
+    return getattr(module, f"{NAMES[library]}{kind}")(**MODELS[library])
+
+
+def embedded(*steps):
+    source = PretrainedEmbedding(vectors())
+    return make_pipeline(Tokenizer(), source, Pooling(), *steps)
+
+
+def labels(library):
+    return (LABELS == "yes").astype(int) if library == "xgboost" else LABELS
+
+
+def trusted(path):
+    """Return what a file asks for, asked until nothing is left."""
+    names = set()
+    while True:
+        try:
+            load(path, trusted=names)
+        except UntrustedError as error:
+            names |= {*error.names}
+        else:
+            return names
+
+
+@pytest.mark.parametrize("library", MODELS)
+def test_a_model_comes_back(library, tmp_path):
+    pipe = embedded(model(library)).fit(TEXTS, labels(library))
+    path = save(pipe, tmp_path / "m.skm")
+    assert trusted(path) == ASKED[library]
+    found = load(path, trusted=ASKED[library])
+    np.testing.assert_array_equal(found.predict_proba(TEXTS), pipe.predict_proba(TEXTS))
+    np.testing.assert_array_equal(found.predict(TEXTS), pipe.predict(TEXTS))
+    assert str(found[-1].get_params()) == str(pipe[-1].get_params())
+    clone(found).fit(TEXTS, labels(library))
+    again = save(found, tmp_path / "again.skm")
+    assert trusted(again) == ASKED[library]
+
+
+@pytest.mark.parametrize("library", MODELS)
+def test_a_regressor_in_a_search(library, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    grid = {"max_depth": [1, 2]}
+    search = GridSearchCV(model(library, "Regressor"), grid, cv=2).fit(X, X[:, 0])
+    path = save(search, tmp_path / "m.skm")
+    found = load(path, trusted=trusted(path))
+    np.testing.assert_array_equal(found.predict(X), search.predict(X))
+    assert found.best_params_ == search.best_params_
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+@pytest.mark.parametrize(
+    ("library", "params", "best"),
+    [
+        (
+            "lightgbm",
+            {"n_estimators": 30, "early_stopping_round": 2},
+            "best_iteration_",
+        ),
+        ("xgboost", {"n_estimators": 30, "early_stopping_rounds": 2}, "best_iteration"),
+        ("catboost", {"iterations": 30, "early_stopping_rounds": 2}, "tree_count_"),
+    ],
+)
+def test_early_stopping_is_kept(library, params, best, tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    step = model(library).set_params(**params)
+    step.fit(X[:40], y[:40], eval_set=[(X[40:], 1 - y[40:])])
+    found = load(save(step, tmp_path / "m.skm"), trusted=ASKED[library])
+    assert getattr(found, best) == getattr(step, best) < 30
+    np.testing.assert_array_equal(found.predict_proba(X), step.predict_proba(X))
+    if library == "xgboost":
+        threads = [b.get_booster().save_config() for b in (found, step)]
+        assert all('"nthread":"1"' in config for config in threads)
+
+
+@pytest.mark.parametrize("library", MODELS)
+def test_an_unfitted_model(library, tmp_path):
+    step = model(library)
+    path = save(step, tmp_path / "m.skm")
+    found = load(path, trusted=trusted(path))
+    assert str(found.get_params()) == str(step.get_params())
+
+
+@pytest.mark.parametrize("library", MODELS)
+@pytest.mark.parametrize("content", [b"", b"tree\n{", b"half"])
+def test_what_is_no_model_is_refused(library, content, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    step = model(library).fit(X, (X[:, 0] > 0).astype(int))
+    parts = forge.members(save(step, tmp_path / "m.skm").read_bytes())
+    name = next(name for name in parts if name.startswith("boosters/"))
+    whole = parts[name]
+    parts[name] = whole[: len(whole) // 2] if content == b"half" else content
+    path = tmp_path / "forged.skm"
+    path.write_bytes(forge.zipped(forge.resealed(parts)))
+    with pytest.raises(SavedFileError):
+        load(path, trusted=ASKED[library])
+
+
+def test_other_classes_are_no_models_of_catboost(tmp_path):
+    step = model("catboost")
+    parts = forge.members(save(step, tmp_path / "m.skm").read_bytes())
+    schema = forge.schema_of(parts)
+    told = {"module": forge.json_node("builtins"), "name": forge.json_node("dict")}
+    told |= {"model": forge.json_node(None), "state": forge.dict_node({})}
+    root = {**forge.stand_in("catboost", **told), "protocol": schema["protocol"]}
+    path = tmp_path / "forged.skm"
+    path.write_bytes(forge.zipped(forge.with_schema(parts, root)))
+    with pytest.raises(UntrustedError, match="builtins.dict"):
+        load(path)
+    with pytest.raises(SavedFileError, match="builtins.dict is no model of CatBoost"):
+        load(path, trusted=["builtins.dict"])
+
+
+def test_a_library_that_is_not_installed(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    path = save(model("lightgbm").fit(X, X[:, 0] > 0), tmp_path / "m.skm")
+    for name in [n for n in sys.modules if n.partition(".")[0] == "lightgbm"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(SavedFileError, match="needs the package 'lightgbm.*', which"):
+        load(path, trusted=ASKED["lightgbm"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "over_sampling.RandomOverSampler",
+        "over_sampling.SMOTE",
+        "under_sampling.RandomUnderSampler",
+        "combine.SMOTETomek",
+    ],
+)
+def test_pipelines_of_imbalanced_learn(name, tmp_path):
+    pytest.importorskip("imblearn")
+    module, _, name = name.partition(".")
+    sampler = getattr(import_module(f"imblearn.{module}"), name)(random_state=0)
+    steps = Tokenizer(), PretrainedEmbedding(vectors()), Pooling(), sampler
+    from imblearn.pipeline import make_pipeline
+
+    pipe = make_pipeline(*steps, LogisticRegression()).fit(TEXTS, LABELS)
+    path = save(pipe, tmp_path / "m.skm")
+    found = load(path, trusted=trusted(path))
+    np.testing.assert_array_equal(found.predict_proba(TEXTS), pipe.predict_proba(TEXTS))
+    assert found[-2].sampling_strategy_ == pipe[-2].sampling_strategy_
+    assert "imblearn.pipeline.Pipeline" in trusted(path)

@@ -1,0 +1,72 @@
+"""What `save` refuses is named by its place, and what `load` will ask for is told."""
+
+import errno
+import threading
+from collections import Counter
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+
+from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, load, save
+from sk_metaembed.persistence import UntrustedError
+
+
+class Foreign(BaseEstimator):
+    def __init__(self, value=None):
+        self.value = value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [threading.Lock(), Counter({1: 2}), {"a": [{"b": threading.Lock()}]}],
+    ids=["no pickle either", "not of skops", "deep inside"],
+)
+def test_a_refusal_names_step_and_attribute(value, tmp_path):
+    inner, fitted = Foreign(value), Foreign()
+    fitted._Booster = value
+    union = FeatureUnion([("left", Foreign()), ("right", inner)])
+    search = GridSearchCV(Pipeline([("clf", fitted)]), {})
+    kind = "Counter" if isinstance(value, Counter) else "lock"
+    for estimator, place in (
+        (Pipeline([("clf", fitted)]), "step 'clf', attribute '_Booster' of Foreign"),
+        (Pipeline([("u", union)]), "step 'u', step 'right', value= of Foreign"),
+        (search, "estimator= of GridSearchCV, step 'clf', attribute '_Booster' of F"),
+        (inner, "value= of Foreign"),
+    ):
+        with pytest.raises(TypeError, match=f"^{place}.* holds {kind}, which"):
+            save(estimator, tmp_path / "e.skm")
+
+
+def test_a_full_disk_is_told_with_the_path(tmp_path, monkeypatch):
+    path = tmp_path / "tokens.skm"
+
+    def full(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left on device: '.*tokens.skm'") as e:
+        save(LogisticRegression(), path)
+    assert e.value.filename == str(path)
+
+
+def test_save_tells_at_once_what_load_asks_for(tmp_path):
+    steps = Tokenizer(tokenizer=str.split), PretrainedEmbedding("a.kv", trusted=True)
+    pipe = make_pipeline(*steps, Pooling(), Foreign(1))
+    names = ["builtins.str.split", f"{__name__}.Foreign", "trusted=True"]
+    with pytest.warns(UserWarning, match="m.skm requires explicit trust") as caught:
+        path = save(pipe, tmp_path / "m.skm")
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert str(caught[0].message).endswith(f"load(path, trusted={names}).")
+    load(path, trusted=names)
+    for name in names:
+        with pytest.raises(UntrustedError) as error:
+            load(path, trusted=[other for other in names if other != name])
+        assert error.value.names == (name,)
+
+
+@pytest.mark.filterwarnings("error")
+def test_save_is_silent_where_load_asks_for_nothing(tmp_path):
+    save(make_pipeline(Tokenizer(), Pooling(), LogisticRegression()), tmp_path / "m")
