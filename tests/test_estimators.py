@@ -195,9 +195,6 @@ def expected_failed_checks(estimator):
         )
         names = "check_grid_search", "check_cross_validation", "check_memory"
         return dict.fromkeys(names, ends)
-    if isinstance(estimator, TokenClassifier):
-        near = "Its features are float32, and the check is finer than they are."
-        return {"check_sample_weight_equivalence_on_dense_data": near}
     if isinstance(getattr(estimator, "weights", None), list):
         return {"check_one_source": "Two weights are given, for two sources."}
     return {}

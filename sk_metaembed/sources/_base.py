@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
-from ..sequences._estimator import MISSING_CONSTRAINT, SequencesOutputMixin
+from ..sequences._estimator import SequencesOutputMixin
 from ..sequences._spill import is_spilled, spilled_zeros
 from ..sequences._validation import n_missing
 from ..sequences._whole_fit import whole_or_nothing
@@ -76,10 +76,7 @@ class BaseEmbedding(
     array(['shape0', 'shape1'], dtype=object)
     """
 
-    _parameter_constraints: dict = {
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
-    }
+    _parameter_constraints: dict = {"preprocess": PREPROCESS_CONSTRAINT}
 
     @property
     def block_name(self):

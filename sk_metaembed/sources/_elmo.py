@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..elmo._characters import n_cut
 from ..sequences import Block, TokenSequences, check_tokens
 from ..sequences._device import chosen_device
+from ..sequences._estimator import MISSING_CONSTRAINT
 from ..sequences._validation import n_missing
 from ..sequences._whole_fit import whole_or_nothing
 from ._base import (
-    MISSING_CONSTRAINT,
     PREPROCESS_CONSTRAINT,
     BaseEmbedding,
     shares_known,

@@ -7,7 +7,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods
 
 from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
-from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding
+from ..sequences._estimator import MISSING_CONSTRAINT
+from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
 from ._results import scatter
 from ._written import filled_texts
 

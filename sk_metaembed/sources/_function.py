@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..sequences import Block
-from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding
+from ..sequences._estimator import MISSING_CONSTRAINT
+from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
 from ._results import call_in_batches, scatter, stack_results
 from ._written import filled_texts
 

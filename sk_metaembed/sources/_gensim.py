@@ -10,8 +10,9 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options
 
+from ..sequences._estimator import MISSING_CONSTRAINT
 from ..sequences._whole_fit import whole_or_nothing
-from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT
+from ._base import PREPROCESS_CONSTRAINT
 from ._token_stream import TokenStream, is_corpus, types_of
 from ._words import BaseWordEmbedding
 

@@ -7,8 +7,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..sequences._estimator import MISSING_CONSTRAINT
 from ..vectors import WordVectors
-from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT
+from ._base import PREPROCESS_CONSTRAINT
 from ._downloader import file_of
 from ._unknown_words import warn_of_few
 from ._words import OOV_CONSTRAINT, BaseWordEmbedding

@@ -9,7 +9,8 @@ from numbers import Integral
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
 
 from ..sequences import Block
-from ._base import MISSING_CONSTRAINT, PREPROCESS_CONSTRAINT, BaseEmbedding
+from ..sequences._estimator import MISSING_CONSTRAINT
+from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
 from ._contextual_pass import ContextualPass, Wanted
 from ._fingerprint import fingerprint_of
 from ._long_input import pieces_beyond
