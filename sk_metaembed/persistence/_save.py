@@ -71,7 +71,7 @@ def save(estimator, path, *, bundle=False):
     ...     load(path)
     Tokenizer(lowercase=False)
     """
-    needed_packages()
+    needed_packages("skops.io", "safetensors")
     from skops import io as skops_io
 
     path = file_path(path, "sk_metaembed.save")
