@@ -1,5 +1,7 @@
 """What a file needs that only its user can allow, and how that is said."""
 
+from contextlib import suppress
+
 from ._boosters import KINDS
 from ._errors import UntrustedError
 
@@ -15,7 +17,9 @@ _TODO = (
 
 def untrusted_types(names):
     """Return the error for types that are on no list."""
-    from skops.io.exceptions import UNTRUSTED_TYPE_REASONS as reasons
+    reasons = {}
+    with suppress(ImportError):  # loading does not require skops
+        from skops.io.exceptions import UNTRUSTED_TYPE_REASONS as reasons
 
     names = sorted(names)
     why = "".join(f" {reasons[name]}" for name in names if name in reasons)

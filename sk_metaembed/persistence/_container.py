@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import re
+import struct
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
@@ -16,6 +17,7 @@ from ._errors import SavedFileError, told_as_damaged
 _NAME = re.compile(r"(?:[\w-][\w.-]*/){0,3}[\w-][\w.-]*", re.ASCII)
 _CHUNK = 1 << 20
 _ENCRYPTED = 1
+_LOCAL = struct.Struct("<26sHH")  # a member's header, up to its name
 
 
 def stored_zip(members):
@@ -55,6 +57,45 @@ def put(file, name, content):
 
 def _opened(content):
     return open(content, "rb") if isinstance(content, Path) else io.BytesIO(content)
+
+
+class Span(io.RawIOBase):
+    """A byte range of a file, as a seekable file.
+
+    ``ZipFile.open`` returns a file that seeks backwards only by reading again from the
+    start of the member.
+
+    Parameters
+    ----------
+    file : binary file
+        Each read moves its position. It stays open when the range is closed.
+    start, size : int
+    """
+
+    def __init__(self, file, start, size):
+        self._file, self._start, self._size, self._at = file, start, size, 0
+
+    def readable(self):
+        """Return True."""
+        return True
+
+    def seekable(self):
+        """Return True."""
+        return True
+
+    def seek(self, offset, whence=os.SEEK_SET):
+        """Set the position and return it."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}
+        self._at = max(0, base[whence] + offset)
+        return self._at
+
+    def readinto(self, buffer):
+        """Read into a buffer, up to the end of the range."""
+        self._file.seek(self._start + self._at)
+        n = min(len(buffer), max(0, self._size - self._at))
+        n = self._file.readinto(memoryview(buffer)[:n])
+        self._at += n
+        return n
 
 
 class Entries:
@@ -123,6 +164,15 @@ class Entries:
         named = told_as_damaged(f"{self.what}, {name!r}")
         with named, self._zip.open(self.infos[name]) as file:
             yield file
+
+    def span(self, name):
+        """Return a member as a seekable file."""
+        start = self.infos[name].header_offset
+        self._zip.fp.seek(start)
+        *_, name_size, extra_size = _LOCAL.unpack(self._zip.fp.read(_LOCAL.size))
+        start += _LOCAL.size + name_size + extra_size
+        span = Span(self._zip.fp, start, self.infos[name].file_size)
+        return io.BufferedReader(span)
 
     def close(self):
         """Close the zip file."""

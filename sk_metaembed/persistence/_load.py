@@ -40,7 +40,7 @@ def load(path, *, trusted=()):
         If it is no such file, damaged, from a newer version of the format, or refers
         to vectors or models that moved or changed. Both errors are a ValueError.
     ImportError
-        If skops or safetensors is not installed.
+        If safetensors is not installed.
 
     See Also
     --------
@@ -48,9 +48,10 @@ def load(path, *, trusted=()):
 
     Notes
     -----
-    Nothing is fetched from a network. Bundled vectors and models are written to
-    ``bundles`` in the cache, below ``$SK_METAEMBED_CACHE`` or
-    ``~/.cache/sk_metaembed``, once for all processes, and mapped from there.
+    Only the libraries that the estimator uses are imported: a pipeline without a
+    network does not import torch. Nothing is fetched from a network. Bundled vectors
+    and models are written to ``bundles`` in the cache, below ``$SK_METAEMBED_CACHE``
+    or ``~/.cache/sk_metaembed``, once for all processes, and mapped from there.
 
     Parameters come as they were saved, paths among them, such as the folder of
     ``cache``, to which transforming writes: look at ``estimator.get_params()`` before
@@ -74,11 +75,11 @@ def load(path, *, trusted=()):
     ('builtins.str.split',)
     TokenSequences(1 sequences, 4 tokens, 4 types)
     """
-    needed_packages()
+    needed_packages("safetensors")
     trusted = _checked(trusted)
     path = file_path(path, "sk_metaembed.load")
     with SealedFile(path) as file:
-        structure = file.read(STRUCTURE)
+        structure = file.span(STRUCTURE)
         with told_as_damaged(f"{path}, {STRUCTURE!r}"):
             plain = read_structure(structure, trusted)
         return check_estimator(Restoring(file, trusted)(plain), str(path))

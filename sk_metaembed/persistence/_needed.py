@@ -3,15 +3,20 @@
 from importlib import import_module
 
 
-def needed_packages():
-    """See that what files are written and read with is installed.
+def needed_packages(*names):
+    """Import what files are written or read with.
+
+    Parameters
+    ----------
+    *names : str
+        Modules.
 
     Raises
     ------
     ImportError
         If something is not.
     """
-    for name in ("skops.io", "safetensors"):
+    for name in names:
         try:
             import_module(name)
         except ImportError as error:

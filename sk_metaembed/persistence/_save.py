@@ -94,7 +94,7 @@ def save(estimator, path, *, bundle=False):
     library: load(path, trusted=['builtins.str.split']).
     Tokenizer(tokenizer=<method 'split' of 'str' objects>)
     """
-    needed_packages()
+    needed_packages("skops.io", "safetensors")
     path = file_path(path, "sk_metaembed.save")
     check_folder(path, "sk_metaembed.save")
     _check_estimator(estimator)

@@ -1,9 +1,10 @@
-"""The structure of a file, as skops writes it: made regular, and looked through.
+"""The structure of a file, as skops writes it: made regular, checked, and read.
 
 skops asks of every class whether it is trusted, and then calls it if the file says so.
 Here a class of ours can only be made in the one way it was reviewed for, methods and
 constructors with arguments of the file's own choice are out, and arrays are held
-against the bytes they came with before any memory is set aside for them.
+against the bytes they came with before any memory is set aside for them. Reading does
+without skops, because importing it imports torch.
 """
 
 import io
@@ -14,15 +15,18 @@ import numpy as np
 
 from ._container import Entries, stored_zip
 from ._errors import SavedFileError
-from ._trusted import BY_LOADER, TYPES
+from ._nodes import Builder
+from ._trust_rules import ONLY, is_trusted
+from ._trusted import BY_LOADER
 
 SCHEMA = "schema.json"
-# Of skops's loaders, those that put parts together and call nothing.
+# Of skops's kinds of nodes, those that put parts together and call nothing.
 _LOADERS = {
     *("DictNode", "ListNode", "TupleNode", "JsonNode", "SliceNode", "TypeNode"),
     *("ObjectNode", "NdArrayNode", "MaskedArrayNode", "DTypeNode", "FunctionNode"),
     *("LossNode", "TreeNode"),
 }
+_PROTOCOLS = (1, 2)
 _CALLS = "ConstructorFromReduceNode"
 _STR = ("builtins", "str")
 
@@ -70,7 +74,7 @@ def nodes(tree):
 
 
 def check_schema(data, trusted=()):
-    """Look through a structure before skops makes anything of it.
+    """Check a structure before anything is made of it.
 
     Parameters
     ----------
@@ -85,10 +89,23 @@ def check_schema(data, trusted=()):
         that is not as large as it says.
     """
     with Entries(io.BytesIO(data), "the structure") as entries:
-        for node in nodes(json.loads(entries.read(SCHEMA))):
-            _check_node(node, trusted)
-            if "file" in node:
-                _check_array(entries.read(node["file"]), node["file"])
+        _checked_schema(entries, trusted)
+
+
+def _checked_schema(entries, trusted):
+    schema = json.loads(entries.read(SCHEMA))
+    protocol = schema.get("protocol")
+    if type(protocol) is not int or protocol not in _PROTOCOLS:
+        raise SavedFileError(
+            f"The structure is in version {protocol!r} of the format of skops, and "
+            f"this release reads {_PROTOCOLS[0]} to {_PROTOCOLS[-1]}. Install the "
+            "version of skops that it was tested with, or a newer sk_metaembed."
+        )
+    for node in nodes(schema):
+        _check_node(node, trusted)
+        if "file" in node:
+            _check_array(entries, node["file"])
+    return schema
 
 
 def _check_node(node, trusted):
@@ -96,6 +113,8 @@ def _check_node(node, trusted):
     name = f"{node['__module__']}.{node['__class__']}"
     may_call = loader == _CALLS and name in trusted
     ways = [way for way, names in BY_LOADER.items() if name in names]
+    if loader in ONLY and name not in ONLY[loader]:
+        ways.append("another")
     if not (loader in _LOADERS or may_call) or (ways and loader not in ways):
         raise SavedFileError(
             f"The structure holds {name} by way of {loader}, which is none of the ways "
@@ -108,45 +127,67 @@ def _check_node(node, trusted):
             raise SavedFileError("The structure has keys that are no words.")
 
 
-def _check_array(data, name):
-    """See that an array's header promises what there is, and no objects."""
-    file = io.BytesIO(data)
-    version = np.lib.format.read_magic(file)
-    read = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }[version]
-    shape, _, dtype = read(file)
-    size = dtype.itemsize
-    for length in shape:
-        size *= length  # of Python's own integers, which never run over
-    if dtype.hasobject or min(shape, default=0) < 0 or size != len(data) - file.tell():
-        raise SavedFileError(
-            f"The array {name} says it has shape {shape} of {dtype}, which is not what "
-            f"its {len(data):,} bytes hold."
-        )
+def _check_array(entries, name):
+    """Check that an array's header promises what there is, and no objects."""
+    with entries.open(name) as file:
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, _, dtype = read(file)
+        size = dtype.itemsize
+        for length in shape:
+            size *= length  # of Python's own integers, which never run over
+        here = entries.infos[name].file_size
+        if dtype.hasobject or min(shape, default=0) < 0 or size != here - file.tell():
+            raise SavedFileError(
+                f"The array {name} says it has shape {shape} of {dtype}, which is not "
+                f"what its {here:,} bytes hold."
+            )
 
 
-def read_structure(data, trusted):
-    """Return what skops makes of a structure that was looked through.
+def read_structure(source, trusted):
+    """Check a structure and return its objects.
+
+    Parameters
+    ----------
+    source : binary file
+        Seekable. Arrays are read from it one by one, so that none is in memory twice.
+    trusted : collection of str
+        What the user trusts beyond the list.
 
     Raises
     ------
     UntrustedError
         If it needs types that are not trusted.
     """
-    from skops import io as skops_io
+    with Entries(source, "the structure") as entries:
+        schema = _checked_schema(entries, trusted)
+        _check_trusted(untrusted_names(schema) - {*trusted})
+        return Builder(entries)(schema)
 
-    check_schema(data, trusted)
-    _check_trusted(untrusted_in(data) - {*trusted})
-    return skops_io.loads(data, trusted=sorted({*TYPES, *trusted}))
+
+def untrusted_names(schema):
+    """Return the classes and functions of a schema that are not trusted by default.
+
+    Parameters
+    ----------
+    schema : dict
+        Accepted by `check_schema`.
+
+    Returns
+    -------
+    set of str
+    """
+    named = {(n["__loader__"], n["__module__"], n["__class__"]) for n in nodes(schema)}
+    return {f"{m}.{name}" for way, m, name in named if not is_trusted(way, m, name)}
 
 
 def untrusted_in(data):
-    """Return the names of the types in a structure that are on no list."""
-    from skops import io as skops_io
-
-    return set(skops_io.get_untrusted_types(data=data)) - {*TYPES}
+    """Return the names in the bytes of a structure that are not trusted by default."""
+    with Entries(io.BytesIO(data), "the structure") as entries:
+        return untrusted_names(json.loads(entries.read(SCHEMA)))
 
 
 def _check_trusted(found):

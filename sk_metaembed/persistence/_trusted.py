@@ -105,15 +105,16 @@ FUNCTIONS = {
 }
 
 
-def _names(classes):
+def names_of(classes):
+    """Return the full names of classes that are listed by module."""
     return {f"{module}.{name}" for module, names in classes.items() for name in names}
 
 
-# By the only loader of skops that may make them.
+# By the only kind of node that may make them.
 BY_LOADER = {
-    "ObjectNode": _names(OBJECTS),
-    "TupleNode": _names(TUPLES),
-    "DictNode": _names(MAPPINGS),
-    "DTypeNode": _names(DTYPES),
+    "ObjectNode": names_of(OBJECTS),
+    "TupleNode": names_of(TUPLES),
+    "DictNode": names_of(MAPPINGS),
+    "DTypeNode": names_of(DTYPES),
 }
 TYPES = sorted(set().union(*BY_LOADER.values()))

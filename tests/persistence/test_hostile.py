@@ -116,6 +116,27 @@ def test_nothing_is_executed(name, tokenizer, canary, tmp_path):
     assert not canary.exists()
 
 
+@pytest.mark.parametrize("loader", ["LossNode", "TreeNode"])
+def test_a_trusted_function_is_not_called_as_a_constructor(
+    loader, tokenizer, canary, tmp_path
+):
+    place = forge.tuple_node(forge.json_node(str(canary)))
+    more = {"__reduce__": {"args": place}, "content": forge.dict_node({})}
+    parts = with_parameter(
+        tokenizer, "tokenizer", forge.node(loader, "os", "mkdir", **more)
+    )
+    with pytest.raises(SavedFileError, match=f"os.mkdir by way of {loader}"):
+        loaded(parts, tmp_path, trusted=["os.mkdir"])
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize("protocol", [0, 3, True, "2", None])
+def test_a_structure_of_another_version(protocol, tokenizer, tmp_path):
+    schema = {**forge.schema_of(tokenizer), "protocol": protocol}
+    with pytest.raises(SavedFileError, match="version .* of the format of skops"):
+        loaded(forge.with_schema(tokenizer, schema), tmp_path)
+
+
 def test_keys_cannot_call(tokenizer, canary, tmp_path):
     schema = forge.schema_of(tokenizer)
     keys = schema["content"]["key_types"]["content"]
@@ -182,7 +203,7 @@ def test_a_table_of_n_grams_cannot_lead_compiled_code_astray(tmp_path):
     schema = forge.schema_of(parts)
     table = next(n for n in nodes(schema) if n["__class__"] == "NgramVectors")
     of = forge.attributes(table)
-    of["_table"] = of["_vectors"]  # of a few rows
+    of["_table"], of["_vectors"] = of["_vectors"], forge.json_node(None)  # a few rows
     for rows in (1000, 10**9):
         of["shape"] = forge.tuple_node(forge.json_node(rows), forge.json_node(4))
         forged = loaded(forge.with_schema(parts, schema), tmp_path)

@@ -1,13 +1,18 @@
 """The list of what files may hold runs nothing when it is made."""
 
+import inspect
+import sys
 from importlib import import_module
 
+import numpy as np
 import pytest
+import skops.io._trusted_types as lists
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
+from skops.io._sklearn import ALLOWED_LOSSES
 
 import sk_metaembed
-from sk_metaembed.persistence import _trusted
+from sk_metaembed.persistence import _trust_rules, _trusted
 from sk_metaembed.persistence._functions import _found
 from sk_metaembed.sources import TransformerEmbedding
 from sk_metaembed.sources._ngrams import NgramVectors
@@ -71,3 +76,70 @@ def test_functions_on_the_list_are_ours(name):
     module, _, function = name.rpartition(".")
     assert _found(module, function).__module__ == module
     assert module.startswith("sk_metaembed.pooling.")
+
+
+def apart(names):
+    return [name.rpartition(".")[::2] for name in names]
+
+
+def test_estimators_of_scikit_learn_are_trusted_as_by_skops():
+    theirs = {*lists.SKLEARN_ESTIMATOR_TYPE_NAMES}
+    every = {  # skops has imported every module of scikit-learn
+        (kind.__module__, kind.__name__)
+        for name, module in [*sys.modules.items()]
+        if name.partition(".")[0] == "sklearn"
+        for _, kind in inspect.getmembers(module, inspect.isclass)
+    }
+    assert len(every) > len(theirs) > 100
+    ours = {f"{m}.{n}" for m, n in every if _trust_rules.is_sklearn_estimator(m, n)}
+    assert theirs <= ours
+    # Exported once something has imported sklearn.experimental, which a test may.
+    experimental = {"IterativeImputer", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
+    assert {name.rpartition(".")[2] for name in ours - theirs} <= experimental
+
+
+@pytest.mark.parametrize(
+    ("loader", "theirs"),
+    [
+        ("ObjectNode", lists.SKLEARN_INTERNAL_TYPE_NAMES),
+        (
+            "TypeNode",
+            [
+                *lists.PRIMITIVE_TYPE_NAMES,
+                *lists.CONTAINER_TYPE_NAMES,
+                *lists.NUMPY_DTYPE_TYPE_NAMES,
+            ],
+        ),
+        ("NdArrayNode", ["numpy.ndarray", *lists.NUMPY_DTYPE_TYPE_NAMES]),
+        ("LossNode", [f"{t.__module__}.{t.__name__}" for t in ALLOWED_LOSSES]),
+        ("DictNode", ["builtins.dict", "collections.OrderedDict"]),
+        ("MaskedArrayNode", [f"{np.ma.MaskedArray.__module__}.MaskedArray"]),
+    ],
+    ids=lambda told: told if isinstance(told, str) else "",
+)
+def test_other_types_are_trusted_as_by_skops(loader, theirs):
+    assert _trust_rules._BY_DEFAULT[loader] == {*theirs}
+
+
+def test_functions_by_element_are_trusted_as_by_skops():
+    theirs = lists.NUMPY_UFUNC_TYPE_NAMES + lists.SCIPY_UFUNC_TYPE_NAMES
+    assert all(_trust_rules.is_trusted("FunctionNode", *name) for name in apart(theirs))
+    for name in ("os.system", "numpy.load", "scipy.special.orthogonal", "x.exp"):
+        assert not _trust_rules.is_trusted("FunctionNode", *apart([name])[0])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sklearn.base.BaseEstimator",
+        "sklearn.ensemble._base.BaseEnsemble",  # abstract
+        "sklearn.experimental.enable_iterative_imputer.IterativeImputer",
+        "sklearn.externals.array_api_compat.torch.Tensor",
+        "sklearn.pipeline._Pipeline",
+        "sklearn.pipeline.BaseEstimator",  # from elsewhere
+        "sklearn.nothing.Pipeline",
+        "sklearn_like.pipeline.Pipeline",
+    ],
+)
+def test_what_scikit_learn_does_not_export_is_not_trusted(name):
+    assert not _trust_rules.is_sklearn_estimator(*apart([name])[0])

@@ -1,0 +1,141 @@
+"""Decide which classes and functions are trusted by default.
+
+The rules are those of skops, applied to one name at a time: ``skops.io`` builds its
+lists on import, by importing all of scikit-learn and, with its array wrappers, torch.
+`tests/persistence/test_trusted.py` compares the rules with these lists.
+"""
+
+import inspect
+from importlib import import_module
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ._trusted import BY_LOADER, names_of
+
+_PLAIN = {f"builtins.{name}" for name in ("int", "float", "str", "bool")}
+_CONTAINERS = {f"builtins.{name}" for name in ("list", "set", "map", "tuple")}
+_SCALARS = {
+    f"{kind.__module__}.{kind.__name__}"
+    for kind in np.sctypeDict.values()
+    if kind.__module__ == "numpy"
+}
+# What fitted gradient boosting and linear models hold.
+_LOSSES = {
+    "sklearn._loss.link": (
+        *("HalfLogitLink", "IdentityLink", "Interval"),
+        *("LogitLink", "LogLink", "MultinomialLogit"),
+    ),
+    "sklearn._loss.loss": (
+        *("AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss"),
+        *("HalfMultinomialLoss", "HalfPoissonLoss", "HalfSquaredError"),
+        *("HuberLoss", "PinballLoss"),
+    ),
+    "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
+}
+_COMPILED_LOSSES = {
+    "sklearn._loss._loss": (
+        *("CyAbsoluteError", "CyExponentialLoss", "CyHalfBinomialLoss"),
+        *("CyHalfGammaLoss", "CyHalfMultinomialLoss", "CyHalfPoissonLoss"),
+        *("CyHalfSquaredError", "CyHalfTweedieLoss", "CyHalfTweedieLossIdentity"),
+        *("CyHuberLoss", "CyPinballLoss"),
+    ),
+    "sklearn.linear_model._sgd_fast": (
+        *("EpsilonInsensitive", "Hinge", "ModifiedHuber"),
+        *("SquaredEpsilonInsensitive", "SquaredHinge"),
+    ),
+}
+
+_BY_DEFAULT = {
+    "DictNode": {"builtins.dict", "collections.OrderedDict"},
+    "ListNode": {"builtins.list"},
+    "TupleNode": {"builtins.tuple"},
+    "SliceNode": {"builtins.slice"},
+    "TypeNode": _PLAIN | _CONTAINERS | _SCALARS,
+    "ObjectNode": names_of(_LOSSES),
+    "NdArrayNode": {"numpy.ndarray"} | _SCALARS,
+    "MaskedArrayNode": {"numpy.ma.MaskedArray"},
+    "LossNode": names_of(_COMPILED_LOSSES),
+}
+# Nodes that call a constructor: no name that a user trusts may be added to these.
+ONLY = {
+    "LossNode": _BY_DEFAULT["LossNode"],
+    "SliceNode": _BY_DEFAULT["SliceNode"],
+    "TreeNode": {"sklearn.tree._tree.Tree"},
+}
+# Parts of scikit-learn that are not public or would import other libraries.
+_ELSEWHERE = {
+    *("tests", "externals", "setup", "conftest", "experimental", "estimator_checks"),
+}
+
+
+def is_trusted(loader, module, name):
+    """Return whether a file may name a class or function without asking the user.
+
+    Parameters
+    ----------
+    loader : str
+        The kind of node.
+    module, name : str
+
+    Returns
+    -------
+    bool
+    """
+    full = f"{module}.{name}"
+    if loader == "JsonNode":  # names no class that would be made
+        return True
+    if loader == "ObjectNode" and is_sklearn_estimator(module, name):
+        return True
+    if loader == "FunctionNode":
+        return ufunc(module, name) is not None
+    listed = BY_LOADER.get(loader, ()), _BY_DEFAULT.get(loader, ())
+    return any(full in names for names in listed)
+
+
+def is_sklearn_estimator(module, name):
+    """Return whether a class is an estimator that scikit-learn exports.
+
+    Parameters
+    ----------
+    module, name : str
+
+    Returns
+    -------
+    bool
+    """
+    parts = module.split(".")
+    if parts[0] != "sklearn" or {*parts} & _ELSEWHERE or name.startswith("_"):
+        return False
+    private = [i for i, part in enumerate(parts) if part.startswith("_")]
+    public = parts[: private[0]] if private else parts
+    try:
+        found = getattr(import_module(".".join(public)), name)
+    except (ImportError, AttributeError):
+        return False
+    return (
+        isinstance(found, type)
+        and issubclass(found, BaseEstimator)
+        and found is not BaseEstimator
+        and (found.__module__, found.__name__) == (module, name)
+        and not inspect.isabstract(found)
+    )
+
+
+def ufunc(module, name):
+    """Return a ufunc of numpy or scipy.special, or None for any other name.
+
+    Parameters
+    ----------
+    module : str
+        As in the file; only the package counts, since ufuncs do not store their module.
+    name : str
+
+    Returns
+    -------
+    ufunc or None
+    """
+    homes = {"numpy": "numpy", "scipy": "scipy.special"}
+    home = homes.get(module.partition(".")[0])
+    found = getattr(import_module(home), name, None) if home else None
+    return found if isinstance(found, np.ufunc) else None
