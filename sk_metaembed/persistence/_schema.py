@@ -185,7 +185,7 @@ def untrusted_names(schema):
 
 
 def untrusted_in(data):
-    """Return the names of the types in a structure that are on no list."""
+    """Return the names in the bytes of a structure that are not trusted by default."""
     with Entries(io.BytesIO(data), "the structure") as entries:
         return untrusted_names(json.loads(entries.read(SCHEMA)))
 

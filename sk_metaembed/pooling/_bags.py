@@ -6,6 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import _plain
+
+# NumPy takes up to half a millisecond for so many, loading numba a third of a second.
+_FEW_SEQUENCES, _FEW_ENTRIES = 8, 1 << 18
 # Entries to read before a second thread is worth its start.
 _WORK = 1 << 20
 
@@ -63,16 +67,16 @@ def block_bags(tokens, block):
     return Bags(table, rows, offsets, None, divisors, codes)
 
 
-def run_kernel(kernel, bags, arguments, out, at):
-    """Run a compiled kernel over all sequences, in threads where there is work.
+def run_kernel(name, bags, arguments, out, at):
+    """Run a kernel over all sequences, compiled and in threads where there is work.
 
     The number of threads is numba's (``NUMBA_NUM_THREADS``), which joblib lowers in
     its worker processes.
 
     Parameters
     ----------
-    kernel : compiled function
-        See `_kernels`.
+    name : str
+        The kernel: a function of `_kernels`, and of `_plain`.
     bags : Bags
     arguments : tuple
         The kernel's own, between `offsets` and `first`.
@@ -80,6 +84,15 @@ def run_kernel(kernel, bags, arguments, out, at):
         Written to from column `at` on.
     at : int
     """
+    n_sequences = len(bags.offsets) - 1
+    entries = len(bags.rows) * bags.values.shape[1]
+    if n_sequences <= _FEW_SEQUENCES and entries <= _FEW_ENTRIES:
+        everything = bags.values, bags.rows, bags.offsets, *arguments, 0, n_sequences
+        getattr(_plain, name)(*everything, out, at)
+        return
+    from . import _kernels
+
+    kernel = getattr(_kernels, name)
     # numba compiles anew for each dtype, order and writability.
     values, rows, offsets = (
         _frozen(bags.values),

@@ -49,10 +49,8 @@ def write_coefficient(bags, out, at, *, coefficient, n_coefficients):
     coefficient, n_coefficients : int
         See `dct_weights`.
     """
-    from ._kernels import sum_rows
-
     weights = None  # all are 1 for the mean
     if coefficient:
         weights = dct_weights(bags.offsets, coefficient, n_coefficients)
     lengths = np.maximum(bags.lengths, 1).astype(np.float64)
-    run_kernel(sum_rows, bags, (weights, lengths), out, at)
+    run_kernel("sum_rows", bags, (weights, lengths), out, at)

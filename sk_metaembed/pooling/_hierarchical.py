@@ -18,6 +18,4 @@ def write_window_max(bags, out, at, *, window_size):
     at : int
     window_size : int
     """
-    from ._kernels import window_max_rows
-
-    run_kernel(window_max_rows, bags, (window_size,), out, at)
+    run_kernel("window_max_rows", bags, (window_size,), out, at)

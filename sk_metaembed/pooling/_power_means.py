@@ -33,7 +33,5 @@ def write_power_mean(bags, out, at, *, power):
     elif power == 1:
         write_mean(bags, out, at)
     else:
-        from ._kernels import power_mean_rows
-
         arguments = bags.weights, bags.divisors, int(power)
-        run_kernel(power_mean_rows, bags, arguments, out, at)
+        run_kernel("power_mean_rows", bags, arguments, out, at)

@@ -90,6 +90,11 @@ def word_class(character):
     return _CLASS_OF_CATEGORY[unicodedata.category(character)]
 
 
+# The same rule for texts in ASCII, without and with punctuation.
+ASCII_WORDS = re.compile(r"\w+", re.ASCII), re.compile(r"\w+|[!-~]", re.ASCII)
+
+
+@lru_cache(maxsize=2)
 def word_rule(punctuation):
     """Return the rule of Unicode words, with or without the other visible signs.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._characters import character_classes, word_rule
+from ._characters import ASCII_WORDS, character_classes, word_rule
 from ._rows_info import RowsInfo
 from ._text_spans import as_lists, locate_words, word_spans
 from ._tokens import TokenSequences
@@ -93,7 +93,9 @@ def with_texts(tokens, texts, prepare, locate):
 
 
 def split_words(texts, rule):
-    """Split a few texts by the rule of Unicode words, one character at a time.
+    """Split a few texts by the rule of Unicode words.
+
+    Texts in ASCII are split by `re`, others one character at a time.
 
     Parameters
     ----------
@@ -105,8 +107,13 @@ def split_words(texts, rule):
     -------
     list of list of str
     """
-    rule = as_lists(rule)
-    return [[text[slice(*span)] for span in word_spans(text, rule)] for text in texts]
+    findall, rule = ASCII_WORDS[bool(rule.emits[-1])].findall, as_lists(rule)
+    return [
+        findall(text)
+        if text.isascii()
+        else [text[start:end] for start, end in word_spans(text, rule)]
+        for text in texts
+    ]
 
 
 def split_compiled(texts, rule, prepare=list):

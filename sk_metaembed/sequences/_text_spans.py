@@ -16,6 +16,17 @@ _NOWHERE = (-1, -1)
 _JAMO = range(0x1160, 0x1200)
 
 
+class _Classes(dict):
+    """The classes of the characters seen so far, which are few."""
+
+    def __missing__(self, character):
+        self[character] = found = word_class(character)
+        return found
+
+
+_CLASSES = _Classes()
+
+
 def text_spans(text, tokens, prepare, locate):
     """Return (start, end) of each token in a text, -1 where it is not found there.
 
@@ -54,7 +65,7 @@ def word_spans(text, rule):
     spans = []
     state = start = 0
     for i, character in enumerate(text):
-        step = steps[state][word_class(character)]
+        step = steps[state][_CLASSES[character]]
         if step & BOUNDARY:
             if emits[state]:
                 spans.append((start, i))

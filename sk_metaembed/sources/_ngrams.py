@@ -3,9 +3,11 @@
 import numpy as np
 
 from ..vectors._ngram import ngram_ids
-from ..vectors._words import pack
+from ..vectors._words import loops_for, pack
 
 _CHUNK = 16_384  # words
+# Up to this many n-grams are drawn one by one; the whole table is millions of them.
+_FEW = 1 << 14
 
 
 class NgramVectors:
@@ -57,8 +59,9 @@ class NgramVectors:
         """All vectors, float32 of shape (n_buckets, dim)."""
         if self._table is None:
             table = initial_table(self.shape, self.seed)
-            table[self.trained] = self.__dict__.pop("_vectors")
+            table[self.trained] = self._vectors
             self._table = table
+            self.__dict__.pop("_vectors", None)  # last: other threads may be here
         # Compiled loops read as many rows as the shape says, whoever wrote the copy.
         if self._table.shape != tuple(self.shape) or self._table.dtype != np.float32:
             raise ValueError(
@@ -92,18 +95,59 @@ class NgramVectors:
         return values, known
 
     def _add_means(self, words, out):
-        from ..vectors._kernel import add_means  # loads numba
-
-        table = self.table
-        ids, indptr = ngram_ids(pack(words), self.min_n, self.max_n, len(table))
-        add_means(ids, indptr, table, 0, out)
+        ids, indptr = ngram_ids(pack(words), self.min_n, self.max_n, self.shape[0])
+        used, vectors = np.unique(ids), self.__dict__.get("_vectors")
+        if vectors is not None and len(used) <= _FEW:
+            table, ids = self._some(used, vectors), np.searchsorted(used, ids)
+        else:
+            table = self.table
+        loops_for(len(words)).add_means(ids, indptr, table, 0, out)
         return np.diff(indptr) > 0
+
+    def _some(self, buckets, vectors):
+        """Return the vectors of some buckets, without drawing those of all."""
+        places = np.searchsorted(self.trained, buckets)
+        trained = places < len(self.trained)
+        trained[trained] = self.trained[places[trained]] == buckets[trained]
+        values = np.empty((len(buckets), self.shape[1]), np.float32)
+        values[trained] = vectors[places[trained]]
+        values[~trained] = initial_rows(self.shape, self.seed, buckets[~trained])
+        return values
 
 
 def initial_table(shape, seed):
     """Draw the vectors that gensim begins with: uniform in +-1 / dim."""
-    table = np.random.default_rng(seed).random(shape, dtype=np.float32)
+    return _scaled(np.random.default_rng(seed).random(shape, dtype=np.float32))
+
+
+def initial_rows(shape, seed, rows):
+    """Draw some rows of `initial_table`.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    seed : int
+    rows : ndarray of int64, shape (n,)
+        In ascending order.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, dim)
+    """
+    dim = shape[1]
+    random = np.random.default_rng(seed)
+    drawn = np.empty((len(rows), dim), np.float32)
+    at = 0  # in the generator's steps, each of which gives two numbers
+    for place, first in enumerate((rows * dim).tolist()):
+        random.bit_generator.advance(first // 2 - at)
+        skip = first % 2
+        drawn[place] = random.random(skip + dim, dtype=np.float32)[skip:]
+        at = first // 2 + (skip + dim + 1) // 2
+    return _scaled(drawn)
+
+
+def _scaled(table):
     table *= 2
     table -= 1
-    table /= shape[1]
+    table /= table.shape[1]
     return table

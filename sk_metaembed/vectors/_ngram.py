@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ._words import loops_for
+
 
 def ngram_ids(packed, min_n, max_n, n_buckets):
     """Hash the n-grams of ``<word>`` for each word.
@@ -13,8 +15,7 @@ def ngram_ids(packed, min_n, max_n, n_buckets):
     indptr : ndarray of int64, shape (n_words + 1,)
         Word ``i`` has ``ids[indptr[i] : indptr[i + 1]]``.
     """
-    from ._kernel import ngram_buckets
-
+    ngram_buckets = loops_for(packed.n_words).ngram_buckets
     starts, ends = packed.offsets[:-1].copy(), packed.offsets[1:] - 1
     indptr = np.zeros(packed.n_words + 1, np.int64)
     cut = (packed.blob, starts, ends, min_n, max_n, n_buckets, indptr)
@@ -29,10 +30,8 @@ def mean_ngrams(packed, table, min_n, max_n, out, own=False):
 
     With ``own``, each row of ``out`` is the word's own vector and counts in.
     """
-    from ._kernel import add_means
-
     ids, indptr = ngram_ids(packed, min_n, max_n, len(table))
     if table.dtype != np.float32:  # numba has no float16: widen the rows in use
         used, ids = np.unique(ids, return_inverse=True)
         table = table[used].astype(np.float32)
-    add_means(ids, indptr, np.asarray(table), int(own), out)
+    loops_for(len(out)).add_means(ids, indptr, np.asarray(table), int(own), out)

@@ -4,6 +4,29 @@ from typing import NamedTuple
 
 import numpy as np
 
+# Python takes a millisecond for so many words, and loading numba a third of a second.
+FEW = 512
+
+
+def loops_for(n_words):
+    """Return the module of loops over bytes: compiled where there is work.
+
+    Parameters
+    ----------
+    n_words : int
+        Words to go through.
+
+    Returns
+    -------
+    module
+        `_kernel` or `_plain`; the results are the same.
+    """
+    if n_words <= FEW:
+        from . import _plain as loops
+    else:
+        from . import _kernel as loops
+    return loops
+
 
 class PackedWords(NamedTuple):
     """Words side by side in one buffer, each followed by a newline.
@@ -82,12 +105,10 @@ def _as_list(words):
 
 def pack_spans(buf, starts, ends):
     """Pack the words found at the given spans of a byte buffer."""
-    from ._kernel import gather_words
-
     _check_spans(starts, ends, len(buf))
     blob = np.empty(int((ends - starts).sum()) + len(starts), np.uint8)
     offsets = np.empty(len(starts) + 1, np.int64)
-    gather_words(np.asarray(buf), starts, ends, blob, offsets)
+    loops_for(len(starts)).gather_words(np.asarray(buf), starts, ends, blob, offsets)
     return PackedWords(blob, offsets)
 
 
@@ -127,11 +148,9 @@ def find(queries, packed, slots):
     ValueError
         If the table or the positions of a store are damaged.
     """
-    from ._kernel import find_rows
-
     rows = np.empty(queries.n_words, np.int32)
     store = (np.asarray(packed.blob), np.asarray(packed.offsets), np.asarray(slots))
-    find_rows(queries.blob, queries.offsets, *store, rows)
+    loops_for(len(rows)).find_rows(queries.blob, queries.offsets, *store, rows)
     if len(rows) and rows.min() < -1:
         raise ValueError(
             "The table of a store's words is damaged. Delete the store's directory and "

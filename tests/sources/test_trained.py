@@ -18,7 +18,7 @@ from sk_metaembed import (
     Word2VecEmbedding,
 )
 from sk_metaembed.sources._gensim import Sentences, quiet_gensim
-from sk_metaembed.sources._ngrams import initial_table
+from sk_metaembed.sources._ngrams import initial_rows, initial_table
 
 from ..rounding import assert_close
 
@@ -115,6 +115,31 @@ def test_copies_draw_untrained_ngrams_again():
     copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(source))))
     assert len(copy.ngrams_.trained) < 500
     assert np.array_equal(copy.ngrams_.table, source.ngrams_.table)
+
+
+@pytest.mark.parametrize("dim", [7, 8])  # the generator draws two numbers at a time
+def test_some_rows_of_the_initial_table_are_drawn_alone(dim):
+    table, rows = initial_table((900, dim), 17), np.array([0, 1, 4, 5, 6, 300, 899])
+    assert np.array_equal(initial_rows((900, dim), 17, rows), table[rows])
+
+
+def test_a_copy_composes_a_few_words_without_drawing_the_table():
+    source = FastTextEmbedding(**OPTIONS, bucket=5_000).fit(CORPUS)
+    copy = pickle.loads(pickle.dumps(source))
+    words = [["walkings", "unheard-of", "zyx", "a"]]
+    expected = source.transform(words)
+    assert copy.transform(words) == expected
+    assert copy.ngrams_._table is None
+    again = pickle.loads(pickle.dumps(copy))
+    assert copy.ngrams_.table.shape == (5_000, source.vector_size)
+    assert copy.transform(words) == again.transform(words) == expected
+
+
+def test_a_copy_without_trained_ngrams_composes_words():
+    source = FastTextEmbedding(**OPTIONS, bucket=100, min_n=6).fit([["a", "b"]] * 5)
+    copy = pickle.loads(pickle.dumps(source))
+    assert not len(copy.ngrams_.trained)
+    assert copy.transform([["unheard"]]) == source.transform([["unheard"]])
 
 
 def test_words_below_min_count_are_unknown():

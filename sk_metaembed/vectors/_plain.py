@@ -1,0 +1,98 @@
+"""The loops of `_kernel` in Python, for words too few to be worth loading numba."""
+
+import numpy as np
+
+_MASK_32, _MASK_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+
+
+def _words(buf, starts, ends):
+    data = buf.tobytes()
+    pairs = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [data[start:end] for start, end in pairs]
+
+
+def _hash(word):
+    h = 0xCBF29CE484222325
+    for byte in word:
+        h = (h ^ byte) * 0x100000001B3 & _MASK_64
+    h ^= h >> 33
+    h = h * 0xFF51AFD7ED558CCD & _MASK_64
+    return h ^ (h >> 33)
+
+
+def _row(word, blob, offsets, slots):
+    """Return a word's row, -1 if it is absent, -2 if the table leads out of it."""
+    h, n_words, mask = _hash(word), len(offsets) - 1, len(slots) - 1
+    tag, at = h >> 32, h & mask
+    for _ in range(len(slots)):
+        entry = slots[at]
+        if entry == 0:
+            return -1
+        if entry >> 32 == tag:
+            row = (entry & _MASK_32) - 1
+            if not 0 <= row < n_words:
+                return -2
+            first, last = offsets[row], offsets[row + 1] - 1
+            if first < 0 or last < first or last > len(blob):
+                return -2
+            if blob[first:last] == word:
+                return row
+        at = (at + 1) & mask
+    return -2
+
+
+def find_rows(buf, starts, blob, offsets, slots, rows):
+    """Write each asked word's row, or -1."""
+    words = _words(buf, starts[:-1], starts[1:] - 1)
+    # Single entries of a memoryview are quicker to read than those of an array.
+    store = memoryview(blob), memoryview(offsets), memoryview(slots)
+    rows[:] = [_row(word, *store) for word in words]
+
+
+def gather_words(buf, starts, ends, blob, offsets):
+    """Copy words side by side, each followed by a newline."""
+    words = [
+        buf[start:end].tobytes()
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
+    blob[:] = np.frombuffer(b"".join(word + b"\n" for word in words), np.uint8)
+    offsets[0] = 0
+    np.cumsum([len(word) + 1 for word in words], out=offsets[1:])
+
+
+def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
+    """Hash the n-grams of every ``<word>``; with no ids yet, only count them."""
+    total = 0
+    for row, word in enumerate(_words(buf, starts, ends)):
+        found = [h % n_buckets for h in _ngrams(b"<" + word + b">", min_n, max_n)]
+        if len(ids):
+            ids[total : total + len(found)] = found
+        total += len(found)
+        indptr[row + 1] = total
+
+
+def _ngrams(text, min_n, max_n):
+    """Yield fastText's hash of each n-gram: it takes bytes for signed characters."""
+    begins = [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80] + [len(text)]
+    signed = [byte | 0xFFFFFF00 if byte > 127 else byte for byte in text]
+    last = len(begins) - 1
+    for i in range(last):
+        h = 2166136261
+        for j in range(i, min(last, i + max_n)):
+            for byte in signed[begins[j] : begins[j + 1]]:
+                h = (h ^ byte) * 16777619 & _MASK_32
+            n = j + 1 - i
+            if n >= min_n and not (n == 1 and (i == 0 or j + 1 == last)):
+                yield h
+
+
+def add_means(ids, indptr, table, own, out):
+    """Add the table rows of each word to ``out`` and divide by their number."""
+    bounds = indptr.tolist()
+    for row, (begin, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+        terms = np.concatenate((out[row : row + 1], table[ids[begin:end]]))
+        count = end - begin + own
+        if count > 0:
+            # One after the other, as compiled code adds them.
+            total = np.add.accumulate(terms, axis=0, dtype=np.float32)[-1]
+            out[row] = total / np.float32(count)

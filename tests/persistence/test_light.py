@@ -1,0 +1,94 @@
+"""Loading brings in what the estimator needs and nothing else, in one copy."""
+
+import json
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sk_metaembed import (
+    EmbeddingUnion,
+    FastTextEmbedding,
+    Pooling,
+    PretrainedEmbedding,
+    SVDMetaEmbedding,
+    Tokenizer,
+    Word2VecEmbedding,
+    load,
+    save,
+)
+
+from ..test_estimators import vectors
+
+HEAVY = {"torch", "gensim", "numba", "transformers", "matplotlib", "dask", "skops"}
+TEXTS = ["a good film", "a bad film", "good plot", "bad plot, so bad", "Ünseen", ""] * 2
+TRAINED = {"vector_size": 8, "min_count": 1, "epochs": 1, "random_state": 0}
+
+# scikit-learn itself loads the frames and linters that it finds.
+SERVE = """
+import json, sys
+import sklearn.pipeline, sklearn.linear_model
+before = set(sys.modules)
+from sk_metaembed import load
+pipe = load(sys.argv[1])
+given = [pipe.predict_proba([text])[0].tolist() for text in json.loads(sys.argv[2])]
+added = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(json.dumps([sorted(added), given]))
+"""
+
+
+def source(name):
+    table = PretrainedEmbedding(vectors())
+    if name == "pretrained":
+        return [table]
+    if name == "fastText":
+        return [FastTextEmbedding(**TRAINED, bucket=1000)]
+    trained = Word2VecEmbedding(**TRAINED)
+    return [EmbeddingUnion([("file", table), ("w2v", trained)]), SVDMetaEmbedding(4)]
+
+
+def served(pipe, folder):
+    """Return the modules that a process adds to load and predict, and what it gives."""
+    path = save(pipe, folder / "pipe.skm")
+    run = [sys.executable, "-c", SERVE, str(path), json.dumps(TEXTS)]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", ["TF-IDF", "pretrained", "fastText", "union"])
+def test_a_pipeline_is_served_without_heavy_libraries(name, tmp_path):
+    if name == "TF-IDF":
+        steps = [TfidfVectorizer()]
+    else:
+        modes = "mean", "max", "power-means", "dct", "hierarchical"
+        pooling = Pooling(modes, weights="idf", powers=(2, 3))
+        steps = [Tokenizer(), *source(name), pooling]
+    pipe = make_pipeline(*steps, LogisticRegression())
+    pipe.fit(TEXTS, np.arange(len(TEXTS)) % 2)
+    added, given = served(pipe, tmp_path)
+    assert not HEAVY & {*added}
+    np.testing.assert_allclose(given, pipe.predict_proba(TEXTS), atol=1e-6)
+
+
+def test_files_are_read_where_skops_is_not_installed(tmp_path):
+    path = save(make_pipeline(Tokenizer(), Pooling()), tmp_path / "pipe.skm")
+    code = "import sys; sys.modules['skops'] = None\nfrom sk_metaembed import load\n"
+    subprocess.run([sys.executable, "-c", f"{code}load({str(path)!r})"], check=True)
+
+
+def test_arrays_are_in_memory_once(tmp_path):
+    scaler = StandardScaler()
+    scaler.mean_ = np.arange(1 << 20, dtype=float)
+    path = save(scaler, tmp_path / "scaler.skm")
+    tracemalloc.start()
+    loaded = load(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(loaded.mean_, scaler.mean_)
+    assert peak < 1.5 * scaler.mean_.nbytes

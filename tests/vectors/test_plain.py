@@ -1,0 +1,100 @@
+"""The plain loops for a few words give what the compiled loops give."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sk_metaembed.vectors import _kernel, _plain
+from sk_metaembed.vectors._words import build_index, pack
+
+from ..draws import QUICK
+
+WORDS = st.lists(st.text(st.characters(codec="utf-8"), max_size=9), max_size=12)
+
+
+def rows_of(loops, packed, asked, slots):
+    rows = np.empty(asked.n_words, np.int32)
+    loops.find_rows(asked.blob, asked.offsets, *packed, slots, rows)
+    return rows.tolist()
+
+
+@QUICK
+@given(words=WORDS, asked=WORDS)
+@example(["a\nb", "a", ""], ["a", "\n", "", "日本", "\ud800"])
+def test_rows(words, asked):
+    packed, asked = pack(words), pack([*asked, *words])
+    slots, _ = build_index(packed)
+    expected = rows_of(_kernel, packed, asked, slots)
+    assert rows_of(_plain, packed, asked, slots) == expected
+
+
+@QUICK
+@given(st.data())
+def test_rows_of_a_damaged_table(data):
+    packed = pack([f"w{i}" for i in range(6)])
+    slots, _ = build_index(packed)
+    for _ in range(3):
+        at = data.draw(st.integers(0, len(slots) - 1))
+        slots[at] = (slots[at] & ~np.uint64(0xFF)) | np.uint64(
+            data.draw(st.integers(0, 9))
+        )
+    offsets = packed.offsets.copy()
+    offsets[data.draw(st.integers(0, 6))] = data.draw(st.integers(-2, 99))
+    packed = packed._replace(offsets=offsets)
+    asked = pack(["w0", "w3", "w5", "other"])
+    expected = rows_of(_kernel, packed, asked, slots)
+    assert rows_of(_plain, packed, asked, slots) == expected
+
+
+def test_rows_in_a_full_table():
+    packed, asked = pack(["a"]), pack(["b"])
+    slots = np.full(4, 1, np.uint64)
+    assert rows_of(_plain, packed, asked, slots) == [-2]
+    assert rows_of(_kernel, packed, asked, slots) == [-2]
+
+
+@QUICK
+@given(words=WORDS, seed=st.integers(0, 99))
+def test_gathered_words(words, seed):
+    packed = pack(words)
+    chosen = np.random.default_rng(seed).integers(0, max(len(words), 1), len(words))
+    starts, ends = packed.offsets[:-1][chosen], packed.offsets[1:][chosen] - 1
+    given = []
+    for loops in (_plain, _kernel):
+        blob = np.empty(int((ends - starts).sum()) + len(starts), np.uint8)
+        offsets = np.empty(len(starts) + 1, np.int64)
+        loops.gather_words(packed.blob, starts, ends, blob, offsets)
+        given.append((blob.tobytes(), offsets.tolist()))
+    assert given[0] == given[1]
+
+
+@QUICK
+@given(words=WORDS, min_n=st.integers(1, 4), more=st.integers(-1, 3))
+@example(["", "a", "naïveté", "日本語の", "e\u0301x", "😀smile"], 1, 3)
+def test_ngrams(words, min_n, more):
+    packed = pack(words)
+    starts, ends = packed.offsets[:-1].copy(), packed.offsets[1:] - 1
+    given = []
+    for loops in (_plain, _kernel):
+        indptr = np.zeros(len(words) + 1, np.int64)
+        cut = packed.blob, starts, ends, min_n, min_n + more, 1000, indptr
+        loops.ngram_buckets(*cut, np.empty(0, np.int64))
+        ids = np.empty(indptr[-1], np.int64)
+        loops.ngram_buckets(*cut, ids)
+        given.append((ids.tolist(), indptr.tolist()))
+    assert given[0] == given[1]
+
+
+@pytest.mark.parametrize("own", [0, 1])
+def test_means(own):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(30, 5)).astype(np.float32)
+    indptr = np.array([0, 0, 1, 9, 9, 40])
+    ids = rng.integers(0, 30, indptr[-1])
+    start = own * rng.normal(size=(5, 5)).astype(np.float32)
+    given = []
+    for loops in (_plain, _kernel):
+        given.append(start.copy())
+        loops.add_means(ids, indptr, table, own, given[-1])
+    np.testing.assert_allclose(*given, rtol=0, atol=1e-6)
