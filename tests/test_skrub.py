@@ -1,0 +1,61 @@
+"""A pipeline of ours encodes the columns of texts of skrub's table steps."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import FunctionEmbedding, Pooling, Tokenizer
+
+skrub = pytest.importorskip("skrub")
+N_ROWS = 60
+# skrub takes empty strings for missing values, too.
+TEXTS = [
+    None if i % 7 == 0 else "" if i % 5 == 0 else f"row {i}" for i in range(N_ROWS)
+]
+
+
+def encoder():
+    source = FunctionEmbedding(lambda words: [[len(w), ord(w[0])] for w in words])
+    return make_pipeline(
+        Tokenizer(missing="empty"), source, Pooling(add_indicator=True)
+    )
+
+
+def table(kind):
+    frame = kind({"text": TEXTS, "n": np.arange(N_ROWS, dtype=float)})
+    if kind is pd.DataFrame:
+        frame.index = np.random.default_rng(0).permutation(N_ROWS)
+    return frame
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@pytest.mark.parametrize("step", ["TableVectorizer", "ApplyToCols"])
+def test_columns_with_nulls(step, kind):
+    if step == "TableVectorizer":
+        encode = skrub.TableVectorizer(high_cardinality=encoder())
+    else:
+        encode = skrub.ApplyToCols(encoder(), cols=["text"])
+    frame = table(kind)
+    result = encode.fit_transform(frame)
+    assert isinstance(result, kind)
+    missing = np.array([not text for text in TEXTS])
+    if step == "ApplyToCols":  # does not look at the values
+        missing = np.array([text is None for text in TEXTS])
+    assert np.array_equal(result["missing"].to_numpy(), missing)
+    assert np.array_equal(result["n"].to_numpy(), np.arange(N_ROWS))
+    if kind is pd.DataFrame:
+        assert result.index.equals(frame.index)
+    # Values that only transform sees may be missing as well.
+    again = encode.fit(frame[1:]).transform(frame[:7])
+    assert np.array_equal(again["missing"].to_numpy(), missing[:7])
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_tabular_pipeline(kind):
+    model = skrub.tabular_pipeline(LogisticRegression())
+    model.set_params(tablevectorizer__high_cardinality=encoder())
+    frame, y = table(kind), np.arange(N_ROWS) % 2
+    assert model.fit(frame, y).predict(frame[:5]).shape == (5,)
