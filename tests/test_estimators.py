@@ -164,9 +164,7 @@ ESTIMATORS = [
     DynamicMetaRanker(**NET, shared_dim=3),
     DynamicMetaRanker(**NET, shared_dim=3, encoder="mean", negatives="hardest"),
     DynamicMetaRegressor(**LEARNING_NET),
-    DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
     DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
-    DynamicMetaRegressor(**NET, trainable=CharEmbedding("bilstm", hidden_dim=2)),
     PairEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
     PairEncoder(EmbeddingUnion(SOURCES)),
     DynamicMetaTagger(**TAGGING_NET),
@@ -183,6 +181,14 @@ ESTIMATORS = [
     RandomEncoderPooling(8, mode="mean", activation="relu"),
     CommonComponentRemoval(),
     CommonComponentRemoval(2, weighted=True, centre=True),
+]
+
+
+# A second head over trained sources, and their second kind: test_trainable.py and
+# test_char_embedding.py cover both.
+MORE = [
+    DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
+    DynamicMetaRegressor(**NET, trainable=CharEmbedding("bilstm", hidden_dim=2)),
 ]
 
 
@@ -207,6 +213,12 @@ def expected_failed_checks(estimator):
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)
 def test_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(MORE, expected_failed_checks=expected_failed_checks)
+def test_estimator_over_more_trained_sources(estimator, check):
     check(estimator)
 
 

@@ -25,6 +25,7 @@ from sk_metaembed import (
 )
 
 from .. import tiny_bert
+from ..rounding import assert_close
 from ..sources.test_transformer_families import FAMILIES, network
 
 OPTIONS = {
@@ -116,7 +117,7 @@ def test_training_starts_from_the_vectors_of_the_source(data, options):
     found = vectors(FineTuned(source(**options)), tokens)
     assert len(found) == len(embedded.blocks)
     for (values, known), block in zip(found, embedded.blocks, strict=True):
-        np.testing.assert_allclose(values, block.values, atol=1e-5)
+        assert_close(values, block.values, precision=1e-4)
         np.testing.assert_array_equal(known, block.known)
 
 
@@ -126,7 +127,7 @@ def test_cut_words_are_not_known_and_counted_in_a_warning(data):
         ((values, known),) = vectors(tuned, data[0])
     with pytest.warns(UserWarning, match="are cut off"):
         (block,) = tuned.source.fit_transform(data[0]).blocks
-    np.testing.assert_allclose(values, block.values, atol=1e-5)
+    assert_close(values, block.values, precision=1e-4)
     np.testing.assert_array_equal(known, block.known)
 
 
@@ -140,7 +141,7 @@ def test_row_alone_is_row_in_batch(data, rows):
     places = np.concatenate([np.zeros(0, int), *places])
     for one, other, which in ((some_words, words, places), (some_means, means, rows)):
         which = np.array(which, dtype=int)
-        np.testing.assert_allclose(one[0], other[0][which], atol=1e-5)
+        assert_close(one[0], other[0][which], precision=1e-4)
         np.testing.assert_array_equal(one[1], other[1][which])
 
 
@@ -394,7 +395,7 @@ def test_a_learning_rate_of_next_to_nothing_leaves_the_vectors(data):
         model.trainable, tokens, network=model.trained_["finetuned"]
     )
     frozen = source().fit_transform(tokens)
-    np.testing.assert_allclose(values, frozen.blocks[0].values, atol=1e-5)
+    assert_close(values, frozen.blocks[0].values, precision=1e-4)
 
 
 def test_dropout_is_on_in_training_alone(data):

@@ -22,6 +22,8 @@ from sk_metaembed import (
 from sk_metaembed.scale import _carrying
 from sk_metaembed.scale._carrying import carry
 
+from ..rounding import assert_close
+
 cloudpickle = pytest.importorskip("cloudpickle")
 dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
 da = pytest.importorskip("dask.array")
@@ -143,7 +145,7 @@ def test_columns_of_probabilities_have_the_classes_names(
     names = [f"{METHODS[method]}_{name}" for name in classifier.classes_]
     assert list(lazy.columns) == names
     wanted = getattr(classifier, method)(texts).astype("float32")
-    np.testing.assert_array_equal(lazy, wanted)
+    assert_close(lazy, wanted)
 
 
 def test_dtypes(frame, texts, classifier):
@@ -209,7 +211,7 @@ def test_it_is_the_pipeline_as_it_was(frame, pipe, texts):
     wanted = model.transform(texts)
     lazy = transform_partitions(model, frame, column="text")
     model.fit(texts[:5])
-    np.testing.assert_array_equal(lazy, wanted)
+    assert_close(lazy, wanted)
 
 
 @pytest.mark.parametrize("row", [None, float("nan"), 7])

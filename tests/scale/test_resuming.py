@@ -186,7 +186,9 @@ def start(script, *args, **kwargs):
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [NAMES[0], pytest.param(NAMES[1], marks=pytest.mark.slow)]
+)
 def test_kill_9_in_the_middle_of_writing(name, folder):
     out, source = folder / "parts" / name, folder / "texts.txt"
     pipe = joblib.load(folder / "pipe")

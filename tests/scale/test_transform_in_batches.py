@@ -16,6 +16,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sk_metaembed import Tokenizer, TokenSequences, transform_in_batches
 from sk_metaembed.scale import TextStream
 
+from ..rounding import assert_close
+
 
 def lists(texts):
     return [text.split() for text in texts]
@@ -207,7 +209,7 @@ def test_labels_and_probabilities(name, classifier, texts, tmp_path):
         found = pd.read_parquet(out)
         names = [f"probability_{c}" for c in ("dry", "sweet", "wet")]
         assert found.columns.tolist() == names
-    np.testing.assert_array_equal(found, wanted)
+    assert_close(found, wanted)
 
 
 def test_json_columns_are_carried_along(pipe, texts, tmp_path):

@@ -220,12 +220,12 @@ def test_a_failing_source_leaves_what_was_done_and_no_claims(tmp_path):
 
 def test_two_handles_do_not_compute_the_same(tmp_path):
     """One is at work on a sentence while the other asks for it: it waits."""
-    started = threading.Event()
+    started, refused = threading.Event(), threading.Event()
 
     class Slow(Source):
         def __call__(self, sentences):
             started.set()
-            time.sleep(0.4)
+            assert refused.wait(30)
             return super().__call__(sentences)
 
     slow, results = Slow(), []
@@ -238,6 +238,14 @@ def test_two_handles_do_not_compute_the_same(tmp_path):
     thread.start()
     started.wait()
     with SentenceCache(tmp_path, "m") as cache:
+        claim = cache.claim
+
+        def tell(keys):
+            mine = claim(keys)
+            refused.set()
+            return mine
+
+        cache.claim = tell
         result, asked = run(cache)
     thread.join()
     assert (len(slow.asked), len(asked)) == (3, 0)

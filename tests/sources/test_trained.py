@@ -163,7 +163,11 @@ def test_random_state(source):
     assert not np.array_equal(first, type(source)(**params).fit(CORPUS).vectors_)
 
 
-@both
+@pytest.mark.parametrize(
+    "source",
+    [KINDS["word2vec"], pytest.param(KINDS["fasttext"], marks=pytest.mark.slow)],
+    ids=KINDS,
+)
 def test_the_same_in_another_process(source):
     code = (
         "import sys, pickle;"
