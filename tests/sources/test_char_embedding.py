@@ -292,7 +292,7 @@ def test_texts_are_read_in_their_own_case():
     clf = DynamicMetaClassifier(**CASE_OPTIONS, trainable=char())
     tokens = Tokenizer().transform(CASED)
     seen = clf.fit(tokens, y).predict_proba(tokens[:3])
-    assert np.ptp(seen, axis=0).max() > 0.01
+    assert np.ptp(seen, axis=0).max() > 1e-3
     np.testing.assert_allclose(clf.predict_proba(CASED[:3]), seen, atol=1e-6)
     blind = clf.predict_proba(tokens[:3].to_list())
     np.testing.assert_allclose(blind, blind[:1].repeat(3, 0), atol=1e-6)
@@ -313,7 +313,7 @@ def test_case_is_seen_beside_sources_that_do_not_see_it():
     length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
     X = length.fit_transform(Tokenizer().transform(CASED))
     clf = DynamicMetaClassifier(**CASE_OPTIONS, trainable=char())
-    assert np.ptp(clf.fit(X, y).predict_proba(X[:3]), axis=0).max() > 0.01
+    assert np.ptp(clf.fit(X, y).predict_proba(X[:3]), axis=0).max() > 1e-3
     weights = clf.attention_weights(X[:2])
     assert weights["token"].tolist() == ["the", "king", "sang"] * 2
     again = pickle.loads(pickle.dumps(clf))
