@@ -83,3 +83,15 @@ def test_both_sides_of_pairs(pair):
     assert X.sequences.texts.tolist()[0] == "The king."
     clf = DynamicMetaClassifier(trainable=tuned, **OPTIONS).fit(X, [0, 1] * 6)
     assert np.ptp(clf.predict_proba(X[:2]), axis=0).max() > 1e-3
+
+
+@pytest.mark.parametrize("output", ["words", "mean"])
+def test_texts_without_tokens(pair, output):
+    tuned = FineTuned(TransformerEmbedding(pair, output=output), lr=1e-3)
+    tokens = Tokenizer().transform([*CASED, "", "?!", "?"])
+    clf = DynamicMetaClassifier(trainable=tuned, **OPTIONS).fit(tokens, [*Y, 0, 1, 2])
+    empty, signs, sign = clf.predict_proba(["", "?!", "?"])
+    assert np.isfinite([empty, signs, sign]).all()
+    # Only vectors of whole texts are there without tokens.
+    assert (abs(empty - signs).max() > 1e-5) == (output == "mean")
+    assert (abs(sign - signs).max() > 1e-5) == (output == "mean")
