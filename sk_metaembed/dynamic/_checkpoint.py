@@ -216,7 +216,8 @@ def _content(X):
         return X if sides is None else ["pairs", _content(sides)]
     tokens = tokens_of(X)
     blocks = [(b.name, b.level, b.values, b.known) for b in blocks_of(X)]
-    return [list(tokens.types), tokens.codes, tokens.offsets, blocks]
+    texts = [] if tokens.texts is None else [list(tokens.texts)]
+    return [list(tokens.types), tokens.codes, tokens.offsets, blocks, *texts]
 
 
 def _followers(net):

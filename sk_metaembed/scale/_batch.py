@@ -81,7 +81,9 @@ def digest_of(rows):
     False
     """
     if hasattr(rows, "to_list"):  # a TokenSequences
-        rows = rows.to_list()
+        texts, rows = rows.texts, rows.to_list()
+        if texts is not None:
+            rows = [[text, *row] for text, row in zip(texts, rows, strict=True)]
     if rows and not isinstance(rows[0], str):
         rows = ["\x1f".join(map(str, row)) + "\x1f" for row in rows]
     return zlib.crc32("\x1e".join(rows).encode("utf-8", "surrogatepass"))

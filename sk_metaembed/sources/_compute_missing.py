@@ -43,10 +43,11 @@ def compute_missing(
     layers : sequence of Layer
         From `_sentence_rows`. What each sentence gives, in this order.
     compute : callable
-        Gets a list of distinct sentences, each a tuple of one or more tokens. Returns
-        an iterable, a generator for example, with an item a sentence, in order: for
-        each layer ``(values, known)``, of shapes (n_tokens, dim) and (n_tokens,) at the
-        token level, (dim,) and a bool at the sequence level.
+        Gets a list of distinct sentences, as `read` gives them: by default each a
+        tuple of one or more tokens. Returns an iterable, a generator for example, with
+        an item a sentence, in order: for each layer ``(values, known)``, of shapes
+        (n_tokens, dim) and (n_tokens,) at the token level, (dim,) and a bool at the
+        sequence level.
     also : sequence of Layer, default=()
         What `compute` gives after `layers`, for the cache alone: who asks for it later
         finds it there.

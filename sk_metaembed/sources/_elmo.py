@@ -140,7 +140,8 @@ class ElmoEmbedding(BaseEmbedding):
     each punctuation mark a word. A token gets the mean of the words that overlap its
     characters, mostly one; "default" is the mean over all words of the text.
     "layer0" and "word_emb" are then at the token level. Token lists are read as they
-    are.
+    are: for a model that was trained on tokens of another kind, pass
+    ``tokens.to_list()``.
 
     The mix is ``gamma * sum_k softmax(mix_weights)_k h_k`` over the layers ``h_k``, of
     which ``h_0`` is the word's vector twice.

@@ -55,6 +55,9 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
 
     Notes
     -----
+    Texts are read as `TransformerEmbedding` reads them: as they were written, where X
+    knows them.
+
     Each fit trains a copy of its own in float32, on the estimator's device and in its
     `dtype`: the parameters `device`, `dtype`, `compile` and `cache` of `source` have no
     effect here. Dropout is the model's own, during training.

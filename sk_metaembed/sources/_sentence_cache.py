@@ -38,7 +38,7 @@ class CacheCounts:
 
 
 class SentenceCache:
-    """Vectors by model, layer and exact tokens, shared by processes and runs.
+    """Vectors by model, layer and exact tokens or text, shared by processes and runs.
 
     For sources whose vectors depend on the whole sentence, and which cost too much to
     compute twice. A handle is cheap to make: open one where it is used, ``with

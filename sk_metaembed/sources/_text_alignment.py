@@ -47,9 +47,10 @@ def encode_texts(aligner, sentences):
     found = []
     for sentence, row in zip(sentences, parts, strict=True):
         pieces = []
-        for _, shift in row:
+        for text, shift in row:
             ids, offsets = next(encoded)
-            pieces.append((np.array(ids, dtype=np.int64), offsets + shift))
+            offsets = _with_next(text, offsets) + shift
+            pieces.append((np.array(ids, dtype=np.int64), offsets))
         one = _one_text if len(row) == 1 else _two_texts
         found.append(one(sentence, pieces, aligner))
     return found
@@ -72,6 +73,18 @@ def _parts(sentence, aligner):
         (prefix + text[:start].rstrip(), -len(prefix)),
         (second, len(text) - len(second)),
     ]
+
+
+def _with_next(text, offsets):
+    """Return offsets where a piece that is a space reaches to the word behind it.
+
+    Some tokenizers trim spaces from offsets: nothing is left of such a piece then.
+    """
+    starts, stops = offsets.T
+    stops = np.maximum(stops, starts + 1)
+    spans = zip(starts.tolist(), stops.tolist(), strict=True)
+    spaces = np.array([text[slice(*span)].isspace() for span in spans], dtype=bool)
+    return np.column_stack([starts, stops + spaces])
 
 
 def _one_text(sentence, pieces, aligner):

@@ -1,16 +1,30 @@
 """Contextual sources read texts as they were written, and find their tokens there."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sk_metaembed import (
+    EmbeddingUnion,
     EstimatorEmbedding,
     FunctionEmbedding,
+    Pooling,
+    PretrainedEmbedding,
+    SourceSelector,
     Tokenizer,
+    TokenSequences,
     TransformerEmbedding,
+    WordVectors,
+    contextual_to_static,
 )
+from sk_metaembed.scale._batch import digest_of
 from sk_metaembed.sources._alignment import Aligner
 from sk_metaembed.sources._written import (
     WrittenText,
@@ -395,3 +409,79 @@ def test_a_function_of_tokens_gets_them_joined():
     )
     found = source.fit_transform(TEXTS)
     assert found[0].ravel().tolist() == [3, 1, 4, 2, 1, 1, 1, 1, 4]
+
+
+def table(tokens):
+    """Return word vectors for a PretrainedEmbedding, of lower-case words."""
+    words = sorted({word for row in tokens for word in row})
+    values = np.random.default_rng(0).normal(size=(len(words), 3))
+    return WordVectors.from_arrays(words, values.astype(np.float32))
+
+
+def test_a_union_feeds_each_source_rightly(pair):
+    tokens = Tokenizer().transform(TEXTS)
+    vectors = table(tokens.to_list())
+    union = EmbeddingUnion(
+        [
+            ("w2v", PretrainedEmbedding(vectors, case_fallback=False)),
+            ("bert", TransformerEmbedding(pair, output=("words", "mean"))),
+            ("chars", EstimatorEmbedding(FunctionTransformer(lengths), joined=True)),
+        ]
+    )
+    found = union.fit_transform(TEXTS)
+    assert union.coverage_["w2v"] == {"types": 1.0, "tokens": 1.0}
+    alone = TransformerEmbedding(pair, output=("words", "mean")).fit_transform(tokens)
+    for name in alone.names:
+        block, other = found.block(f"bert__{name}"), alone.block(name)
+        np.testing.assert_allclose(block.values, other.values, atol=1e-5)
+    np.testing.assert_array_equal(found.block("chars").values, lengths(TEXTS))
+    for i in (3, 0):
+        row = union.transform(tokens[[i]])
+        np.testing.assert_allclose(row[0], found[i], atol=1e-5)
+    again = pickle.loads(pickle.dumps(tokens))
+    assert again.texts.tolist() == TEXTS
+    same = pickle.loads(pickle.dumps(union)).transform(again)
+    np.testing.assert_allclose(same[3], found[3], atol=1e-5)
+
+
+def test_subsets_and_selection_keep_the_texts(pair):
+    tokens = Tokenizer().transform([*TEXTS[3:], *TEXTS[3:], LONG] * 2)
+    y = np.array([0, 1, 0, 1, 0] * 2)
+    union = EmbeddingUnion(
+        [
+            ("w2v", PretrainedEmbedding(table(tokens.to_list()))),
+            ("bert", TransformerEmbedding(pair, output="mean")),
+        ]
+    )
+    X = union.fit_transform(tokens)
+    pipe = make_pipeline(Pooling(), LogisticRegression(C=1e4, max_iter=1000))
+    selector = SourceSelector(pipe, cv=2, n_sources_to_select=1).fit(X, y)
+    assert selector.transform(X).tokens.texts.tolist() == tokens.texts.tolist()
+    # Only a source that reads texts as written can tell the two texts apart.
+    assert selector.get_support().tolist() == [False, True]
+    search = GridSearchCV(
+        make_pipeline(union, clone(pipe)),
+        {"embeddingunion__active": [("w2v",), ("bert",)]},
+        cv=2,
+    ).fit(tokens.texts.tolist(), y)
+    assert search.best_params_ == {"embeddingunion__active": ("bert",)}
+
+
+def test_words_over_contexts_of_texts(pair, tmp_path):
+    source = TransformerEmbedding(pair)
+    tokens = Tokenizer().transform(TEXTS)
+    embedded = source.fit_transform(tokens)
+    for i, corpus in enumerate((TEXTS, tokens)):
+        vectors = contextual_to_static(source, corpus, path=tmp_path / f"{i}.wv")
+        king = embedded.tokens.types[embedded.tokens.codes] == "king"
+        expected = embedded.blocks[0].values[king].mean(0)
+        np.testing.assert_allclose(vectors["king"], expected, atol=1e-5)
+
+
+def test_checksums_of_rows_tell_texts_apart():
+    first, second = (Tokenizer().transform([text]) for text in TEXTS[3:])
+    assert first == second
+    assert digest_of(first) != digest_of(second)
+    assert digest_of(first) == digest_of(Tokenizer().transform(TEXTS[3:4]))
+    X = [[*row] for row in first]
+    assert digest_of(TokenSequences.from_lists(X)) == digest_of(X)

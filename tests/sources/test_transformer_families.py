@@ -8,8 +8,9 @@ import pytest
 import torch
 import transformers
 
-from sk_metaembed import TransformerEmbedding
+from sk_metaembed import Tokenizer, TransformerEmbedding
 from sk_metaembed.sources._alignment import Aligner
+from sk_metaembed.sources._written import WrittenText
 
 from .. import tiny_bert
 
@@ -217,3 +218,29 @@ def test_a_network_that_rounds_by_the_batch_gets_one_sentence_at_a_time():
     assert exact.fingerprint_ != source.fingerprint_
     with pytest.raises(TypeError, match="quantised"):
         pickle.dumps(source)
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_pieces_of_original_texts_go_to_their_tokens(kind):
+    tokenizer = TOKENIZERS[kind][0]()
+    aligner = Aligner(tokenizer)
+    text = "The kin. a Tking  東 1.1 é (b)."
+    tokens = Tokenizer().transform([text])
+    places = tokens.spans().tobytes() if aligner.has_offsets else None
+    (pieces,) = aligner.encode([WrittenText(text, places)])
+    expected = tokenizer(text, add_special_tokens=False)["input_ids"]
+    assert pieces.ids.tolist() == expected
+    if not aligner.has_offsets:
+        assert len(pieces.words) == 0
+        return
+    assert (np.diff(pieces.words) >= 0).all()
+    assert set(pieces.words.tolist()) == set(range(tokens.n_tokens))
+    # Where the text is its tokens, they are the pieces of token lists.
+    words = ["a", "kin", "king", "b"]
+    plain = Tokenizer().transform([" ".join(words)])
+    (found,) = aligner.encode([WrittenText(" ".join(words), plain.spans().tobytes())])
+    (before,) = aligner.encode([tuple(words)])
+    assert found.ids.tolist() == before.ids.tolist()
+    for word in range(len(words)):
+        own = found.at[found.words == word]
+        assert set(own) == set(np.flatnonzero(before.words == word))

@@ -1,0 +1,97 @@
+"""Sources that are trained along read the texts as they were written."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    FineTuned,
+    PairEncoder,
+    Tokenizer,
+    TransformerEmbedding,
+)
+
+from .. import tiny_bert
+from ..sources.test_original_texts import LONG, TEXTS, cased_tokenizer
+
+OPTIONS = {
+    "encoder": "mean",
+    "projection_dim": 8,
+    "hidden_dims": (),
+    "lr": 0.02,
+    "batch_size": 16,
+    "max_epochs": 2,
+    "early_stopping": False,
+    "random_state": 0,
+}
+CASED = ["The king!", "the king.", "THE KING?"] * 6
+Y = [0, 1, 2] * 6
+
+
+@pytest.fixture(scope="module")
+def pair():
+    tokenizer = cased_tokenizer()
+    size = {"vocab_size": len(tokenizer), "max_position_embeddings": 64}
+    return tiny_bert.network(**size), tokenizer
+
+
+@pytest.mark.parametrize("max_length", [None, 8])
+def test_pieces_are_those_of_the_frozen_source(pair, max_length):
+    source = TransformerEmbedding(
+        pair, (1, 2), output=("words", "mean", "cls"), max_length=max_length
+    )
+    tokens = Tokenizer().transform([*TEXTS, LONG])
+    opened = FineTuned(source).open(tokens)
+    pieces = opened.pieces(tokens)
+    rows = np.array([5, 1, 0, 2, 3])
+    with torch.inference_mode():
+        found = opened.network().eval()(pieces.batch(rows, torch.from_numpy))
+    frozen = source.fit_transform(tokens)[rows]
+    for (values, known), block in zip(found, frozen.blocks, strict=True):
+        np.testing.assert_array_equal(known.numpy(), block.known)
+        np.testing.assert_allclose(values.numpy(), block.values, atol=1e-5)
+    for level in ("token", "sequence"):
+        block = next(b for b in frozen.blocks if b.level == level)
+        whole = source.fit_transform(tokens).block(block.name)
+        np.testing.assert_array_equal(pieces.known[level], whole.known)
+
+
+@pytest.mark.parametrize("output", ["words", "mean"])
+def test_a_cased_model_is_trained_on_case(pair, output):
+    """Only case and punctuation tell the texts apart."""
+    tuned = FineTuned(TransformerEmbedding(pair, output=output), lr=1e-3)
+    tokens = Tokenizer().transform(CASED)
+    clf = DynamicMetaClassifier(trainable=tuned, **OPTIONS).fit(tokens, Y)
+    expected = clf.predict_proba(tokens[:3])
+    assert np.ptp(expected, axis=0).max() > 1e-3
+    blind = clf.predict_proba(tokens[:3].to_list())
+    np.testing.assert_allclose(blind, blind[:1].repeat(3, 0), atol=1e-6)
+    for texts in (CASED[:3], tokens[[0, 1, 2]], np.array(CASED[:3])):
+        np.testing.assert_allclose(clf.predict_proba(texts), expected, atol=1e-5)
+    again = pickle.loads(pickle.dumps(clf))
+    alone = [again.predict_proba(tokens[[i]])[0] for i in range(3)]
+    np.testing.assert_allclose(alone, expected, atol=1e-5)
+
+
+def test_both_sides_of_pairs(pair):
+    tuned = FineTuned(TransformerEmbedding(pair), lr=1e-3)
+    pairs = [("The king.", text) for text in ["THE KING.", "the king!"] * 6]
+    X = PairEncoder(Tokenizer()).fit_transform(pairs)
+    assert X.sequences.texts.tolist()[0] == "The king."
+    clf = DynamicMetaClassifier(trainable=tuned, **OPTIONS).fit(X, [0, 1] * 6)
+    assert np.ptp(clf.predict_proba(X[:2]), axis=0).max() > 1e-3
+
+
+@pytest.mark.parametrize("output", ["words", "mean"])
+def test_texts_without_tokens(pair, output):
+    tuned = FineTuned(TransformerEmbedding(pair, output=output), lr=1e-3)
+    tokens = Tokenizer().transform([*CASED, "", "?!", "?"])
+    clf = DynamicMetaClassifier(trainable=tuned, **OPTIONS).fit(tokens, [*Y, 0, 1, 2])
+    empty, signs, sign = clf.predict_proba(["", "?!", "?"])
+    assert np.isfinite([empty, signs, sign]).all()
+    # Only vectors of whole texts are there without tokens.
+    assert (abs(empty - signs).max() > 1e-5) == (output == "mean")
+    assert (abs(sign - signs).max() > 1e-5) == (output == "mean")
