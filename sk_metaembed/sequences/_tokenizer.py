@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 from functools import partial
+from operator import is_
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
@@ -14,6 +16,9 @@ from ._split import prepare_texts, split_texts, split_words, with_texts
 from ._text_spans import locate_in_order, locate_matches, locate_words
 from ._tokens import TokenSequences
 from ._validation import check_tokens, n_missing
+
+# Checking the parameters takes as long as splitting a short text, so it is done once.
+_SPLITTERS = WeakKeyDictionary()  # parameters and splitter, by step
 
 
 class Tokenizer(
@@ -227,8 +232,7 @@ class Tokenizer(
         >>> Tokenizer().transform(["It's 3 o'clock."]).to_list()
         [['it', 's', '3', 'o', 'clock']]
         """
-        self._validate_params()
-        return self._read(X, self._splitter())
+        return self._read(X, self._checked_splitter())
 
     def _read(self, X, split):
         return check_tokens(X, whose="Tokenizer", split=split, missing=self.missing)
@@ -268,6 +272,15 @@ class Tokenizer(
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
+
+    def _checked_splitter(self):
+        """Return `_splitter()`; parameters are checked again only if they changed."""
+        params = [getattr(self, name) for name in self._parameter_constraints]
+        known = _SPLITTERS.get(self)
+        if known is None or not all(map(is_, known[0], params)):
+            self._validate_params()
+            known = _SPLITTERS[self] = params, self._splitter()
+        return known[1]
 
     def _splitter(self):
         """Return the function from texts to TokenSequences that is asked for."""

@@ -5,15 +5,17 @@ import numpy as np
 from ._ngram import mean_ngrams
 from ._reference import StoreReference
 from ._sound import check_content
-from ._words import find, pack
+from ._words import FEW, find, pack
 
 _CHUNK_WORDS = 1 << 14
+# Words whose rows a handle keeps, a few megabytes: most of a text are frequent words.
+_KEPT = 1 << 15
 
 
 class StoreQueries(StoreReference):
     """A mapped store that looks up many words at once."""
 
-    __slots__ = ("_words",)
+    __slots__ = ("_rows", "_words")
 
     @property
     def words(self):
@@ -119,7 +121,27 @@ class StoreQueries(StoreReference):
         array([-1,  0], dtype=int32)
         >>> folder.cleanup()
         """
+        if isinstance(words, np.ndarray) and words.ndim == 1:
+            words = words.tolist()
+        if (
+            isinstance(words, list)
+            and len(words) <= FEW
+            and {*map(type, words)} == {str}
+        ):
+            return self._lookup_few(words)
         return find(pack(words), self._packed, self._index)
+
+    def _lookup_few(self, words):
+        """Look up a list of str, whose rows are often known from earlier calls."""
+        if not hasattr(self, "_rows") or len(self._rows) > _KEPT:
+            # Replaced, not emptied: other threads may be reading it.
+            object.__setattr__(self, "_rows", {})
+        kept = self._rows
+        new = [word for word in words if word not in kept]
+        if new:
+            rows = find(pack(new), self._packed, self._index)
+            kept.update(zip(new, rows.tolist(), strict=True))
+        return np.array([kept[word] for word in words], np.int32)
 
     def vectors_for(self, words):
         """Return the vectors of words, zeros for those that are not there.

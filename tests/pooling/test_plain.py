@@ -30,9 +30,11 @@ def test_small_inputs_are_pooled_alike(dim, dtype, level, weights, monkeypatch):
     X = embedded(dim, dtype, level)
     pooling = Pooling(MODES, weights=weights, powers=(2, 3, 7), n_coefficients=3)
     pooling.fit(X)
-    small = pooling.transform(X)
-    monkeypatch.setattr(_bags, "_FEW_SEQUENCES", -1)
-    np.testing.assert_allclose(small, pooling.transform(X), rtol=1e-6, atol=1e-6)
+    given = []
+    for few in (len(X), -1):
+        monkeypatch.setattr(_bags, "_FEW_SEQUENCES", few)
+        given.append(pooling.transform(X))
+    np.testing.assert_allclose(*given, rtol=1e-6, atol=1e-6)
 
 
 def test_there_is_a_plain_loop_for_each_kernel_that_pools():

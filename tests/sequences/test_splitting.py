@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from itertools import product
 
 import numpy as np
 import pytest
@@ -117,6 +118,13 @@ def test_words_are_what_the_definition_says(punctuation, rows):
     rule = word_rule(punctuation)
     assert _split.split_words(rows, rule) == expected
     assert compiled(rows, rule).to_list() == expected
+
+
+@pytest.mark.parametrize("punctuation", [False, True])
+def test_any_three_characters_of_ascii(punctuation):
+    rows = ["".join(some) for some in product(map(chr, range(128)), "a _!\n", "b?")]
+    expected = [split_slowly(text, punctuation) for text in rows]
+    assert _split.split_words(rows, word_rule(punctuation)) == expected
 
 
 @unhurried

@@ -164,6 +164,21 @@ def test_stateless():
     assert vars(tokenizer) == vars(pickle.loads(pickle.dumps(tokenizer)))
 
 
+def test_parameters_may_change_between_calls():
+    step = Tokenizer()
+    assert step.transform(["To be."])[0] == ["to", "be"]
+    step.set_params(lowercase=False, punctuation=True)
+    assert step.transform(["To be."])[0] == ["To", "be", "."]
+    step.token_pattern = r"[a-z]+"
+    for _ in range(2):
+        with pytest.raises(ValueError, match="punctuation=True belongs to"):
+            step.transform(["To be."])
+    step.set_params(punctuation=False, lowercase=1)
+    with pytest.raises(ValueError, match="'lowercase' parameter"):
+        step.transform(["To be."])
+    assert clone(step.set_params(lowercase=True)).transform(["To"])[0] == ["to"]
+
+
 def test_names_and_output_settings_reach_through():
     pipe = make_pipeline(Tokenizer(), Tokenizer()).set_output(transform="pandas")
     assert pipe.fit_transform(["a b"]) == TokenSequences.from_lists([["a", "b"]])

@@ -49,6 +49,17 @@ def test_words_of_any_characters(wv):
     assert wv.lookup(["\ud800", "a\udcff"]).tolist() == [-1, -1]
 
 
+def test_rows_are_the_same_when_asked_again(wv, monkeypatch):
+    monkeypatch.setattr("sk_metaembed.vectors._query._KEPT", 4)
+    expected = {"tea": 0, "milk": -1, "café": 1, "": -1, "日本語": 4, "😀": 5, "te": -1}
+    for words in (["tea"], ["milk", "tea", "milk"], [*expected], [], ["café", "te"]):
+        rows = wv.lookup(words)
+        assert rows.dtype == np.int32
+        assert rows.tolist() == [expected[word] for word in words]
+    with pytest.raises(TypeError, match="element 1 is 3 of type int"):
+        wv.lookup(["tea", 3])
+
+
 @pytest.mark.parametrize(
     "container",
     [list, tuple, np.array, lambda w: np.array(w, object), iter],
