@@ -4,6 +4,7 @@ import threading
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from sk_metaembed.sequences._own_random import (
     OwnWeights,
@@ -155,3 +156,26 @@ def test_threads_that_borrow_wait_for_each_other():
         thread.join()
     expected = [seeded(i, lambda: torch.rand(5000)) for i in range(4)]
     assert_equal(results, expected)
+
+
+def test_threads_that_build_networks_leave_no_mode_of_torch_behind():
+    """torch.compile does nothing where a mode seems to be active."""
+    inside, waits = threading.Event(), threading.Event()
+
+    def first():
+        with own_random(0), OwnWeights():
+            inside.set()
+            waits.wait(timeout=0.2)  # for the second, unless it is kept out
+
+    def second():
+        inside.wait(timeout=30)
+        with own_random(0), OwnWeights():
+            waits.set()
+            threads[0].join(timeout=30)
+
+    threads = [threading.Thread(target=first), threading.Thread(target=second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not is_in_torch_dispatch_mode()
