@@ -8,6 +8,7 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.exceptions import EstimatorCheckFailedWarning, SkipTestWarning
 
+from sk_metaembed import PairEncoder, Tokenizer
 from sk_metaembed.sequences import check_tokens
 from sk_metaembed.utils._checks_data import assert_same
 from sk_metaembed.utils.estimator_checks import (
@@ -34,6 +35,20 @@ def test_scikit_learns_suite_is_collected(estimator):
     assert len(names) - len(fed) > 25
     for name in ("check_dict_unchanged", "check_methods_subset_invariance"):
         assert f"feed_words-{name}" in names
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (Tokenizer(missing="empty"), "check_refuses_bad_rows"),
+        (Tokenizer(missing="empty"), "check_missing_rows"),
+        (PairEncoder(Tokenizer(), missing="empty"), "check_refuses_bad_sides"),
+        (PairEncoder(Tokenizer(), missing="empty"), "check_missing_rows"),
+    ],
+)
+def test_steps_that_accept_missing_rows_pass(estimator, name):
+    estimator, check = checks_of(estimator)[name].values
+    check(estimator)
 
 
 def test_an_estimator_for_numbers_gets_scikit_learns_suite():

@@ -7,10 +7,8 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sk_metaembed.sequences import EmbeddedSequences, check_tokens
-from sk_metaembed.sequences._estimator import (
-    SequencesInputMixin,
-)
+from sk_metaembed.sequences import EmbeddedSequences, TokenSequences, check_tokens
+from sk_metaembed.sequences._estimator import SequencesInputMixin
 
 from .sample_steps import (
     Doubled,
@@ -283,6 +281,24 @@ class Certain(Tagger):
         return [row @ self.means_.T for row in X]
 
 
+class Relabelled(Source):
+    """Makes tokens of its own, which have no index."""
+
+    def transform(self, X):
+        embedded = super().transform(X)
+        tokens = embedded.tokens
+        tokens = TokenSequences(tokens.types, tokens.codes, tokens.offsets)
+        return EmbeddedSequences(tokens, embedded.blocks)
+
+
+class Deaf(Source):
+    """Has the parameter `missing`, and does not heed it."""
+
+    def __init__(self, dim=3, random_state=None, missing="raise"):
+        super().__init__(dim, random_state)
+        self.missing = missing
+
+
 @pytest.mark.parametrize(
     ("faulty", "check"),
     [
@@ -322,6 +338,8 @@ class Certain(Tagger):
         (Listed(), "check_tags_cross_validated"),
         (Skipping(), "check_tag_a_token"),
         (Certain(), "check_tag_probabilities"),
+        (Relabelled(), "check_row_index"),
+        (Deaf(), "check_missing_rows"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )

@@ -60,7 +60,9 @@ class SequencesInputMixin(CheckedParametersMixin):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for name in ("transform", "fit_transform"):
-            if name in vars(cls):
+            owner = next((base for base in cls.__mro__ if name in vars(base)), None)
+            # A base that has the mixin has wrapped its own method already.
+            if owner is cls or (owner and not issubclass(owner, SequencesInputMixin)):
                 setattr(cls, name, _keeping_index(getattr(cls, name)))
 
 

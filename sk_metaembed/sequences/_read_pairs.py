@@ -251,5 +251,5 @@ def _complaint(value, where, wanted):
     came = _kind(value)
     shown = f" ({_shown(value)})" if came == "missing" else f": {_shown(value)}"
     return f"{where} is {came}{shown}. Every side must be {wanted}; " + _remedy(
-        value, wanted
+        value, wanted, "PairEncoder"
     )

@@ -5,6 +5,7 @@ length into a matrix and lets None and integers pass as text.
 """
 
 import datetime
+import decimal
 import numbers
 from collections.abc import Iterable, Mapping, Sequence, Set
 
@@ -21,6 +22,7 @@ _ALLOWED = (
 )
 _EITHER = "a str or a list of str"
 _NUMBERS = numbers.Number | np.bool_ | datetime.date | datetime.timedelta
+_SCALARS = float, np.number, np.datetime64, np.timedelta64, decimal.Decimal
 
 
 def read_rows(X, *, whose="X"):
@@ -336,16 +338,20 @@ def _kind(value):
         return "missing"
     if type(value).__name__ in ("NAType", "NaTType"):
         return "missing"
-    if isinstance(value, float) and np.isnan(value):
+    if isinstance(value, _SCALARS) and value != value:  # NaN of any type of number
         return "missing"
     return f"of type {type(value).__name__}"
 
 
-def _remedy(value, wanted):
+def _remedy(value, wanted, reader="Tokenizer"):
+    """Return what to do with a row; `reader` is a step that accepts missing ones."""
     came = _kind(value)
     if came == "missing":
         empty = '"" (an empty text)' if wanted == "a str" else "[] (no tokens)"
-        return f"drop the row or replace it, for example by {empty}."
+        return (
+            f"drop the row, replace it, for example by {empty}, or read it as empty "
+            f'with {reader}(missing="empty").'
+        )
     if came == "of type bytes":
         return "decode bytes first, for example with row.decode('utf-8')."
     if came == "of type str" or (_is_token_list(value) and wanted == "a str"):

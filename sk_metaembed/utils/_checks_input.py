@@ -1,7 +1,7 @@
 """Checks of what an estimator takes, and of what it says to the rest."""
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
@@ -102,11 +102,17 @@ def _check_containers(estimator, containers, expected, form):
             assert_same(result, expected["transform"], f"{what} (fit_transform)")
 
 
+def _refused_values(estimator, *others):
+    """Return values that are not texts; missing ones unless they are accepted."""
+    accepted = estimator.get_params(deep=False).get("missing") == "empty"
+    return others if accepted else (None, float("nan"), *others)
+
+
 def check_refuses_bad_rows(estimator):
-    """See that a row that is no text is refused, in fit and after, and named."""
+    """Check that a row that is not a text is refused, in fit and after, and named."""
     for form, X in input_forms(estimator).items():
         step = fitted(estimator, X)
-        for bad in (None, float("nan"), 3, 2.5, b"bytes", {"a": 1}):
+        for bad in _refused_values(estimator, 3, 2.5, b"bytes", {"a": 1}):
             _check_refused(step, [X[0], bad, *X[2:]], "row 1", f"{bad!r} among {form}")
     for bad, what in (
         (["fine", 3], "a number among the tokens"),
@@ -119,10 +125,10 @@ def check_refuses_bad_rows(estimator):
 
 
 def check_refuses_bad_sides(estimator):
-    """See that a side that is no text is refused and named, and other columns too."""
+    """Check that a side that is not a text is refused, and other columns too."""
     for form, X in input_forms(estimator).items():
         step = fitted(estimator, X)
-        for bad in (None, float("nan"), 3, b"bytes"):
+        for bad in _refused_values(estimator, 3, b"bytes"):
             for side, pair in (("first", (bad, X[1][1])), ("second", (X[1][0], bad))):
                 rows = [X[0], pair, *X[2:]]
                 what = f"{bad!r} among {form}"
@@ -132,6 +138,26 @@ def check_refuses_bad_sides(estimator):
     texts = np.array([[" ".join(row)] for row in token_lists()])
     _check_refused(step, texts, "column", "one column of texts")
     _check_refused(step, np.repeat(texts, 3, axis=1), "column", "three columns")
+
+
+def check_missing_rows(estimator):
+    """Check that ``missing="empty"`` reads a missing row as an empty one."""
+    options = {"missing": "empty", "add_indicator": False}
+    options = {n: v for n, v in options.items() if n in estimator.get_params()}
+    for form, X in input_forms(estimator).items():
+        full, empty = X[0], "" if form == "texts" else []
+        if isinstance(full, tuple):
+            bad, good = (full[0], None), (full[0], empty)
+        else:
+            bad, good = None, empty
+        step = fitted(clone(estimator).set_params(**options), [full, bad, *X[2:]])
+        require(
+            getattr(step, "n_missing_", 1) == 1,
+            f"{form}: n_missing_ is {step.n_missing_} after a fit with 1 missing row.",
+        )
+        expected = outputs(step, [full, good, *X[2:]])
+        what = f"a missing row among {form}"
+        assert_same(outputs(step, [full, bad, *X[2:]]), expected, what)
 
 
 def check_refuses_other_collections(estimator):
@@ -259,6 +285,8 @@ def input_checks(estimator):
         yield check_containers
         yield from (check_pandas_containers, check_polars_containers)
         yield from (check_refuses_bad_rows, check_refuses_other_collections)
+        if estimator.get_params(deep=False).get("missing") in ("raise", "empty"):
+            yield check_missing_rows
     else:
         yield check_refuses_unembedded
     yield check_unfitted

@@ -1,5 +1,7 @@
 """Missing texts: an error, or empty sequences that are counted."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -19,6 +21,7 @@ from sk_metaembed import (
 
 LENGTHS = FunctionEmbedding(lambda words: [[len(w)] for w in words], missing="empty")
 MISSING = [None, np.nan, pd.NA, float("nan"), pd.NaT]
+MISSING += [np.float32("nan"), Decimal("nan"), np.datetime64("NaT")]
 
 
 @pytest.mark.parametrize("missing", MISSING, ids=repr)
@@ -30,7 +33,7 @@ def test_missing_rows_are_empty(missing, row):
     assert tokens.missing.tolist() == [True, False, True]
     assert tokenizer.n_missing_ == 2
     assert tokens[1:].missing.tolist() == [False, True]
-    with pytest.raises(TypeError, match="row 0 is missing"):
+    with pytest.raises(TypeError, match=r"row 0 is missing .*Tokenizer\(missing="):
         Tokenizer().fit([missing, row])
 
 
@@ -83,7 +86,7 @@ def test_indicator(pooling):
 )
 def test_pairs_with_missing_sides(encoder):
     pairs = pd.DataFrame({"a": ["one dog", None], "b": [np.nan, "cat"]})
-    with pytest.raises(TypeError, match="row 1, first side is missing"):
+    with pytest.raises(TypeError, match="row 1, first side is missing .*PairEncoder"):
         PairEncoder(encoder).fit(pairs)
     step = PairEncoder(encoder, missing="empty", add_indicator=True).fit(pairs)
     assert step.n_missing_ == 2

@@ -6,6 +6,7 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score, train_test_split
@@ -22,6 +23,7 @@ from sk_metaembed import (
     Tokenizer,
     TokenSequences,
 )
+from sk_metaembed.sequences import EmbeddedInputMixin
 
 LENGTHS = FunctionEmbedding(lambda words: [[len(w), ord(w[0])] for w in words])
 PIPE = make_pipeline(Tokenizer(), LENGTHS, Pooling())
@@ -98,6 +100,39 @@ def test_every_dense_output_has_the_index(last):
     pipe = make_pipeline(Tokenizer(), LENGTHS, last).set_output(transform="pandas")
     assert pipe.fit_transform(df["t"], df["n"] > 6).index.equals(df.index)
     assert pipe.transform(df["t"].iloc[:3]).index.equals(df.index[:3])
+
+
+class Lengths(TransformerMixin, BaseEstimator):
+    """A step that knows nothing of this package's mixins."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X.tokens.lengths[:, None]
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def get_feature_names_out(self, input_features=None):
+        return np.array(["length"], dtype=object)
+
+
+class OwnLengths(EmbeddedInputMixin, Lengths):
+    pass
+
+
+class Halves(OwnLengths):
+    def transform(self, X):
+        return super().transform(X) / 2
+
+
+@pytest.mark.parametrize("step", [OwnLengths(), Halves()])
+def test_steps_that_inherit_transform_keep_the_index(step):
+    texts = frame()["t"].sample(frac=1, random_state=0)
+    pipe = make_pipeline(LENGTHS, step).set_output(transform="pandas")
+    assert pipe.fit_transform(texts).index.equals(texts.index)
+    assert pipe.transform(texts[:3]).index.equals(texts.index[:3])
 
 
 def test_pairs_keep_their_index():
