@@ -181,15 +181,13 @@ def _one_route(estimator, is_wanted, whose):
 
 def _moves_for(X, moves):
     """Return the moves that apply to X: texts alone have no columns to select."""
-    if not _is_one_column(X):
-        return moves
     selects = [i for i, move in enumerate(moves) if isinstance(move, Columns)]
-    return moves[selects[-1] + 1 :] if selects else moves
+    return moves[selects[-1] + 1 :] if selects and _is_one_column(X) else moves
 
 
 def _is_one_column(X):
-    if isinstance(X, list | tuple):
-        return len(X) > 0 and isinstance(X[0], str)
+    if isinstance(X, list | tuple):  # also of None among texts, or of token lists
+        return np.asarray(X, dtype=object).ndim == 1
     is_container = isinstance(X, TokenSequences | EmbeddedSequences)
     return is_container or len(getattr(X, "shape", ())) == 1
 
