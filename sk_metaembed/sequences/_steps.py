@@ -89,7 +89,7 @@ def embedded_within(estimator, X, whose):
     Returns
     -------
     list of EmbeddedSequences
-        Up to the first step behind them that gives something else.
+        Up to the first later step that gives something else.
     """
     return _embedded(_one_route(estimator, embeds, whose).moves, X)
 
@@ -109,7 +109,7 @@ def texts_by_branch(estimator, X, whose):
     Returns
     -------
     dict of str to object
-        X itself where nothing stands before that step.
+        X itself if that step is the first.
     """
     routes = _routes(estimator, embeds, whose)
     cut = {each.name: each.moves[: _first(embeds, each.moves)] for each in routes}
@@ -124,7 +124,7 @@ def embedded_by_branch(estimator, tokens, whose):
     estimator : fitted estimator
         As for `texts_by_branch`.
     tokens : TokenSequences
-        As that step takes them: steps before it play no part.
+        As that step takes them; the steps before it are skipped.
     whose : str
         Begins the error messages.
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Python takes a millisecond for so many words, and loading numba a third of a second.
+# Python needs a millisecond for this many words; loading numba, a third of a second.
 FEW = 512
 
 
