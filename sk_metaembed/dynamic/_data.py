@@ -68,7 +68,7 @@ class Batch:
         vectors : list of (values, known)
         """
         values, known = (list(part) for part in zip(*vectors, strict=True))
-        # As blocks have it; a network may give anything there.
+        # Blocks hold zeros there; a network may return anything.
         values = [
             v.masked_fill(~k[:, None], 0) for v, k in zip(values, known, strict=True)
         ]
@@ -235,9 +235,9 @@ class SequenceData:
 
 
 class _Places:
-    """Where each level's rows of a batch come from, worked out once a level.
+    """Where each level's rows of a batch come from, computed once per level.
 
-    And once for sources that tell types apart by codes of their own.
+    Types are computed once more for each source with type codes of its own.
     """
 
     def __init__(self, data, rows, positions, lengths):

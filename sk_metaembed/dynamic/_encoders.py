@@ -1,8 +1,8 @@
 """Encoders: the tokens of each sequence to one vector.
 
 Tokens that no source knows are mixed to zeros. Pools leave them out, as `Pooling` does;
-recurrent layers read them as they are, so that the others keep their distances. A
-sequence without known tokens gives zeros.
+recurrent layers read the zeros, so that the distances between the other tokens stay the
+same. A sequence without known tokens gives zeros.
 """
 
 import torch

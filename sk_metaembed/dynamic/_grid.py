@@ -12,7 +12,7 @@ import torch
 
 
 class Segments(NamedTuple):
-    """Tokens one behind the other: those of each sequence.
+    """Some tokens of a batch, sequence after sequence.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Grid:
     last : int64 tensor of shape (n_sequences,)
         The place of each sequence's last token in the flattened `onwards`.
     known : Segments
-        Of the tokens that some source knows.
+        The tokens that some source knows.
     kept : int64 tensor or None
-        The numbers of these tokens; None where all are known.
+        Their indices; None if all tokens are known.
     """
 
     lengths: torch.Tensor

@@ -25,8 +25,8 @@ class TrainedSources:
     ``pieces(tokens)``
         What the network needs to know of sequences: with ``batch(rows, send)``, the
         pieces of some of them, or of some types where the level is "type"; and
-        ``known``, by level an array of bool. Where its types are not those of the
-        tokens, it has ``codes`` too, an array with the type of each token.
+        ``known``, by level an array of bool. If its types differ from those of the
+        tokens, also ``codes``, an array with the type of each token.
 
     Parameters
     ----------

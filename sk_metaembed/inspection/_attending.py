@@ -9,11 +9,11 @@ _PLACES = ("sequence", "position", "token")
 
 
 def attention_weights(estimator, X):
-    """Return how much each source counts at each token, from a whole pipeline.
+    """Return the weight of each source at each token, from a whole pipeline.
 
-    The method `attention_weights` of the ``Dynamic*`` estimators wants what the steps
-    before them give. This function takes what the pipeline takes, such as raw texts,
-    applies those steps, and calls the method.
+    The method `attention_weights` of the ``Dynamic*`` estimators expects the output of
+    the steps before them. This function takes the input of the whole pipeline, such as
+    raw texts, applies those steps and calls the method.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ def attention_weights(estimator, X):
         one such branch; these may be nested. Of several such steps of a Pipeline the
         first is taken.
     X : what the estimator takes
-        Where that is a table, the texts alone will do: they go to the branch with the
-        step, past the steps before the ColumnTransformer.
+        If that is a table, the texts alone are enough: they are passed directly to the
+        branch with the step, skipping the steps before the ColumnTransformer.
 
     Returns
     -------

@@ -22,10 +22,10 @@ class PairsDisplay:
             A source, a union, a meta-embedder; or a Pipeline with such steps, a search
             (its ``best_estimator_`` is taken), or a ColumnTransformer or FeatureUnion
             with one such branch. Shown is the last EmbeddedSequences on the way: steps
-            behind it, such as `Pooling` and a classifier, play no part.
+            after it, such as `Pooling` and a classifier, are ignored.
         X : what the estimator takes
-            Such as texts, token lists or TokenSequences. Where the estimator takes a
-            table, the texts alone will do.
+            Such as texts, token lists or TokenSequences. If the estimator takes a
+            table, the texts alone are enough.
         **options
             Passed on to `from_embedded`: which block, which tokens.
 

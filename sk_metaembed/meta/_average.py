@@ -95,7 +95,7 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
 
 
 def known_shares(known, weights):
-    """Return the weights of the sources that know each row, over their sum.
+    """Return the weights of the sources that know each row, divided by their sum.
 
     Parameters
     ----------

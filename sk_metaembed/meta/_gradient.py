@@ -14,7 +14,7 @@ _PATIENCE = 3  # epochs in a row without the progress asked for
 
 
 def seeded_generator(random_state, device):
-    """Return a torch generator, whose seed is drawn from a random state.
+    """Return a torch generator with a seed drawn from a random state.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def nearest_rows(queries, candidates, n_neighbors):
     Returns
     -------
     neighbors : ndarray of int, shape (n_queries, n_neighbors)
-        The same for a query alone and among others, but for ties: which of equally
+        The same for a query alone and among others, except for ties: which of equally
         near candidates comes first depends on the BLAS kernel's rounding.
     similarities : ndarray of float32, shape (n_queries, n_neighbors)
     """

@@ -6,8 +6,8 @@ from ._boosters import KINDS
 from ._errors import UntrustedError
 
 _OF_BOOSTERS = (
-    " LightGBM, XGBoost and CatBoost follow the numbers of a model without checking "
-    "them all, so that a forged one could read memory that is not its own."
+    " LightGBM, XGBoost and CatBoost do not validate all of a model's numbers, so a "
+    "forged model could crash the process or read memory outside the model."
 )
 
 _TODO = (

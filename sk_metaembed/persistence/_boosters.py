@@ -1,8 +1,8 @@
 """Models of LightGBM, XGBoost and CatBoost, each in its library's own format.
 
 LightGBM's text, XGBoost's UBJSON and CatBoost's cbm hold no code, but the compiled code
-that reads them, and later follows the numbers of a tree, does not check them all. So a
-file with one is only loaded if the library's class is trusted.
+that reads them and predicts with them does not validate all of their contents. A file
+with such a model is therefore loaded only if the library's class is trusted.
 """
 
 import json
@@ -16,8 +16,8 @@ _BOOSTERS = {
     "xgboost": ("xgboost.core", "Booster"),
 }
 KINDS = (*_BOOSTERS, "catboost")
-# What a whole model begins with, and has near its end. Some of the libraries' readers
-# end the process where it is missing.
+# How a complete model starts, and a mark near its end. Some of the libraries' readers
+# abort the process if they are missing.
 _MARKS = {
     "lightgbm": (b"tree\n", b"\npandas_categorical:"),
     "xgboost": (b"{", b"}"),
@@ -34,7 +34,7 @@ def booster(thing, where, rewrite, put):
     thing : object
     where : str
     rewrite : callable
-        Called with what Python holds of the model, and ``where``.
+        Called with the Python attributes of the model and ``where``.
     put : callable
         Called with the bytes and a suffix; returns the name of the member they go to.
 
@@ -61,7 +61,7 @@ def _lightgbm(thing, where, rewrite, put):
 
 
 def _xgboost(thing, where, rewrite, put):
-    # The number of threads is no part of the format, and without it all cores are used.
+    # The format leaves out the number of threads; without it, all cores are used.
     config = json.loads(thing.save_config())["learner"]["generic_param"]
     model = put(bytes(thing.save_raw("ubj")), "ubj")
     return StandIn("xgboost", model=model, n_threads=int(config["nthread"]))
@@ -111,7 +111,7 @@ def _model(kind, member, file):
     model = file.read(member)
     begin, later = _MARKS[kind]
     if not (model.startswith(begin) and later in model):
-        raise Untold(f"the member {member!r} is no model of {kind}")
+        raise Untold(f"the member {member!r} is not a model of {kind}")
     return model
 
 
@@ -134,7 +134,7 @@ def _catboost_of(made, content, file):
     from catboost import CatBoost
 
     if not (isinstance(made, type) and issubclass(made, CatBoost)):
-        raise Untold(f"{booster_name('catboost', content)} is no model of CatBoost")
+        raise Untold(f"{booster_name('catboost', content)} is not a model of CatBoost")
     state = dict(part(content, "state", dict))
     member = part(content, "model", str, type(None))
     if member is not None:

@@ -5,6 +5,8 @@ from collections import OrderedDict, defaultdict
 import numpy as np
 from sklearn.utils import Bunch
 
+from ._stand_in import StandIn
+
 _ATOMS = (type(None), bool, int, float, str)
 _WRITTEN_IN_PYTHON = 1 << 9  # CPython's flag of types on the heap
 _DICTS = (dict, OrderedDict, Bunch)
@@ -90,10 +92,11 @@ class Rewriter:
 
 def name_of(thing, attribute, where=ROOT):
     """Return how error messages name an attribute, after the place of its owner."""
-    if not has_parameters(thing):
+    if isinstance(thing, StandIn):
         return where
     kind = type(thing).__name__
-    if attribute.startswith("_") or attribute.endswith("_"):
+    is_parameter = has_parameters(thing) and attribute.strip("_") == attribute
+    if not is_parameter:
         return _inside(where, f"attribute {attribute!r} of {kind}")
     return _inside(where, f"{attribute}= of {kind}")
 

@@ -24,7 +24,7 @@ from ._stand_in import StandIn, Untold, array_of, part
 
 _MANY = 16  # what fewer values cost is nothing
 _DICTS = {"dict": dict, "ordered": OrderedDict, "default": defaultdict}
-# What a defaultdict may make of a key that it lacks.
+# The default factories that a defaultdict may have.
 _DEFAULTS = {t.__name__: t for t in (int, float, bool, str, list, dict, set)}
 _DEFAULTS["OrderedDict"] = OrderedDict
 _NUMBERS = {int: np.int64, float: np.float64, bool: np.bool_}
@@ -87,7 +87,7 @@ def _default_name(factory, where):
     if _DEFAULTS.get(name) is not factory:
         raise TypeError(
             f"{where} is a defaultdict of {factory!r}, and only those of "
-            f"{', '.join(_DEFAULTS)} can be saved. Give a dict."
+            f"{', '.join(_DEFAULTS)} can be saved. Use a dict."
         )
     return name
 

@@ -137,8 +137,8 @@ def _refusal(plain, error):
     """Return the error that names the innermost part that cannot be saved."""
     part, where = _innermost(plain, ROOT)
     return TypeError(
-        f"{where} holds {type(part).__name__}, which pickle or joblib may be able to "
-        f"keep, and sk_metaembed.save cannot: {error}"
+        f"{where} holds {type(part).__name__}, which sk_metaembed.save cannot write "
+        f"(pickle or joblib may be able to): {error}"
     )
 
 

@@ -83,7 +83,7 @@ def is_trusted(loader, module, name):
     bool
     """
     full = f"{module}.{name}"
-    if loader == "JsonNode":  # names no class that would be made
+    if loader == "JsonNode":  # creates no object of the class it names
         return True
     if loader == "ObjectNode" and is_sklearn_estimator(module, name):
         return True

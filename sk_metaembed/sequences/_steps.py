@@ -89,7 +89,7 @@ def embedded_within(estimator, X, whose):
     Returns
     -------
     list of EmbeddedSequences
-        Up to the first step behind them that gives something else.
+        Up to the first later step that gives something else.
     """
     return _embedded(_one_route(estimator, embeds, whose).moves, X)
 
@@ -109,7 +109,7 @@ def texts_by_branch(estimator, X, whose):
     Returns
     -------
     dict of str to object
-        X itself where nothing stands before that step.
+        X itself if that step is the first.
     """
     routes = _routes(estimator, embeds, whose)
     cut = {each.name: each.moves[: _first(embeds, each.moves)] for each in routes}
@@ -124,7 +124,7 @@ def embedded_by_branch(estimator, tokens, whose):
     estimator : fitted estimator
         As for `texts_by_branch`.
     tokens : TokenSequences
-        As that step takes them: steps before it play no part.
+        As that step takes them; the steps before it are skipped.
     whose : str
         Begins the error messages.
 
@@ -181,15 +181,13 @@ def _one_route(estimator, is_wanted, whose):
 
 def _moves_for(X, moves):
     """Return the moves that apply to X: texts alone have no columns to select."""
-    if not _is_one_column(X):
-        return moves
     selects = [i for i, move in enumerate(moves) if isinstance(move, Columns)]
-    return moves[selects[-1] + 1 :] if selects else moves
+    return moves[selects[-1] + 1 :] if selects and _is_one_column(X) else moves
 
 
 def _is_one_column(X):
-    if isinstance(X, list | tuple):
-        return len(X) > 0 and isinstance(X[0], str)
+    if isinstance(X, list | tuple):  # also of None among texts, or of token lists
+        return np.asarray(X, dtype=object).ndim == 1
     is_container = isinstance(X, TokenSequences | EmbeddedSequences)
     return is_container or len(getattr(X, "shape", ())) == 1
 

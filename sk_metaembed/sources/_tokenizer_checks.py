@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-# What vocabularies are called; a class names its own in `vocab_files_names` too.
+# Usual names of vocabulary files; a class lists its own in `vocab_files_names`.
 _VOCABULARIES = (
     *("tokenizer*.json", "*vocab*", "merges.txt", "*.model", "*.tiktoken"),
     *("*.codes", "tekken.json"),

@@ -7,11 +7,13 @@ from collections import Counter
 
 import numpy as np
 
-_MOST_FREQUENT = 1000  # unknown words that are looked at
-_SAMPLE = 200_000  # words of the store that are
-_AFFIXES = 5  # that are tried
-_ENOUGH = 0.2  # share of the unknown tokens that a cause must explain,
-_FEWEST = 3  # and how many of the words: a single one may be there by chance
+_MOST_FREQUENT = 1000  # unknown words to look at
+_SAMPLE = 200_000  # words of the store to look at
+_AFFIXES = 5  # to try
+# A cause must explain this share of the unknown tokens, and this many words: a single
+# word may match by chance.
+_ENOUGH = 0.2
+_FEWEST = 3
 _SHOWN = 5
 _LETTERS = re.compile(r"[^\W\d_]+")
 _CASES = {
@@ -109,7 +111,7 @@ def _explained(unknown, store, form):
 
 
 def _affixes(unknown, words):
-    """Return what stands most often before and behind unknown words in the store's."""
+    """Return the affixes with which the store has unknown words most often."""
     sought = {word.lower() for word in unknown}
     found = Counter(
         (word[: run.start()], word[run.end() :])

@@ -21,7 +21,7 @@ def _hash(word):
 
 
 def _row(word, blob, offsets, slots):
-    """Return a word's row, -1 if it is absent, -2 if the table leads out of it."""
+    """Return a word's row, -1 if it is absent, -2 if the table is damaged."""
     h, n_words, mask = _hash(word), len(offsets) - 1, len(slots) - 1
     tag, at = h >> 32, h & mask
     for _ in range(len(slots)):

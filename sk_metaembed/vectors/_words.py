@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Python finds as many in a millisecond; loading numba takes a third of a second.
+# Python needs a millisecond for this many words; loading numba, a third of a second.
 FEW = 512
 
 

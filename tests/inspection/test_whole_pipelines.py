@@ -159,6 +159,15 @@ def test_texts_alone_do_where_the_estimator_takes_a_table(columns, kind):
     same_weights(attention_weights(columns, kind(TEXTS[:3])), expected)
 
 
+def test_missing_texts_and_token_lists_are_texts_too(columns):
+    reads = with_columns().set_params(features__text__tokens__missing="empty")
+    found = attention_weights(reads.fit(FRAME, Y), [None, *TEXTS[:2]])
+    assert found["sequence"].tolist() == [1, 1, 1, 2, 2, 2]
+    lists = [["A", "good", "film"], ["film"]]
+    found = attention_weights(columns, lists)
+    assert found["token"].tolist() == ["A", "good", "film", "film"]
+
+
 def test_steps_before_and_around_are_applied():
     take = FunctionTransformer(lambda frame: frame["text"])
     union = FeatureUnion([("meta", Pipeline(text_steps())), ("copy", "drop")])

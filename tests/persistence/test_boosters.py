@@ -145,7 +145,9 @@ def test_other_classes_are_no_models_of_catboost(tmp_path):
     path.write_bytes(forge.zipped(forge.with_schema(parts, root)))
     with pytest.raises(UntrustedError, match="builtins.dict"):
         load(path)
-    with pytest.raises(SavedFileError, match="builtins.dict is no model of CatBoost"):
+    with pytest.raises(
+        SavedFileError, match="builtins.dict is not a model of CatBoost"
+    ):
         load(path, trusted=["builtins.dict"])
 
 

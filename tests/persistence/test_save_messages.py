@@ -19,6 +19,14 @@ class Foreign(BaseEstimator):
         self.value = value
 
 
+class Outer:
+    """Not an estimator, with attributes that are not parameters."""
+
+
+class Inner(Outer):
+    pass
+
+
 @pytest.mark.parametrize(
     "value",
     [threading.Lock(), Counter({1: 2}), {"a": [{"b": threading.Lock()}]}],
@@ -38,6 +46,14 @@ def test_a_refusal_names_step_and_attribute(value, tmp_path):
     ):
         with pytest.raises(TypeError, match=f"^{place}.* holds {kind}, which"):
             save(estimator, tmp_path / "e.skm")
+
+
+def test_a_refusal_names_the_object_within_an_attribute(tmp_path):
+    inner, outer = Inner(), Outer()
+    inner.lock, outer.inner = threading.Lock(), {"a": [inner]}
+    place = "value= of Foreign, attribute 'inner' of Outer, attribute 'lock' of Inner"
+    with pytest.raises(TypeError, match=f"^{place} holds lock, which"):
+        save(Foreign(outer), tmp_path / "e.skm")
 
 
 def test_a_full_disk_is_told_with_the_path(tmp_path, monkeypatch):
