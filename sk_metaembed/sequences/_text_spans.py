@@ -8,7 +8,7 @@ import unicodedata
 
 import numpy as np
 
-from ._characters import BOUNDARY, word_class, word_rule
+from ._characters import ASCII_WORDS, BOUNDARY, word_class, word_rule
 
 _NOWHERE = (-1, -1)
 # Vowels and final consonants of Hangul combine with what is before them, although
@@ -44,19 +44,19 @@ def text_spans(text, tokens, prepare, locate):
     -------
     ndarray of int32, shape (n_tokens, 2)
     """
-    spans = np.full((len(tokens), 2), -1, dtype=np.int32)
     (prepared,) = prepare([text])
     found = locate(prepared, tokens)
-    if not tokens or len(found) != len(tokens):
-        return spans
     starts, ends = _written_positions(text, prepared, prepare)
-    if starts is None:
-        return spans
-    for i, (token, (start, end)) in enumerate(zip(tokens, found, strict=True)):
+    if not tokens or len(found) != len(tokens) or starts is None:
+        return np.full((len(tokens), 2), -1, dtype=np.int32)
+    spans = [
         # An empty token has no characters.
-        if start < end and prepared[start:end] == token:
-            spans[i] = starts[start], ends[end - 1]
-    return spans
+        (starts[start], ends[end - 1])
+        if start < end and prepared[start:end] == token
+        else _NOWHERE
+        for token, (start, end) in zip(tokens, found, strict=True)
+    ]
+    return np.array(spans, dtype=np.int32)
 
 
 def word_spans(text, rule):
@@ -78,6 +78,8 @@ def word_spans(text, rule):
 
 def locate_words(prepared, tokens, *, punctuation):
     """Return the spans of Unicode words, as the default splitting finds them."""
+    if prepared.isascii():
+        return [match.span() for match in ASCII_WORDS[punctuation].finditer(prepared)]
     return word_spans(prepared, as_lists(word_rule(punctuation)))
 
 
