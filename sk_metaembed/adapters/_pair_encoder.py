@@ -41,8 +41,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         What to do with missing sides (None, NaN, null): raise an error, or take them as
         empty texts or token lists.
     add_indicator : bool, default=False
-        Whether two last columns, "missing__first" and "missing__second", tell which
-        sides were missing. Not used where SequencePairs come out.
+        Whether to append two columns, "missing__first" and "missing__second", that mark
+        missing sides. Not used where SequencePairs come out.
 
     Attributes
     ----------

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def file_path(path, whose):
-    """Return the path of a file on this machine that is no folder.
+    """Return the path of a regular file on this machine, or of none yet.
 
     Raises
     ------
@@ -15,6 +15,8 @@ def file_path(path, whose):
         If it is a URL.
     IsADirectoryError
         If there is a folder.
+    OSError
+        If there is a device or a pipe.
     """
     if not isinstance(path, str | bytes | os.PathLike):
         raise TypeError(f"{whose} takes the path of a file, got {path!r:.80}.")
@@ -30,6 +32,9 @@ def file_path(path, whose):
             f"{whose}: {told!r} is a folder, and an estimator is one file. Give the "
             f"file's path, such as {str(path / 'model.skm')!r}."
         )
+    if path.exists() and not path.is_file():
+        # Saving would replace it by a file.
+        raise OSError(f"{whose}: {told!r} is not a regular file. Pass a file's path.")
     return path
 
 

@@ -49,8 +49,8 @@ class Pooling(BasePooling):
     sif_a : float, default=1e-3
         The a of ``weights="sif"``.
     add_indicator : bool, default=False
-        Whether a last column "missing" tells which rows were missing, as `Tokenizer`
-        and the sources note them with ``missing="empty"``.
+        Whether to append a column "missing" that marks missing rows, which `Tokenizer`
+        and the sources record with ``missing="empty"``.
 
     Attributes
     ----------

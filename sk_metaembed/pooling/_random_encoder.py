@@ -32,8 +32,8 @@ class RandomEncoderPooling(BasePooling):
     activation : {"relu"} or None, default=None
         Applied to the projected vectors before they are pooled.
     add_indicator : bool, default=False
-        Whether a last column "missing" tells which rows were missing, as `Tokenizer`
-        and the sources note them with ``missing="empty"``.
+        Whether to append a column "missing" that marks missing rows, which `Tokenizer`
+        and the sources record with ``missing="empty"``.
     random_state : int, RandomState instance or None, default=None
         Draws the projections in fit.
 

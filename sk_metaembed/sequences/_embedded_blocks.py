@@ -33,7 +33,7 @@ class BlockFacts:
     def index(self):
         """Labels of the rows, those of `tokens`, or None.
 
-        They are the index of every pandas frame that is made of the vectors.
+        They are the index of every DataFrame made of the vectors.
 
         See Also
         --------

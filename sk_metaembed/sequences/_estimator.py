@@ -29,8 +29,8 @@ class SequencesInputMixin(CheckedParametersMixin):
     scikit-learn's own array validation does not apply to such a step, and its checks
     pass over it; those of `sk_metaembed.utils.estimator_checks` feed it words.
 
-    Where `transform` gives an array, and ``set_output(transform="pandas")`` asks for a
-    DataFrame, that has the index of the input, container or frame.
+    With ``set_output(transform="pandas")``, a DataFrame made of the array that
+    `transform` returns has the index of the input, be it a container or a frame.
 
     See Also
     --------
@@ -61,16 +61,18 @@ class SequencesInputMixin(CheckedParametersMixin):
         super().__init_subclass__(**kwargs)
         for name in ("transform", "fit_transform"):
             owner = next((base for base in cls.__mro__ if name in vars(base)), None)
+            if owner in (None, TransformerMixin):  # whose fit_transform calls transform
+                continue
             # A base that has the mixin has wrapped its own method already.
-            if owner is cls or (owner and not issubclass(owner, SequencesInputMixin)):
+            if owner is cls or not issubclass(owner, SequencesInputMixin):
                 setattr(cls, name, _keeping_index(getattr(cls, name)))
 
 
 def _keeping_index(method):
-    """Return a method whose DataFrame has the index of a container that comes in.
+    """Wrap a method so that the DataFrame it returns has the index of a container X.
 
-    scikit-learn takes the index of a frame only, and else numbers the rows: columns of
-    a ColumnTransformer or FeatureUnion would then be put beside other rows.
+    scikit-learn copies the index of pandas input only and numbers the rows otherwise.
+    ColumnTransformer and FeatureUnion would then join columns of different rows.
     """
 
     @wraps(method)
@@ -81,7 +83,7 @@ def _keeping_index(method):
             return result
         import pandas as pd
 
-        # Whether scikit-learn has made the frame yet depends on the order of bases.
+        # The order of the bases decides whether scikit-learn has made the frame yet.
         if isinstance(result, np.ndarray) and result.ndim == 2:
             return pd.DataFrame(
                 result, index=index, columns=self.get_feature_names_out(), copy=False

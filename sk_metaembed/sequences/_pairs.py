@@ -148,7 +148,7 @@ class SequencePairs:
     def index(self):
         """Labels of the pairs, the index of the DataFrame they came from, or None.
 
-        They are the index of every pandas frame that is made of the pairs.
+        They are the index of every DataFrame made of the pairs.
 
         See Also
         --------

@@ -19,6 +19,7 @@ from ._validation import (
     _token_remedy,
     counted,
     fill_missing,
+    first_present,
 )
 
 _ALLOWED = (
@@ -65,7 +66,7 @@ def read_pairs(X, *, whose="X", texts=True, missing="raise"):
     rows = [*first, *second]
     if texts and missing == "raise" and set(map(type, rows)) <= {str}:
         return rows, info
-    known = next((row for row in rows if _kind(row) != "missing"), "")
+    _, known = first_present(rows)
     wanted = "a list of str" if not texts or _is_token_list(known) else "a str"
     if isinstance(known, _NUMBERS):
         wanted = _EITHER

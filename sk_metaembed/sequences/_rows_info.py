@@ -1,8 +1,7 @@
-"""What token sequences know of their rows beside the tokens.
+"""Facts about the rows of token sequences: labels, missing rows, original texts.
 
-The labels of a frame's rows, which rows were missing, and the texts that the tokens
-were split from. It travels with the rows, so that a result can be put beside the
-column that it came from, and a contextual source can read the text as it was written.
+They travel with the rows, so that results can be joined to the columns they came from
+and contextual sources can read the texts as they were written.
 """
 
 from collections.abc import Callable
@@ -23,7 +22,7 @@ class RowsInfo(NamedTuple):
     locate: Callable | None = None  # such a text and its tokens to their spans
 
     def take(self, rows):
-        """Return what is known of some rows, by number."""
+        """Return the facts about some rows, by number."""
         chosen = {
             name: values[rows]
             for name in ("index", "missing", "texts")

@@ -51,7 +51,7 @@ class Tokenizer(
     missing : {"raise", "empty"}, default="raise"
         What to do with missing rows (None, NaN, ``pd.NA``, null of polars): raise an
         error, or take them as empty sequences. ``Pooling(add_indicator=True)`` adds a
-        column that tells which rows were missing.
+        column that marks them.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a TokenSequences tells of its rows, and counts: sequences, tokens, types."""
+"""Properties of a TokenSequences: facts about its rows, and counts."""
 
 import numpy as np
 
@@ -12,9 +12,9 @@ class TokenCounts:
     def index(self):
         """Labels of the rows, the index of the Series or DataFrame they came from.
 
-        None where they came from anything else. With ``set_output(transform="pandas")``
-        every array that is made of the sequences gets it, so that columns that are put
-        side by side belong to the same rows.
+        None if they came from anything else. With ``set_output(transform="pandas")``
+        it is the index of every DataFrame made of the sequences, so that columns are
+        joined row by row.
 
         See Also
         --------
@@ -34,8 +34,8 @@ class TokenCounts:
     def missing(self):
         """Which rows were missing, bool of shape (n_sequences,), or None if unknown.
 
-        Missing rows are empty sequences. Steps know of them where ``missing="empty"``
-        allows them.
+        Missing rows are empty sequences. They are recorded by steps with
+        ``missing="empty"``.
 
         See Also
         --------
@@ -71,8 +71,8 @@ class TokenCounts:
     def spans(self):
         """Return where each token is in `texts`.
 
-        They are computed at each call. A token that a callable `tokenizer` made up, and
-        that is not in the text, has none.
+        They are computed at each call. A token that a callable `tokenizer` invented
+        and that does not occur in the text has none.
 
         Returns
         -------

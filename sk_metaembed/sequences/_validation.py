@@ -159,11 +159,15 @@ def _text(row, i, whose):
 
 def _refuse_numbers(rows, whose):
     """Raise if the first row that is not missing is a number."""
-    i, first = next(
-        ((i, row) for i, row in enumerate(rows) if _kind(row) != "missing"), (0, "")
-    )
+    i, first = first_present(rows)
     if isinstance(first, _NUMBERS):
         raise TypeError(_complaint(first, i, whose, _EITHER))
+
+
+def first_present(rows):
+    """Return number and value of the first row that is not missing, or 0 and ""."""
+    present = ((i, row) for i, row in enumerate(rows) if _kind(row) != "missing")
+    return next(present, (0, ""))
 
 
 def _with_column(whose, X):
@@ -299,7 +303,7 @@ def check_tokens(X, *, whose="X", split=None, missing="raise"):
         return X
     rows, absent = read_rows(X, whose=whose), None
     # A missing row says nothing about what the others are meant to be.
-    first = next((row for row in rows if _kind(row) != "missing"), "")
+    _, first = first_present(rows)
     whose = _with_column(whose, X)
     _refuse_numbers(rows, whose)
     if missing == "empty":

@@ -63,7 +63,7 @@ class FastTextEmbedding(BaseGensimEmbedding):
         What is done to the vectors, learned from the 100,000 most frequent words.
     missing : {"raise", "empty"}, default="raise"
         What to do with missing rows (None, NaN, null): raise an error, or take them as
-        empty sequences. `TokenSequences` know their missing rows already.
+        empty sequences. A TokenSequences is taken as it is.
     random_state : int, RandomState instance or None, default=None
         Seed of the first vectors, of sampling and of noise words.
     n_jobs : int, default=None

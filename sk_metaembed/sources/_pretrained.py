@@ -52,7 +52,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
         (files have the most frequent words first).
     missing : {"raise", "empty"}, default="raise"
         What to do with missing rows (None, NaN, null): raise an error, or take them as
-        empty sequences. `TokenSequences` know their missing rows already.
+        empty sequences. A TokenSequences is taken as it is.
     limit : int, default=None
         Use the first rows only, so many.
     dtype : {"float32", "float16"}, default=None

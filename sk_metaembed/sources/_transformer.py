@@ -118,7 +118,7 @@ class TransformerEmbedding(BaseEmbedding):
         What is done to the vectors, learned from the known rows of the training fold.
     missing : {"raise", "empty"}, default="raise"
         What to do with missing rows (None, NaN, null): raise an error, or take them as
-        empty sequences. `TokenSequences` know their missing rows already.
+        empty sequences. A TokenSequences is taken as it is.
     verbose : int, default=0
         Show a progress bar, and tell of sequences that are too long for one window.
 

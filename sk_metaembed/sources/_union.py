@@ -42,7 +42,7 @@ class EmbeddingUnion(
         means all that are not "drop".
     missing : {"raise", "empty"}, default="raise"
         What to do with missing rows (None, NaN, null): raise an error, or take them as
-        empty sequences. `TokenSequences` know their missing rows already.
+        empty sequences. A TokenSequences is taken as it is.
     n_jobs : int, default=None
         Number of sources to fit or apply at a time, in threads: sources compute in
         NumPy, gensim or torch, which leave threads free, and share their vectors.

@@ -1,6 +1,7 @@
 """What `save` refuses is named by its place, and what `load` will ask for is told."""
 
 import errno
+import os
 import threading
 from collections import Counter
 
@@ -66,6 +67,16 @@ def test_a_full_disk_is_told_with_the_path(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left on device: '.*tokens.skm'") as e:
         save(LogisticRegression(), path)
     assert e.value.filename == str(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_devices_and_pipes_are_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for action in (lambda: save(Tokenizer(), pipe), lambda: load(pipe)):
+        with pytest.raises(OSError, match="pipe' is not a regular file"):
+            action()
+    assert pipe.is_fifo()
 
 
 def test_save_tells_at_once_what_load_asks_for(tmp_path):
