@@ -16,13 +16,6 @@ _BOOSTERS = {
     "xgboost": ("xgboost.core", "Booster"),
 }
 KINDS = (*_BOOSTERS, "catboost")
-# How a complete model starts, and a mark near its end. Some of the libraries' readers
-# abort the process if they are missing.
-_MARKS = {
-    "lightgbm": (b"tree\n", b"\npandas_categorical:"),
-    "xgboost": (b"{", b"}"),
-    "catboost": (b"CBM1", b""),
-}
 _OF_LIGHTGBM = ("best_iteration", "best_score", "params")
 
 
@@ -109,10 +102,22 @@ def booster_of(kind, content, file):
 
 def _model(kind, member, file):
     model = file.read(member)
-    begin, later = _MARKS[kind]
-    if not (model.startswith(begin) and later in model):
+    if not _is_whole(kind, model):
         raise Untold(f"the member {member!r} is not a model of {kind}")
     return model
+
+
+def _is_whole(kind, model):
+    """Return whether a model starts and ends as it should.
+
+    Readers of the libraries may crash on, or even accept, a model that was cut short.
+    """
+    if kind == "lightgbm":
+        return model.startswith(b"tree\n") and b"\npandas_categorical:" in model
+    if kind == "xgboost":
+        return model.startswith(b"{") and model.endswith(b"}")
+    size = 8 + int.from_bytes(model[4:8], "little")  # of the trees, after the header
+    return model.startswith(b"CBM1") and len(model) >= size
 
 
 def _lightgbm_of(made, content, file):

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, load, save
 from sk_metaembed.persistence import SavedFileError, UntrustedError
+from sk_metaembed.persistence._boosters import _is_whole
 from sk_metaembed.utils._checks_data import token_lists
 
 from ..test_estimators import vectors
@@ -120,18 +121,34 @@ def test_an_unfitted_model(library, tmp_path):
 
 
 @pytest.mark.parametrize("library", MODELS)
-@pytest.mark.parametrize("content", [b"", b"tree\n{", b"half"])
+@pytest.mark.parametrize("content", [b"", b"tree\n{", 0.5, 0.9])
 def test_what_is_no_model_is_refused(library, content, tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 3))
     step = model(library).fit(X, (X[:, 0] > 0).astype(int))
     parts = forge.members(save(step, tmp_path / "m.skm").read_bytes())
     name = next(name for name in parts if name.startswith("boosters/"))
-    whole = parts[name]
-    parts[name] = whole[: len(whole) // 2] if content == b"half" else content
+    if isinstance(content, float):  # the part of the model that is left
+        content = parts[name][: int(content * len(parts[name]))]
+    parts[name] = content
     path = tmp_path / "forged.skm"
     path.write_bytes(forge.zipped(forge.resealed(parts)))
     with pytest.raises(SavedFileError):
         load(path, trusted=ASKED[library])
+
+
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [
+        ("lightgbm", b"tree\nend of trees\npandas_categorical:null\n"),
+        ("xgboost", b"{L\0\0\0\0\0\0\0\x01i\x01a{}i\x01bi\x02}"),
+        ("catboost", b"CBM1\x05\0\0\0trees"),
+    ],
+)
+def test_a_model_that_was_cut_short_does_not_reach_its_library(kind, model):
+    """Some readers crash on one, or read past its end and return what is there."""
+    assert _is_whole(kind, model)
+    assert not any(_is_whole(kind, model[:n]) for n in (0, 3, 8, len(model) // 2))
+    assert kind == "lightgbm" or not _is_whole(kind, model[:-1])
 
 
 def test_other_classes_are_no_models_of_catboost(tmp_path):
