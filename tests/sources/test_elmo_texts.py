@@ -6,6 +6,7 @@ import pytest
 from sk_metaembed import ElmoEmbedding, Tokenizer, TokenSequences
 from sk_metaembed.sources._elmo_texts import spelled_tokens
 
+from ..rounding import assert_close
 from ..tiny_elmo import OPTIONS, Oracle, files, random_weights
 
 TEXTS = [
@@ -30,10 +31,6 @@ def layers():
     oracle = Oracle(OPTIONS, random_weights(OPTIONS))
     rows = ELMO_WORDS.transform(TEXTS).to_list()
     return [oracle.sentence(words) if words else None for words in rows]
-
-
-def assert_close(values, expected):
-    np.testing.assert_allclose(values, expected, rtol=1e-5, atol=2e-6)
 
 
 def test_tokens_get_the_words_in_their_places(layers):
