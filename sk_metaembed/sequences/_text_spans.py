@@ -5,6 +5,8 @@ there first, then mapped to the characters of the text as it was written.
 """
 
 import unicodedata
+from difflib import SequenceMatcher
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from ._characters import ASCII_WORDS, BOUNDARY, word_class, word_rule
 
 _NOWHERE = (-1, -1)
 # Vowels and final consonants of Hangul combine with what is before them, although
-# their combining class is 0.
+# they are letters.
 _JAMO = range(0x1160, 0x1200)
 
 
@@ -94,10 +96,30 @@ def locate_matches(prepared, tokens, *, pattern):
 
 
 def locate_in_order(prepared, tokens):
-    """Return the spans of tokens that some function gave, searched one by one."""
+    """Return the spans of tokens that some function gave."""
+    spans = _searched(prepared, tokens, 0, len(prepared))
+    if _NOWHERE not in spans:
+        return spans
+    # A token that is not in the text, such as a lemma, may be part of a later word,
+    # and the words in between would be passed over. So whole words are located first.
+    bounds = locate_words(prepared, tokens, punctuation=True)
+    words = [prepared[start:end] for start, end in bounds]
     spans, at = [], 0
+    for first, token, size in SequenceMatcher(
+        None, words, tokens
+    ).get_matching_blocks():
+        found = bounds[first : first + size]
+        stop = found[0][0] if found else len(prepared)
+        spans += _searched(prepared, tokens[len(spans) : token], at, stop) + found
+        at = spans[-1][1] if found else at
+    return spans
+
+
+def _searched(prepared, tokens, at, stop):
+    """Return the spans of tokens that are searched one behind the other."""
+    spans = []
     for token in tokens:
-        start = prepared.find(token, at)
+        start = prepared.find(token, at, stop)
         spans.append((start, start + len(token)) if start >= 0 else _NOWHERE)
         at = max(at, spans[-1][1])
     return spans
@@ -126,5 +148,9 @@ def _clusters(text):
     return zip(bounds, [*bounds[1:], len(text)], strict=True)
 
 
+@lru_cache(2**12)
 def _combines(character):
-    return unicodedata.combining(character) > 0 or ord(character) in _JAMO
+    # Compatibility forms combine as what they stand for, the half-width signs of
+    # Japanese for example.
+    first = unicodedata.normalize("NFKD", character)[0]
+    return unicodedata.category(first).startswith("M") or ord(first) in _JAMO

@@ -88,6 +88,40 @@ def test_tokens_that_are_not_in_the_text():
     assert tokens.spans().tolist() == [[-1, -1], [0, 2], [3, 5]]
 
 
+@pytest.mark.parametrize(
+    ("text", "lemmas", "expected"),
+    [
+        (
+            "He was glad because she ran.",
+            "he be glad because she run",
+            "He glad because she",
+        ),
+        ("It was good to be here", "it be good to be here", "It good to be here"),
+        ("They didn't do it: bad!", "they do n't do it bad", "They n't do it bad"),
+        ("This island is his", "island his", "island his"),
+    ],
+)
+def test_a_lemma_does_not_take_the_place_of_a_later_word(text, lemmas, expected):
+    (row,) = written(Tokenizer(tokenizer=lambda _: lemmas.split()).transform([text]))
+    assert [part for part in row if part] == expected.split()
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKC"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u0995\u09c7\u09be a",  # Bengali: a vowel in two parts
+        "\u1025\u102e a",  # Burmese
+        "\uff76\uff9e a",  # Japanese in half-width signs
+        "\uffa1\uffc2 a",  # Korean, the same
+        "\u314b\u3160 a",  # Korean letters that stand alone
+    ],
+)
+def test_characters_that_compose_are_located(form, text):
+    tokens = Tokenizer(r"\S+", normalize=form).transform([text])
+    assert written(tokens) == [text.split()]
+
+
 def test_subsets_and_pickles_keep_texts():
     tokens = Tokenizer().transform(TEXTS)
     assert written(tokens[[3, 0]]) == [written(tokens)[3], written(tokens)[0]]
