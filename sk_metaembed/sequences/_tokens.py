@@ -335,9 +335,12 @@ def _check_tokens(sequences):
     for i, sequence in enumerate(sequences):
         for j, token in enumerate(sequence):
             if not isinstance(token, str):
+                from ._validation import _token_remedy  # which imports this module
+
                 raise TypeError(
                     f"TokenSequences.from_lists: row {i}, token {j} is {token!r}, of "
-                    f"type {type(token).__name__}. Every token must be a str."
+                    f"type {type(token).__name__}. Every token must be a str; "
+                    + _token_remedy(token)
                 )
 
 
