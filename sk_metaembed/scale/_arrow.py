@@ -17,10 +17,13 @@ class ArrowRows:
         The columns of texts or token lists.
     keep : list of str
         Columns that are carried along.
+    missing : bool, default=False
+        Whether rows may be missing.
     """
 
-    def __init__(self, data, columns, keep):
+    def __init__(self, data, columns, keep, missing=False):
         self._data, self._columns, self._keep = data, columns, keep
+        self._missing = missing
         self.files = list(getattr(data, "files", ()))
         self._check_columns()
 
@@ -90,7 +93,8 @@ class ArrowRows:
             rows = column.to_pylist()
         else:
             rows = column.to_numpy().tolist()
-        check_rows(rows, start, f"{self.name}, column {self._columns[0]!r}")
+        where = f"{self.name}, column {self._columns[0]!r}"
+        check_rows(rows, start, where, self._missing)
         return rows
 
     @staticmethod

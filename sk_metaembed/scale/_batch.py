@@ -3,6 +3,15 @@
 import zlib
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ._missing import is_missing
+
+ALLOWED = (
+    'Every row must be a text (str) or a list of str; replace missing ones by "", or '
+    'set missing="empty" in the step of the pipeline that reads the rows'
+)
+
 
 class Batch(NamedTuple):
     """Rows that go through the pipeline together.
@@ -36,7 +45,7 @@ class Batch(NamedTuple):
         return self.start + len(self.rows)
 
 
-def check_rows(rows, start, where):
+def check_rows(rows, start, where, missing=False):
     """Refuse rows that are neither texts nor token lists, naming the first.
 
     Parameters
@@ -46,6 +55,8 @@ def check_rows(rows, start, where):
         Number of the first row.
     where : str
         The source.
+    missing : bool, default=False
+        Whether rows may be missing.
 
     Raises
     ------
@@ -57,13 +68,15 @@ def check_rows(rows, start, where):
         return
     texts = sum(isinstance(row, str) for row in rows)
     for i, row in enumerate(rows, start):
+        if missing and is_missing(row):
+            continue
         is_list = isinstance(row, list | tuple) or hasattr(row, "tolist")
+        is_list = is_list and not np.isscalar(row)  # numbers of numpy have tolist
         is_text = isinstance(row, str)
         if not (is_text or is_list):
             raise TypeError(
                 f"{where}: row {i:,} is {row!r:.60}, of type {type(row).__name__}. "
-                "Every row must be a text (str) or a list of str; replace missing ones "
-                'by "".'
+                f"{ALLOWED}."
             )
         if texts and not is_text:
             raise TypeError(
@@ -73,17 +86,28 @@ def check_rows(rows, start, where):
 
 
 def digest_of(rows):
-    """Return a checksum of texts or token lists.
+    """Return a checksum of texts or token lists, some of which may be missing.
 
     Examples
     --------
     >>> digest_of(["a b", "c"]) == digest_of([["a b"], ["c"]])
     False
+    >>> digest_of(["a b", None]) == digest_of(["a b", ""])
+    False
     """
     if hasattr(rows, "to_list"):  # a TokenSequences
-        texts, rows = rows.texts, rows.to_list()
+        texts, missing, rows = rows.texts, rows.missing, rows.to_list()
         if texts is not None:
             rows = [[text, *row] for text, row in zip(texts, rows, strict=True)]
-    if rows and not isinstance(rows[0], str):
-        rows = ["\x1f".join(map(str, row)) + "\x1f" for row in rows]
+        if missing is not None:
+            pairs = zip(rows, missing, strict=True)
+            rows = [None if gone else row for row, gone in pairs]
+    if set(map(type, rows)) != {str}:
+        rows = [_as_text(row) for row in rows]
     return zlib.crc32("\x1e".join(rows).encode("utf-8", "surrogatepass"))
+
+
+def _as_text(row):
+    if isinstance(row, str):
+        return row
+    return "\x1d" if is_missing(row) else "\x1f".join(map(str, row)) + "\x1f"

@@ -3,6 +3,7 @@
 from sklearn.exceptions import NotFittedError
 
 from ._carrying import carry
+from ._missing import accepts_missing
 from ._names import listed
 from ._partition import Work, array_rows, bag_rows, frame_rows
 from ._results import check_method, compute
@@ -68,7 +69,8 @@ def transform_partitions(
     ------
     TypeError
         If `data` is nothing of the kind; when computed, if a row is neither text nor
-        token list. The message names the partition and the row's index.
+        token list, or it is missing and no step of the pipeline has
+        ``missing="empty"``. The message names the partition and the row's index.
     ValueError
         If a column is missing, or an option has no such value.
     sklearn.exceptions.NotFittedError
@@ -123,7 +125,8 @@ def transform_partitions(
     names = sample.columns if sample.values.ndim == 2 else None
     _check_names(names or ["prediction"], keep)
     carried = carry(pipeline, folder)
-    work = Work(carried, method, dtype, column, keep, names, sample.values[:0])
+    empty, missing = sample.values[:0], accepts_missing(pipeline)
+    work = Work(carried, method, dtype, column, keep, names, empty, missing)
     return run(data, work)
 
 

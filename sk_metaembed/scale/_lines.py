@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from ..sequences._compressed import compression_of
 from ._batch import Batch
 from ._files import LineReader, file_identity
+from ._missing import is_missing
 
 _SKIPPED = 100_000  # lines at a time
 _OBJECTS = (
@@ -100,11 +101,13 @@ class JsonLines(TextLines):
         The keys of texts or token lists.
     keep : list of str
         Keys that are carried along.
+    missing : bool, default=False
+        Whether texts may be missing.
     """
 
-    def __init__(self, files, columns, keep):
+    def __init__(self, files, columns, keep, missing=False):
         super().__init__(files)
-        self._columns, self._keep = columns, keep
+        self._columns, self._keep, self._missing = columns, keep, missing
 
     def no_rows(self):
         """Return the columns that are carried along, without rows."""
@@ -131,10 +134,11 @@ class JsonLines(TextLines):
                     f"{file}, line {line:,} has no {name!r}; it has {list(record)}."
                 )
         for name in self._columns:
-            if not _is_row(record[name]):
+            value = record[name]
+            if not (_is_row(value) or self._missing and is_missing(value)):
                 raise TypeError(
-                    f"{file}, line {line:,}: {name!r} is {record[name]!r:.60}. It must "
-                    "be a text or a list of texts."
+                    f"{file}, line {line:,}: {name!r} is {value!r:.60}. It must be a "
+                    "text or a list of texts."
                 )
         return record
 

@@ -20,7 +20,7 @@ _ALLOWED = (
 )
 
 
-def open_source(source, column=None, keep=()):
+def open_source(source, column=None, keep=(), missing=False):
     """Return a source of batches.
 
     Parameters
@@ -30,6 +30,8 @@ def open_source(source, column=None, keep=()):
         Columns of texts, where the source has columns.
     keep : sequence of str, default=()
         Columns that are carried along.
+    missing : bool, default=False
+        Whether rows may be missing (None, NaN, null).
 
     Returns
     -------
@@ -47,16 +49,17 @@ def open_source(source, column=None, keep=()):
     columns = listed(column, "column", "The source")
     keep = listed(keep, "keep", "The source")
     if hasattr(source, "opened_source"):  # a TextStream
-        return source.opened_source(columns, keep)
+        return source.opened_source(columns, keep, missing)
     if isinstance(source, str | os.PathLike):
-        return _of_path(Path(source).expanduser(), columns, keep)
+        return _of_path(Path(source).expanduser(), columns, keep, missing)
     if hasattr(source, "__dask_graph__"):
         raise TypeError(
             f"The source is a {type(source).__name__} of dask's. transform_partitions "
             "takes those; or write it to Parquet, and give the folder."
         )
     if _has_columns(source):
-        return ArrowRows(_as_arrow(source, [*columns, *keep]), *_named(columns, keep))
+        data = _as_arrow(source, [*columns, *keep])
+        return ArrowRows(data, *_named(columns, keep), missing)
     wrong = isinstance(source, bytes | Mapping | Set) or not isinstance(
         source, Iterable
     )
@@ -67,7 +70,8 @@ def open_source(source, column=None, keep=()):
         )
     _no_columns(columns, keep, f"a {type(source).__name__}")
     # Arrow's arrays would give scalars.
-    return Rows(source.to_pylist() if hasattr(source, "to_pylist") else source)
+    rows = source.to_pylist() if hasattr(source, "to_pylist") else source
+    return Rows(rows, missing)
 
 
 def _has_columns(source):
@@ -76,11 +80,11 @@ def _has_columns(source):
     return is_lazy or is_frame or hasattr(source, "schema")
 
 
-def _of_path(path, columns, keep):
+def _of_path(path, columns, keep, missing):
     files = files_of(path, (*_JSON, *_ARROW))
     suffix = suffix_of(files[0])
     if suffix in _JSON:
-        return JsonLines(files, *_named(columns, keep))
+        return JsonLines(files, *_named(columns, keep), missing)
     if suffix in _ARROW:
         from pyarrow import dataset
 
@@ -88,7 +92,7 @@ def _of_path(path, columns, keep):
         if set(columns + keep) - set(data.schema.names):  # in names of folders, maybe
             options = {"partitioning": "hive", "partition_base_dir": str(path)}
             data = _dataset(dataset, files, _ARROW[suffix], **options)
-        return ArrowRows(data, *_named(columns, keep))
+        return ArrowRows(data, *_named(columns, keep), missing)
     if suffix in _TABLES:
         raise ValueError(
             f"A source cannot be of {suffix} files, such as {files[0]}. "

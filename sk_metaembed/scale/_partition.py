@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._batch import ALLOWED
+from ._missing import is_missing
 from ._results import compute
-
-_ALLOWED = 'Every row must be a text (str) or a list of str; replace missing ones by ""'
 
 
 class Work(NamedTuple):
@@ -24,6 +24,8 @@ class Work(NamedTuple):
         Of the columns of a frame; None for a Series, or where there are none.
     empty : ndarray
         The result of no rows.
+    missing : bool
+        Whether rows may be missing.
     """
 
     carried: Any
@@ -33,6 +35,7 @@ class Work(NamedTuple):
     keep: list
     names: list | None
     empty: Any
+    missing: bool
 
     def rows_of(self, rows):
         """Return what the pipeline gives for rows."""
@@ -70,7 +73,7 @@ def frame_rows(frame, work, partition_info=None):
     else:
         texts = frame if work.column is None else frame[work.column]
         rows = texts.tolist()
-        _check(rows, where, frame.index)
+        _check(rows, where, work, frame.index)
     first, last = frame.index[0], frame.index[-1]
     with _naming(f"{where}, index {first!r} to {last!r}"):
         return work.framed(work.rows_of(rows), frame)
@@ -92,7 +95,7 @@ def bag_rows(items, work, number):
     rows = items
     if work.column is not None:
         rows = [_field(item, work.column, where, i) for i, item in enumerate(items)]
-    _check(rows, where)
+    _check(rows, where, work)
     with _naming(where):
         return list(work.rows_of(rows))
 
@@ -111,7 +114,7 @@ def array_rows(block, work, block_id=None):
     if not len(block):
         return work.empty
     where, rows = f"block {block_id[0]}", block.tolist()
-    _check(rows, where)
+    _check(rows, where, work)
     with _naming(where):
         return work.rows_of(rows)
 
@@ -127,18 +130,20 @@ def _field(item, column, where, i):
         ) from None
 
 
-def _check(rows, where, index=None):
+def _check(rows, where, work, index=None):
     """Refuse rows that are neither texts nor token lists, naming the first."""
     if set(map(type, rows)) in ({str}, {list}, {tuple}):
         return
     is_text = [isinstance(row, str) for row in rows]
     for i, row in enumerate(rows):
+        if work.missing and is_missing(row):
+            continue
         is_list = isinstance(row, list | tuple) or hasattr(row, "tolist")
         row_is = f"transform_partitions: {where}, "
         row_is += f"row {i}" if index is None else f"index {index[i]!r} (row {i} of it)"
         if not is_text[i] and (not is_list or np.isscalar(row)):
             raise TypeError(
-                f"{row_is}, is {row!r:.60}, of type {type(row).__name__}. {_ALLOWED}."
+                f"{row_is}, is {row!r:.60}, of type {type(row).__name__}. {ALLOWED}."
             )
         if not is_text[i] and any(is_text):
             raise TypeError(

@@ -11,10 +11,12 @@ class Rows:
     Parameters
     ----------
     iterable : iterable of str or of token lists
+    missing : bool, default=False
+        Whether rows may be missing.
     """
 
-    def __init__(self, iterable):
-        self._iterable = iterable
+    def __init__(self, iterable, missing=False):
+        self._iterable, self._missing = iterable, missing
         self.n_rows = len(iterable) if hasattr(iterable, "__len__") else None
 
     @property
@@ -38,7 +40,7 @@ class Rows:
         finished = list((cursor or {}).get("digests", ()))
         start, number = 0, -1
         for number, rows in enumerate(self._pieces(size)):
-            check_rows(rows, start, self.name)
+            check_rows(rows, start, self.name, self._missing)
             digest = digest_of(rows)
             if number >= len(finished):
                 stop = start + len(rows)

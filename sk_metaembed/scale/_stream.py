@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ._fingerprint import pipeline_fingerprint
 from ._lines import TextLines
+from ._missing import accepts_missing
 from ._open import open_source
 
 _BATCH = 4096
@@ -110,7 +111,7 @@ class TextStream:
         opened = self._opened()
         return opened.plain_file if type(opened) is TextLines else None
 
-    def opened_source(self, columns=(), keep=()):
+    def opened_source(self, columns=(), keep=(), missing=False):
         """Return the source, as `transform_in_batches` reads it.
 
         Each call begins anew, from the first row; of a function it is what the function
@@ -122,6 +123,9 @@ class TextStream:
             In place of `column`.
         keep : list of str, default=()
             Columns that are carried along.
+        missing : bool, default=False
+            Whether rows may be missing (None, NaN, null). With an estimator as
+            `tokenizer` they may be if it has ``missing="empty"``.
 
         Returns
         -------
@@ -140,12 +144,14 @@ class TextStream:
         >>> [batch.rows for batch in opened.batches(2)]
         [['to be', 'or not'], ['to be']]
         """
-        opened = self._opened(columns, keep)
+        if self.tokenizer not in (None, "spaces"):
+            missing = accepts_missing(self.tokenizer)
+        opened = self._opened(columns, keep, missing)
         return opened if self.tokenizer is None else _Tokenized(opened, self.tokenizer)
 
-    def _opened(self, columns=(), keep=()):
+    def _opened(self, columns=(), keep=(), missing=False):
         source = self.source() if self._is_function() else self.source
-        return open_source(source, list(columns) or self.column, keep)
+        return open_source(source, list(columns) or self.column, keep, missing)
 
     def __iter__(self):
         for batch in self.opened_source().batches(_BATCH):

@@ -8,6 +8,7 @@ from joblib import effective_n_jobs
 
 from ..sequences._parameters import is_integer
 from ._fingerprint import pipeline_fingerprint
+from ._missing import accepts_missing
 from ._names import listed
 from ._npy import NpyOutput
 from ._open import open_source
@@ -132,8 +133,9 @@ def transform_in_batches(
         If the output was begun with another pipeline, source or option; if batches
         are not alike; if an option has no such value.
     TypeError
-        If a row is neither text nor token list; the message numbers it from 0 over
-        the whole source.
+        If a row is neither text nor token list, or it is missing and no step of the
+        pipeline has ``missing="empty"``; the message numbers it from 0 over the whole
+        source.
     OSError
         If the disk is full or the folder cannot be written to.
 
@@ -181,7 +183,7 @@ def transform_in_batches(
     keep = listed(keep, "keep", "transform_in_batches")
     check_method(pipeline, method)
     output = _output_of(out, layout)
-    opened = open_source(source, column, keep)
+    opened = open_source(source, column, keep, accepts_missing(pipeline))
     output.check(keep)
     options = {"method": method, "batch_size": int(batch_size), "keep": keep}
     options |= {"layout": layout, "dtype": dtype, "column": column}

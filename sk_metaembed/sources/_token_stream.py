@@ -1,7 +1,7 @@
 """TokenStream: a corpus that is read anew in every pass, for what is trained on it."""
 
 import os
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +57,7 @@ class TokenStream:
     def batches(self):
         """Yield the rows as TokenSequences, a few thousand at a time."""
         self.n_rows = self.n_tokens = self.n_missing = 0
-        rows = iter(self._rows)
+        rows = iter(self._all_rows())
         while some := list(islice(rows, _ROWS)):
             first = self.n_rows
             try:
@@ -71,6 +71,13 @@ class TokenStream:
             self.n_tokens += tokens.n_tokens
             self.n_missing += n_missing(tokens)
             yield tokens
+
+    def _all_rows(self):
+        # A TextStream refuses missing rows unless told otherwise.
+        if self._missing == "empty" and hasattr(self._rows, "opened_source"):
+            batches = self._rows.opened_source(missing=True).batches(_ROWS)
+            return chain.from_iterable(batch.rows for batch in batches)
+        return self._rows
 
     def guarded(self):
         """Yield the batches, and end where something goes wrong."""
