@@ -1,6 +1,7 @@
 """The parameters' description, once for all Dynamic* estimators."""
 
 import re
+from inspect import cleandoc
 
 _COMMON = """attention : {"word", "context", "task", "uniform"}, default="word"
     What a source's weight may see. "word": the word (DME). "context": a small
@@ -136,9 +137,10 @@ def describe(entries=None, **defaults):
     def fill(cls):
         if cls.__doc__ is None:  # python -OO
             return cls
-        cls.__doc__ = cls.__doc__.replace(
-            "    %(common)s", _indent(_common(entries or {}, _DEFAULTS | defaults))
-        ).replace("    %(attributes)s", _indent(_ATTRIBUTES))
+        common = _common(entries or {}, _DEFAULTS | defaults)
+        # Python 3.13 compiles docstrings without their indentation.
+        text = cleandoc(cls.__doc__).replace("%(common)s", common)
+        cls.__doc__ = text.replace("%(attributes)s", _ATTRIBUTES)
         return cls
 
     return fill
@@ -149,7 +151,3 @@ def _common(entries, defaults):
     texts = re.split(r"\n(?=\w)", _COMMON % defaults)
     texts = {re.match(r"\w+", text).group(): text for text in texts} | entries
     return "\n".join(text for text in texts.values() if text is not None)
-
-
-def _indent(text):
-    return "\n".join("    " + line if line else line for line in text.splitlines())

@@ -16,6 +16,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.dynamic._encoders import MeanEncoder
 from sk_metaembed.dynamic._grid import Grid
+from sk_metaembed.dynamic._parameters import describe
 
 from .test_estimators import SMALL
 
@@ -239,3 +240,13 @@ def test_output_containers_follow_the_parameter(embedded, labels):
     with sklearn.config_context(transform_output="pandas"):
         out = _Child(**SMALL).fit_transform(embedded, labels)
     assert isinstance(out, EmbeddedSequences)
+
+
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_descriptions_are_filled_in_with_and_without_indentation(indent):
+    lines = "Summary.", "", "Parameters", "----------", "%(common)s", "%(attributes)s"
+    text = lines[0] + "".join(f"\n{indent}{line}" for line in lines[1:])
+    described = describe(lr="0.1")(type("Net", (), {"__doc__": text})).__doc__
+    assert "%(" not in described
+    assert "\nattention : {" in described
+    assert "\nnet_ : skorch.NeuralNet" in described
