@@ -140,7 +140,7 @@ def describe(entries=None, **defaults):
         common = _common(entries or {}, _DEFAULTS | defaults)
         # Python 3.13 compiles docstrings without their indentation.
         text = cleandoc(cls.__doc__).replace("%(common)s", common)
-        cls.__doc__ = text.replace("%(attributes)s", _ATTRIBUTES)
+        cls.__doc__ = text.replace("%(attributes)s", _ATTRIBUTES) + "\n"
         return cls
 
     return fill
