@@ -5,8 +5,8 @@ there first, then mapped to the characters of the text as it was written.
 """
 
 import unicodedata
-from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import takewhile
 
 import numpy as np
 
@@ -16,6 +16,8 @@ _NOWHERE = (-1, -1)
 # Vowels and final consonants of Hangul combine with what is before them, although
 # they are letters.
 _JAMO = range(0x1160, 0x1200)
+# Tokens that are matched with words at a time, which bounds time and memory.
+_AT_ONCE = 1024
 
 
 class _Classes(dict):
@@ -97,32 +99,79 @@ def locate_matches(prepared, tokens, *, pattern):
 
 def locate_in_order(prepared, tokens):
     """Return the spans of tokens that some function gave."""
-    spans = _searched(prepared, tokens, 0, len(prepared))
-    if _NOWHERE not in spans:
-        return spans
+    for overlap in (False, True):  # as k-mers do
+        found = _searched(prepared, tokens, 0, len(prepared), overlap=overlap)
+        spans = list(takewhile(_NOWHERE.__ne__, found))
+        if len(spans) == len(tokens):
+            return spans
     # A token that is not in the text, such as a lemma, may be part of a later word,
     # and the words in between would be passed over. So whole words are located first.
     bounds = locate_words(prepared, tokens, punctuation=True)
-    words = [prepared[start:end] for start, end in bounds]
+    pairs = _matched([prepared[start:end] for start, end in bounds], tokens)
+    bounds.append((len(prepared), len(prepared)))
     spans, at = [], 0
-    for first, token, size in SequenceMatcher(
-        None, words, tokens
-    ).get_matching_blocks():
-        found = bounds[first : first + size]
-        stop = found[0][0] if found else len(prepared)
-        spans += _searched(prepared, tokens[len(spans) : token], at, stop) + found
-        at = spans[-1][1] if found else at
-    return spans
+    for word, token in [*pairs, (len(bounds) - 1, len(tokens))]:
+        stop, end = bounds[word]
+        spans += _searched(prepared, tokens[len(spans) : token], at, stop)
+        spans.append((stop, end))
+        at = end
+    return spans[:-1]
 
 
-def _searched(prepared, tokens, at, stop):
-    """Return the spans of tokens that are searched one behind the other."""
-    spans = []
+def _matched(words, tokens):
+    """Return pairs of a word and a token that equal each other, in order."""
+    pairs, word, token = [], 0, 0
+    while token < len(tokens):
+        size = _AT_ONCE
+        found = _longest_common(
+            words[word : word + 4 * size], tokens[token : token + size]
+        )
+        if token + size < len(tokens):
+            # The last ones may be matched with words too far on: match them again.
+            size //= 2
+            found = [(i, j) for i, j in found if j < size]
+        pairs += [(word + i, token + j) for i, j in found]
+        word = pairs[-1][0] + 1 if found else word
+        token += size
+    return pairs
+
+
+def _longest_common(words, tokens):
+    """Return the pairs of places of a longest common subsequence.
+
+    Bit i of a row is 0 if word i makes the longest one longer: one whole number holds
+    a row, so that a token takes a few operations however many words there are.
+    """
+    places = {}
+    for i, word in enumerate(words):
+        places[word] = places.get(word, 0) | 1 << i
+    every = (1 << len(words)) - 1
+    rows = [every]
+    for token in tokens:
+        row = rows[-1]
+        here = row & places.get(token, 0)
+        rows.append(((row + here) | (row - here)) & every)
+    pairs, i, j = [], len(words), len(tokens)
+    while i and j:
+        if words[i - 1] == tokens[j - 1]:
+            i, j = i - 1, j - 1
+            pairs.append((i, j))
+        elif rows[j] >> (i - 1) & 1:
+            i -= 1
+        else:
+            j -= 1
+    return pairs[::-1]
+
+
+def _searched(prepared, tokens, at, stop, *, overlap=False):
+    """Yield the spans of tokens that are searched one after the other."""
     for token in tokens:
         start = prepared.find(token, at, stop)
-        spans.append((start, start + len(token)) if start >= 0 else _NOWHERE)
-        at = max(at, spans[-1][1])
-    return spans
+        if start < 0:
+            yield _NOWHERE
+            continue
+        yield start, start + len(token)
+        at = start + 1 if overlap else start + len(token)
 
 
 def _written_positions(text, prepared, prepare):
