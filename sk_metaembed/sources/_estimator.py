@@ -64,8 +64,8 @@ class EstimatorEmbedding(BaseEmbedding):
 
     Notes
     -----
-    Empty sequences, which have no tokens, or with ``joined=True`` texts without a
-    visible character, are not passed on, neither in fit (nor are their labels)
+    Sequences without tokens, or with ``joined=True`` original texts that are empty or
+    only white space, are not passed on, neither in fit (nor are their labels)
     nor in transform: their vectors are zero and not known. Fitting calls fit and then
     transform, never the estimator's fit_transform, which may give other numbers.
 

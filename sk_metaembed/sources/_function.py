@@ -69,8 +69,8 @@ class FunctionEmbedding(BaseEmbedding):
     -----
     Fitting calls `func` on the training fold, to learn the dimension, `preprocess`
     and `coverage_`; ``fit_transform`` calls it once for both. Sequences without
-    tokens, and original texts without a visible character, are not passed to it: their
-    vectors are zero and not known.
+    tokens, and original texts that are empty or only white space, are not passed to
+    it: their vectors are zero and not known.
 
     Examples
     --------

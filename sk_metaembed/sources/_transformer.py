@@ -162,13 +162,14 @@ class TransformerEmbedding(BaseEmbedding):
     Where X knows its texts (``TokenSequences.texts``), these go to the tokenizer
     unchanged, and a token's vector pools the pieces that overlap its characters. A
     piece may belong to several tokens, or to none: it then counts as context, and in
-    "mean". Vectors at the sequence level are those of the text, whatever its tokens;
-    a text without tokens, such as "?!", has one too. With ``output="mean"``,
-    ``preprocess="unit"`` and, for long texts, ``truncate=True`` and `max_length` set
-    to the encoder's ``max_seq_length``, they are those of sentence-transformers for
-    models that pool by the mean. Token lists have no texts: their tokens are joined
-    by spaces. So are the tokens of texts, for "words", if the tokenizer cannot tell
-    which characters a piece is of, as tokenizers written in Python cannot.
+    "mean". A piece that is only a space belongs to the token behind it. Vectors at the
+    sequence level are those of the text, whatever its tokens; a text without tokens,
+    such as "?!", has one too. With ``output="mean"``, ``preprocess="unit"`` and, for
+    long texts, ``truncate=True`` and `max_length` set to the encoder's
+    ``max_seq_length``, they are those of sentence-transformers for models that pool by
+    the mean. Token lists have no texts: their tokens are joined by spaces. So are the
+    tokens of texts, for "words", if the tokenizer cannot tell which characters a piece
+    is of, as tokenizers written in Python cannot.
 
     A token without a piece is not known: its rows are zero. That happens to tokens
     that a callable `tokenizer` made up, and to those cut off by `truncate`;

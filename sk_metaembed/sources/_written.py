@@ -1,4 +1,4 @@
-"""WrittenText: what a contextual source reads in place of a sentence of tokens."""
+"""WrittenText: an original text, read by contextual sources instead of tokens."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -101,8 +101,8 @@ def written_sentences(tokens, *, words, whole, separator=None, together=True):
     -------
     places : list of list of int
     sentences : list of WrittenText, or tuple of str
-        In first-seen order, without those that have nothing to embed: no tokens, or no
-        visible character where whole texts are wanted. Tokens of which a separator is
+        In first-seen order, without those that have nothing to embed: no tokens, or
+        only white space where whole texts are wanted. Tokens of which a separator is
         not in the text stay a tuple of str.
     """
     by_tokens = words or separator is not None
@@ -143,7 +143,7 @@ def filled_texts(tokens):
     Returns
     -------
     rows : ndarray of int
-        With a visible character; without texts, with tokens.
+        Where the text is not only white space; without texts, where there are tokens.
     texts : list of str
         As they were written; without texts, tokens joined by spaces.
     """

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sk_metaembed import (
+    DynamicMetaEmbedding,
     EmbeddingUnion,
     EstimatorEmbedding,
     FunctionEmbedding,
@@ -442,6 +443,30 @@ def test_a_union_feeds_each_source_rightly(pair):
     assert again.texts.tolist() == TEXTS
     same = pickle.loads(pickle.dumps(union)).transform(again)
     np.testing.assert_allclose(same[3], found[3], atol=1e-5)
+
+
+@pytest.mark.parametrize("output", ["tokens", "sequence"])
+def test_a_dynamic_meta_embedding_of_a_union_with_a_frozen_model(pair, output):
+    texts, y = [*TEXTS[3:], *TEXTS[:3]] * 4, [0, 1, 0, 1, 0] * 4
+    tokens = Tokenizer().transform(texts)
+    union = EmbeddingUnion(
+        [
+            ("w2v", PretrainedEmbedding(table(tokens.to_list()))),
+            ("bert", TransformerEmbedding(pair)),
+            ("text", TransformerEmbedding(pair, output="mean")),
+        ]
+    )
+    mixed = DynamicMetaEmbedding(
+        output=output, projection_dim=4, max_epochs=1, random_state=0
+    )
+    pooling = Pooling() if output == "tokens" else "passthrough"
+    pipe = make_pipeline(Tokenizer(), union, mixed, pooling).fit(texts, y)
+    found = pipe.transform(texts)
+    # The first two have the same tokens, and so the same vectors from word2vec.
+    assert abs(found[0] - found[1]).max() > 1e-4
+    np.testing.assert_allclose(pipe.transform(texts[:1])[0], found[0], atol=1e-5)
+    again = pickle.loads(pickle.dumps(pipe)).transform(texts[4::-1])
+    np.testing.assert_allclose(again, found[4::-1], atol=1e-5)
 
 
 def test_subsets_and_selection_keep_the_texts(pair):
