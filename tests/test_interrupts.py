@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+import threading
 from importlib import import_module
 
 import numpy as np
@@ -125,6 +126,17 @@ def test_ctrl_c_in_fit(name, embedded):
             np.testing.assert_array_equal(output(shared, X), expected)
         found = output(shared.fit(X, y), X)
         np.testing.assert_array_equal(found, expected)
+
+
+def test_other_threads_go_on_after_ctrl_c(embedded):
+    step = sk.DynamicMetaClassifier(**{**SMALL, "max_epochs": 1})
+    n_calls = interrupted(clone(step), embedded, Y, None)
+    for at in range(1, n_calls):  # every call: a lock could be left in any of them
+        interrupted(clone(step), embedded, Y, at)
+    thread = threading.Thread(target=clone(step).fit, args=(embedded, Y), daemon=True)
+    thread.start()
+    thread.join(timeout=60)
+    assert not thread.is_alive()
 
 
 def test_ctrl_c_before_the_first_epoch(embedded, monkeypatch):

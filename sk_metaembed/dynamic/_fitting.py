@@ -5,7 +5,7 @@ import torch
 
 from ..sequences._device import chosen_device
 from ..sequences._fit_tasks import FitTasks
-from ..sequences._own_random import OwnWeights, own_random
+from ..sequences._own_random import OwnWeights, own_random, weights_lock
 from ._data import SequenceDataset
 from ._pair_data import rows_of
 from ._processes import processes_of
@@ -124,7 +124,7 @@ def _new_net(estimator, has_valid, device, seed, processes):
         np.random.RandomState(seed),
         processes,
     )
-    with OwnWeights():
+    with weights_lock, OwnWeights():
         return net.initialize()
 
 

@@ -8,7 +8,7 @@ from ..sequences._net_state import (
     put_net_state,
     usable_device,
 )
-from ..sequences._own_random import OwnWeights, own_random
+from ..sequences._own_random import OwnWeights, own_random, weights_lock
 from ._fitting import _network
 from ._training import make_net
 
@@ -60,7 +60,7 @@ def net_of(estimator, plain, tensors):
     device = usable_device(plain["device"])
     rng = plain["rng"] or np.random.RandomState()
     _check_shapes(estimator, plain["network"], tensors)
-    with own_random(0), OwnWeights():
+    with own_random(0), weights_lock, OwnWeights():
         net = make_net(
             estimator, plain["network"], plain["loss"], None, device, rng
         ).initialize()

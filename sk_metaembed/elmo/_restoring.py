@@ -8,7 +8,7 @@ from ..sequences._net_state import (
     put_net_state,
     usable_device,
 )
-from ..sequences._own_random import OwnWeights, own_random
+from ..sequences._own_random import OwnWeights, own_random, weights_lock
 from ._language_net import LanguageModule
 from ._training import make_net
 from ._weights import weight_shapes
@@ -59,7 +59,7 @@ def net_of(model, plain, tensors):
     sizes = {"options": model.options_, "n_words": len(model.vocabulary_)}
     sizes["weights"] = {name: _weightless(shape) for name, shape in shapes}
     check_shapes(lambda: LanguageModule(**sizes, **plain["network"]), tensors)
-    with own_random(0), OwnWeights():
+    with own_random(0), weights_lock, OwnWeights():
         net.initialize()
     put_net_state(net, plain, tensors)
     return net

@@ -10,7 +10,7 @@ from skorch.helper import predefined_split
 
 from ..sequences._device import chosen_device
 from ..sequences._fit_tasks import StopWhenAsked
-from ..sequences._own_random import OwnWeights, own_random
+from ..sequences._own_random import OwnWeights, own_random, weights_lock
 from ._checkpoint import Checkpoints, read_checkpoint
 from ._grids import NOTHING, GridStream
 from ._language_net import (
@@ -45,7 +45,7 @@ def new_net(model, seed, saved):
     device = chosen_device(model.device, whose="ElmoLanguageModel")
     softmax = model.softmax if saved is None else saved.softmax(model)
     net = make_net(model, softmax, device)
-    with own_random(seed), OwnWeights():
+    with own_random(seed), weights_lock, OwnWeights():
         net.initialize()
         if saved is not None:
             saved.load_into(net.module_)

@@ -17,7 +17,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 _current = ContextVar("current", default=None)
 _lock = threading.RLock()
-_modes_lock = threading.RLock()
+# Entered as `with weights_lock, OwnWeights():`. Locking in the mode's own methods would
+# not be safe: Ctrl-C between two of their lines would leave it locked for good.
+weights_lock = threading.RLock()
 
 
 class Generators:
@@ -132,21 +134,10 @@ class OwnWeights(TorchDispatchMode):
     Layers take no generator, so it is added to each operation that draws. This slows
     down every operation, which does not matter where a network is built once.
 
-    One thread at a time: torch notes for the whole process whether a mode is active,
-    and threads that overlap would leave this set, which turns off `torch.compile`.
+    One thread at a time, by `weights_lock`: torch notes for the whole process whether a
+    mode is active, and threads that overlap would leave this set, which turns off
+    `torch.compile`.
     """
-
-    def __enter__(self):
-        """Wait for other threads, then enter the mode."""
-        _modes_lock.acquire()
-        return super().__enter__()
-
-    def __exit__(self, *error):
-        """Leave the mode and let other threads enter it."""
-        try:
-            super().__exit__(*error)
-        finally:
-            _modes_lock.release()
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         """Run an operation with the generator that belongs to the fit."""

@@ -13,6 +13,7 @@ from sk_metaembed.sequences._own_random import (
     lend_default,
     own_generators,
     own_random,
+    weights_lock,
 )
 
 X = torch.arange(1.0, 201.0).view(10, 20)
@@ -163,13 +164,13 @@ def test_threads_that_build_networks_leave_no_mode_of_torch_behind():
     inside, waits = threading.Event(), threading.Event()
 
     def first():
-        with own_random(0), OwnWeights():
+        with own_random(0), weights_lock, OwnWeights():
             inside.set()
             waits.wait(timeout=0.2)  # for the second, unless it is kept out
 
     def second():
         inside.wait(timeout=30)
-        with own_random(0), OwnWeights():
+        with own_random(0), weights_lock, OwnWeights():
             waits.set()
             threads[0].join(timeout=30)
 
