@@ -169,7 +169,8 @@ ESTIMATORS = [
     PairEncoder(EmbeddingUnion(SOURCES)),
     DynamicMetaTagger(**TAGGING_NET),
     DynamicMetaTagger(**TAGGING_NET, decoder="softmax", scheme="IOB2"),
-    TokenClassifier(LogisticRegression(max_iter=1000)),
+    # Strongly regularised, so that the solver ends at one place on every processor.
+    TokenClassifier(LogisticRegression(C=0.01, max_iter=1000)),
     TokenClassifier(
         GaussianNB(var_smoothing=1e-2), window=1, add_indicator=True, scheme="IOB2"
     ),
