@@ -9,6 +9,7 @@ from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._estimator import MISSING_CONSTRAINT, SequencesInputMixin
 from ..sequences._pair_features import PAIR_FEATURES, pair_features
 from ..sequences._read_pairs import column_names, read_pairs, tokens_of
+from ..sequences._validation import n_missing
 from ..sequences._whole_fit import whole_or_nothing
 from ._encoder_checks import check_features, refuse_labels
 from ._vectors import as_vectors, distinct_rows, with_indicator
@@ -256,7 +257,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_missing_ = 0 if info.missing is None else int(info.missing.sum())
+        self.n_missing_ = n_missing(info)
         return rows, info
 
     def _check_names(self, X):
@@ -376,9 +377,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
 def _labelled(sequences, info):
     """Return sequences with the labels of the pairs, and which of them were missing."""
-    rows = tokens_of(sequences)._rows
-    rows = rows._replace(index=info.index, missing=info.missing)
-    tokens = tokens_of(sequences)._with_rows(rows)
+    tokens = tokens_of(sequences)
+    tokens = tokens._with_rows(index=info.index, missing=info.missing)
     if isinstance(sequences, TokenSequences):
         return tokens
     return EmbeddedSequences(tokens, sequences.blocks)

@@ -149,7 +149,7 @@ def _tokens_of_pairs(X, pairs, whose):
         return X
     rows, info = read_pairs(X, whose=whose)
     tokens = check_tokens(rows, whose=whose)
-    return SequencePairs(tokens._with_rows(tokens._rows._replace(index=info.index)))
+    return SequencePairs(tokens._with_rows(index=info.index))
 
 
 def _check_kind(X, pairs, whose):

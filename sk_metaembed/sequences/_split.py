@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ._characters import ASCII_WORDS, character_classes, word_rule
-from ._rows_info import RowsInfo
 from ._text_spans import as_lists, locate_words, word_spans
 from ._tokens import TokenSequences
 
@@ -89,7 +88,7 @@ def with_texts(tokens, texts, prepare, locate):
     """Return tokens that know the texts they were split from, and how."""
     written = np.empty(len(texts), dtype=object)
     written[:] = texts
-    return tokens._with_rows(RowsInfo(texts=written, prepare=prepare, locate=locate))
+    return tokens._with_rows(texts=written, prepare=prepare, locate=locate)
 
 
 def split_words(texts, rule):

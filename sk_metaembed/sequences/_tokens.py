@@ -106,8 +106,9 @@ class TokenSequences(TokenCounts):
         self._set(types, codes, offsets, rows)
         return self
 
-    def _with_rows(self, rows):
+    def _with_rows(self, **facts):
         """Return the same sequences with other facts about their rows."""
+        rows = self._rows._replace(**facts)
         return self._trusted(self.types, self.codes, self.offsets, rows)
 
     @classmethod

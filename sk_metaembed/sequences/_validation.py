@@ -312,13 +312,12 @@ def check_tokens(X, *, whose="X", split=None, missing="raise"):
         tokens = (split or split_by_default)(check_texts(rows, whose=whose))
     else:
         tokens = check_token_lists(rows, whose=whose)
-    info = tokens._rows._replace(index=row_labels(X), missing=absent)
-    return tokens._with_rows(info)
+    return tokens._with_rows(index=row_labels(X), missing=absent)
 
 
-def n_missing(tokens):
-    """Return how many rows are known to have been missing."""
-    return 0 if tokens.missing is None else int(tokens.missing.sum())
+def n_missing(rows):
+    """Return how many rows of a TokenSequences or RowsInfo are known to be missing."""
+    return 0 if rows.missing is None else int(rows.missing.sum())
 
 
 def fill_missing(rows, empty):
