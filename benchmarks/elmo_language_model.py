@@ -29,7 +29,7 @@ import numpy as np
 
 from sk_metaembed import ElmoLanguageModel, Tokenizer, TokenSequences
 from sk_metaembed.datasets import load_bbc_news
-from sk_metaembed.elmo._vocabulary import SPECIAL
+from sk_metaembed.elmo._corpus import SPECIAL
 
 SHAPES = {
     "projection_dim": 128,

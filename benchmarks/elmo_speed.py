@@ -25,10 +25,10 @@ import torch
 import torch.nn.functional as F
 
 from sk_metaembed import ElmoEmbedding, TokenSequences
-from sk_metaembed.elmo import _product
+from sk_metaembed.elmo import _network
+from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.elmo._options import ElmoOptions
-from sk_metaembed.elmo._weights import cell_key, weight_shapes
-from sk_metaembed.elmo._writing import write_model
+from sk_metaembed.elmo._weight_files import cell_key, weight_shapes
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 SIZES = {"original": (4096, 512, 2), "small": (1024, 128, 1)}
@@ -185,7 +185,7 @@ def timed(run):
 
 def share_of_products(run):
     """Return the share of the wall time that is spent in matrix products."""
-    spent, plain = 0.0, _product.Product.__call__
+    spent, plain = 0.0, _network.Product.__call__
 
     def watched(self, *args):
         nonlocal spent
@@ -194,11 +194,11 @@ def share_of_products(run):
         spent += time.perf_counter() - start
         return result
 
-    _product.Product.__call__ = watched
+    _network.Product.__call__ = watched
     try:
         _, wall, _ = timed(run)
     finally:
-        _product.Product.__call__ = plain
+        _network.Product.__call__ = plain
     return spent / wall
 
 

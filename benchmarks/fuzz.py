@@ -39,23 +39,23 @@ SEEN = {
 }
 
 with atheris.instrument_imports(**SEEN):
+    import sk_metaembed._training._checkpoint_file as state_file
     import sk_metaembed.datasets._conll as conll
     import sk_metaembed.elmo._language_model
+    import sk_metaembed.elmo._model_files
     import sk_metaembed.elmo._options as options_file
-    import sk_metaembed.elmo._saved
-    import sk_metaembed.elmo._weights as weights_file
+    import sk_metaembed.elmo._weight_files as weights_file
+    import sk_metaembed.persistence._archive as manifest_file
     import sk_metaembed.persistence._load as saved_file
-    import sk_metaembed.persistence._manifest as manifest_file
     import sk_metaembed.persistence._save as saving
     import sk_metaembed.persistence._schema as schema_file
     import sk_metaembed.pooling
-    import sk_metaembed.sequences._state_file as state_file
-    import sk_metaembed.sources._cache_entry as cache_entry
-    import sk_metaembed.sources._sentence_cache as sentence_cache
+    import sk_metaembed.sources.cache._entry as cache_entry
+    import sk_metaembed.sources.cache._sentence_cache as sentence_cache
     import sk_metaembed.vectors._convert as convert
-    import sk_metaembed.vectors._kernel
-    import sk_metaembed.vectors._sound as sound
-    import sk_metaembed.vectors._store as store_module
+    import sk_metaembed.vectors._integrity as sound
+    import sk_metaembed.vectors._kernels_numba
+    import sk_metaembed.vectors._word_vectors as store_module
 
 
 WORK = Path(tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm"))
@@ -66,7 +66,7 @@ HDF5 = {"projection_dim": 2, "cell_dim": 2, "filters": ((1, 2),), "char_dim": 2}
 # What edited schemas may say: loaders, homes and names that would run something.
 VALUES = [None, 0, "", [], {}, "os", "system", "builtins", "eval", "1e999", "0.npy"]
 VALUES += ["FunctionNode", "TypeNode", "ObjectNode", "DictNode", "NdArrayNode"]
-VALUES += ["ConstructorFromReduceNode", "sk_metaembed.persistence._stand_in", "StandIn"]
+VALUES += ["ConstructorFromReduceNode", "sk_metaembed.persistence._codecs", "StandIn"]
 
 
 def vectors(data):

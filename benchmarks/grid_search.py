@@ -58,7 +58,12 @@ def prepare(folder, n_words, options):
 
 def our_steps(folder, words):
     """Return the steps from texts to pooled vectors, on the store."""
-    from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
+    from sk_metaembed import (
+        Pooling,
+        PretrainedEmbedding,
+        Tokenizer,
+        WordVectors,
+    )
 
     source = PretrainedEmbedding(WordVectors.open(folder / "store"))
     return [("tokens", Tokenizer()), ("embed", source), ("pool", Pooling())]

@@ -19,8 +19,13 @@ from pathlib import Path
 import numpy as np
 from _bare_pass import BarePass
 
-from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
-from sk_metaembed.sequences import _characters, _scan, _split
+from sk_metaembed import (
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    WordVectors,
+)
+from sk_metaembed.sequences import _characters, _split, _split_numba
 
 # gensim's loop is slow and its rate steady: it gets this share of the documents.
 GENSIM_SHARE = 4
@@ -100,16 +105,18 @@ def stages(steps, texts, repeats):
     buffer = np.frombuffer(data, dtype=np.uint8)
     ends = np.cumsum([len(text) for text in lowered])
     tables = rule.ascii_classes, rule.steps, rule.emits, rule.min_length
-    starts, stops, _ = _scan.find_tokens(buffer, ends, *tables)
-    hashes = _scan.hash_spans(buffer, starts, stops)
+    starts, stops, _ = _split_numba.find_tokens(buffer, ends, *tables)
+    hashes = _split_numba.hash_spans(buffer, starts, stops)
     tokens = tokenizer.transform(texts)
     embedded = embedding.transform(tokens)
     store = embedding.vectors_
     calls = {
         "  one thread: lower, encode, join": joined,
-        "  one thread: find tokens": lambda: _scan.find_tokens(buffer, ends, *tables),
-        "  one thread: hash": lambda: _scan.hash_spans(buffer, starts, stops),
-        "  one thread: code, one table": lambda: _scan.code_spans(
+        "  one thread: find tokens": lambda: _split_numba.find_tokens(
+            buffer, ends, *tables
+        ),
+        "  one thread: hash": lambda: _split_numba.hash_spans(buffer, starts, stops),
+        "  one thread: code, one table": lambda: _split_numba.code_spans(
             buffer, starts, stops, hashes
         ),
         "Tokenizer, all of it": lambda: tokenizer.transform(texts),

@@ -86,7 +86,7 @@ def make_classifier():
 @contextmanager
 def counting():
     """Count the batches that go through the network, and each of their sequences."""
-    from sk_metaembed.sources._network_call import NetworkCall
+    from sk_metaembed.sources.transformer._network import NetworkCall
 
     counts, own = Counter(), NetworkCall.hidden_states
 

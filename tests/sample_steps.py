@@ -6,15 +6,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from sk_metaembed.sequences import Block, EmbeddedSequences, check_tokens
-from sk_metaembed.sequences._estimator import (
+from sk_metaembed.sequences._mixins import (
     EmbeddedInputMixin,
     SequencesOutputMixin,
     TaggerMixin,
 )
 from sk_metaembed.sequences._tags import read_tags, tag_codes, tag_lists
-from sk_metaembed.utils.estimator_checks import (
-    parametrize_with_checks,
-)
+from sk_metaembed.utils.estimator_checks import parametrize_with_checks
 
 
 class Source(

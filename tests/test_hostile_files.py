@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 import sk_metaembed as sk
 from sk_metaembed.datasets import load_conll
-from sk_metaembed.datasets._remote import copy_member
-from sk_metaembed.sources._cache_entry import (
+from sk_metaembed.datasets._files import copy_member
+from sk_metaembed.sources.cache._entry import (
     DamagedEntryError,
     OutdatedEntryError,
     decode,
     encode,
 )
-from sk_metaembed.sources._sentence_cache import SentenceCache
-from sk_metaembed.vectors import _stream
+from sk_metaembed.sources.cache._sentence_cache import SentenceCache
+from sk_metaembed.vectors import _detect_format
 
 from .draws import QUICK
 from .tiny_elmo import OPTIONS, random_weights, write_model
@@ -84,7 +84,7 @@ def test_any_tagged_text(data, tmp_path):
 
 @pytest.mark.parametrize("suffix", PACKERS)
 def test_tagged_text_that_unpacks_without_end(suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr(_stream, "_HARMLESS", MIB)
+    monkeypatch.setattr(_detect_format, "_HARMLESS", MIB)
     file = tmp_path / f"bomb.conll.{suffix}"
     file.write_bytes(PACKERS[suffix].compress(b"a O\n" * (MIB // 2)))
     with pytest.raises(ValueError, match="unpacks to more than 100 times its size"):
@@ -92,7 +92,7 @@ def test_tagged_text_that_unpacks_without_end(suffix, tmp_path, monkeypatch):
 
 
 def test_an_archive_that_unpacks_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(_stream, "_HARMLESS", MIB)
+    monkeypatch.setattr(_detect_format, "_HARMLESS", MIB)
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.txt", bytes(8 * MIB))
     with pytest.raises(ValueError, match="over 100 times its size"):
@@ -139,7 +139,7 @@ def test_arrays_that_are_elsewhere_or_too_large(kind, match, elmo, weights):
 
 
 def test_zeros_that_nobody_wrote(monkeypatch, tmp_path):
-    from sk_metaembed.elmo._hdf5 import opened_hdf5, read_array
+    from sk_metaembed.elmo._weight_files import opened_hdf5, read_array
 
     with h5py.File(tmp_path / "w.hdf5", "w") as held:
         held.create_dataset("x", (10**6, 10**6), "f4", chunks=True)
@@ -157,7 +157,7 @@ def test_zeros_that_nobody_wrote(monkeypatch, tmp_path):
 )
 def test_damaged_hdf5(changes, cut, elmo, weights):
     from sk_metaembed.elmo._options import read_options
-    from sk_metaembed.elmo._weights import read_weights
+    from sk_metaembed.elmo._weight_files import read_weights
 
     data = bytearray(elmo[1].read_bytes())
     for place, value in changes:

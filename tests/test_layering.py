@@ -14,20 +14,23 @@ ROOT = Path(sk_metaembed.__file__).parent
 # What a room may import from. A room that is not here has no place yet: give it one.
 BELOW = {
     "_version": set(),
-    "sequences": set(),
-    "vectors": {"sequences"},
-    "sources": {"sequences", "vectors", "elmo"},
-    "meta": {"sequences"},
-    "adapters": {"sequences"},
-    "dynamic": {"sequences"},
-    "pooling": {"sequences"},
-    "elmo": {"sequences", "vectors"},  # a model to begin from may be behind a URL
-    "inspection": {"sequences"},
-    "metrics": {"sequences"},
-    "persistence": {"sequences", "sources", "vectors", "_version"},
-    "datasets": {"sequences", "vectors"},  # some hand out a WordVectors
-    "scale": {"sequences"},  # estimators by their methods only
-    "utils": {"sequences"},
+    "_io": set(),
+    "_training": {"_io"},
+    "sequences": {"_io"},
+    "vectors": {"_io", "sequences"},
+    "sources": {"_io", "_training", "sequences", "vectors", "elmo"},
+    "meta": {"_io", "_training", "sequences"},
+    "adapters": {"_io", "_training", "sequences"},
+    "dynamic": {"_io", "_training", "sequences"},
+    "pooling": {"_io", "_training", "sequences"},
+    # a model to begin from may be behind a URL
+    "elmo": {"_io", "_training", "sequences", "vectors"},
+    "inspection": {"_io", "sequences"},
+    "metrics": {"_io", "sequences"},
+    "persistence": {"_io", "sequences", "sources", "vectors", "_version"},
+    "datasets": {"_io", "sequences", "vectors"},  # some hand out a WordVectors
+    "scale": {"_io", "sequences"},  # estimators by their methods only
+    "utils": {"_io", "sequences"},
     "": {"_version"},  # the top: its other imports are lazy, by name
 }
 

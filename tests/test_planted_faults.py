@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sk_metaembed.sequences import EmbeddedSequences, TokenSequences, check_tokens
-from sk_metaembed.sequences._estimator import SequencesInputMixin
+from sk_metaembed.sequences._mixins import SequencesInputMixin
 
 from .sample_steps import (
     Doubled,

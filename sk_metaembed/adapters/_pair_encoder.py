@@ -1,18 +1,140 @@
-"""PairEncoder: pairs of texts to vectors, by an encoder that both sides share."""
+"""PairEncoder: pairs of texts to vectors, by an encoder that both sides share.
+
+What PairEncoder asks of its parameters before it fits anything.
+
+What an encoder gives, as rows of numbers; and rows that occur several times.
+"""
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
+from .._training._atomic_fit import whole_or_nothing
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
-from ..sequences._estimator import MISSING_CONSTRAINT, SequencesInputMixin
-from ..sequences._pair_features import PAIR_FEATURES, pair_features
-from ..sequences._read_pairs import column_names, read_pairs, tokens_of
+from ..sequences._arrays import PAIR_FEATURES, pair_features
+from ..sequences._mixins import MISSING_CONSTRAINT, SequencesInputMixin
+from ..sequences._sequence_pairs import column_names, read_pairs, tokens_of
 from ..sequences._validation import n_missing
-from ..sequences._whole_fit import whole_or_nothing
-from ._encoder_checks import check_features, refuse_labels
-from ._vectors import as_vectors, distinct_rows, with_indicator
+
+
+def check_features(features):
+    strange = [name for name in features if name not in PAIR_FEATURES]
+    repeated = len(set(features)) < len(features)
+    if strange or repeated or not len(features):
+        raise ValueError(
+            f"PairEncoder: features must hold some of {list(PAIR_FEATURES)}, each at "
+            f"most once; got {list(features)}."
+        )
+
+
+def refuse_labels(encoder):
+    for step in _steps(encoder):
+        if get_tags(step).target_tags.required:
+            name = type(step).__name__
+            raise ValueError(
+                f"PairEncoder: {name} in the encoder learns from labels, but y has "
+                "labels of pairs, not of the texts that the encoder sees. Leave it out "
+                "of the encoder, and put it behind the PairEncoder: "
+                "make_pipeline(PairEncoder(encoder), ...)."
+            )
+
+
+def _steps(encoder):
+    """Return the steps that get labels: the encoder, or those that it is made of."""
+    for name in ("steps", "transformer_list", "transformers"):
+        parts = getattr(encoder, name, None)
+        if isinstance(parts, list):
+            steps = [part[1] for part in parts]
+            return [
+                inner
+                for step in steps
+                if hasattr(step, "fit")
+                for inner in _steps(step)
+            ]
+    return [encoder]
+
+
+def distinct_rows(rows):
+    """Return the distinct texts or token lists, and where each row stands among them.
+
+    Parameters
+    ----------
+    rows : list of str or of list of str
+
+    Returns
+    -------
+    distinct : list
+        In first-seen order.
+    places : ndarray of int64, shape (n_rows,)
+    """
+    found, distinct = {}, []
+    places = np.empty(len(rows), dtype=np.int64)
+    for i, row in enumerate(rows):
+        key = row if isinstance(row, str) else tuple(row)
+        places[i] = found.setdefault(key, len(found))
+        if len(found) > len(distinct):
+            distinct.append(row)
+    return distinct, places
+
+
+def as_vectors(given, n_rows, whose="PairEncoder"):
+    """Return what an encoder gave as float32, or say what is wrong with it.
+
+    Parameters
+    ----------
+    given : array, sparse matrix or DataFrame
+    n_rows : int
+        How many rows it must have.
+    whose : str, default="PairEncoder"
+        Begins the error messages.
+
+    Returns
+    -------
+    ndarray or sparse CSR matrix of float32, shape (n_rows, dim)
+
+    Raises
+    ------
+    TypeError
+        If it is no numbers.
+    ValueError
+        If it has not one row a text, or is not finite.
+    """
+    values = given.tocsr() if sparse.issparse(given) else np.asarray(given)
+    if values.dtype.kind not in "fiub":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"{whose}: the encoder must give numbers, tokens or word vectors; got "
+                f"{type(given).__name__} of dtype {values.dtype}."
+            ) from error
+    if values.ndim != 2 or values.shape[0] != n_rows or not values.shape[1]:
+        raise ValueError(
+            f"{whose}: the encoder must give one row of numbers a text, an array of "
+            f"shape ({n_rows}, dim); got shape {values.shape}."
+        )
+    with np.errstate(over="ignore"):  # told as infinity
+        values = values.astype(np.float32, copy=False)
+    numbers = values.data if sparse.issparse(values) else values
+    if not np.isfinite(numbers).all():
+        raise ValueError(
+            f"{whose}: the encoder gave NaN or infinity for some texts. Look at its "
+            "steps, for example for a division by the length of an empty text."
+        )
+    return values
+
+
+def with_indicator(features, info):
+    """Return features of pairs, and two columns: which sides were missing."""
+    n_pairs = features.shape[0]
+    missing = np.zeros(2 * n_pairs) if info.missing is None else info.missing
+    columns = missing.reshape(2, n_pairs).T.astype(np.float32)
+    if sparse.issparse(features):
+        return sparse.hstack([features, columns], format="csr")
+    return np.concatenate([features, columns], axis=1)
 
 
 class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):

@@ -5,20 +5,20 @@ Some come in pip packages, others lie in the folder that the environment variabl
 from its URL into the cache. What is missing is told by name, with what to do.
 """
 
+from .._io._public_module import set_public_module
 from ._analogies import load_analogies
 from ._bbc import load_bbc_news
 from ._conll import load_conll
-from ._glove import load_glove_6b_50d
 from ._inference import fetch_multinli, fetch_snli
 from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
 from ._sst2 import load_sst2
-from ._vectors import load_vectors
 from ._wnut17 import fetch_wnut17
 from ._word_similarity import (
     WORD_SIMILARITY,
     load_word_similarities,
     load_word_similarity,
 )
+from ._word_vectors import load_glove_6b_50d, load_vectors
 
 __all__ = [
     "WORD_SIMILARITY",
@@ -36,3 +36,5 @@ __all__ = [
     "load_word_similarities",
     "load_word_similarity",
 ]
+
+set_public_module(globals())

@@ -5,8 +5,7 @@ import csv
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._place import data_path
-from ._tables import check_choice, gensim_file
+from ._files import check_choice, data_path, gensim_file
 
 
 def load_analogies(name="google"):

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._place import package_folder
+from ._files import package_folder
 
 
 def load_bbc_news():

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 
 from ..sequences import TokenSequences
 from ..sequences._validation import counted
-from ..vectors._stream import MOST_GROWTH, is_bomb
+from ..vectors._detect_format import MOST_GROWTH, is_bomb
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BLOCK = 1 << 22

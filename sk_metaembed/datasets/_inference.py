@@ -5,8 +5,7 @@ import json
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._remote import Remote, data_file
-from ._tables import check_choice
+from ._files import Remote, check_choice, data_file
 
 # The checksums that TensorFlow Datasets and Hugging Face's datasets publish.
 _SNLI = {

@@ -3,8 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._remote import Remote, data_file
-from ._tables import check_choice, read_rows, read_score
+from ._files import Remote, check_choice, data_file, read_rows, read_score
 
 # The archive's MD5 as torchtext publishes it is 4eb0065aba063ef77873d3a9c8088811; this
 # is the SHA-256 of the file with that MD5. The first address does not always answer.

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ..sequences import TokenSequences
-from ._place import data_path
+from ._files import data_path
 
 _SPLITS = ("train", "dev", "test")
 

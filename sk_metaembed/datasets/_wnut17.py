@@ -1,8 +1,7 @@
 """WNUT 2017: tweets and posts with new and rare names in them."""
 
 from ._conll import load_conll
-from ._remote import Remote, data_file
-from ._tables import check_choice
+from ._files import Remote, check_choice, data_file
 
 _PLACE = "https://raw.githubusercontent.com/leondz/emerging_entities_17/master"
 # The checksums that Hugging Face's datasets publishes for these URLs.

@@ -3,8 +3,13 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._place import data_path
-from ._tables import check_choice, gensim_file, read_rows, read_score
+from ._files import (
+    check_choice,
+    data_path,
+    gensim_file,
+    read_rows,
+    read_score,
+)
 
 # Name: file, and in gensim's wheel the lines before its first pair.
 _IN_GENSIM = {"ws353": ("wordsim353.tsv", 2), "simlex999": ("simlex999.txt", 2)}

@@ -5,10 +5,15 @@ Sources come embedded, in the blocks of X, or are trained along, in `trainable`:
 method ``open`` that ``dynamic._trainable.TrainedSources`` describes.
 """
 
+from .._io._public_module import set_public_module
 from ._embedding import DynamicMetaEmbedding
+from ._image_targets import ImageTarget
 from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor
 from ._ranker import DynamicMetaRanker
+from ._tag_targets import TagTarget
 from ._tagger import DynamicMetaTagger
+from ._targets import ColumnsTarget, IndicatorTarget, LabelTarget, NumberTarget
+from ._trainable import TrainedSources
 
 __all__ = [
     "DynamicMetaClassifier",
@@ -17,3 +22,14 @@ __all__ = [
     "DynamicMetaRegressor",
     "DynamicMetaTagger",
 ]
+
+set_public_module(
+    globals(),
+    ColumnsTarget,
+    IndicatorTarget,
+    LabelTarget,
+    NumberTarget,
+    ImageTarget,
+    TagTarget,
+    TrainedSources,
+)

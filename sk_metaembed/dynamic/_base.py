@@ -1,22 +1,344 @@
-"""What the Dynamic* estimators share: their parameters, training and checks."""
+"""What the Dynamic* estimators share: their parameters, training and checks.
+
+What a fitted Dynamic* estimator does with further data.
+
+What makes an estimator one with trainable sources: parameters, opening, networks.
+
+What ELMo's scalar mix has learned: a weight a layer or source, and a factor.
+
+What Dynamic* estimators that are transformers share.
+
+Attention weights as a table.
+"""
 
 import os
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import TransformerMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._repr_html.estimator import _VisualBlock
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import SequencePairs
-from ..sequences._estimator import EmbeddedInputMixin
-from ._composition import TrainableComposition
-from ._fitted_net import FittedNet
-from ._holdout import split_rows
-from ._options import ENCODERS, check_options, checked_weights, label_weights
-from ._scalar_mix import ScalarMixAttributes
+from ..sequences._mixins import EmbeddedInputMixin
+from ._options import (
+    ENCODERS,
+    check_options,
+    checked_weights,
+    label_weights,
+    split_rows,
+)
 from ._targets import check_target
-from ._together import shared_random_state, together
-from ._trainable import check_dims, dims_of, read_input
+from ._trainable import (
+    TrainedSources,
+    check_dims,
+    dims_of,
+    read_input,
+    tokens_of,
+    trainable_pairs,
+)
+from .training._distributed_fit import shared_random_state, together
+
+
+class FittedNet:
+    """Reads data as fit did, and runs the net over them.
+
+    A mixin of `BaseDynamicMeta`, whose attributes it uses.
+    """
+
+    def _read(self, X, whose):
+        return read_input(
+            X,
+            dims=self.dims_in_,
+            whose=whose,
+            reads_tokens=bool(self._trained),
+            pairs=self._reads_pairs,
+        )
+
+    def _data(self, X):
+        """Return X as the fitted net reads it, both sides of pairs as sequences."""
+        from .training._predict import data_for
+
+        check_is_fitted(self, "net_")
+        X = self._read(X, type(self).__name__)
+        sequences = X.sequences if isinstance(X, SequencePairs) else X
+        return data_for(self.net_, sequences, self._trained, self._target.per_token)
+
+    def _outputs(self, X):
+        """Return the net's outputs, float32 of shape (n_rows, n_outputs)."""
+        from .training._predict import row_data_for, run_sequences
+
+        check_is_fitted(self, "net_")
+        X, net = self._read(X, type(self).__name__), self.net_
+        data = row_data_for(net, X, self._trained)
+        n_outputs = int(np.sum(self._target.n_outputs))
+        return run_sequences(net, data, net.module_.outputs, n_outputs)
+
+    def attention_weights(self, X):
+        """Return how much each source counts at each token.
+
+        They are what predicting mixes the sources with, and tell how much each
+        contributes, not how much it helps. With ``attention="context"`` a word has
+        others in another sequence.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences or SequencePairs
+            With the blocks that fit saw; tokens or texts if it saw none.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a token: ``sequence``, ``position``, ``token``, and one column a
+            source with its weight; those that are trained along stand last. Under the
+            softmax gate a row's weights sum to 1, or to 0 where no source knows the
+            token. With ``attention="uniform"`` every known source has weight 1. Where
+            all sources are at sequence level there is a row a sequence, without
+            ``position`` and ``token``. Of pairs, ``sequence`` is the pair's number, and
+            a column ``side`` behind it says "first" or "second".
+
+        See Also
+        --------
+        TokenWeightsDisplay : Draws them, word by word.
+        SourceWeightsDisplay : Draws their means, by class or frequency.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> length = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
+        >>> X = length.fit_transform(["good film", "bad film"])
+        >>> clf = DynamicMetaClassifier(
+        ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1,
+        ...     early_stopping=False,
+        ... )
+        >>> weights = clf.fit(X, [1, 0]).attention_weights(X[:1])
+        >>> weights.columns.tolist()
+        ['sequence', 'position', 'token', 'function', 'charembedding']
+        >>> weights[["function", "charembedding"]].sum(axis=1).round(6).tolist()
+        [1.0, 1.0]
+        """
+        from .training._predict import run_positions
+
+        data, names = self._data(X), list(self._source_dims())
+        values, level = run_positions(self.net_, data, 1, len(names))
+        frame = weights_frame(data.tokens, names, values, level)
+        return by_pair(frame, len(data) // 2) if self._reads_pairs else frame
+
+    def _net_parts(self):
+        """Return the net as plain values and tensors."""
+        from .training._state import net_parts
+
+        return net_parts(self)
+
+    def _set_net(self, plain, tensors):
+        """Have the net that `_net_parts` told of."""
+        from .training._state import net_of
+
+        self.net_ = net_of(self, plain, tensors)
+        self.history_ = self.net_.history
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "net_")
+
+
+class TrainableComposition(_BaseComposition):
+    """Base of estimators with a parameter `trainable`.
+
+    A single source's parameters are reached as ``trainable__parameter``, those of
+    named ones as ``name__parameter``.
+    """
+
+    def get_params(self, deep=True):
+        """Return the parameters, with those of the trainable sources.
+
+        By these names a grid search reaches into a source and tries its parameters
+        along with those of the net.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            With ``trainable__parameter`` of a single source, and ``name__parameter``
+            of named ones.
+
+        Returns
+        -------
+        dict
+            Values by name.
+
+        See Also
+        --------
+        set_params : Takes the same names.
+        CharEmbedding : A source with parameters of its own.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
+        >>> dme = DynamicMetaEmbedding(trainable=CharEmbedding(char_dim=8))
+        >>> dme.get_params()["trainable__char_dim"]
+        8
+        """
+        return self._get_params("trainable", deep=deep)
+
+    def set_params(self, **params):
+        """Set parameters, replace a trainable source, or set one of its parameters.
+
+        A fitted net stays as it is until the next fit. Of named sources, each name
+        replaces a source, as it does a step of a Pipeline.
+
+        Parameters
+        ----------
+        **params : dict
+            By the names that `get_params` gives.
+
+        Returns
+        -------
+        estimator instance
+            The estimator.
+
+        See Also
+        --------
+        get_params : Gives the names, with the values of now.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
+        >>> dme = DynamicMetaEmbedding(trainable=[("char", CharEmbedding())])
+        >>> dme.set_params(char__char_dim=8, lr=0.01).trainable
+        [('char', CharEmbedding(char_dim=8))]
+        """
+        self._set_params("trainable", **params)
+        return self
+
+    @property
+    def trained_(self):
+        """The networks that were trained along, by the names of their sources.
+
+        Torch modules with the weights that training has left them, empty where no
+        source was trainable. A fine-tuned transformer has ``save(folder)``, which
+        writes it for others to load.
+
+        See Also
+        --------
+        FineTuned : Wraps a transformer to be trained along.
+        CharEmbedding : Learns words' vectors from their characters.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+        >>> clf = DynamicMetaClassifier(
+        ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1,
+        ...     early_stopping=False,
+        ... )
+        >>> list(clf.fit(["good", "bad"], [1, 0]).trained_)
+        ['charembedding']
+        """
+        networks = self.net_.module_.trained
+        return dict(zip(self._trained.names, networks, strict=True))
+
+    def _pairs(self):
+        pairs = trainable_pairs(self.trainable, whose=type(self).__name__)
+        self._validate_names([name for name, _ in pairs])
+        return pairs
+
+    def _sk_visual_block_(self):
+        if self.trainable is None:
+            name = type(self).__name__
+            return _VisualBlock("single", self, names=name, name_details=str(self))
+        pairs = self.trainable
+        if not isinstance(pairs, list | tuple):
+            pairs = [(f"trainable: {type(pairs).__name__}", pairs)]
+        names, sources = zip(*pairs, strict=True)
+        return _VisualBlock("parallel", sources, names=names)
+
+    def _opened(self, X):
+        return TrainedSources(self._pairs(), tokens_of(X))
+
+    def _go_on(self, X):
+        """Take the learning rates of now for the networks of the last fit."""
+        trained = self._opened(X)
+        if trained != self._trained:
+            raise ValueError(
+                f"{type(self).__name__} goes on with the net of the last fit, whose "
+                f"trainable sources are {self._trained}, but {trained} are asked for. "
+                "Only their learning rates can change. Set them back, or fit with "
+                "warm_start=False, or a clone."
+            )
+        self._trained = trained
+
+    def _source_dims(self):
+        """Return the dimension of each source, in the net's order."""
+        return {**self.dims_in_, **self._trained.dims}
+
+
+class ScalarMixAttributes:
+    """Tells the scalar mix of estimators fitted with ``attention="task"``."""
+
+    @property
+    def layer_weights_(self):
+        """The scalar mix: the weight of each layer or source, by its name.
+
+        There only with ``attention="task"``, where no weight depends on the word. They
+        begin equal; their logarithms can be given to an `ElmoEmbedding` as
+        ``mix_weights``.
+
+        See Also
+        --------
+        gamma_ : The factor that goes with them.
+        DynamicMetaEmbedding.attention_weights : Weights of any attention, token by
+            token.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+        >>> clf = DynamicMetaClassifier(
+        ...     "task", trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
+        ...     encoder="mean", max_epochs=1, early_stopping=False,
+        ... )
+        >>> weights = clf.fit(["good", "bad"], [1, 0]).layer_weights_
+        >>> {name: round(float(weight), 1) for name, weight in weights.items()}
+        {'a': 0.5, 'b': 0.5}
+        """
+        weights = self._scalar_mix("layer_weights_").task_weights()
+        return dict(zip(self._source_dims(), weights, strict=True))
+
+    @property
+    def gamma_(self):
+        """The factor of the scalar mix.
+
+        It lets the task scale the mixture as a whole, and begins at 1. There only with
+        ``attention="task"``.
+
+        See Also
+        --------
+        layer_weights_ : The weights of what it multiplies.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+        >>> clf = DynamicMetaClassifier(
+        ...     "task", trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
+        ...     encoder="mean", max_epochs=1, early_stopping=False,
+        ... )
+        >>> round(clf.fit(["good", "bad"], [1, 0]).gamma_, 1)
+        1.0
+        """
+        return float(self._scalar_mix("gamma_").gamma.detach())
+
+    def _scalar_mix(self, asked):
+        check_is_fitted(self, "net_")
+        mixer = self.net_.module_.mixer
+        if mixer.attention != "task":
+            raise AttributeError(
+                f"{type(self).__name__} has {asked} where it was fitted with "
+                f"attention='task', here with {mixer.attention!r}. "
+                "attention_weights(X) tells the weights of any attention."
+            )
+        return mixer
+
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 _DROPOUT = Interval(Real, 0, 1, closed="left")
@@ -343,12 +665,12 @@ class BaseDynamicMeta(
     def _checkpoint(self, X, y, weights, held_out, goes_on):
         if self.checkpoint is None:
             return None
-        from ._checkpoint import checkpoint_of
+        from .training._checkpoint import checkpoint_of
 
         return checkpoint_of(self, X, y, weights, held_out, goes_on=goes_on)
 
     def _train(self, X, y, weights, held_out, epochs, checkpoint=None, *, new):
-        from ._fitting import train_estimator
+        from .training._fit import train_estimator
 
         context = self._init_callback_context(max_subtasks=epochs)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -369,7 +691,7 @@ class BaseDynamicMeta(
 
     def _torch_parts(self):
         """Return the classes of the network and of the loss."""
-        from ._network import DynamicMetaNet, WeightedLoss
+        from .nets._mixing import DynamicMetaNet, WeightedLoss
 
         return DynamicMetaNet, WeightedLoss
 
@@ -379,7 +701,7 @@ class BaseDynamicMeta(
 
     def _valid_score(self):
         """Return the callback that writes the held-out score into the history."""
-        from ._training import ValidAccuracy
+        from .training._fit import ValidAccuracy
 
         return ValidAccuracy()
 
@@ -392,3 +714,127 @@ class BaseDynamicMeta(
         # With such a source there need be no other before it.
         tags.input_tags.string = bool(self.trainable)
         return tags
+
+
+class TransformingMixin(TransformerMixin):
+    """Trains and transforms what is read once.
+
+    A mixin of `BaseDynamicMeta`, whose methods it uses.
+    """
+
+    def fit_transform(self, X, y=None, **fit_params):
+        """Train, and return what `transform` gives for the same sequences.
+
+        X is read once, so that a generator of texts will do. The sequences that were
+        learned from come out as new ones would, without dropout: what a classifier
+        behind it sees of them may look too good.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences or SequencePairs
+            As for `fit`.
+        y : array-like
+            As for `fit`.
+        **fit_params : dict
+            What else `fit` takes.
+
+        Returns
+        -------
+        EmbeddedSequences, SequencePairs, or ndarray of float32
+            As `transform` gives it.
+
+        See Also
+        --------
+        fit : Trains only.
+        transform : Takes further sequences.
+
+        Examples
+        --------
+        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
+        >>> dme = DynamicMetaEmbedding(
+        ...     trainable=CharEmbedding(), projection_dim=2, max_epochs=1,
+        ...     early_stopping=False,
+        ... )
+        >>> dme.fit_transform((text for text in ["good", "bad"]), [1, 0])
+        EmbeddedSequences(2 sequences, 2 tokens, 2 types; dynamic: token 2d)
+        """
+        self._validate_params()
+        # Read once: a generator of texts would run dry.
+        whose = type(self).__name__
+        X = read_input(X, whose=whose, reads_tokens=bool(self._pairs()))
+        return super().fit_transform(X, y, **fit_params)
+
+
+def by_pair(frame, n_pairs):
+    """Return the table of both sides' sequences as one of pairs, pair by pair.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `weights_frame` gives it of all first and then all second sides.
+    n_pairs : int
+
+    Returns
+    -------
+    pandas.DataFrame
+        With a column ``side``; ``sequence`` is the number of the pair.
+    """
+    if "side" in frame:
+        raise ValueError(
+            "A source is named 'side', which is a column of its own in this table of "
+            "pairs. Give the source another name, for example in EmbeddingUnion."
+        )
+    rows = frame["sequence"].to_numpy()
+    sides = np.where(rows < n_pairs, "first", "second")
+    frame = frame.assign(sequence=rows % max(n_pairs, 1))
+    frame.insert(1, "side", sides)
+    return frame.sort_values("sequence", kind="stable", ignore_index=True)
+
+
+def weights_frame(tokens, names, values, level):
+    """Return one row a token with the sources' weights.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    names : list of str
+        The sources.
+    values : ndarray of shape (n_rows, n_sources)
+    level : {"type", "token", "sequence"}
+        What the rows of `values` stand for.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Raises
+    ------
+    ValueError
+        If a source has the name of one of the other columns.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "attention_weights returns a pandas DataFrame: pip install pandas."
+        ) from error
+    taken = {"sequence", "position", "token"} & set(names)
+    if taken:
+        raise ValueError(
+            f"A source is named {taken.pop()!r}, which is a column of its own in this "
+            "table. Give the source another name, for example in EmbeddingUnion."
+        )
+    columns = dict(zip(names, values.T, strict=True))
+    if level == "sequence":
+        return pd.DataFrame({"sequence": np.arange(len(tokens)), **columns})
+    if level == "type":
+        columns = {name: column[tokens.codes] for name, column in columns.items()}
+    rows = tokens.segment_ids()
+    return pd.DataFrame(
+        {
+            "sequence": rows,
+            "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
+            "token": tokens.types[tokens.codes],
+            **columns,
+        }
+    )

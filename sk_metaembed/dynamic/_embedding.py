@@ -5,11 +5,10 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import Block, EmbeddedSequences, SequencePairs
-from ..sequences._pair_features import PAIR_FEATURES, pair_features
-from ._base import BaseDynamicMeta
-from ._columns_target import any_target
-from ._parameters import describe
-from ._transforming import TransformingMixin
+from ..sequences._arrays import PAIR_FEATURES, pair_features
+from ._base import BaseDynamicMeta, TransformingMixin
+from ._docstrings import describe
+from ._targets import any_target
 
 
 @describe(encoder="mean", hidden_dims="()", lr="1e-3")
@@ -215,7 +214,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         >>> dme.fit(["good film", "bad film"], [1, 0]).transform(["a good film"])
         EmbeddedSequences(1 sequences, 3 tokens, 3 types; dynamic: token 2d)
         """
-        from ._inference import run_positions, run_sequences
+        from .training._predict import run_positions, run_sequences
 
         data = self._data(X)
         module = self.net_.module_

@@ -5,9 +5,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import BaseDynamicMeta
-from ._columns_target import ColumnsTarget, classification_target
-from ._parameters import describe
-from ._targets import NumberTarget, check_target
+from ._docstrings import describe
+from ._targets import ColumnsTarget, NumberTarget, check_target, classification_target
 
 
 @describe(encoder="bilstm-max", hidden_dims="(512, 512)", lr="4e-4")

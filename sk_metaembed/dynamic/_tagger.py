@@ -4,12 +4,11 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ..sequences import SequencePairs
-from ..sequences._estimator import TaggerMixin
-from ..sequences._spans import SCHEMES, check_scheme
-from ..sequences._tags import read_tags, tag_lists
+from ..sequences._mixins import TaggerMixin
+from ..sequences._tags import SCHEMES, check_scheme, read_tags, tag_lists
 from ._base import BaseDynamicMeta
-from ._parameters import describe
-from ._tag_target import TagTarget, allowed_tags, tag_weights
+from ._docstrings import describe
+from ._tag_targets import TagTarget, allowed_tags, tag_weights
 from ._trainable import tokens_of
 
 _ENTRIES = {
@@ -251,7 +250,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         >>> tagger.predict(X).tolist()
         [['O', 'LOC']]
         """
-        from ._inference import run_tokens
+        from .training._predict import run_tokens
 
         data, net = self._data(X), self.net_
         codes = run_tokens(net, data, net.module_.decode, 1)[:, 0].astype(np.int64)
@@ -293,7 +292,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         >>> tagger.classes_[shares.argmax(axis=1)].tolist(), shares.sum(axis=1).round(4)
         (['O', 'LOC'], array([1., 1.], dtype=float32))
         """
-        from ._inference import run_tokens
+        from .training._predict import run_tokens
 
         data, net = self._data(X), self.net_
         shares = run_tokens(net, data, net.module_.probabilities, len(self.classes_))
@@ -331,7 +330,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         return (weights / weights.mean()).astype(np.float32)
 
     def _torch_parts(self):
-        from ._tagging import TaggingNet, TagLoss
+        from .nets._crf import TaggingNet, TagLoss
 
         return TaggingNet, TagLoss
 
@@ -342,6 +341,6 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         }
 
     def _valid_score(self):
-        from ._tag_score import ValidTags
+        from .nets._crf import ValidTags
 
         return ValidTags(self._target.classes, self.scheme)

@@ -1,8 +1,13 @@
 """Sources that are trained along with the net: what is asked of them, and of whom."""
 
-from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences, check_tokens
-from ..sequences._layout import block_dims, check_blocks, check_embedded
-from ..sequences._read_pairs import holds_pairs, read_pairs
+from ..sequences import (
+    EmbeddedSequences,
+    SequencePairs,
+    TokenSequences,
+    check_tokens,
+)
+from ..sequences._mixins import block_dims, check_blocks, check_embedded
+from ..sequences._sequence_pairs import holds_pairs, read_pairs
 
 
 class TrainedSources:

@@ -1,6 +1,7 @@
 """Looking at what fitted steps do: displays in scikit-learn's form."""
 
-from ._attending import attention_weights
+from .._io._public_module import set_public_module
+from ._attention import attention_weights
 from ._distance import DistanceDisplay
 from ._grid_search import GridSearchDisplay
 from ._neighbors import NeighborsDisplay
@@ -21,3 +22,5 @@ __all__ = [
     "TrainingCurveDisplay",
     "attention_weights",
 ]
+
+set_public_module(globals())

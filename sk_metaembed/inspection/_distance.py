@@ -3,8 +3,13 @@
 import numpy as np
 from sklearn.base import clone
 
-from ._drawing import bar_style, figure_of
-from ._graph import (
+from ._heat_map import (
+    draw_heat_map,
+    format_value,
+    heat_map_size,
+    write_values,
+)
+from ._label_placement import (
     Room,
     draw_lines,
     fit_limits,
@@ -12,9 +17,14 @@ from ._graph import (
     label_points,
     nearest_pairs,
 )
-from ._heat_map import draw_heat_map, format_value, heat_map_size, write_values
-from ._pairs import PairsDisplay, check_vectors
-from ._plane import distances_of, plane, projected, stress
+from ._mds import (
+    distances_of,
+    plane,
+    projected,
+    stress,
+)
+from ._pairwise import PairsDisplay, check_vectors
+from ._style import bar_style, figure_of
 
 
 class DistanceDisplay(PairsDisplay):

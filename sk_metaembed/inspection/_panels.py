@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ._drawing import as_written, figure_of, point_style
-from ._graph import Room, label_points, set_limits
+from ._label_placement import Room, label_points, set_limits
+from ._style import as_written, figure_of, point_style
 
 _SIZE = 44  # points squared, of a marker
 _GROWTH = 1.4  # of a marker for each one that lies on it, in units of its size

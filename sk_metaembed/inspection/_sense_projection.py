@@ -1,11 +1,23 @@
-"""SenseProjectionDisplay: a word's occurrences on a plane, layer by layer."""
+"""SenseProjectionDisplay: a word's occurrences on a plane, layer by layer.
+
+OccurrencesDisplay: what displays of a word's occurrences begin with.
+
+Which occurrences of a word a picture shows, and what they are called.
+
+How well senses are apart, and where a plane shows them: arrays in, arrays out.
+"""
 
 from collections.abc import Mapping
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import pdist, squareform
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.metrics import silhouette_samples
 
-from ._occurrences_display import OccurrencesDisplay
-from ._pairs import check_vectors
+from ._mds import distances_of, projected
+from ._pairwise import check_vectors
 from ._panels import (
     axis_labels,
     draw_points,
@@ -14,7 +26,383 @@ from ._panels import (
     panel_axes,
     told_spots,
 )
-from ._senses import checked_senses, merged, on_plane, silhouettes, told_silhouette
+from ._token_selection import (
+    check_embedded,
+    check_number,
+    last_embedded,
+    refuse_unknown,
+    told_apart,
+)
+
+_LONGEST = 15  # characters of a neighbour in a label
+
+
+def occurrences(tokens, words, whose):
+    """Return where a word, some words, or those that a function takes, stand.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    words : str, collection of str, or callable
+        A callable is given each distinct word once.
+    whose : str
+        Begins the error messages.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        Rows of ``tokens.codes``, in the order of the text.
+    """
+    occurring = tokens.types[np.unique(tokens.codes)].tolist()
+    if callable(words):
+        chosen = {word for word in occurring if words(word)}
+        if not chosen:
+            name = getattr(words, "__name__", repr(words))
+            raise ValueError(
+                f"{whose}: {name} takes none of the {len(occurring)} distinct words of "
+                f"the {len(tokens)} sequences."
+            )
+    else:
+        chosen = _check_words(words, occurring, len(tokens), whose)
+    code = np.flatnonzero([word in chosen for word in tokens.types])
+    return np.flatnonzero(np.isin(tokens.codes, code))
+
+
+def _check_words(words, occurring, n_sequences, whose):
+    words = [words] if isinstance(words, str) else list(words)
+    strange = [word for word in words if not isinstance(word, str)]
+    if strange or not words:
+        came = f"{strange[0]!r} among them" if strange else "none"
+        raise TypeError(
+            f"{whose}: words must be a str, several of them, or a function that takes "
+            f"a str and tells whether it is meant; got {came}."
+        )
+    missing = [word for word in dict.fromkeys(words) if word not in set(occurring)]
+    if missing:
+        folded = {word.casefold() for word in missing}
+        alike = [word for word in occurring if word.casefold() in folded]
+        hint = f" There is {', '.join(map(repr, alike))}." if alike else ""
+        raise ValueError(
+            f"{whose}: {', '.join(map(repr, missing))} does not occur in the "
+            f"{n_sequences} sequences.{hint} Words are compared letter by letter; a "
+            "function can choose among those that are there."
+        )
+    return set(words)
+
+
+def in_context(tokens, places):
+    """Return each occurrence with the words beside it, and its place if that is twice.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    places : ndarray of int, shape (n,)
+
+    Returns
+    -------
+    list of str, length n
+    """
+    ends = tokens.offsets[np.searchsorted(tokens.offsets, places, side="right")]
+    starts = tokens.offsets[np.searchsorted(tokens.offsets, places, side="right") - 1]
+    labels = []
+    for place, start, end in zip(places, starts, ends, strict=True):
+        around = np.arange(max(place - 1, start), min(place + 2, end))
+        words = tokens.types[tokens.codes[around]]
+        short = [
+            word if at == place or len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
+            for word, at in zip(words, around, strict=True)
+        ]
+        labels.append(" ".join(short))
+    return told_apart(tokens, places, labels)
+
+
+def occurrence_vectors(embedded, names, places, labels, whose):
+    """Return the vectors that each block gives to occurrences.
+
+    Parameters
+    ----------
+    embedded : EmbeddedSequences
+    names : sequence of str or None
+        Of the blocks. None takes all.
+    places : ndarray of int, shape (n,)
+        Rows of ``embedded.tokens.codes``.
+    labels : list of str, length n
+        What the occurrences are called in error messages.
+    whose : str
+        Begins the error messages.
+
+    Returns
+    -------
+    dict of ndarray of shape (n, dim)
+        By the block's name.
+    """
+    check_number(len(places), whose)
+    if isinstance(names, str):
+        names = [names]
+    vectors = {}
+    for name in embedded.names if names is None else names:
+        block, rows = embedded.block(name), places
+        if block.level == "type":
+            rows = embedded.tokens.codes[places]
+        elif block.level == "sequence":
+            rows = embedded.tokens.segment_ids()[places]
+        refuse_unknown(block.known[rows], labels, f"{whose}, block {name!r}")
+        vectors[name] = block.take(rows).values
+    return vectors
+
+
+# What differs by less than this, relative to the longest vector, is rounding.
+_ROUNDING = 1e-6
+
+
+def merged(vectors):
+    """Return vectors of which those that are equal but for rounding are equal.
+
+    Parameters
+    ----------
+    vectors : ndarray of float64, shape (n, dim)
+
+    Returns
+    -------
+    ndarray of float64, shape (n, dim)
+        Each is the first of those that it cannot be told from.
+    """
+    scale = abs(vectors).max(initial=0.0) or 1.0
+    scaled = vectors / scale  # squares of huge and tiny numbers leave the range
+    longest = np.linalg.norm(scaled, axis=1).max()
+    same = squareform(pdist(scaled)) <= _ROUNDING * longest
+    members = connected_components(same, directed=False)[1]
+    first = np.unique(members, return_index=True)[1]
+    return vectors[first[members]]
+
+
+def silhouettes(vectors, senses, metric, whose):
+    """Return how much nearer each vector is to its own sense than to the next one.
+
+    Parameters
+    ----------
+    vectors : ndarray of float64, shape (n, dim)
+    senses : ndarray of shape (n,), or None
+    metric : str or callable
+        As for scipy's ``pdist``.
+    whose : str
+        Begins the error messages.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        Within [-1, 1]. 0 for the only one of its sense, and where nothing is apart.
+        None unless there are two senses, and one of them occurs twice.
+    """
+    if senses is None or not 2 <= len(np.unique(senses)) < len(senses):
+        return None
+    distances = distances_of(vectors, metric, whose)
+    if metric == "cosine":
+        distances[distances < _ROUNDING**2] = 0  # equal directions
+    return silhouette_samples(distances, senses, metric="precomputed")
+
+
+def on_plane(vectors, projector, metric, whose):
+    """Return where vectors are on a plane, and what shares of the variance it shows.
+
+    Parameters
+    ----------
+    vectors : ndarray of float64, shape (n, dim)
+    projector : estimator with `fit_transform`, or None
+        None takes as many principal components as there are, two at most.
+    metric : str or callable
+        What a projector of distances gets.
+    whose : str
+        Begins the error messages.
+
+    Returns
+    -------
+    positions : ndarray of float64, shape (n, 2)
+        Zeros if all vectors are equal. Equal vectors have one place.
+    shares : ndarray of shape (2,) or None
+        None if the projector does not tell them.
+    """
+    distinct, first, members = np.unique(
+        vectors, axis=0, return_index=True, return_inverse=True
+    )
+    n, dim = vectors.shape
+    if len(distinct) == 1:
+        return np.zeros((n, 2)), np.zeros(2)
+    if projector is None:
+        pca = PCA(min(2, n, dim), svd_solver="full")
+        positions, shares = np.zeros((n, 2)), np.zeros(2)
+        positions[:, : pca.n_components] = pca.fit_transform(vectors)
+        shares[: pca.n_components] = pca.explained_variance_ratio_
+    else:
+        own = clone(projector)
+        precomputed = getattr(own, "metric", None) == "precomputed"
+        distances = distances_of(vectors, metric, whose) if precomputed else None
+        positions = projected(own, vectors, distances, whose)
+        shares = getattr(own, "explained_variance_ratio_", None)
+    return positions[first[members.ravel()]], shares
+
+
+def check_number_of(what, given, labels, whose):
+    """Say which occurrences there are, unless each is given one thing."""
+    if given is None or len(given) == len(labels):
+        return
+    shown = ", ".join(map(repr, labels[:10]))
+    shown += ", ..." * (len(labels) > 10)
+    raise ValueError(
+        f"{whose}: there are {len(given)} {what} for {len(labels)} occurrences: "
+        f"{shown}. Give each one, in this order."
+    )
+
+
+def checked_senses(senses, labels, whose):
+    """Return senses as an array that sorts, or say what is missing."""
+    if senses is None:
+        return None
+    check_number_of("senses", senses, labels, whose)
+    senses = list(senses)
+    # What is missing equals nothing, itself included.
+    gaps = [i for i, sense in enumerate(senses) if sense is None or sense != sense]
+    if gaps:
+        raise ValueError(
+            f"{whose}: the sense of {labels[gaps[0]]!r} is missing, and of {len(gaps)} "
+            "in all. Name a sense for every occurrence."
+        )
+    if len({type(sense) for sense in senses}) > 1:
+        senses = [str(sense) for sense in senses]
+    return np.asarray(senses)
+
+
+def told_silhouette(values, senses):
+    """Return the mean silhouette in words, or why there is none."""
+    if values is not None:
+        return f"silhouette {round(float(np.mean(values)), 2) + 0.0:.2f}"
+    one = len(np.unique(senses)) == 1
+    return f"no silhouette: {'one sense' if one else 'no sense occurs twice'}"
+
+
+class OccurrencesDisplay:
+    """Ways to choose whose occurrences are shown; a leaf has `from_vectors`."""
+
+    @classmethod
+    def from_estimator(cls, estimator, X, words, **options):
+        """Embed sequences with a fitted estimator, and show a word's occurrences.
+
+        Whole texts are embedded, so that a contextual source sees what stands beside
+        the word. For several words in turn embed once and take `from_embedded`.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            A source, a union, a meta-embedder; or a Pipeline with such steps, a search
+            (its ``best_estimator_`` is taken), or a ColumnTransformer or FeatureUnion
+            with one such branch. Shown is the last EmbeddedSequences on the way: steps
+            after it, such as `Pooling` and a classifier, are ignored.
+        X : what the estimator takes
+            Such as texts, token lists or TokenSequences. If the estimator takes a
+            table, the texts alone are enough.
+        words : str, collection of str, or callable
+            As for `from_embedded`.
+        **options
+            Passed on to `from_embedded`.
+
+        Returns
+        -------
+        SenseProjectionDisplay
+            Plotted.
+
+        Raises
+        ------
+        TypeError
+            If there are no EmbeddedSequences.
+        ValueError
+            If several branches give some; the message says how to pass one of them.
+
+        See Also
+        --------
+        from_embedded : Takes what is embedded already.
+        SenseProjectionDisplay : What a leaf draws.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> from sk_metaembed.inspection import SenseProjectionDisplay
+        >>> texts = ["river bank", "bank loan"]
+        >>> words = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
+        >>> words = words.fit(texts)
+        >>> SenseProjectionDisplay.from_estimator(words, texts, "bank").labels
+        ['river bank', 'bank loan']
+        """
+        embedded = last_embedded(estimator, X, cls.__name__)
+        return cls.from_embedded(embedded, words, **options)
+
+    @classmethod
+    def from_embedded(
+        cls, embedded, words, *, senses=None, blocks=None, labels=None, **options
+    ):
+        """Show the occurrences of a word in embedded sequences.
+
+        Senses are given by hand, in the order of the text: call it without them first,
+        and read the occurrences off `labels`.
+
+        Parameters
+        ----------
+        embedded : EmbeddedSequences
+            With one block or more.
+        words : str, collection of str, or callable
+            The word, letter by letter; or several, such as its inflections, each of
+            which must occur; or a function that takes a word and tells whether it is
+            meant. All their occurrences are taken, 1000 at most, in the order of the
+            text, several of one sequence too.
+        senses : sequence of length n, default=None
+            The sense of each occurrence.
+        blocks : sequence of str, default=None
+            The blocks to show, in this order. None takes all.
+        labels : sequence of str, length n, default=None
+            What to call the occurrences. None takes each with the words beside it, and
+            adds (sequence, position) where these are there more than once.
+        **options
+            Passed on to `from_vectors`.
+
+        Returns
+        -------
+        SenseProjectionDisplay
+            Plotted.
+
+        Raises
+        ------
+        ValueError
+            If a word does not occur or a source does not know it, or senses and
+            occurrences differ in number.
+
+        See Also
+        --------
+        from_estimator : Embeds texts first.
+        SimilarityDisplay.from_embedded : Each occurrence against each other.
+
+        Examples
+        --------
+        >>> from sk_metaembed import FunctionEmbedding
+        >>> from sk_metaembed.inspection import SenseProjectionDisplay
+        >>> texts = ["river bank", "bank loan"]
+        >>> words = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
+        >>> display = SenseProjectionDisplay.from_embedded(
+        ...     words.fit_transform(texts), "bank", senses=["shore", "money"]
+        ... )
+        >>> display.frame()[["label", "sense"]]
+                label  sense
+        0  river bank  shore
+        1   bank loan  money
+        """
+        whose = cls.__name__
+        check_embedded(embedded, whose)
+        places = occurrences(embedded.tokens, words, whose)
+        shown = in_context(embedded.tokens, places)
+        vectors = occurrence_vectors(embedded, blocks, places, shown, whose)
+        check_number_of("senses", senses, shown, whose)
+        check_number_of("labels", labels, shown, whose)
+        labels = shown if labels is None else labels
+        return cls.from_vectors(vectors, labels, senses=senses, **options)
+
 
 _PANEL, _ALONE = (3.6, 3.3), (6.8, 4.8)  # inches
 _MOST_LABELLED = 20  # occurrences; of more, nobody reads labels in a panel

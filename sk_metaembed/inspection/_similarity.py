@@ -1,8 +1,8 @@
 """SimilarityDisplay: how alike tokens are, as a heat map."""
 
-from ._drawing import figure_of
 from ._heat_map import draw_heat_map, heat_map_size, write_values
-from ._pairs import PairsDisplay, check_vectors, cosines
+from ._pairwise import PairsDisplay, check_vectors, cosines
+from ._style import figure_of
 
 # Lightness rises all along this map, so that it reads without colour; who does not
 # tell red from green sees the same map.

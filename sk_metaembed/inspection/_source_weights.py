@@ -1,12 +1,285 @@
-"""SourceWeightsDisplay: which source a trained mixture leans on."""
+"""SourceWeightsDisplay: which source a trained mixture leans on.
+
+Bars of mean weights, by group and source, and what tells the sources apart.
+
+Mean attention weights of sources by groups of tokens, of one estimator or more.
+
+Groups of tokens: by sequence, by tag, by a function of the word, by frequency.
+"""
 
 from collections.abc import Mapping
 
 import numpy as np
 
+from ..sequences import TokenSequences
+from ..sequences._tags import read_tags
+from ._attention import attending, weights_of
 from ._panels import panel_axes
-from ._source_bars import bars_legend, draw_bars
-from ._source_means import source_means, stacked_means
+from ._style import as_written, bar_style
+
+# The line runs behind the bars, and the numbers cover it.
+_EVEN = {
+    "label": "even share",
+    "color": "black",
+    "linestyle": "--",
+    "linewidth": 1,
+    "zorder": 0.5,
+}
+_LABEL = {
+    "fontsize": "small",
+    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
+}
+
+
+def draw_bars(ax, weights, sources, groups, largest, bar_kw):
+    """Draw one estimator's bars.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    weights : ndarray of shape (n_groups, n_sources)
+    sources, groups : sequence of str
+    largest : float
+        The largest weight of any panel, for a scale that all share.
+    bar_kw : dict
+        For ``Axes.barh``.
+
+    Returns
+    -------
+    list of matplotlib BarContainer
+        One a source.
+    """
+    n_sources = len(sources)
+    height = 0.84 / n_sources
+    rows = np.arange(len(weights))
+    drawn, seen = [], np.nansum(weights, axis=1) > 0
+    for number, name in enumerate(sources):
+        places = rows + (number - (n_sources - 1) / 2) * height
+        style = {"height": height, "label": name, **bar_style(number)}
+        bars = ax.barh(places, weights[:, number], **style | bar_kw)
+        numbers = [
+            f"{w:.2f}" if shown and not np.isnan(w) else ""
+            for w, shown in zip(weights[:, number], seen, strict=True)
+        ]
+        ax.bar_label(bars, numbers, padding=3, **_LABEL)
+        drawn.append(bars)
+    has = ~np.isnan(weights).all(axis=0)
+    if np.allclose(np.nansum(weights[seen], axis=1), 1, atol=1e-3):
+        ax.axvline(1 / has.sum(), **_EVEN)
+        largest = max(largest, 1 / has.sum())
+    ax.set_xlim(0, 1.12 * largest if largest > 0 else 1)
+    empty = ["" if shown else "\n(no known words)" for shown in seen]
+    names = [f"{name}{note}" for name, note in zip(groups, empty, strict=True)]
+    ax.set_yticks(rows, names, parse_math=False)
+    ax.set_ylim(len(rows) - 0.5, -0.5)  # the first group on top
+    ax.set_xlabel("mean attention weight")
+    ax.spines[["top", "right"]].set_visible(False)
+    return drawn
+
+
+def bars_legend(ax, bars, sources):
+    """Say beside a panel, where neither bars nor a title can be, what bars mean."""
+    lines = [line for line in ax.lines if line.get_label() == _EVEN["label"]]
+    names = [*sources, *(line.get_label() for line in lines)]
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
+    legend = ax.legend(
+        [*bars, *lines], names, frameon=False, handleheight=1.2, **beside
+    )
+    return as_written(legend)
+
+
+def token_groups(groups, frame, n_sequences, frequencies, whose):
+    """Return the groups, and which one each row of a table of weights belongs to.
+
+    Parameters
+    ----------
+    groups : None, array-like, lists of str, TokenSequences, callable or "frequency"
+        As `SourceWeightsDisplay.from_estimator` describes them.
+    frame : pandas.DataFrame
+        With ``sequence`` and, unless there is a row a sequence, ``token``.
+    n_sequences : int
+    frequencies : mapping of str to int, or None
+    whose : str
+        Begins the error messages.
+
+    Returns
+    -------
+    names : ndarray of shape (n_groups,)
+        In the order in which they are shown.
+    members : ndarray of int, shape (n_rows,)
+    """
+    rows = frame["sequence"].to_numpy()
+    if frequencies is not None and not _is(groups, "frequency"):
+        raise ValueError(
+            f"{whose}: frequencies come with groups='frequency', got groups="
+            f"{groups!r}. Leave them out."
+        )
+    if groups is None:
+        return np.array(["all"]), np.zeros(len(frame), dtype=np.int64)
+    if isinstance(groups, str) and groups != "frequency":
+        raise ValueError(
+            f"{whose}: groups must be one a sequence, one a token, a function of the "
+            f"word, or 'frequency'; got {groups!r}."
+        )
+    if isinstance(groups, str) or callable(groups) or _is_by_token(groups):
+        return _by_token(groups, frame, n_sequences, frequencies, whose)
+    names, members = np.unique(_check_groups(groups, n_sequences), return_inverse=True)
+    return names, members[rows]
+
+
+def _is(groups, name):
+    return isinstance(groups, str) and groups == name
+
+
+def _is_by_token(groups):
+    if isinstance(groups, TokenSequences):
+        return True
+    rows = groups if isinstance(groups, list | tuple) else np.asarray(groups)
+    return len(rows) > 0 and isinstance(next(iter(rows)), list | tuple | np.ndarray)
+
+
+def _by_token(groups, frame, n_sequences, frequencies, whose):
+    if "token" not in frame:
+        raise ValueError(
+            f"{whose}: the weights are those of whole sequences, which have no words "
+            "to group. Give each sequence a group."
+        )
+    types, codes = np.unique(frame["token"].to_numpy(dtype=object), return_inverse=True)
+    if isinstance(groups, str):
+        counts = np.bincount(codes, minlength=len(types))
+        if frequencies is not None:
+            counts = np.array([int(frequencies.get(word, 0)) for word in types])
+        names, members = magnitudes(counts)
+        return names, members[codes]
+    if callable(groups):
+        names, members = np.unique(_named(groups, types, whose), return_inverse=True)
+        return names, members[codes]
+    lengths = np.bincount(frame["sequence"].to_numpy(), minlength=n_sequences)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    tokens = TokenSequences(types, codes, offsets)
+    tags = read_tags(groups, tokens, whose=whose, name="groups")
+    names, members = np.unique(tags.types[tags.codes], return_inverse=True)
+    return names, members
+
+
+def magnitudes(counts):
+    """Return powers of ten that counts lie between, and which of them each does.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (n,)
+
+    Returns
+    -------
+    names : ndarray of str, shape (n_groups,)
+        Ascending, those that occur.
+    members : ndarray of int, shape (n,)
+
+    Examples
+    --------
+    >>> names, members = magnitudes(np.array([3, 120, 0, 10]))
+    >>> names.tolist(), members.tolist()
+    (['0', '1 to 9', '10 to 99', '100 to 999'], [1, 3, 0, 2])
+    """
+    digits = np.array(
+        [len(str(count)) if count > 0 else 0 for count in counts.tolist()]
+    )
+    found, members = np.unique(digits, return_inverse=True)
+    names = [
+        f"{10 ** (n - 1):,} to {10**n - 1:,}" if n else "0" for n in found.tolist()
+    ]
+    return np.array(names, dtype=object), members
+
+
+def mean_by_group(values, members, n_groups):
+    """Return the means of rows by group, and the number of rows of each.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+    members : ndarray of int, shape (n_rows,)
+    n_groups : int
+
+    Returns
+    -------
+    means : ndarray of float64, shape (n_groups, n_columns)
+        Zeros for a group without rows.
+    counts : ndarray of int64, shape (n_groups,)
+    """
+    counts = np.bincount(members, minlength=n_groups)
+    sums = [np.bincount(members, weights=v, minlength=n_groups) for v in values.T]
+    return np.stack(sums, axis=1) / np.maximum(counts, 1)[:, None], counts
+
+
+def _named(function, types, whose):
+    named = [function(word) for word in types]
+    gaps = [word for word, name in zip(types, named, strict=True) if _is_gap(name)]
+    if gaps:
+        raise ValueError(
+            f"{whose}: groups gave no group for {len(gaps)} words, the first is "
+            f"{gaps[0]!r}. Return a name for every word, such as 'other'."
+        )
+    return np.array(named)
+
+
+def _is_gap(group):
+    # What is missing equals nothing, itself included.
+    return group is None or group != group
+
+
+def _check_groups(groups, n):
+    groups = np.asarray(groups)
+    if groups.shape != (n,):
+        raise ValueError(
+            f"groups must name a group for each of the {n} sequences of X, "
+            f"got an array of shape {groups.shape}."
+        )
+    gaps = np.array([_is_gap(group) for group in groups.tolist()], dtype=bool)
+    if gaps.any():
+        raise ValueError(
+            f"groups has {int(gaps.sum())} missing entries, the first at row "
+            f"{int(gaps.argmax())}. Name a group for every sequence."
+        )
+    return groups
+
+
+def source_means(estimator, X, groups, frequencies, whose):
+    """Return what `SourceWeightsDisplay` takes, for one estimator."""
+    estimator, X = attending(estimator, X, whose)
+    frame = estimator.attention_weights(X)
+    names, members = token_groups(groups, frame, len(X), frequencies, whose)
+    sources, values = weights_of(frame)
+    known = values.any(axis=1)
+    weights, counts = mean_by_group(values[known], members[known], len(names))
+    return {
+        "weights": weights,
+        "sources": sources,
+        "groups": names,
+        "counts": counts,
+        "n_unknown": int((~known).sum()),
+    }
+
+
+def stacked_means(means, whose):
+    """Return what `SourceWeightsDisplay` takes, for several estimators."""
+    groups = means[0]["groups"]
+    if not all(np.array_equal(other["groups"], groups) for other in means):
+        raise ValueError(
+            f"{whose}: the estimators split X into different words, so that the groups "
+            "are not the same. Show each by itself, with from_estimator."
+        )
+    sources = list(dict.fromkeys(name for one in means for name in one["sources"]))
+    weights = np.full((len(means), len(groups), len(sources)), np.nan)
+    for panel, one in zip(weights, means, strict=True):
+        panel[:, [sources.index(name) for name in one["sources"]]] = one["weights"]
+    return {
+        "weights": weights,
+        "sources": sources,
+        "groups": groups,
+        "counts": np.stack([one["counts"] for one in means]),
+        "n_unknown": max(one["n_unknown"] for one in means),
+    }
+
 
 _FREQUENCY = "occurrences of the word"
 

@@ -5,11 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from ..sequences import TokenSequences
-from ._attending import attending, has_sides, weights_of
-from ._drawing import as_written, figure_of, point_style
-from ._flow import Texts, draw_texts, shown_words
-from ._leaning import leaning
-from ._token_html import page, words_html
+from ._attention import attending, has_sides, leaning, weights_of
+from ._style import as_written, figure_of, point_style
+from ._token_rendering import Texts, draw_texts, page, shown_words, words_html
 
 _MOST = 1000  # words; more cannot be read, and take long to draw
 

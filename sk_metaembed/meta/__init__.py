@@ -1,12 +1,15 @@
 """Unsupervised meta-embedders: the blocks of several sources become one."""
 
-from ._autoencoded import AutoencodedMetaEmbedding
+from .._io._public_module import set_public_module
+from ._autoencoded import AutoencodedMetaEmbedding, Layer
 from ._average import AverageMetaEmbedding
 from ._base import BaseMetaEmbedding
 from ._concat import ConcatMetaEmbedding
 from ._gcca import GCCAMetaEmbedding
 from ._imputer import SourceImputer
+from ._linear import SourceMap
 from ._locally_linear import LocallyLinearMetaEmbedding
+from ._neighbors import SharedRows
 from ._one_to_n import OneToNMetaEmbedding
 from ._procrustes import ProcrustesMetaEmbedding
 from ._svd import SVDMetaEmbedding
@@ -23,3 +26,5 @@ __all__ = [
     "SVDMetaEmbedding",
     "SourceImputer",
 ]
+
+set_public_module(globals(), Layer, SourceMap, SharedRows)

@@ -1,17 +1,241 @@
-"""AutoencodedMetaEmbedding: encoders whose codes give the sources back."""
+"""AutoencodedMetaEmbedding: encoders whose codes give the sources back.
+
+Training of the encoders and decoders of autoencoded meta-embeddings, by Adam.
+
+The arithmetic of autoencoded meta-embeddings: encoders, their union, the loss.
+
+`encode` and `joined` serve trained encoders, in numpy; `reconstruction_loss` is the
+same on tensors, for training.
+"""
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._autoencoder_training import train_encoders
-from ._autoencoding import Layer, encode, joined
+from .._training._parameters import chosen_device
+from ..sequences._arrays import row_product, unit_rows
 from ._base import BaseMetaEmbedding
-from ._learning_rows import common_scale, learning_rows
-from ._linear import known_matrix, source_rows
-from ._weights import source_weights, weighted_blocks
+from ._gradient import minimise, seeded_generator
+from ._linear import (
+    common_scale,
+    known_matrix,
+    learning_rows,
+    source_rows,
+    source_weights,
+    weighted_blocks,
+)
+
+
+class Layer(NamedTuple):
+    """A linear map with an intercept.
+
+    Parameters
+    ----------
+    matrix : array of shape (n_in, n_out)
+    intercept : array of shape (n_out,)
+    """
+
+    matrix: object
+    intercept: object
+
+
+def activated(values, activation):
+    """Return the values after the activation, computed in place.
+
+    Parameters
+    ----------
+    values : ndarray
+    activation : {"relu", "tanh", None}
+
+    Returns
+    -------
+    ndarray
+    """
+    if activation == "relu":
+        return np.maximum(values, 0, out=values)
+    return np.tanh(values, out=values) if activation == "tanh" else values
+
+
+def encode(values, encoder, activation):
+    """Return a source's encodings, each row the same alone and among others.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (n_rows, dim)
+    encoder : Layer
+    activation : {"relu", "tanh", None}
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows, n_components)
+    """
+    return activated(
+        row_product(values, encoder.matrix) + encoder.intercept, activation
+    )
+
+
+def joined(encodings, variant):
+    """Return the meta-embedding of the sources' encodings.
+
+    Parameters
+    ----------
+    encodings : list of ndarray of float32, shape (n_rows, n_components)
+        One a source, zeros where it does not know the row.
+    variant : {"decoupled", "concatenated", "averaged"}
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows, dim)
+    """
+    if variant == "averaged":
+        return unit_rows(np.sum(encodings, axis=0))
+    together = np.concatenate(encodings, axis=1)
+    return unit_rows(together) if variant == "concatenated" else together
+
+
+def reconstruction_loss(encodings, decoders, targets, knows, weights, variant, pull):
+    """Return how badly the meta vectors of some rows give back their sources.
+
+    Parameters
+    ----------
+    encodings : list of tensors of shape (n_rows, n_components)
+        One a source.
+    decoders : list of Layer
+        From the meta vector, or from the own encoding where decoupled.
+    targets : list of tensors of shape (n_rows, dim)
+    knows : list of tensors of shape (n_rows, 1)
+        1 where the source knows the row, else 0.
+    weights : sequence of float
+        Of the sources' errors.
+    variant : {"decoupled", "concatenated", "averaged"}
+    pull : float
+        Weight of the distance of encodings, where decoupled.
+
+    Returns
+    -------
+    tensor
+        The mean over the rows.
+    """
+    n_rows = len(targets[0])
+    parts = _decoded(encodings, knows, variant)
+    loss = 0.0
+    each = zip(parts, decoders, targets, knows, weights, strict=True)
+    for part, (matrix, intercept), values, know, weight in each:
+        off = (part @ matrix + intercept - values) * know
+        loss = loss + weight * (off**2).sum() / n_rows
+    if variant == "decoupled":
+        for i, one in enumerate(encodings):
+            for j, other in enumerate(encodings[:i]):
+                apart = (one - other) * knows[i] * knows[j]
+                loss = loss + pull * (apart**2).sum() / n_rows
+    return loss
+
+
+def _decoded(encodings, knows, variant):
+    """Return what each source is decoded from."""
+    import torch
+
+    if variant == "decoupled":
+        return encodings
+    shown = [part * know for part, know in zip(encodings, knows, strict=True)]
+    meta = torch.cat(shown, dim=1) if variant == "concatenated" else sum(shown)
+    return [torch.nn.functional.normalize(meta, dim=1)] * len(encodings)
+
+
+def train_encoders(estimator, sources, known, weights, *, whose):
+    """Learn an encoder for each source; the decoders are thrown away.
+
+    Parameters
+    ----------
+    estimator : AutoencodedMetaEmbedding
+        Its parameters say how.
+    sources : list of ndarray of float32, shape (n_rows, dim)
+        Zeros where a source does not know the row.
+    known : ndarray of bool, shape (n_rows, n_sources)
+    weights : ndarray of shape (n_sources,)
+    whose : str
+        Begins the messages.
+
+    Returns
+    -------
+    encoders : list of Layer
+        In float32.
+    curve : list of float
+        The mean loss of each epoch.
+    """
+    import torch
+
+    device = chosen_device(estimator.device, whose=whose)
+    sources = [torch.from_numpy(values).to(device) for values in sources]
+    knows = torch.from_numpy(known.T[:, :, None].astype(np.float32)).to(device)
+    generator = seeded_generator(estimator.random_state, device)
+    encoders, decoders = _start(estimator, sources, generator)
+    layers = [*encoders, *decoders]
+    optimizer = torch.optim.Adam(
+        [tensor for layer in layers for tensor in layer],
+        lr=estimator.learning_rate,
+    )
+
+    def batch_loss(rows):
+        targets = [source[rows] for source in sources]
+        encodings = [
+            _encoded(values, encoder, estimator, generator)
+            for values, encoder in zip(targets, encoders, strict=True)
+        ]
+        return reconstruction_loss(
+            encodings,
+            decoders,
+            targets,
+            knows[:, rows],
+            weights.tolist(),
+            estimator.variant,
+            estimator.pull,
+        )
+
+    curve = minimise(
+        batch_loss,
+        optimizer,
+        len(known),
+        batch_size=estimator.batch_size,
+        max_iter=estimator.max_iter,
+        tol=estimator.tol,
+        generator=generator,
+        verbose=estimator.verbose,
+        whose=whose,
+    )
+    return [Layer(*[t.detach().cpu().numpy() for t in e]) for e in encoders], curve
+
+
+def _encoded(values, encoder, estimator, generator):
+    import torch
+
+    if estimator.noise:
+        draws = torch.rand(values.shape, generator=generator, device=values.device)
+        values = values * (draws >= estimator.noise)
+    activation = estimator.activation_
+    encoding = values @ encoder.matrix + encoder.intercept
+    if activation is None:
+        return encoding
+    return torch.relu(encoding) if activation == "relu" else torch.tanh(encoding)
+
+
+def _start(estimator, sources, generator):
+    """Return encoders and decoders before training."""
+    import torch
+
+    def layer(n_in, n_out):
+        matrix = torch.empty(n_in, n_out, device=generator.device)
+        torch.nn.init.xavier_uniform_(matrix, generator=generator)
+        intercept = torch.zeros(n_out, device=generator.device)
+        return Layer(matrix.requires_grad_(), intercept.requires_grad_())
+
+    size = estimator.n_components
+    meta = size * (len(sources) if estimator.variant == "concatenated" else 1)
+    dims = [values.shape[1] for values in sources]
+    return [layer(dim, size) for dim in dims], [layer(meta, dim) for dim in dims]
 
 
 class AutoencodedMetaEmbedding(BaseMetaEmbedding):

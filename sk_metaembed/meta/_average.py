@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..sequences._rows import chunks
+from ..sequences._arrays import chunks
 from ._base import BaseMetaEmbedding
-from ._linear import known_matrix
-from ._weights import row_scales, source_weights
+from ._linear import known_matrix, row_scales, source_weights
 
 
 class AverageMetaEmbedding(BaseMetaEmbedding):

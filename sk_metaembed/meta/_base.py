@@ -8,10 +8,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from .._training._atomic_fit import whole_or_nothing
 from ..sequences import Block
-from ..sequences._estimator import EmbeddedInputMixin, SequencesOutputMixin
-from ..sequences._layout import block_dims, check_blocks, check_embedded
-from ..sequences._whole_fit import whole_or_nothing
+from ..sequences._mixins import (
+    EmbeddedInputMixin,
+    SequencesOutputMixin,
+    block_dims,
+    check_blocks,
+    check_embedded,
+)
 
 
 class BlocksTransformer(

@@ -6,14 +6,14 @@ import numpy as np
 from scipy.linalg import block_diag, eigh
 from sklearn.utils._param_validation import Interval
 
-from ..sequences._rows import chunks
+from ..sequences._arrays import chunks
 from ._base import BaseMetaEmbedding
-from ._learning_rows import learning_rows
 from ._linear import (
     SourceMap,
     fixed_signs,
     known_matrix,
     known_mean,
+    learning_rows,
     mapped_sum,
     source_rows,
 )

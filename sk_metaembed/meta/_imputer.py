@@ -8,10 +8,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import Block
-from ..sequences._rows import row_product
+from ..sequences._arrays import row_product
 from ._base import BlocksTransformer, joined_names
 from ._linear import known_matrix, nonzero_matrix, source_rows
-from ._neighbors import mean_prediction, neighbor_fill, shared_counts, shared_rows
+from ._neighbors import (
+    mean_prediction,
+    neighbor_fill,
+    shared_counts,
+    shared_rows,
+)
 
 
 class SourceImputer(BlocksTransformer):

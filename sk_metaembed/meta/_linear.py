@@ -1,13 +1,19 @@
 """One linear map a source: what SVD, GCCA, 1TON and alignment have in common.
 
 Arrays in, arrays out. A row that a source does not know takes no part.
+
+Which rows a combination may learn from, and a sentence where there are none.
+
+Weights and lengths of sources, before they are combined.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from ..sequences._rows import chunks, row_product, unit_rows
+from ..sequences._arrays import chunks, row_norms, row_product, unit_rows, unit_scales
+from ..sequences._mixins import is_real
 
 
 class SourceMap(NamedTuple):
@@ -111,3 +117,170 @@ def fixed_signs(matrix):
     largest = np.abs(matrix).argmax(axis=0)
     signs = np.sign(matrix[largest, np.arange(matrix.shape[1])])
     return np.where(signs == 0, 1, signs)
+
+
+_SMALLEST = 1e-36  # length that float32 can be scaled from
+
+
+def learning_rows(names, known, *, n_knowing, whose):
+    """Return the rows to learn from.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the sources.
+    known : ndarray of bool, shape (n_rows, n_sources)
+    n_knowing : int
+        Fewest sources that must know a row; of a single source, that one.
+    whose : str
+        Begins the error messages.
+
+    Returns
+    -------
+    ndarray of int, shape (n_learning_rows,)
+
+    Raises
+    ------
+    ValueError
+        If a source knows nothing, or shares no row with the others, or fewer than two
+        rows are left.
+    """
+    counts = dict(zip(names, known.sum(axis=0).tolist(), strict=True))
+    what = f"words known, of {len(known)}: {counts}"
+    if not len(known):
+        raise ValueError(
+            f"{whose}: Found array with 0 sample(s): X has no tokens, and at least "
+            "one is needed to learn from."
+        )
+    for name, count in counts.items():
+        if not count:
+            raise ValueError(
+                f"{whose}: the source {name!r} knows none of the words of fit ({what})."
+                " Leave it out, or fit on words that it knows."
+            )
+    for i, name in enumerate(names):
+        with_others = known[:, i] & np.delete(known, i, axis=1).any(axis=1)
+        if len(names) > 1 and not with_others.any():
+            raise ValueError(
+                f"{whose}: the source {name!r} shares no word with the other sources "
+                f"({what}). Nothing can be learned about it from them: leave it out, "
+                "or look whether its words are spelled the same way."
+            )
+    n_knowing = min(n_knowing, len(names))
+    rows = np.flatnonzero(known.sum(axis=1) >= n_knowing)
+    if len(rows) < 2:
+        who = {len(names): "all sources", 1: "any source"}
+        advice = ", or leave out the source that knows fewest" if n_knowing > 1 else ""
+        raise ValueError(
+            f"{whose}: too few words to learn from: {len(rows)} known to "
+            f"{who.get(n_knowing, f'{n_knowing} sources or more')}, where 2 are needed "
+            f"({what}). Fit on more words{advice}."
+        )
+    return rows
+
+
+def common_scale(sources):
+    """Return the root mean square length of the longest source's vectors.
+
+    Vectors over it are of usual size, whatever the sources' units. It is 1 for zeros,
+    and for what is so small that float32 could not hold maps to usual size.
+
+    Parameters
+    ----------
+    sources : list of ndarray of shape (n_rows, dim)
+
+    Returns
+    -------
+    float
+    """
+    lengths = [row_norms(values) for values in sources]
+    largest = max(float(norms.max(initial=0)) for norms in lengths)
+    if largest < _SMALLEST:
+        return 1.0
+    # Over the largest first: squares of huge lengths would leave every range.
+    means = [np.sqrt(np.mean((norms / largest) ** 2)) for norms in lengths]
+    return largest * float(max(means))
+
+
+def source_weights(weights, names, whose):
+    """Return one weight a source, from a dict, a sequence or None.
+
+    Parameters
+    ----------
+    weights : dict of str to float, sequence of float, or None
+        None, and names that a dict leaves out, mean 1.
+    names : sequence of str
+        Of the blocks, in order.
+    whose : str
+        Begins the error messages.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_sources,)
+        At least one is above 0.
+    """
+    if weights is None:
+        return np.ones(len(names))
+    if isinstance(weights, Mapping):
+        absent = [name for name in weights if name not in names]
+        if absent:
+            raise ValueError(
+                f"{whose}: weights name {absent}, but the sources are {list(names)}."
+            )
+        weights = [weights.get(name, 1.0) for name in names]
+    weights = list(weights)
+    if len(weights) != len(names):
+        raise ValueError(
+            f"{whose}: weights has {len(weights)} entries for {len(names)} sources "
+            f"{list(names)}. Give one each, or a dict by name."
+        )
+    for name, weight in zip(names, weights, strict=True):
+        if not is_real(weight) or not np.isfinite(weight) or weight < 0:
+            raise ValueError(
+                f"{whose}: the weight of {name!r} is {weight!r}; weights must be "
+                "finite numbers, at least 0."
+            )
+    weights = np.array(weights, dtype=np.float64)
+    if not weights.any():
+        raise ValueError(
+            f"{whose}: every weight is 0 (sources {list(names)}). Give at least one "
+            "source a weight above 0."
+        )
+    return weights
+
+
+def weighted_blocks(blocks, weights):
+    """Return the blocks with a weight above 0, and their weights.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+    weights : ndarray of shape (n_sources,)
+
+    Returns
+    -------
+    blocks : list of Block
+    weights : ndarray
+        As many.
+    """
+    used = [b for b, weight in zip(blocks, weights, strict=True) if weight > 0]
+    return used, weights[weights > 0]
+
+
+def row_scales(block, weights, normalize):
+    """Return the factor of each row: its weight, over its length if asked.
+
+    Parameters
+    ----------
+    block : Block
+    weights : float or ndarray of shape (n_rows,)
+    normalize : bool
+
+    Returns
+    -------
+    ndarray of shape (n_rows, 1)
+        float64 with `normalize`: a tiny row's factor leaves the range of float32.
+    """
+    if normalize:
+        return (unit_scales(block.values) * weights)[:, None]
+    return np.broadcast_to(np.asarray(weights, np.float32), block.n_rows)[:, None]

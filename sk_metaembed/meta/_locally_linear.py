@@ -11,15 +11,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ._base import BaseMetaEmbedding
-from ._learning_rows import common_scale
-from ._linear import fixed_signs, known_matrix, nonzero_matrix, source_rows
-from ._reconstruction import (
+from ._linear import (
+    common_scale,
+    fixed_signs,
+    known_matrix,
+    nonzero_matrix,
+    source_rows,
+)
+from ._locally_linear_math import (
     neighbors_of,
     own_neighbors,
     reconstruction_weights,
+    smoothest_directions,
     weighted_rows,
 )
-from ._spectral import smoothest_directions
 
 _LEAST_SHARE = 0.01  # of an axis: what neighbours do not tell is small, but kept
 

@@ -7,20 +7,25 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..sequences import Block
-from ..sequences._rows import row_product
+from ..sequences._arrays import row_product
 from ._base import BaseMetaEmbedding
-from ._learning_rows import common_scale, learning_rows
-from ._linear import known_matrix, source_rows
-from ._one_to_n_maths import (
+from ._linear import (
+    common_scale,
+    known_matrix,
+    learning_rows,
+    source_rows,
+    source_weights,
+    weighted_blocks,
+)
+from ._one_to_n_math import (
     Decoders,
     alternate,
+    descend,
     encoder,
     in_principal_axes,
     pattern_moments,
     start_decoders,
 )
-from ._one_to_n_training import descend
-from ._weights import source_weights, weighted_blocks
 
 
 class OneToNMetaEmbedding(BaseMetaEmbedding):

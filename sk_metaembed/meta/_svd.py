@@ -8,11 +8,17 @@ from scipy.linalg import eigh
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import randomized_svd
 
-from ..sequences._rows import chunks
+from ..sequences._arrays import chunks
 from ._base import BaseMetaEmbedding
-from ._learning_rows import learning_rows
-from ._linear import SourceMap, fixed_signs, known_matrix, mapped_sum, source_rows
-from ._weights import source_weights
+from ._linear import (
+    SourceMap,
+    fixed_signs,
+    known_matrix,
+    learning_rows,
+    mapped_sum,
+    source_rows,
+    source_weights,
+)
 
 _ROUNDING = 10 * np.finfo(np.float32).eps  # what float32 leaves of a dependence
 _SMALLEST = 1e-36  # float32 holds what is divided by it

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
-from ..sequences._parameters import is_integer, is_real
-from ..sequences._rows import unit_rows
-from ..sequences._word_vectors import word_vectors_of
-from ._correlation import check_finite
-from ._reading import check_option, check_vocabulary, check_words
+from ..sequences._arrays import unit_rows
+from ..sequences._mixins import is_integer, is_real
+from ..sequences._word_lookup import word_vectors_of
+from ._validation import check_option, check_vocabulary, check_words
+from ._word_similarity import check_finite
 
 _TILE = 1024  # candidates at a time: a question's three rows stay in the caches
 _METHODS = ("3cosadd", "3cosmul")
@@ -253,7 +253,7 @@ def _best_candidates(unit, rows, abc, banned, offsets, epsilon):
     """
     from numba import config
 
-    from ._analogy_kernel import best_in_tile
+    from ._analogy_numba import best_in_tile
 
     best = np.full(len(abc), -np.inf, dtype=np.float32)
     answer = np.full(len(abc), -1, dtype=np.int64)

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..sequences import check_tokens
-from ..sequences._parameters import is_integer
-from ..sequences._steps import texts_by_branch
-from ..sequences._word_vectors import known_words_of
+from ..sequences._find_step import texts_by_branch
+from ..sequences._mixins import is_integer
+from ..sequences._word_lookup import known_words_of
 
 
 def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame=False):

@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ..sequences import EmbeddedSequences
-from ._correlation import check_finite, correlation, cosines
-from ._reading import check_option, check_scores, check_text_pairs
+from ._validation import check_option, check_scores, check_text_pairs
+from ._word_similarity import check_finite, correlation, cosines
 
 KINDS = ("pearson", "spearman")
 

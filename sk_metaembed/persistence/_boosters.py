@@ -8,8 +8,8 @@ with such a model is therefore loaded only if the library's class is trusted.
 import json
 import sys
 
+from ._codecs import StandIn, Untold, part
 from ._functions import _found
-from ._stand_in import StandIn, Untold, part
 
 _BOOSTERS = {
     "lightgbm": ("lightgbm.basic", "Booster"),

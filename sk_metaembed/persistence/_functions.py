@@ -7,7 +7,7 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, Metho
 
 import numpy as np
 
-from ._stand_in import StandIn, Untold, part
+from ._codecs import StandIn, Untold, part
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType)
 _FUNCTIONS += (type(np.mean),)

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable
 
-from ._errors import told_as_damaged
-from ._manifest import SealedFile
-from ._needed import needed_packages
-from ._path import file_path
-from ._restore import Restoring, check_estimator
+from ._archive import SealedFile
+from ._decode import Restoring, check_estimator
+from ._errors import file_path, needed_packages, told_as_damaged
 from ._save import STRUCTURE
 from ._schema import read_structure
 

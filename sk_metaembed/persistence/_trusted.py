@@ -4,59 +4,81 @@ A name stands here once it was seen that making such an object from any attribut
 nothing: it opens no file, imports nothing, calls nothing that came with it. What skops
 trusts by itself (scikit-learn's estimators, arrays, plain values) is not repeated.
 `tests/persistence/test_trusted.py` holds the list to that, and to what estimators need.
+
+Decide which classes and functions are trusted by default.
+
+The rules are those of skops, applied to one name at a time: ``skops.io`` builds its
+lists on import, by importing all of scikit-learn and, with its array wrappers, torch.
+`tests/persistence/test_trusted.py` compares the rules with these lists.
 """
+
+import inspect
+from importlib import import_module
+
+import numpy as np
+from sklearn.base import BaseEstimator
 
 # Made without their constructor, which may do more: attributes are put into place.
 OBJECTS = {
-    "sk_metaembed.persistence._stand_in": ("StandIn",),
-    "sk_metaembed.adapters._pair_encoder": ("PairEncoder",),
-    "sk_metaembed.adapters._token_classifier": ("TokenClassifier",),
-    "sk_metaembed.dynamic._columns_target": ("ColumnsTarget",),
-    "sk_metaembed.dynamic._embedding": ("DynamicMetaEmbedding",),
-    "sk_metaembed.dynamic._image_target": ("ImageTarget",),
-    "sk_metaembed.dynamic._predictors": (
-        "DynamicMetaClassifier",
-        "DynamicMetaRegressor",
+    "sk_metaembed.persistence": ("StandIn",),
+    "sk_metaembed.adapters": (
+        "PairEncoder",
+        "TokenClassifier",
     ),
-    "sk_metaembed.dynamic._ranker": ("DynamicMetaRanker",),
-    "sk_metaembed.dynamic._tag_target": ("TagTarget",),
-    "sk_metaembed.dynamic._tagger": ("DynamicMetaTagger",),
-    "sk_metaembed.dynamic._targets": (
+    "sk_metaembed.dynamic": (
+        "ColumnsTarget",
+        "DynamicMetaClassifier",
+        "DynamicMetaEmbedding",
+        "DynamicMetaRanker",
+        "DynamicMetaRegressor",
+        "DynamicMetaTagger",
+        "ImageTarget",
         "IndicatorTarget",
         "LabelTarget",
         "NumberTarget",
+        "TagTarget",
+        "TrainedSources",
     ),
-    "sk_metaembed.dynamic._trainable": ("TrainedSources",),
-    "sk_metaembed.elmo._language_model": ("ElmoLanguageModel",),
-    "sk_metaembed.meta._autoencoded": ("AutoencodedMetaEmbedding",),
-    "sk_metaembed.meta._average": ("AverageMetaEmbedding",),
-    "sk_metaembed.meta._concat": ("ConcatMetaEmbedding",),
-    "sk_metaembed.meta._gcca": ("GCCAMetaEmbedding",),
-    "sk_metaembed.meta._imputer": ("SourceImputer",),
-    "sk_metaembed.meta._locally_linear": ("LocallyLinearMetaEmbedding",),
-    "sk_metaembed.meta._one_to_n": ("OneToNMetaEmbedding",),
-    "sk_metaembed.meta._procrustes": ("ProcrustesMetaEmbedding",),
-    "sk_metaembed.meta._svd": ("SVDMetaEmbedding",),
-    "sk_metaembed.pooling._common_component": ("CommonComponentRemoval",),
-    "sk_metaembed.pooling._pooling": ("Pooling",),
-    "sk_metaembed.pooling._random_encoder": ("RandomEncoderPooling",),
-    "sk_metaembed.sequences._tokenizer": ("Tokenizer",),
-    "sk_metaembed.sources._char_embedding": ("CharEmbedding",),
-    "sk_metaembed.sources._elmo": ("ElmoEmbedding",),
-    "sk_metaembed.sources._estimator": ("EstimatorEmbedding",),
-    "sk_metaembed.sources._fasttext": ("FastTextEmbedding",),
-    "sk_metaembed.sources._fine_tuned": ("FineTuned",),
-    "sk_metaembed.sources._function": ("FunctionEmbedding",),
-    "sk_metaembed.sources._ngrams": ("NgramVectors",),
-    "sk_metaembed.sources._oov": ("Filler",),
-    "sk_metaembed.sources._opened_characters": ("OpenedCharacters",),
-    "sk_metaembed.sources._opened_transformer": ("OpenedTransformer",),
-    "sk_metaembed.sources._pretrained": ("PretrainedEmbedding",),
-    "sk_metaembed.sources._selector": ("SourceSelector",),
-    "sk_metaembed.sources._transformer": ("TransformerEmbedding",),
-    "sk_metaembed.sources._union": ("EmbeddingUnion",),
-    "sk_metaembed.sources._word2vec": ("Word2VecEmbedding",),
-    "sklearn.metrics._scorer": ("_PassthroughScorer", "_Scorer", "_MultimetricScorer"),
+    "sk_metaembed.elmo": ("ElmoLanguageModel",),
+    "sk_metaembed.meta": (
+        "AutoencodedMetaEmbedding",
+        "AverageMetaEmbedding",
+        "ConcatMetaEmbedding",
+        "GCCAMetaEmbedding",
+        "LocallyLinearMetaEmbedding",
+        "OneToNMetaEmbedding",
+        "ProcrustesMetaEmbedding",
+        "SVDMetaEmbedding",
+        "SourceImputer",
+    ),
+    "sk_metaembed.pooling": (
+        "CommonComponentRemoval",
+        "Pooling",
+        "RandomEncoderPooling",
+    ),
+    "sk_metaembed.sequences": ("Tokenizer",),
+    "sk_metaembed.sources": (
+        "CharEmbedding",
+        "ElmoEmbedding",
+        "EmbeddingUnion",
+        "EstimatorEmbedding",
+        "FastTextEmbedding",
+        "Filler",
+        "FineTuned",
+        "FunctionEmbedding",
+        "NgramVectors",
+        "OpenedCharacters",
+        "OpenedTransformer",
+        "PretrainedEmbedding",
+        "SourceSelector",
+        "TransformerEmbedding",
+        "Word2VecEmbedding",
+    ),
+    "sklearn.metrics._scorer": (
+        "_MultimetricScorer",
+        "_PassthroughScorer",
+        "_Scorer",
+    ),
     "sklearn.model_selection._split": (
         "GroupKFold",
         "GroupShuffleSplit",
@@ -74,16 +96,22 @@ OBJECTS = {
 }
 # Named tuples: made by their constructor, which only keeps what it is given.
 TUPLES = {
-    "sk_metaembed.elmo._options": ("ElmoOptions",),
-    "sk_metaembed.elmo._vocabulary": ("Vocabulary",),
-    "sk_metaembed.meta._autoencoding": ("Layer",),
-    "sk_metaembed.meta._linear": ("SourceMap",),
-    "sk_metaembed.meta._neighbors": ("SharedRows",),
-    "sk_metaembed.pooling._modes": ("Part",),
-    "sk_metaembed.sources._contextual_pass": ("Wanted",),
-    "sk_metaembed.sources._elmo_outputs": ("Output",),
-    "sk_metaembed.sources._elmo_pass": ("ElmoWanted",),
-    "sk_metaembed.sources._preprocess": ("Preprocessing",),
+    "sk_metaembed.elmo": (
+        "ElmoOptions",
+        "Vocabulary",
+    ),
+    "sk_metaembed.meta": (
+        "Layer",
+        "SharedRows",
+        "SourceMap",
+    ),
+    "sk_metaembed.pooling": ("Part",),
+    "sk_metaembed.sources": (
+        "ElmoWanted",
+        "Output",
+        "Preprocessing",
+        "Wanted",
+    ),
 }
 # Dictionaries: made empty, then filled.
 MAPPINGS = {"sklearn.utils._bunch": ("Bunch",)}
@@ -93,15 +121,15 @@ DTYPES = {"numpy": ("dtype",)}
 
 # Functions that steps of ours hold: they write numbers into an array they are given.
 FUNCTIONS = {
-    "sk_metaembed.pooling._dct.write_coefficient",
-    "sk_metaembed.pooling._hierarchical.write_window_max",
-    "sk_metaembed.pooling._power_means.write_power_mean",
-    "sk_metaembed.pooling._reduce.write_first",
-    "sk_metaembed.pooling._reduce.write_last",
-    "sk_metaembed.pooling._reduce.write_max",
-    "sk_metaembed.pooling._reduce.write_mean",
-    "sk_metaembed.pooling._reduce.write_min",
-    "sk_metaembed.pooling._reduce.write_sum",
+    "sk_metaembed.pooling.write_coefficient",
+    "sk_metaembed.pooling.write_window_max",
+    "sk_metaembed.pooling.write_power_mean",
+    "sk_metaembed.pooling.write_first",
+    "sk_metaembed.pooling.write_last",
+    "sk_metaembed.pooling.write_max",
+    "sk_metaembed.pooling.write_mean",
+    "sk_metaembed.pooling.write_min",
+    "sk_metaembed.pooling.write_sum",
 }
 
 
@@ -118,3 +146,131 @@ BY_LOADER = {
     "DTypeNode": names_of(DTYPES),
 }
 TYPES = sorted(set().union(*BY_LOADER.values()))
+
+
+_PLAIN = {f"builtins.{name}" for name in ("int", "float", "str", "bool")}
+_CONTAINERS = {f"builtins.{name}" for name in ("list", "set", "map", "tuple")}
+_SCALARS = {
+    f"{kind.__module__}.{kind.__name__}"
+    for kind in np.sctypeDict.values()
+    if kind.__module__ == "numpy"
+}
+# What fitted gradient boosting and linear models hold.
+_LOSSES = {
+    "sklearn._loss.link": (
+        *("HalfLogitLink", "IdentityLink", "Interval"),
+        *("LogitLink", "LogLink", "MultinomialLogit"),
+    ),
+    "sklearn._loss.loss": (
+        *("AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss"),
+        *("HalfMultinomialLoss", "HalfPoissonLoss", "HalfSquaredError"),
+        *("HuberLoss", "PinballLoss"),
+    ),
+    "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
+}
+_COMPILED_LOSSES = {
+    "sklearn._loss._loss": (
+        *("CyAbsoluteError", "CyExponentialLoss", "CyHalfBinomialLoss"),
+        *("CyHalfGammaLoss", "CyHalfMultinomialLoss", "CyHalfPoissonLoss"),
+        *("CyHalfSquaredError", "CyHalfTweedieLoss", "CyHalfTweedieLossIdentity"),
+        *("CyHuberLoss", "CyPinballLoss"),
+    ),
+    "sklearn.linear_model._sgd_fast": (
+        *("EpsilonInsensitive", "Hinge", "ModifiedHuber"),
+        *("SquaredEpsilonInsensitive", "SquaredHinge"),
+    ),
+}
+
+_BY_DEFAULT = {
+    "DictNode": {"builtins.dict", "collections.OrderedDict"},
+    "ListNode": {"builtins.list"},
+    "TupleNode": {"builtins.tuple"},
+    "SliceNode": {"builtins.slice"},
+    "TypeNode": _PLAIN | _CONTAINERS | _SCALARS,
+    "ObjectNode": names_of(_LOSSES),
+    "NdArrayNode": {"numpy.ndarray"} | _SCALARS,
+    "MaskedArrayNode": {"numpy.ma.MaskedArray"},
+    "LossNode": names_of(_COMPILED_LOSSES),
+}
+# Nodes that call a constructor: no name that a user trusts may be added to these.
+ONLY = {
+    "LossNode": _BY_DEFAULT["LossNode"],
+    "SliceNode": _BY_DEFAULT["SliceNode"],
+    "TreeNode": {"sklearn.tree._tree.Tree"},
+}
+# Parts of scikit-learn that are not public or would import other libraries.
+_ELSEWHERE = {
+    *("tests", "externals", "setup", "conftest", "experimental", "estimator_checks"),
+}
+
+
+def is_trusted(loader, module, name):
+    """Return whether a file may name a class or function without asking the user.
+
+    Parameters
+    ----------
+    loader : str
+        The kind of node.
+    module, name : str
+
+    Returns
+    -------
+    bool
+    """
+    full = f"{module}.{name}"
+    if loader == "JsonNode":  # creates no object of the class it names
+        return True
+    if loader == "ObjectNode" and is_sklearn_estimator(module, name):
+        return True
+    if loader == "FunctionNode":
+        return ufunc(module, name) is not None
+    listed = BY_LOADER.get(loader, ()), _BY_DEFAULT.get(loader, ())
+    return any(full in names for names in listed)
+
+
+def is_sklearn_estimator(module, name):
+    """Return whether a class is an estimator that scikit-learn exports.
+
+    Parameters
+    ----------
+    module, name : str
+
+    Returns
+    -------
+    bool
+    """
+    parts = module.split(".")
+    if parts[0] != "sklearn" or {*parts} & _ELSEWHERE or name.startswith("_"):
+        return False
+    private = [i for i, part in enumerate(parts) if part.startswith("_")]
+    public = parts[: private[0]] if private else parts
+    try:
+        found = getattr(import_module(".".join(public)), name)
+    except (ImportError, AttributeError):
+        return False
+    return (
+        isinstance(found, type)
+        and issubclass(found, BaseEstimator)
+        and found is not BaseEstimator
+        and (found.__module__, found.__name__) == (module, name)
+        and not inspect.isabstract(found)
+    )
+
+
+def ufunc(module, name):
+    """Return a ufunc of numpy or scipy.special, or None for any other name.
+
+    Parameters
+    ----------
+    module : str
+        As in the file; only the package counts, since ufuncs do not store their module.
+    name : str
+
+    Returns
+    -------
+    ufunc or None
+    """
+    homes = {"numpy": "numpy", "scipy": "scipy.special"}
+    home = homes.get(module.partition(".")[0])
+    found = getattr(import_module(home), name, None) if home else None
+    return found if isinstance(found, np.ufunc) else None

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import _plain
+from . import _kernels_python
 
 # NumPy takes up to half a millisecond for so many, loading numba a third of a second.
 _FEW_SEQUENCES, _FEW_ENTRIES = 8, 1 << 18
@@ -88,11 +88,11 @@ def run_kernel(name, bags, arguments, out, at):
     entries = len(bags.rows) * bags.values.shape[1]
     if n_sequences <= _FEW_SEQUENCES and entries <= _FEW_ENTRIES:
         everything = bags.values, bags.rows, bags.offsets, *arguments, 0, n_sequences
-        getattr(_plain, name)(*everything, out, at)
+        getattr(_kernels_python, name)(*everything, out, at)
         return
-    from . import _kernels
+    from . import _kernels_numba
 
-    kernel = getattr(_kernels, name)
+    kernel = getattr(_kernels_numba, name)
     # numba compiles anew for each dtype, order and writability.
     values, rows, offsets = (
         _frozen(bags.values),

@@ -1,8 +1,7 @@
 """Sources of Arrow's: Parquet files and folders, datasets, tables and readers."""
 
-from ._batch import Batch, check_rows, digest_of
-from ._files import file_identity
-from ._rows import other_rows
+from ._batches import Batch, check_rows, digest_of, other_rows
+from ._file_sources import file_identity
 
 _LIST = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
 

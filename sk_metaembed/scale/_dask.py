@@ -2,11 +2,16 @@
 
 from sklearn.exceptions import NotFittedError
 
-from ._carrying import carry
-from ._missing import accepts_missing
-from ._names import listed
-from ._partition import Work, array_rows, bag_rows, frame_rows
+from ._batches import accepts_missing
+from ._partitions import (
+    Work,
+    array_rows,
+    bag_rows,
+    carry,
+    frame_rows,
+)
 from ._results import check_method, compute
+from ._sources import listed
 
 _DTYPES = ("float16", "float32", "float64", None)
 _ALLOWED = (

@@ -1,17 +1,18 @@
 """What flows between steps: token sequences, their vectors, and tokenising."""
 
+from .._io._public_module import set_public_module
 from ._block import Block
-from ._embedded import EmbeddedSequences
-from ._estimator import (
+from ._embedded_sequences import EmbeddedSequences
+from ._mixins import (
     EmbeddedInputMixin,
     SequencesInputMixin,
     SequencesOutputMixin,
     TaggerMixin,
 )
-from ._pairs import SequencePairs
-from ._spans import convert_tags
+from ._sequence_pairs import SequencePairs
+from ._tags import convert_tags
+from ._token_sequences import TokenSequences
 from ._tokenizer import Tokenizer
-from ._tokens import TokenSequences
 from ._validation import check_texts, check_tokens
 
 __all__ = [
@@ -28,3 +29,5 @@ __all__ = [
     "check_tokens",
     "convert_tags",
 ]
+
+set_public_module(globals())

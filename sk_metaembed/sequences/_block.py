@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ._rows import chunks
-from ._spill import is_spilled
-from ._tokens import _read_only
+from .._io._temp_memmap import is_spilled
+from ._arrays import chunks
+from ._token_sequences import _read_only
 
 LEVELS = ("sequence", "type", "token")
 

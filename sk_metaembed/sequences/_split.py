@@ -9,7 +9,7 @@ import numpy as np
 
 from ._characters import ASCII_WORDS, character_classes, word_rule
 from ._text_spans import as_lists, locate_words, word_spans
-from ._tokens import TokenSequences
+from ._token_sequences import TokenSequences
 
 # Below this many characters plain Python is done before numba would be loaded.
 SMALL = 1 << 15
@@ -157,7 +157,12 @@ def _chunk_spans(texts):
 
 
 def _scan_chunk(texts, rule, classes):
-    from ._scan import code_spans, find_tokens, gather_spans, hash_spans
+    from ._split_numba import (
+        code_spans,
+        find_tokens,
+        gather_spans,
+        hash_spans,
+    )
 
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     text_ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, count=len(encoded)))
@@ -186,7 +191,7 @@ def _merged(chunks, rule):
 
 def _merged_types(chunks, separator):
     """Return the bytes of all types, and the codes of all tokens into them."""
-    from ._scan import code_spans, gather_spans
+    from ._split_numba import code_spans, gather_spans
 
     # The chunks' types, one chunk behind the other, are coded as a text's tokens are.
     buffer = np.concatenate([chunk.types for chunk in chunks])

@@ -2,12 +2,22 @@
 
 A tagger's y is a list of tag lists, one list a sentence. Inside it is a
 `TokenSequences` whose offsets are those of the sentences.
+
+Tags as spans: the schemes IOB2 and IOBES, read, checked, written and converted.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from ._tokens import TokenSequences
-from ._validation import _is_token_list, _kind, _shown, counted, read_rows
+from ._token_sequences import TokenSequences
+from ._validation import (
+    _is_token_list,
+    _kind,
+    _shown,
+    counted,
+    read_rows,
+)
 
 
 def read_tags(y, tokens=None, *, whose, name="y"):
@@ -191,3 +201,273 @@ def tag_lists(codes, classes, offsets):
     for i in range(len(rows)):
         rows[i] = flat[bounds[i] : bounds[i + 1]]
     return rows
+
+
+_LETTERS = {"IOB2": "BIO", "IOBES": "BIESO"}
+SCHEMES = ("IOB2", "IOBES", "BIOES")
+_NO_LABEL = "_"  # of spans whose tags are "B" and "I" alone, as seqeval names it
+
+
+class Spans(NamedTuple):
+    """Labelled stretches of tokens in reading order, one entry of each array a span.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        The sentence.
+    starts, stops : ndarray of int64
+        First token and the one behind the last, counted from the sentence's first.
+    labels : ndarray of object
+        Such as "person", str.
+    sound : ndarray of bool
+        Whether the span begins and ends as the scheme asks.
+    """
+
+    rows: np.ndarray
+    starts: np.ndarray
+    stops: np.ndarray
+    labels: np.ndarray
+    sound: np.ndarray
+
+
+class _Parts(NamedTuple):
+    """The letter and the label of each tag of a table."""
+
+    letters: np.ndarray
+    labels: np.ndarray
+
+    def among(self, letters):
+        return np.isin(self.letters, list(letters))
+
+
+def _letters_of(scheme):
+    scheme = "IOBES" if scheme == "BIOES" else scheme
+    if scheme is not None and scheme not in _LETTERS:
+        raise ValueError(f"scheme must be one of {list(SCHEMES)}, got {scheme!r}.")
+    return _LETTERS.get(scheme, "BIESO")
+
+
+def _split(types, letters):
+    """Return the parts of each tag, with letter "" where it is none of the scheme's."""
+    parts = [_split_tag(tag, letters) for tag in types]
+    pairs = np.array(parts, dtype=object).reshape(-1, 2)
+    return _Parts(pairs[:, 0].astype("U1"), pairs[:, 1])
+
+
+def _split_tag(tag, letters):
+    letter, dash, label = tag.partition("-")
+    whole = not (letter == "O" and dash) and not (dash and not label)
+    if len(letter) != 1 or letter not in letters or not whole:
+        return "", ""
+    return letter, "" if letter == "O" else label or _NO_LABEL
+
+
+def _parts_of(tags, scheme, whose, name):
+    letters = _letters_of(scheme)
+    parts = _split(tags.types, letters)
+    strange = np.flatnonzero((parts.letters == "")[tags.codes])
+    if len(strange):
+        allowed = '"O"' + "".join(f', "{letter}-..."' for letter in letters[:-1])
+        raise ValueError(
+            f"{whose}: {place_of(tags, strange[0], name)}, which is no tag of "
+            f"{scheme or 'IOB2 or IOBES'}. Allowed are {allowed}."
+        )
+    return parts
+
+
+def spans_of(tags, scheme=None, *, whose="spans_of", name="y"):
+    """Return the spans that tags mark, read as the scorer conlleval reads them.
+
+    A span begins at B, at S, and where there is no span of the same label to go on
+    with; so an I after O begins one. This reads IOB1, IOB2 and IOBES alike.
+
+    Parameters
+    ----------
+    tags : TokenSequences
+    scheme : {"IOB2", "IOBES", "BIOES"}, default=None
+        Whose letters are allowed, and by which `Spans.sound` is judged. None allows
+        those of both, and judges by IOB2.
+    whose, name : str
+        For messages, as in `read_tags`.
+
+    Returns
+    -------
+    Spans
+
+    Raises
+    ------
+    ValueError
+        If a tag is none of the scheme's.
+    """
+    parts = _parts_of(tags, scheme, whose, name)
+    codes, rows = tags.codes, tags.segment_ids()
+    inside = parts.among("BIES")[codes]
+    label_codes = np.unique(parts.labels.astype(str), return_inverse=True)[1][codes]
+    # Whether a token goes on with the span of the token before it.
+    joined = inside[1:] & inside[:-1] & (rows[1:] == rows[:-1])
+    joined &= label_codes[1:] == label_codes[:-1]
+    joined &= parts.among("IE")[codes][1:] & parts.among("BI")[codes][:-1]
+    first = inside & ~np.concatenate([[False], joined])[: len(codes)]
+    last = inside & ~np.concatenate([joined, [False]])[: len(codes)]
+    starts, ends = np.flatnonzero(first), np.flatnonzero(last)
+    sound = parts.among("BS")[codes][starts]
+    if scheme in ("IOBES", "BIOES"):
+        sound &= parts.among("ES")[codes][ends]
+    begin = tags.offsets[rows[starts]]
+    return Spans(
+        rows[starts],
+        starts - begin,
+        ends + 1 - begin,
+        parts.labels[codes[starts]],
+        sound,
+    )
+
+
+def tag_transitions(classes, scheme):
+    """Return which tags may begin a sentence, follow each other, and end one.
+
+    Parameters
+    ----------
+    classes : array-like of str, shape (n_classes,)
+        Tags of the scheme.
+    scheme : {"IOB2", "IOBES", "BIOES"}
+
+    Returns
+    -------
+    start : ndarray of bool, shape (n_classes,)
+    between : ndarray of bool, shape (n_classes, n_classes)
+        From the row's tag to the column's.
+    end : ndarray of bool, shape (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        If a class is no tag of the scheme.
+    """
+    letters = _letters_of(scheme)
+    parts = _split(classes, letters)
+    if (parts.letters == "").any():
+        strange = np.asarray(classes, dtype=object)[parts.letters == ""].tolist()
+        raise ValueError(f"{strange} are no tags of {scheme}.")
+    going_on, opened = parts.among("IE"), parts.among("BI")
+    joined = opened[:, None] & (parts.labels[:, None] == parts.labels)
+    between = joined | ~going_on
+    end = np.ones(len(opened), dtype=bool)
+    if letters == _LETTERS["IOBES"]:
+        between &= going_on | ~opened[:, None]
+        end = ~opened
+    return ~going_on, between, end
+
+
+def check_scheme(tags, scheme, *, whose, name="y"):
+    """Raise a ValueError that names row, place and tag unless tags keep to a scheme.
+
+    Parameters
+    ----------
+    tags : TokenSequences
+    scheme : {"IOB2", "IOBES", "BIOES"}
+    whose, name : str
+        For messages, as in `read_tags`.
+
+    Raises
+    ------
+    ValueError
+        If a tag is none of the scheme's, or stands where it must not.
+    """
+    _parts_of(tags, scheme, whose, name)
+    used = np.unique(tags.codes)
+    start, between, end = (
+        np.zeros(shape, dtype=bool)
+        for shape in (tags.n_types, (tags.n_types,) * 2, tags.n_types)
+    )
+    allowed = tag_transitions(tags.types[used], scheme)
+    start[used], end[used] = allowed[0], allowed[2]
+    between[np.ix_(used, used)] = allowed[1]
+    codes, offsets = tags.codes, tags.offsets
+    full = tags.lengths > 0
+    right = np.ones(len(codes), dtype=bool)
+    right[1:] = between[codes[:-1], codes[1:]]
+    firsts = offsets[:-1][full]
+    right[firsts] = start[codes[firsts]]
+    lasts = offsets[1:][full] - 1
+    closed = np.ones(len(codes), dtype=bool)
+    closed[lasts] = end[codes[lasts]]
+    wrong = np.flatnonzero(~right | ~closed)
+    if len(wrong):
+        raise ValueError(_damage(tags, wrong[0], right, scheme, whose, name))
+
+
+def _damage(tags, position, right, scheme, whose, name):
+    if right[position]:
+        trouble = f"ends its sentence, but {scheme} closes a span by E- or S-"
+    elif position in tags.offsets:
+        trouble = f"begins its sentence, but in {scheme} a span begins by B-"
+    else:
+        before = tags.types[tags.codes[position - 1]]
+        trouble = f"must not follow {before!r} in {scheme}"
+    return (
+        f"{whose}: {place_of(tags, position, name)}: it {trouble}. Mend the tags, for "
+        "example with convert_tags, which reads damaged spans as conlleval does."
+    )
+
+
+def convert_tags(y, to):
+    """Write tags in another scheme.
+
+    Spans are read as the scorer conlleval reads them, so that tags of IOB1, IOB2 and
+    IOBES come in alike, and damaged ones are mended: an I that has no span of its
+    label to go on with begins one.
+
+    Parameters
+    ----------
+    y : list of lists of str, array of such lists, Series or TokenSequences
+        One tag a token.
+    to : {"IOB2", "IOBES", "BIOES"}
+        The scheme to write. "BIOES" is another name of "IOBES".
+
+    Returns
+    -------
+    ndarray of object, shape (n_sequences,)
+        One list of tags a row.
+
+    Raises
+    ------
+    TypeError
+        If y is no collection of lists of str.
+    ValueError
+        If a tag belongs to none of these schemes; the message names its row.
+
+    See Also
+    --------
+    sk_metaembed.metrics.span_f1_score : Scores tags of all these schemes alike.
+    sk_metaembed.datasets.load_conll : Loads tagged sentences.
+
+    Examples
+    --------
+    >>> from sk_metaembed.sequences import convert_tags
+    >>> convert_tags([["B-place", "I-place", "O", "B-person"]], to="IOBES").tolist()
+    [['B-place', 'E-place', 'O', 'S-person']]
+    >>> convert_tags([["I-place", "I-person", "B-person"]], to="IOB2").tolist()
+    [['B-place', 'B-person', 'B-person']]
+    """
+    letters = _letters_of(to)
+    tags = read_tags(y, whose="convert_tags")
+    spans = spans_of(tags, whose="convert_tags")
+    starts = tags.offsets[spans.rows] + spans.starts
+    lengths = spans.stops - spans.starts
+    written = np.full(tags.n_tokens, "O")
+    inside = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+    inside += np.arange(len(inside))
+    written[inside] = "I"
+    written[starts] = "B"
+    if letters == _LETTERS["IOBES"]:
+        written[starts + lengths - 1] = "E"
+        written[starts[lengths == 1]] = "S"
+    flat = np.full(tags.n_tokens, "O", dtype=object)
+    labels = np.repeat(spans.labels, lengths)
+    flat[inside] = [
+        letter if label == _NO_LABEL else f"{letter}-{label}"
+        for letter, label in zip(written[inside], labels, strict=True)
+    ]
+    classes, codes = np.unique(flat.astype(str), return_inverse=True)
+    return tag_lists(codes, classes, tags.offsets)

@@ -10,7 +10,12 @@ from itertools import takewhile
 
 import numpy as np
 
-from ._characters import ASCII_WORDS, BOUNDARY, word_class, word_rule
+from ._characters import (
+    ASCII_WORDS,
+    BOUNDARY,
+    word_class,
+    word_rule,
+)
 
 _NOWHERE = (-1, -1)
 # Vowels and final consonants of Hangul combine with what is before them, although

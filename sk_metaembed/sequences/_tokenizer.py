@@ -11,10 +11,15 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from ._characters import run_rule, word_rule
-from ._estimator import MISSING_CONSTRAINT, SequencesOutputMixin
-from ._split import prepare_texts, split_texts, split_words, with_texts
+from ._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
+from ._split import (
+    prepare_texts,
+    split_texts,
+    split_words,
+    with_texts,
+)
 from ._text_spans import locate_in_order, locate_matches, locate_words
-from ._tokens import TokenSequences
+from ._token_sequences import TokenSequences
 from ._validation import check_tokens, n_missing
 
 # Checking the parameters takes as long as splitting a short text, so it is done once.

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from ._embedded import EmbeddedSequences
-from ._rows_info import row_labels
+from ._embedded_sequences import EmbeddedSequences
+from ._row_info import row_labels
 from ._split import split_by_default
-from ._tokens import TokenSequences
+from ._token_sequences import TokenSequences
 
 _ALLOWED = (
     "Allowed are a list, tuple, array, generator, or a pandas or polars Series or "

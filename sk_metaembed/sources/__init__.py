@@ -1,22 +1,24 @@
 """Sources: steps that give token sequences their vectors."""
 
-from ._base import BaseEmbedding
-from ._cache_info import cache_info, clear_cache, limit_cache
-from ._char_embedding import CharEmbedding
-from ._elmo import ElmoEmbedding
+from .._io._public_module import set_public_module
+from ._base import BaseEmbedding, Preprocessing
+from ._char_embedding import CharEmbedding, OpenedCharacters
+from ._contextual_to_static import contextual_to_static
+from ._elmo import ElmoEmbedding, Output
+from ._elmo_model import ElmoWanted
 from ._estimator import EstimatorEmbedding
-from ._fasttext import FastTextEmbedding
-from ._fine_tuned import FineTuned
+from ._fasttext import FastTextEmbedding, NgramVectors
 from ._function import FunctionEmbedding
+from ._greedy import source_subsets
 from ._pretrained import PretrainedEmbedding
 from ._selector import SourceSelector
-from ._static import contextual_to_static
-from ._subsets import source_subsets
-from ._transformer import TransformerEmbedding
-from ._union import EmbeddingUnion
-from ._union_making import make_embedding_union
+from ._union import EmbeddingUnion, make_embedding_union
 from ._word2vec import Word2VecEmbedding
-from ._words import BaseWordEmbedding
+from ._word_base import BaseWordEmbedding, Filler
+from .cache._admin import cache_info, clear_cache, limit_cache
+from .transformer._embedding import TransformerEmbedding
+from .transformer._fine_tuned import FineTuned, OpenedTransformer
+from .transformer._forward import Wanted
 
 __all__ = [
     "BaseEmbedding",
@@ -39,3 +41,15 @@ __all__ = [
     "make_embedding_union",
     "source_subsets",
 ]
+
+set_public_module(
+    globals(),
+    NgramVectors,
+    Filler,
+    OpenedCharacters,
+    OpenedTransformer,
+    Wanted,
+    Output,
+    ElmoWanted,
+    Preprocessing,
+)

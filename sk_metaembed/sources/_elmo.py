@@ -1,35 +1,153 @@
-"""ElmoEmbedding: ELMo as a source, layer by layer or mixed."""
+"""ElmoEmbedding: ELMo as a source, layer by layer or mixed.
+
+What ElmoEmbedding's `output` means for a given model.
+"""
 
 import os
 from functools import partial
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._training._atomic_fit import whole_or_nothing
+from .._training._parameters import chosen_device
 from ..elmo._characters import n_cut
+from ..elmo._scalar_mix import layer_shares
 from ..sequences import Block, TokenSequences, check_tokens
-from ..sequences._device import chosen_device
-from ..sequences._estimator import MISSING_CONSTRAINT
+from ..sequences._mixins import MISSING_CONSTRAINT
 from ..sequences._validation import n_missing
-from ..sequences._whole_fit import whole_or_nothing
 from ._base import (
     PREPROCESS_CONSTRAINT,
     BaseEmbedding,
     shares_known,
     used_types,
 )
-from ._elmo_model import ElmoSpec, shared_elmo
-from ._elmo_outputs import chosen_outputs, wanted_of
-from ._elmo_pass import ElmoPass
-from ._elmo_texts import read_texts, spelled_tokens
+from ._elmo_model import (
+    ElmoPass,
+    ElmoSpec,
+    ElmoWanted,
+    read_texts,
+    shared_elmo,
+    spelled_tokens,
+)
 from ._fingerprint import fingerprint_of
-from ._progress import token_bar
-from ._sentence_cache import opened_cache
-from ._sentence_memory import sentence_blocks
-from ._sentence_rows import Layer, SentenceRows, distinct_sentences
+from .cache._compute import Layer, SentenceRows, distinct_sentences, token_bar
+from .cache._memory import sentence_blocks
+from .cache._sentence_cache import opened_cache
+
+_FIXED = {"word_emb": "word", "elmo": "mix", "default": "mean"}
+
+
+class Output(NamedTuple):
+    """A block that is asked for.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"word", "twice", "layer", "mix", "mean"}
+        The word's vector, once or twice; an LSTM layer's; the mix; its mean.
+    layer : int, default=0
+        The LSTM layer, from 1.
+    """
+
+    name: str
+    kind: str
+    layer: int = 0
+
+
+def chosen_outputs(output, n_layers):
+    """Return the blocks that `output` asks for.
+
+    Parameters
+    ----------
+    output : str or sequence of str
+    n_layers : int
+        LSTM layers of the model.
+
+    Returns
+    -------
+    list of Output
+
+    Raises
+    ------
+    ValueError
+        If there is no such output, or one is named twice.
+
+    Examples
+    --------
+    >>> [block.name for block in chosen_outputs(("layers", "default"), 2)]
+    ['layer0', 'layer1', 'layer2', 'default']
+    """
+    names = [output] if isinstance(output, str) else list(output)
+    lstms = {f"lstm_outputs{k}": k for k in range(1, n_layers + 1)}
+    allowed = ["layers", "word_emb", *lstms, "elmo", "default"]
+    wrong = [name for name in names if name not in allowed]
+    if wrong or not names or len(set(names)) < len(names):
+        raise ValueError(
+            f"ElmoEmbedding: output must be one or more of {allowed}, each once; got "
+            f"{output!r}. The model has {n_layers} LSTM layers."
+        )
+    found = []
+    for name in names:
+        if name == "layers":
+            found.append(Output("layer0", "twice"))
+            found += [Output(f"layer{k}", "layer", k) for k in lstms.values()]
+        elif name in lstms:
+            found.append(Output(name, "layer", lstms[name]))
+        else:
+            found.append(Output(name, _FIXED[name]))
+    return found
+
+
+def wanted_of(outputs, mix_weights, gamma, layer_norm, n_layers):
+    """Return what the network must give for these outputs.
+
+    Parameters
+    ----------
+    outputs : list of Output
+    mix_weights, gamma, layer_norm
+        As `ElmoEmbedding` takes them.
+    n_layers : int
+        LSTM layers of the model.
+
+    Returns
+    -------
+    ElmoWanted
+
+    Raises
+    ------
+    ValueError
+        If the weights are not one finite number a layer.
+    """
+    kinds = [output.kind for output in outputs]
+    return ElmoWanted(
+        tuple(sorted({o.layer for o in outputs if o.kind == "layer"})),
+        "mix" in kinds,
+        "mean" in kinds,
+        tuple(_shares(mix_weights, n_layers + 1).tolist()),
+        float(gamma),
+        bool(layer_norm),
+    )
+
+
+def _shares(weights, n_layers):
+    if weights is not None:
+        try:
+            array = np.asarray(weights, dtype=float)
+        except (TypeError, ValueError):
+            array = np.array(np.nan)
+        if array.shape != (n_layers,) or not np.isfinite(array).all():
+            raise ValueError(
+                f"ElmoEmbedding: mix_weights must be {n_layers} finite numbers, one "
+                f"for the words and one a layer; got {weights!r}. They go through a "
+                "softmax: use np.log(shares) for given shares."
+            )
+    return layer_shares(weights, n_layers)
+
 
 # Part of every cache key: raised when the same options come to give other vectors.
 _VERSION = 1
@@ -168,8 +286,8 @@ class ElmoEmbedding(BaseEmbedding):
     >>> import numpy as np
     >>> from sk_metaembed import ElmoEmbedding
     >>> from sk_metaembed.elmo._options import ElmoOptions
-    >>> from sk_metaembed.elmo._weights import weight_shapes
-    >>> from sk_metaembed.elmo._writing import write_model
+    >>> from sk_metaembed.elmo._weight_files import weight_shapes
+    >>> from sk_metaembed.elmo._model_files import write_model
     >>> options = ElmoOptions(
     ...     projection_dim=4, cell_dim=6, n_layers=2, cell_clip=3, proj_clip=3,
     ...     skip_connections=True, char_dim=2, max_characters=50,

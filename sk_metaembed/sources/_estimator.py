@@ -7,10 +7,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods
 
 from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
-from ..sequences._estimator import MISSING_CONSTRAINT
+from ..sequences._mixins import MISSING_CONSTRAINT
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
-from ._results import scatter
-from ._written import filled_texts
+from ._function import scatter
+from ._original_text import filled_texts
 
 MAX_SPARSE_COLUMNS = 4096
 

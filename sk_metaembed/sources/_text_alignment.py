@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._written import overlapping
+from ._original_text import overlapping
 
 
 class TextPieces(NamedTuple):

@@ -1,22 +1,118 @@
-"""EmbeddingUnion: several sources on one grid of tokens."""
+"""EmbeddingUnion: several sources on one grid of tokens.
 
+What EmbeddingUnion asks of its sources, before and after they embed.
+
+make_embedding_union: an EmbeddingUnion whose names need not be thought up.
+"""
+
+from contextlib import contextmanager
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import TransformerMixin, _fit_context, clone
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, get_tags
 from sklearn.utils._repr_html.estimator import _VisualBlock
 from sklearn.utils._user_interface import _print_elapsed_time
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from ..sequences import EmbeddedSequences, check_tokens
-from ..sequences._estimator import MISSING_CONSTRAINT, SequencesOutputMixin
-from ..sequences._validation import n_missing
-from ..sequences._whole_fit import whole_or_nothing
+from .._training._atomic_fit import whole_or_nothing
+from ..sequences import (
+    EmbeddedInputMixin,
+    EmbeddedSequences,
+    TokenSequences,
+    check_tokens,
+)
+from ..sequences._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
+from ..sequences._validation import _shown, n_missing
 from ._base import used_types
-from ._union_checks import check_pairs, check_same_tokens, on_tokens
+from ._estimator import reads_tokens
+
+
+def check_pairs(sources):
+    """Raise a TypeError unless sources are pairs of a name and a source or "drop"."""
+    for i, pair in enumerate(sources):
+        named = isinstance(pair, tuple | list) and len(pair) == 2
+        if not named or not isinstance(pair[0], str):
+            raise TypeError(
+                f"EmbeddingUnion: sources must be a list of (name, source) pairs, but "
+                f"entry {i} is {_shown(pair)}. make_embedding_union(*sources) "
+                "finds names by itself."
+            )
+        _check_source(*pair)
+
+
+def _check_source(name, source):
+    if isinstance(source, str) and source == "drop":
+        return
+    if isinstance(source, type):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r} is the class {source.__name__}, expected "
+            f"an instance, {source.__name__}(...)."
+        )
+    if (
+        isinstance(source, EmbeddedInputMixin)
+        and not get_tags(source).input_tags.string
+    ):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r} is a {type(source).__name__}, which "
+            "takes EmbeddedSequences. Put it behind the union in the Pipeline."
+        )
+    if not (hasattr(source, "fit") and hasattr(source, "transform")):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r} must have fit and transform, or be "
+            f'"drop"; got {type(source).__name__}: {_shown(source)}.'
+        )
+
+
+@contextmanager
+def on_tokens(name, source):
+    """Say how to wrap a source of another package that fails on a TokenSequences."""
+    try:
+        yield
+    except (AttributeError, TypeError) as error:
+        if reads_tokens(source):
+            raise
+        kind = type(source).__name__
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r}, a {kind}, failed on a TokenSequences: "
+            f"{error}. {_wrapped(kind)}"
+        ) from error
+
+
+def _wrapped(kind):
+    return (
+        "To use a scikit-learn transformer as a source, wrap it: "
+        f"EstimatorEmbedding({kind}(...), joined=True) if it takes texts as str, as "
+        "TfidfVectorizer does, and without joined if it takes a TokenSequences."
+    )
+
+
+def check_same_tokens(name, source, embedded, tokens):
+    """Raise an error unless a source gave vectors of the tokens it was given."""
+    if not isinstance(embedded, EmbeddedSequences):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r}, a {type(source).__name__}, must give "
+            f"EmbeddedSequences, got {type(embedded).__name__}. "
+            + (
+                "Put it before the union in the Pipeline."
+                if isinstance(embedded, TokenSequences)
+                else _wrapped(type(source).__name__)
+            )
+        )
+    theirs = embedded.tokens
+    same = theirs is tokens or (
+        np.array_equal(theirs.codes, tokens.codes)
+        and np.array_equal(theirs.offsets, tokens.offsets)
+        and np.array_equal(theirs.types, tokens.types)
+    )
+    if not same:
+        raise ValueError(
+            f"EmbeddingUnion: source {name!r} gave vectors of other tokens "
+            f"({theirs!r}) than it was given ({tokens!r}). Sources must keep the "
+            "tokens as they are; tokenise before the union."
+        )
 
 
 class EmbeddingUnion(
@@ -411,3 +507,50 @@ def _fit_transform(name, source, tokens, y, message):
             return source, source.fit_transform(tokens, y)
         # A FrozenEstimator has none, as scikit-learn's own unions allow.
         return source, source.fit(tokens, y).transform(tokens)
+
+
+def make_embedding_union(*sources, active=None, n_jobs=None, verbose=False):
+    """Make an EmbeddingUnion, with names taken from the sources' classes.
+
+    Names are those of the blocks that the sources give by themselves, such as
+    "word2vec"; several of one kind are numbered, "word2vec-1", "word2vec-2".
+
+    Parameters
+    ----------
+    *sources : source
+        What `EmbeddingUnion` takes in pairs with names.
+    active : str or sequence of str, default=None
+        Name or names of the sources that take part, None for all.
+    n_jobs : int, default=None
+        Number of sources to fit or apply at a time.
+    verbose : bool, default=False
+        Print the time that each source takes to fit.
+
+    Returns
+    -------
+    EmbeddingUnion
+        Not fitted.
+
+    See Also
+    --------
+    EmbeddingUnion : With names of your own.
+
+    Examples
+    --------
+    >>> from sk_metaembed import (
+    ...     FastTextEmbedding, Word2VecEmbedding, make_embedding_union
+    ... )
+    >>> union = make_embedding_union(Word2VecEmbedding(), FastTextEmbedding())
+    >>> [name for name, _ in union.sources]
+    ['word2vec', 'fasttext']
+    """
+    kinds = [
+        getattr(source, "block_name", type(source).__name__.lower())
+        for source in sources
+    ]
+    names = [
+        f"{kind}-{kinds[: i + 1].count(kind)}" if kinds.count(kind) > 1 else kind
+        for i, kind in enumerate(kinds)
+    ]
+    pairs = list(zip(names, sources, strict=True))
+    return EmbeddingUnion(pairs, active=active, n_jobs=n_jobs, verbose=verbose)

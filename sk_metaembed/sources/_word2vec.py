@@ -1,6 +1,6 @@
 """Word2VecEmbedding: word2vec, trained on the training fold."""
 
-from ._gensim import BaseGensimEmbedding
+from ._gensim_base import BaseGensimEmbedding
 
 
 class Word2VecEmbedding(BaseGensimEmbedding):

@@ -7,7 +7,12 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 
-from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
+from ..sequences import (
+    Block,
+    EmbeddedSequences,
+    SequencePairs,
+    TokenSequences,
+)
 
 WORDS = (
     *("good", "fine", "great", "happy", "warm", "bright", "sweet", "café"),

@@ -20,7 +20,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
+from ..sequences import (
+    Block,
+    EmbeddedSequences,
+    SequencePairs,
+    TokenSequences,
+)
 from ._checks_data import (
     WORDS,
     is_tagger,

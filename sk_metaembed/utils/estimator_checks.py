@@ -29,9 +29,8 @@ from functools import partial
 from sklearn import config_context
 from sklearn.exceptions import EstimatorCheckFailedWarning, SkipTestWarning
 
-from ._checks_blocks import block_checks
+from ._checks_blocks import block_checks, tag_checks
 from ._checks_data import WORDS, input_kind, is_tagger
-from ._checks_index import index_checks
 from ._checks_input import input_checks
 from ._checks_numbers import (
     array_checks,
@@ -41,9 +40,8 @@ from ._checks_numbers import (
     wordless_checks,
 )
 from ._checks_pipeline import pipeline_checks
-from ._checks_rows import row_checks
+from ._checks_rows import index_checks, row_checks
 from ._checks_state import state_checks
-from ._checks_tags import tag_checks
 
 __all__ = ["WORDS", "check_estimator", "parametrize_with_checks"]
 

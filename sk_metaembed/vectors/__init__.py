@@ -3,7 +3,10 @@
 Knows nothing of estimators: only words, rows and the file formats.
 """
 
+from .._io._public_module import set_public_module
 from ._export import ExportReport, export_vectors
-from ._store import WordVectors
+from ._word_vectors import WordVectors
 
 __all__ = ["ExportReport", "WordVectors", "export_vectors"]
+
+set_public_module(globals())

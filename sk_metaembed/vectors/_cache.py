@@ -10,7 +10,7 @@ import shutil
 import time
 from pathlib import Path
 
-from ..sequences._new_file import beside, cache_home
+from .._io._atomic import beside, cache_home
 
 # A file changed this lately may change again without its time stamp moving
 _SETTLED_NS = 2_000_000_000

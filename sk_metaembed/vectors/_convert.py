@@ -9,16 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
-from ._binary import read_binary
 from ._cache import cache_root, digest_files, publish
-from ._fasttext_bin import read_fasttext
-from ._format import detect
-from ._gensim import push_arrays, read_gensim, refuse_untrusted, sidecars
-from ._layout import VERSION, StoreWriter, read_meta
-from ._sound import check_meta, mapped
-from ._stream import SourceStream
-from ._text import read_text
-from ._words import PackedWords, pack
+from ._detect_format import SourceStream, detect
+from ._gensim import (
+    push_arrays,
+    read_gensim,
+    refuse_untrusted,
+    sidecars,
+)
+from ._integrity import check_meta, mapped
+from ._read_fasttext import read_fasttext
+from ._read_word2vec import read_binary, read_text
+from ._store_files import VERSION, StoreWriter, read_meta
+from ._word_index import PackedWords, pack
 
 _DTYPES = ("float32", "float16")
 

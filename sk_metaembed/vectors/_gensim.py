@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from ._words import pack
+from ._word_index import pack
 
 _CHUNK_BYTES = 1 << 24
 

@@ -24,7 +24,7 @@ from sk_metaembed import (
     TokenClassifier,
     TokenSequences,
 )
-from sk_metaembed.adapters import _token_classifier, _token_features
+from sk_metaembed.adapters import _token_classifier
 from sk_metaembed.metrics import span_f1_score
 
 ROWS = [["in", "New", "York"], [], ["Ada"], ["York", "in", "Ada", "new"], ["new", "in"]]
@@ -113,7 +113,7 @@ def test_batches_of_any_size_give_the_same(monkeypatch):
     X = embedded()
     tagger = TokenClassifier(LogisticRegression(), window=2).fit(X, TAGS)
     expected = tagger.predict_proba(X)
-    monkeypatch.setattr(_token_features, "_BATCH", 100)
+    monkeypatch.setattr(_token_classifier, "_BATCH", 100)
     assert len(list(_token_classifier.batches(np.arange(10), 45))) == 5
     for one, other in zip(tagger.predict_proba(X), expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed.datasets import load_conll
-from sk_metaembed.sequences._spans import check_scheme
-from sk_metaembed.sequences._tags import read_tags
+from sk_metaembed.sequences._tags import check_scheme, read_tags
 
 TWO = "To\tO\nRome\tB-place\n\nAda\tB-person\n"
 

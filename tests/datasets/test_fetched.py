@@ -20,7 +20,7 @@ from sk_metaembed.datasets import (
     fetch_sts_benchmark,
     fetch_wnut17,
 )
-from sk_metaembed.datasets._remote import Remote, copy_member, data_file
+from sk_metaembed.datasets._files import Remote, copy_member, data_file
 
 from ..file_server import FileServer
 

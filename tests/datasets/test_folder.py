@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from sk_metaembed.datasets import load_sst2, load_vectors
-from sk_metaembed.datasets._vectors import _FILES
+from sk_metaembed.datasets._word_vectors import _FILES
 
 
 @pytest.fixture

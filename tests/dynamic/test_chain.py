@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed.dynamic._chain import (
+from sk_metaembed.dynamic.nets._crf import (
     FORBIDDEN,
     Chain,
     best_tags,
     tag_losses,
     tag_probabilities,
 )
-from sk_metaembed.dynamic._grid import Grid
+from sk_metaembed.dynamic.training._data import Grid
 
 LENGTHS = (3, 0, 1, 4, 2, 0)
 

@@ -15,10 +15,10 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from sk_metaembed.dynamic import _processes
-from sk_metaembed.dynamic._processes import PartedError, Processes
-from sk_metaembed.sequences import _device
-from sk_metaembed.sequences._device import chosen_device
+from sk_metaembed._training import _parameters
+from sk_metaembed._training._parameters import chosen_device
+from sk_metaembed.dynamic.training import _distributed
+from sk_metaembed.dynamic.training._distributed import PartedError, Processes
 
 from . import launched
 
@@ -156,7 +156,7 @@ def test_settings_that_cannot_be_kept(monkeypatch, settings, said):
         device="cpu",
     )
     with pytest.raises(ValueError, match=re.escape(said)):
-        _processes._check_settings(accelerator, "DynamicMetaClassifier")
+        _distributed._check_settings(accelerator, "DynamicMetaClassifier")
 
 
 def test_without_accelerate_there_is_a_sentence(monkeypatch):
@@ -167,7 +167,7 @@ def test_without_accelerate_there_is_a_sentence(monkeypatch):
 
 def test_workers_of_joblib_cannot_share_a_fit(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setattr(_processes, "worker_number", lambda: 0)
+    monkeypatch.setattr(_distributed, "worker_number", lambda: 0)
     with pytest.raises(ValueError, match="Use n_jobs=1"):
         launched.model(device="accelerate").fit(*launched.data())
 
@@ -198,7 +198,7 @@ def named(monkeypatch, name):
 )
 def test_workers_are_numbered(monkeypatch, name, number):
     named(monkeypatch, name)
-    assert _device.worker_number() == number
+    assert _parameters.worker_number() == number
 
 
 @pytest.mark.parametrize(
@@ -237,11 +237,11 @@ def test_a_process_leaves_the_group_before_it_ends(tmp_path, monkeypatch):
         distributed_type=SimpleNamespace(name="MULTI_CPU"),
     )
     monkeypatch.setattr("accelerate.Accelerator", lambda: two)
-    _processes._leave_at_exit.cache_clear()
+    _distributed._leave_at_exit.cache_clear()
     for _ in range(2):
-        _processes.processes_of(launched.model(device="accelerate"))
+        _distributed.processes_of(launched.model(device="accelerate"))
     assert len(left) == 1
-    _processes._leave_at_exit.cache_clear()
+    _distributed._leave_at_exit.cache_clear()
     if not torch.distributed.is_gloo_available():
         pytest.skip("torch is built without gloo")
     torch.distributed.init_process_group(

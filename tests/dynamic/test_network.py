@@ -4,14 +4,25 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed.dynamic._attention import Mixer, gate_weights
-from sk_metaembed.dynamic._data import BucketLoader, SequenceData, SequenceDataset
-from sk_metaembed.dynamic._dropout import ByteDropout
-from sk_metaembed.dynamic._encoders import make_encoder, segment_max
-from sk_metaembed.dynamic._grid import Grid
-from sk_metaembed.dynamic._network import DynamicMetaNet, WeightedLoss
 from sk_metaembed.dynamic._options import ENCODERS
-from sk_metaembed.dynamic._recurrent import MaskedLSTM
+from sk_metaembed.dynamic.nets._encoders import (
+    ByteDropout,
+    MaskedLSTM,
+    make_encoder,
+    segment_max,
+)
+from sk_metaembed.dynamic.nets._mixing import (
+    DynamicMetaNet,
+    Mixer,
+    WeightedLoss,
+    gate_weights,
+)
+from sk_metaembed.dynamic.training._data import (
+    BucketLoader,
+    Grid,
+    SequenceData,
+    SequenceDataset,
+)
 
 from .conftest import make_embedded
 

@@ -14,9 +14,9 @@ from sk_metaembed import (
     DynamicMetaRegressor,
     EmbeddedSequences,
 )
-from sk_metaembed.dynamic._encoders import MeanEncoder
-from sk_metaembed.dynamic._grid import Grid
-from sk_metaembed.dynamic._parameters import describe
+from sk_metaembed.dynamic._docstrings import describe
+from sk_metaembed.dynamic.nets._encoders import MeanEncoder
+from sk_metaembed.dynamic.training._data import Grid
 
 from .test_estimators import SMALL
 

@@ -24,7 +24,7 @@ from sk_metaembed import (
     Tokenizer,
     Word2VecEmbedding,
 )
-from sk_metaembed.dynamic._network import joined
+from sk_metaembed.dynamic.nets._mixing import joined
 
 from .conftest import make_embedded
 
@@ -71,7 +71,7 @@ def twice(pairs):
 
 def vectors_of(model, pairs):
     """Return what goes into the head, by side: u, v, their difference and product."""
-    from sk_metaembed.dynamic._inference import row_data_for, run_sequences
+    from sk_metaembed.dynamic.training._predict import row_data_for, run_sequences
 
     net = model.net_
     data = row_data_for(net, pairs, model._trained)
@@ -96,7 +96,7 @@ def test_sides_are_encoded_as_they_are_alone(levels, attention, encoder, labels)
     model = DynamicMetaClassifier(attention, encoder=encoder, **SMALL)
     model.fit(pairs, labels)
     u, v, difference, product = vectors_of(model, pairs)
-    from sk_metaembed.dynamic._inference import data_for, run_sequences
+    from sk_metaembed.dynamic.training._predict import data_for, run_sequences
 
     net = model.net_
     for side, expected in ((pairs.first, u), (pairs.second, v)):

@@ -16,9 +16,9 @@ from sk_metaembed import (
     SequencePairs,
     TokenSequences,
 )
-from sk_metaembed.dynamic._image_target import image_codes, read_images, split_images
-from sk_metaembed.dynamic._ranking import RankingLoss
-from sk_metaembed.dynamic._ranks import best_matches, mean_recall, ranks
+from sk_metaembed.dynamic._image_targets import image_codes, read_images, split_images
+from sk_metaembed.dynamic._recall import best_matches, mean_recall, ranks
+from sk_metaembed.dynamic.nets._ranking import RankingLoss
 
 OPTIONS = {
     "encoder": "mean",

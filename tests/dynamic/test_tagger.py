@@ -19,9 +19,9 @@ from sk_metaembed import (
     TokenSequences,
     TransformerEmbedding,
 )
-from sk_metaembed.dynamic._sequence_net import SequenceNet
-from sk_metaembed.dynamic._tag_target import tag_weights, weighted_span_f1
-from sk_metaembed.dynamic._tagging import TagLoss
+from sk_metaembed.dynamic._tag_targets import tag_weights, weighted_span_f1
+from sk_metaembed.dynamic.nets._crf import TagLoss
+from sk_metaembed.dynamic.training._skorch_net import SequenceNet
 
 from ..tiny_bert import TinyBert
 from .conftest import make_embedded

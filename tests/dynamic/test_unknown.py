@@ -12,9 +12,9 @@ from sk_metaembed import (
     Pooling,
     TokenSequences,
 )
-from sk_metaembed.dynamic._data import SequenceData
-from sk_metaembed.dynamic._encoders import make_encoder
 from sk_metaembed.dynamic._options import ENCODERS
+from sk_metaembed.dynamic.nets._encoders import make_encoder
+from sk_metaembed.dynamic.training._data import SequenceData
 
 ATTENTIONS = ("task", "word", "context", "uniform")
 POOLS = ("mean", "max", "attention")

@@ -9,8 +9,8 @@ import threading
 
 import torch
 
-from sk_metaembed.dynamic import _checkpoint, _fitting, _processes
-from sk_metaembed.dynamic._processes import ALONE, PartedError, Processes
+from sk_metaembed.dynamic.training import _checkpoint, _distributed, _fit
+from sk_metaembed.dynamic.training._distributed import ALONE, PartedError, Processes
 
 
 class Meeting:
@@ -76,7 +76,7 @@ def run_together(monkeypatch, count, function):
     def processes_of(estimator):
         return own.processes if estimator.device == "accelerate" else ALONE
 
-    for module in (_processes, _fitting, _checkpoint):
+    for module in (_distributed, _fit, _checkpoint):
         monkeypatch.setattr(module, "processes_of", processes_of)
 
     def run(rank):

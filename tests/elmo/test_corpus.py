@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import ElmoLanguageModel
-from sk_metaembed.elmo._corpus import read_corpus
-from sk_metaembed.elmo._vocabulary import count_words
+from sk_metaembed.elmo._corpus import count_words, read_corpus
 
 from .grammar import SMALL, sentences
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed.elmo._corpus import StreamCorpus, read_corpus
-from sk_metaembed.elmo._grids import NOTHING, GridStream
-from sk_metaembed.elmo._vocabulary import SPECIAL, Vocabulary
+from sk_metaembed.elmo._bptt import NOTHING, GridStream
+from sk_metaembed.elmo._corpus import SPECIAL, StreamCorpus, Vocabulary, read_corpus
 
 ROWS = [["a", "b", "c", "a", "d"], ["b"], [], ["c", "zz", "a"], ["d", "d"]]
 VOCABULARY = Vocabulary.of([*SPECIAL, "a", "b", "c", "d"])

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
+from sk_metaembed.elmo._lm_modules import make_softmax
 from sk_metaembed.elmo._options import read_options
-from sk_metaembed.elmo._softmax import make_softmax
 
 from ..tiny_elmo import Oracle
 from .grammar import SMALL, sentences

@@ -14,9 +14,9 @@ from sklearn.base import clone
 from skorch.callbacks import Callback
 
 from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
-from sk_metaembed.elmo._language_net import perplexities
+from sk_metaembed.elmo._lm_modules import make_softmax
+from sk_metaembed.elmo._lm_net import perplexities
 from sk_metaembed.elmo._options import read_options
-from sk_metaembed.elmo._softmax import make_softmax
 
 from .grammar import SMALL, sentences
 

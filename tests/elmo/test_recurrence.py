@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed.elmo._corpus import read_corpus
-from sk_metaembed.elmo._grids import GridStream
+from sk_metaembed.elmo._bptt import GridStream
+from sk_metaembed.elmo._corpus import SPECIAL, Vocabulary, read_corpus
+from sk_metaembed.elmo._lm_modules import Recurrence, TrainableBiLM
 from sk_metaembed.elmo._network import BiLanguageModel
-from sk_metaembed.elmo._recurrence import Recurrence
-from sk_metaembed.elmo._trainable import TrainableBiLM
-from sk_metaembed.elmo._vocabulary import SPECIAL, Vocabulary
 
 from ..tiny_elmo import OPTIONS, random_weights
 

@@ -9,7 +9,7 @@ import torch
 from skorch.callbacks import Callback
 
 from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
-from sk_metaembed.sequences._state_file import write_state
+from sk_metaembed._training._checkpoint_file import write_state
 
 from .grammar import SMALL, sentences
 

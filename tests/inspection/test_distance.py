@@ -8,8 +8,8 @@ from sklearn.manifold import MDS, ClassicalMDS
 
 from sk_metaembed import Block, EmbeddedSequences, TokenSequences
 from sk_metaembed.inspection import DistanceDisplay
-from sk_metaembed.inspection._graph import nearest_pairs
-from sk_metaembed.inspection._plane import (
+from sk_metaembed.inspection._label_placement import nearest_pairs
+from sk_metaembed.inspection._mds import (
     classical_plane,
     distances_of,
     plane,

@@ -16,7 +16,7 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.inspection import GridSearchDisplay
-from sk_metaembed.inspection._grid_results import named_values
+from sk_metaembed.inspection._grid_search import named_values
 
 matplotlib.use("Agg")
 METHODS = [ConcatMetaEmbedding(), AverageMetaEmbedding(), SVDMetaEmbedding(2)]

@@ -14,8 +14,8 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.inspection import NeighborsDisplay
-from sk_metaembed.inspection._nearest import nearest
-from sk_metaembed.sequences._word_vectors import word_vectors_of
+from sk_metaembed.inspection._neighbors import nearest
+from sk_metaembed.sequences._word_lookup import word_vectors_of
 
 matplotlib.use("Agg")
 VOCABULARY = [f"w{i}" for i in range(40)]

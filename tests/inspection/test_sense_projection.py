@@ -8,9 +8,14 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.manifold import MDS
 from sklearn.metrics import silhouette_samples, silhouette_score
 
-from sk_metaembed import Block, EmbeddedSequences, FunctionEmbedding, TokenSequences
+from sk_metaembed import (
+    Block,
+    EmbeddedSequences,
+    FunctionEmbedding,
+    TokenSequences,
+)
 from sk_metaembed.inspection import SenseProjectionDisplay
-from sk_metaembed.inspection._senses import merged, on_plane
+from sk_metaembed.inspection._sense_projection import merged, on_plane
 
 matplotlib.use("Agg")
 SENTENCES = [

@@ -15,7 +15,7 @@ from sk_metaembed import (
     WordVectors,
 )
 from sk_metaembed.inspection import SimilarityDisplay
-from sk_metaembed.inspection._pairs import cosines
+from sk_metaembed.inspection._pairwise import cosines
 
 matplotlib.use("Agg")
 SENTENCES = [["the", "queen", "met", "the", "king"], ["queen", "met", "a", "king"]]

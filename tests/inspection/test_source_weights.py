@@ -16,7 +16,7 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.inspection import SourceWeightsDisplay
-from sk_metaembed.inspection._grouping import mean_by_group
+from sk_metaembed.inspection._source_weights import mean_by_group
 
 matplotlib.use("Agg")
 GROUPS = np.array(["tech", "sports"] * 10)

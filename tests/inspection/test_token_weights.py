@@ -5,10 +5,15 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from sk_metaembed import Block, DynamicMetaEmbedding, EmbeddedSequences, TokenSequences
+from sk_metaembed import (
+    Block,
+    DynamicMetaEmbedding,
+    EmbeddedSequences,
+    TokenSequences,
+)
 from sk_metaembed.inspection import TokenWeightsDisplay
-from sk_metaembed.inspection._drawing import point_style
-from sk_metaembed.inspection._leaning import SYMBOLS, leaning, tint
+from sk_metaembed.inspection._attention import SYMBOLS, leaning, tint
+from sk_metaembed.inspection._style import point_style
 
 matplotlib.use("Agg")
 TEXTS = [["the", "<b>", "$$", "goal"], [], ["the", "\n", "x" * 80]]

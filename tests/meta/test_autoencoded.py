@@ -16,7 +16,12 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.meta import _gradient
-from sk_metaembed.meta._autoencoding import Layer, encode, joined, reconstruction_loss
+from sk_metaembed.meta._autoencoded import (
+    Layer,
+    encode,
+    joined,
+    reconstruction_loss,
+)
 
 from ..rounding import assert_close
 

@@ -14,15 +14,15 @@ from sk_metaembed import (
     LocallyLinearMetaEmbedding,
     TokenSequences,
 )
-from sk_metaembed.meta import _spectral
+from sk_metaembed.meta import _locally_linear_math
 from sk_metaembed.meta._locally_linear import weight_matrix
-from sk_metaembed.meta._reconstruction import (
+from sk_metaembed.meta._locally_linear_math import (
     constrained_weights,
     neighbors_of,
     own_neighbors,
     reconstruction_weights,
+    smoothest_directions,
 )
-from sk_metaembed.meta._spectral import smoothest_directions
 
 
 def embedded(*sources, known=None):
@@ -146,7 +146,7 @@ def dense_M(W):
 @pytest.mark.parametrize("filtered", [False, True])
 def test_directions_are_those_of_the_dense_decomposition(filtered, n_jobs, monkeypatch):
     if filtered:
-        monkeypatch.setattr(_spectral, "_DENSE", 0)
+        monkeypatch.setattr(_locally_linear_math, "_DENSE", 0)
     W = weights_of(two_sources(300))
     values, vectors, parts, n_iter = smoothest_directions(
         W, 8, tol=1e-4, max_iter=50, rng=np.random.RandomState(0), n_jobs=n_jobs
@@ -163,7 +163,7 @@ def test_directions_are_those_of_the_dense_decomposition(filtered, n_jobs, monke
 @pytest.mark.parametrize("filtered", [False, True])
 def test_what_is_constant_in_a_part_is_left_out(filtered, monkeypatch):
     if filtered:
-        monkeypatch.setattr(_spectral, "_DENSE", 0)
+        monkeypatch.setattr(_locally_linear_math, "_DENSE", 0)
     one, other = weights_of(two_sources(150)), weights_of(two_sources(150, seed=1))
     W = csr_array(np.block([[one.toarray(), np.zeros((150, 150))],
                             [np.zeros((150, 150)), other.toarray()]]))  # fmt: skip
@@ -178,7 +178,7 @@ def test_what_is_constant_in_a_part_is_left_out(filtered, monkeypatch):
 
 
 def test_too_few_rounds_are_told(monkeypatch):
-    monkeypatch.setattr(_spectral, "_DENSE", 0)
+    monkeypatch.setattr(_locally_linear_math, "_DENSE", 0)
     lle = LocallyLinearMetaEmbedding(5, n_neighbors=5, max_iter=1, tol=1e-6)
     with pytest.warns(ConvergenceWarning, match="after max_iter=1 rounds"):
         lle.fit(embedded(*two_sources(200)))

@@ -11,7 +11,7 @@ from sk_metaembed import (
     OneToNMetaEmbedding,
     TokenSequences,
 )
-from sk_metaembed.meta._one_to_n_maths import (
+from sk_metaembed.meta._one_to_n_math import (
     Decoders,
     alternate,
     encoder,

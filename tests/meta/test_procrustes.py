@@ -15,7 +15,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.meta._linear import known_mean
 from sk_metaembed.meta._neighbors import nearest_rows
-from sk_metaembed.meta._rotations import (
+from sk_metaembed.meta._procrustes import (
     centred_rows,
     cross_products,
     nearest_rotation,

@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 
-from sk_metaembed import Block, ConcatMetaEmbedding, EmbeddedSequences, TokenSequences
+from sk_metaembed import (
+    Block,
+    ConcatMetaEmbedding,
+    EmbeddedSequences,
+    TokenSequences,
+)
 from sk_metaembed.meta import SVDMetaEmbedding
 from sk_metaembed.meta._svd import exact_svd
 

@@ -10,7 +10,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, load, save
+from sk_metaembed import (
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    load,
+    save,
+)
 from sk_metaembed.persistence import SavedFileError, UntrustedError
 from sk_metaembed.persistence._boosters import _is_whole
 from sk_metaembed.utils._checks_data import token_lists

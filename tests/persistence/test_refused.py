@@ -199,10 +199,11 @@ def test_vectors_that_moved_or_changed(tmp_path):
 
 
 def forget_handles():
-    from sk_metaembed.sources import _elmo_model, _transformer_model
-    from sk_metaembed.vectors import _registry
+    from sk_metaembed.sources import _elmo_model
+    from sk_metaembed.sources.transformer import _model
+    from sk_metaembed.vectors import _word_vectors
 
-    for module in (_registry, _elmo_model, _transformer_model):
+    for module in (_word_vectors, _elmo_model, _model):
         module._handles.forget()
 
 
@@ -233,7 +234,7 @@ def test_nothing_is_fetched(tmp_path, monkeypatch):
     )
     assert place in schema
     monkeypatch.setattr("urllib.request.urlopen", lambda *a, **k: 1 / 0)
-    monkeypatch.setattr("sk_metaembed.vectors._fetch.urlopen", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("sk_metaembed.vectors._download.urlopen", lambda *a, **k: 1 / 0)
     path = tmp_path / "url.skm"
     path.write_bytes(forge.zipped(forge.with_schema(parts, json.loads(schema))))
     refused(path, "is not on this machine")
@@ -336,7 +337,7 @@ def test_trusted_is_a_list_of_names(trusted, path):
 def test_a_missing_package_gets_a_sentence(path, monkeypatch):
     real = builtins.__import__
     monkeypatch.setattr(
-        "sk_metaembed.persistence._needed.import_module",
+        "sk_metaembed.persistence._errors.import_module",
         lambda name: (_ for _ in ()).throw(ImportError(name)),
     )
     assert real is builtins.__import__

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sk_metaembed import ElmoLanguageModel, TransformerEmbedding
-from sk_metaembed.elmo._checkpoint import read_checkpoint
+from sk_metaembed.elmo._lm_net import read_checkpoint
 
 from .. import tiny_bert
 from ..test_estimators import LANGUAGE_MODEL

@@ -12,10 +12,10 @@ from sklearn.utils import Bunch
 from skops.io._sklearn import ALLOWED_LOSSES
 
 import sk_metaembed
-from sk_metaembed.persistence import _trust_rules, _trusted
+from sk_metaembed.persistence import _trusted
 from sk_metaembed.persistence._functions import _found
 from sk_metaembed.sources import TransformerEmbedding
-from sk_metaembed.sources._ngrams import NgramVectors
+from sk_metaembed.sources._fasttext import NgramVectors
 
 # Looked through: they put attributes into place.
 SETS_STATE = {
@@ -91,7 +91,7 @@ def test_estimators_of_scikit_learn_are_trusted_as_by_skops():
         for _, kind in inspect.getmembers(module, inspect.isclass)
     }
     assert len(every) > len(theirs) > 100
-    ours = {f"{m}.{n}" for m, n in every if _trust_rules.is_sklearn_estimator(m, n)}
+    ours = {f"{m}.{n}" for m, n in every if _trusted.is_sklearn_estimator(m, n)}
     assert theirs <= ours
     # Exported once something has imported sklearn.experimental, which a test may.
     experimental = {"IterativeImputer", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
@@ -118,14 +118,14 @@ def test_estimators_of_scikit_learn_are_trusted_as_by_skops():
     ids=lambda told: told if isinstance(told, str) else "",
 )
 def test_other_types_are_trusted_as_by_skops(loader, theirs):
-    assert _trust_rules._BY_DEFAULT[loader] == {*theirs}
+    assert _trusted._BY_DEFAULT[loader] == {*theirs}
 
 
 def test_functions_by_element_are_trusted_as_by_skops():
     theirs = lists.NUMPY_UFUNC_TYPE_NAMES + lists.SCIPY_UFUNC_TYPE_NAMES
-    assert all(_trust_rules.is_trusted("FunctionNode", *name) for name in apart(theirs))
+    assert all(_trusted.is_trusted("FunctionNode", *name) for name in apart(theirs))
     for name in ("os.system", "numpy.load", "scipy.special.orthogonal", "x.exp"):
-        assert not _trust_rules.is_trusted("FunctionNode", *apart([name])[0])
+        assert not _trusted.is_trusted("FunctionNode", *apart([name])[0])
 
 
 @pytest.mark.parametrize(
@@ -142,4 +142,4 @@ def test_functions_by_element_are_trusted_as_by_skops():
     ],
 )
 def test_what_scikit_learn_does_not_export_is_not_trusted(name):
-    assert not _trust_rules.is_sklearn_estimator(*apart([name])[0])
+    assert not _trusted.is_sklearn_estimator(*apart([name])[0])

@@ -3,7 +3,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sk_metaembed import CommonComponentRemoval
-from sk_metaembed.pooling._components import top_components
+from sk_metaembed.pooling._common_component import top_components
 
 
 @parametrize_with_checks(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import Pooling, RandomEncoderPooling
-from sk_metaembed.pooling import _projection
+from sk_metaembed.pooling import _random_encoder
 
 from .oracles import pooled_tokens
 from .test_pooling import by_token, make
@@ -30,7 +30,7 @@ def expected_rows(embedded, pooling, block):
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_projects_each_token_then_pools(case, dtype, entries, monkeypatch):
-    monkeypatch.setattr(_projection, "_ENTRIES", entries)
+    monkeypatch.setattr(_random_encoder, "_ENTRIES", entries)
     embedded = make(levels=("type", "token", "sequence"), dtype=dtype)
     pooling = RandomEncoderPooling(9, random_state=0, **case).fit(embedded)
     pooled = pooling.transform(embedded)

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from sk_metaembed import Block, EmbeddedSequences, Pooling, TokenSequences
-from sk_metaembed.pooling._weights import usif_a
+from sk_metaembed import (
+    Block,
+    EmbeddedSequences,
+    Pooling,
+    TokenSequences,
+)
+from sk_metaembed.pooling._pooling import usif_a
 
 from .oracles import pool, pooled_tokens
 from .test_pooling import OPTIONS, by_token, make

@@ -19,8 +19,8 @@ from sk_metaembed import (
     WordVectors,
     transform_partitions,
 )
-from sk_metaembed.scale import _carrying
-from sk_metaembed.scale._carrying import carry
+from sk_metaembed.scale import _partitions
+from sk_metaembed.scale._partitions import carry
 
 from ..rounding import assert_close
 
@@ -279,7 +279,7 @@ def test_vectors_of_any_size_take_kilobytes(tmp_path):
 @pytest.fixture
 def trained(texts, monkeypatch):
     """Return a pipeline that is too large for a graph, for the while."""
-    monkeypatch.setattr(_carrying, "SMALL", 3_000)
+    monkeypatch.setattr(_partitions, "SMALL", 3_000)
     embed = Word2VecEmbedding(vector_size=200, min_count=1, epochs=1, random_state=0)
     return make_pipeline(Tokenizer(), embed, Pooling()).fit(texts)
 
@@ -295,7 +295,7 @@ def test_a_large_pipeline_goes_by_a_file(trained, frame, texts, tmp_path):
     mapped = pickle.loads(pickle.dumps(carried)).pipeline()
     assert isinstance(mapped[1].vectors_, np.memmap)
     np.testing.assert_array_equal(lazy, trained.transform(texts))
-    _carrying._loaded.clear()
+    _partitions._loaded.clear()
     file.unlink()
     with pytest.raises(FileNotFoundError, match="pass folder="):
         lazy.compute()
@@ -303,14 +303,14 @@ def test_a_large_pipeline_goes_by_a_file(trained, frame, texts, tmp_path):
 
 def test_without_a_folder_the_file_is_in_the_cache_and_goes(trained):
     carried = carry(trained)
-    folder = _carrying._own_folder()
+    folder = _partitions._own_folder()
     assert folder.parent.name == "pipelines"
     assert carried.path.startswith(str(folder))
-    _carrying._remove(folder, pid=-1)  # as a fork would
+    _partitions._remove(folder, pid=-1)  # as a fork would
     assert folder.exists()
-    _carrying._remove(folder, _carrying.os.getpid())
+    _partitions._remove(folder, _partitions.os.getpid())
     assert not folder.exists()
-    _carrying._own_folder.cache_clear()
+    _partitions._own_folder.cache_clear()
 
 
 def test_what_only_cloudpickle_takes_goes_in_the_graph(trained, frame, texts):

@@ -26,7 +26,7 @@ from sk_metaembed import (
     transform_in_batches,
     transform_partitions,
 )
-from sk_metaembed.scale._batch import digest_of
+from sk_metaembed.scale._batches import digest_of
 
 from ..rounding import assert_close
 

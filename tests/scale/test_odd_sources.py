@@ -21,8 +21,8 @@ from sk_metaembed import (
     transform_in_batches,
     transform_partitions,
 )
-from sk_metaembed.scale import TextStream, _running
-from sk_metaembed.scale._open import open_source
+from sk_metaembed.scale import TextStream, _transform
+from sk_metaembed.scale._sources import open_source
 
 from .conftest import steps
 
@@ -57,7 +57,7 @@ def test_workers_get_no_more_than_their_rows():
         {"id": [f"{i:09d}" for i in range(50_000)], "text": ["a"] * 50_000}
     )
     batch = next(open_source(table, "text", "id").batches(100))
-    packed = _running._packed(batch)
+    packed = _transform._packed(batch)
     assert packed.kept == batch.kept
     assert len(pickle.dumps(packed)) < 10_000
 

@@ -29,9 +29,9 @@ from sk_metaembed import (
     Word2VecEmbedding,
     transform_in_batches,
 )
-from sk_metaembed.scale import _sidecar
+from sk_metaembed.scale import _resume
 from sk_metaembed.scale._fingerprint import pipeline_fingerprint
-from sk_metaembed.scale._journal import Journal
+from sk_metaembed.scale._resume import Journal
 
 NAMES = ["out.npy", "out.parquet"]
 
@@ -128,7 +128,7 @@ def test_killed_around_the_last_rename(pipe, texts, whole, out, monkeypatch):
 
     for name in ("fsync", "replace"):
         with monkeypatch.context() as patched:
-            patched.setattr(_sidecar.os, name, stop)
+            patched.setattr(_resume.os, name, stop)
             with pytest.raises(Stop):
                 run(pipe, texts, out)
         shutil.copytree(journal(out).parent, out.parent / "copy", dirs_exist_ok=True)
@@ -373,7 +373,7 @@ def test_a_full_disk(pipe, texts, whole, out, monkeypatch):
         return pwrite(*args)
 
     with monkeypatch.context() as patched:
-        patched.setattr(_sidecar.os, "pwrite", full)
+        patched.setattr(_resume.os, "pwrite", full)
         with pytest.raises(OSError, match="no room left for .* make room and call"):
             run(pipe, texts, out)
     assert run(pipe, texts, out).resumed == 12

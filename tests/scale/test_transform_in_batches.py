@@ -247,7 +247,7 @@ def test_dtypes(pipe, texts, tmp_path):
 
 
 def test_no_more_is_read_than_a_few_batches(pipe, texts, tmp_path, monkeypatch):
-    from sk_metaembed.scale._sidecar import Sidecar
+    from sk_metaembed.scale._resume import Sidecar
 
     written, ahead = [0], []
     add = Sidecar.add
@@ -368,10 +368,10 @@ def test_errors_of_the_pipeline_name_the_rows(texts, pipe, tmp_path):
 @pytest.mark.parametrize("block", [1, 2, 7, 1000])
 @pytest.mark.parametrize("end", ["", "\n", "\n\n", "é"])
 def test_lines_are_whole_wherever_blocks_end(block, end, tmp_path, monkeypatch):
-    from sk_metaembed.scale import _files
-    from sk_metaembed.scale._lines import TextLines
+    from sk_metaembed.scale import _file_sources
+    from sk_metaembed.scale._file_sources import TextLines
 
-    monkeypatch.setattr(_files, "_BLOCK", block)
+    monkeypatch.setattr(_file_sources, "_BLOCK", block)
     text = "\ufefftea\n\nmilk é\r\nsnow" + end
     path = tmp_path / "a.txt"
     path.write_text(text, encoding="utf-8", newline="")

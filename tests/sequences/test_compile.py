@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from sk_metaembed.sequences._compile import compiled
+from sk_metaembed._io._numba import compiled
 
 NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes = []; "
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from sk_metaembed.sequences._own_random import (
+from sk_metaembed._training._random import (
     OwnWeights,
     dropout,
     generator_on,

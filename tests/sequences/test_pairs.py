@@ -6,9 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_metaembed import Block, EmbeddedSequences, SequencePairs, TokenSequences
-from sk_metaembed.sequences._pair_features import pair_features
-from sk_metaembed.sequences._read_pairs import read_pairs
+from sk_metaembed import (
+    Block,
+    EmbeddedSequences,
+    SequencePairs,
+    TokenSequences,
+)
+from sk_metaembed.sequences._arrays import pair_features
+from sk_metaembed.sequences._sequence_pairs import read_pairs
 
 ROWS = [(["a", "dog"], ["a", "cat"]), (["hi"], []), (["a"], ["dog", "dog"])]
 

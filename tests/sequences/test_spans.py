@@ -7,7 +7,7 @@ import pytest
 
 from sk_metaembed import TokenSequences
 from sk_metaembed.sequences import convert_tags
-from sk_metaembed.sequences._spans import check_scheme, spans_of, tag_transitions
+from sk_metaembed.sequences._tags import check_scheme, spans_of, tag_transitions
 
 IOB2 = ["O", "B-x", "I-x", "B-y", "I-y"]
 IOBES = [*IOB2, "E-x", "S-x", "E-y", "S-y"]

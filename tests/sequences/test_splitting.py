@@ -17,7 +17,7 @@ from sk_metaembed.sequences._characters import (
     word_class,
     word_rule,
 )
-from sk_metaembed.sequences._scan import code_spans, gather_spans, hash_spans
+from sk_metaembed.sequences._split_numba import code_spans, gather_spans, hash_spans
 
 # The first example may wait for a compiler.
 unhurried = settings(deadline=None)

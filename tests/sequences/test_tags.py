@@ -6,7 +6,12 @@ import pytest
 from sklearn.utils import _safe_indexing
 
 from sk_metaembed import TokenSequences
-from sk_metaembed.sequences._tags import read_tags, tag_classes, tag_codes, tag_lists
+from sk_metaembed.sequences._tags import (
+    read_tags,
+    tag_classes,
+    tag_codes,
+    tag_lists,
+)
 
 TOKENS = TokenSequences.from_lists([["in", "Rome"], [], ["Ada"]])
 TAGS = [["O", "B-place"], [], ["B-person"]]

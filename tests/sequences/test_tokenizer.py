@@ -12,7 +12,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sk_metaembed import Block, EmbeddedSequences, Tokenizer, TokenSequences
+from sk_metaembed import (
+    Block,
+    EmbeddedSequences,
+    Tokenizer,
+    TokenSequences,
+)
 from sk_metaembed.sequences import _split
 
 TEXTS = ["To be, or NOT to be:", "", "that is the question", "  \n\t", "naïve CAFÉ"]

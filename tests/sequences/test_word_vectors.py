@@ -11,7 +11,7 @@ from sk_metaembed import (
     TokenSequences,
     WordVectors,
 )
-from sk_metaembed.sequences._word_vectors import known_words_of, word_vectors_of
+from sk_metaembed.sequences._word_lookup import known_words_of, word_vectors_of
 
 TABLE = {"tea": [1.0, 2.0], "milk": [3.0, 4.0], "nil": [0.0, 0.0]}
 WORDS = ["milk", "gnu", "tea", "milk"]

@@ -7,9 +7,8 @@ import warnings
 import numpy as np
 
 from sk_metaembed import TokenSequences, cache_info, clear_cache
-from sk_metaembed.sources._compute_missing import compute_missing
-from sk_metaembed.sources._sentence_cache import SentenceCache
-from sk_metaembed.sources._sentence_rows import Layer
+from sk_metaembed.sources.cache._compute import Layer, compute_missing
+from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 
 if os.name == "posix":  # each process is as clean as a spawned one, and starts at once
     CLEAN = multiprocessing.get_context("forkserver")

@@ -8,12 +8,12 @@ import torch
 from sklearn.base import clone
 
 from sk_metaembed import ElmoEmbedding, EmbeddingUnion, TokenSequences
-from sk_metaembed.elmo import _product
+from sk_metaembed._io._handle_cache import Handles
+from sk_metaembed.elmo import _network
+from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.elmo._packing import Packing
-from sk_metaembed.elmo._writing import write_model
-from sk_metaembed.sequences._handles import Handles
 from sk_metaembed.sources import _elmo
-from sk_metaembed.sources._sentence_memory import MEMORY
+from sk_metaembed.sources.cache._memory import MEMORY
 
 from ..rounding import assert_close
 from ..tiny_elmo import OPTIONS, Oracle, TinyElmo, files, random_weights
@@ -86,8 +86,8 @@ def test_no_projection_where_the_dimensions_agree(tmp_path):
 
 def test_matrices_in_the_processors_own_layout_give_the_same(monkeypatch, layers):
     plain = source().fit_transform(SENTENCES)
-    monkeypatch.setattr(_product, "_WORTH_IT", 1)
-    product = _product.Product(torch.eye(3))
+    monkeypatch.setattr(_network, "_WORTH_IT", 1)
+    product = _network.Product(torch.eye(3))
     # Where oneDNN cannot lay matrices out, there is nothing to compare.
     if product._packed is None:
         pytest.skip("This torch has no oneDNN operators for packed matrices.")
@@ -179,7 +179,7 @@ def test_long_sequences_go_in_stretches(monkeypatch):
     words = ["w" + str(i) for i in rng.integers(0, 30, 400)]
     sentences = [words, words[:70], words[5:300]]
     whole = source().fit_transform(sentences)
-    monkeypatch.setattr("sk_metaembed.elmo._lstm._BYTES_AT_ONCE", {"cpu": 1})
+    monkeypatch.setattr("sk_metaembed.elmo._network._BYTES_AT_ONCE", {"cpu": 1})
     monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", Handles(2))
     stretched = source().fit_transform(sentences)
     for a, b in zip(whole.blocks, stretched.blocks, strict=True):

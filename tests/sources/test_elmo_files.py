@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
+from sk_metaembed._io._handle_cache import Handles
+from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.elmo._options import read_options
-from sk_metaembed.elmo._weights import read_weights
-from sk_metaembed.elmo._writing import write_model
-from sk_metaembed.sequences._handles import Handles
+from sk_metaembed.elmo._weight_files import read_weights
 
 from ..tiny_elmo import OPTIONS, files, random_weights
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import ElmoEmbedding, Tokenizer, TokenSequences
-from sk_metaembed.sources._elmo_texts import spelled_tokens
+from sk_metaembed.sources._elmo_model import spelled_tokens
 
 from ..rounding import assert_close
 from ..tiny_elmo import OPTIONS, Oracle, files, random_weights

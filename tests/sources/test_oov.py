@@ -10,7 +10,7 @@ from sk_metaembed import (
     PretrainedEmbedding,
     Word2VecEmbedding,
 )
-from sk_metaembed.sources._oov import random_vectors
+from sk_metaembed.sources._word_base import random_vectors
 
 UNKNOWN = [["the", "zork"], ["blorb", "zork"]]
 
@@ -59,7 +59,7 @@ def test_a_policys_vector_takes_part_like_any_other(store, policy):
 
 def test_random_vectors_are_the_same_in_another_process():
     code = (
-        "from sk_metaembed.sources._oov import random_vectors;"
+        "from sk_metaembed.sources._word_base import random_vectors;"
         "print(random_vectors(['zork', 'é'], 3, 2.0).tolist())"
     )
     run = subprocess.run(

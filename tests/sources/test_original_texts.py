@@ -25,14 +25,14 @@ from sk_metaembed import (
     WordVectors,
     contextual_to_static,
 )
-from sk_metaembed.scale._batch import digest_of
-from sk_metaembed.sources._alignment import Aligner
-from sk_metaembed.sources._written import (
+from sk_metaembed.scale._batches import digest_of
+from sk_metaembed.sources._original_text import (
     WrittenText,
     overlapping,
     sentence_digest,
     written_sentences,
 )
+from sk_metaembed.sources.transformer._alignment import Aligner
 
 from .. import tiny_bert
 from .test_transformer_alignment import Slow, byte_level

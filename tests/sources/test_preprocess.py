@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sk_metaembed.sequences._rows import row_norms, unit_rows
-from sk_metaembed.sources._preprocess import (
+from sk_metaembed.sequences._arrays import row_norms, unit_rows
+from sk_metaembed.sources._base import (
     PREPROCESSINGS,
     fit_preprocessing,
     row_mean,
@@ -85,7 +85,7 @@ def test_degenerate_vectors_stay_finite(kind, values):
 @pytest.mark.parametrize("kind", PREPROCESSINGS)
 def test_chunks_and_in_place_change_nothing(kind, monkeypatch):
     expected = fit_preprocessing(kind, VALUES).apply(VALUES)
-    monkeypatch.setattr("sk_metaembed.sequences._rows._CHUNK", 5)
+    monkeypatch.setattr("sk_metaembed.sequences._arrays._CHUNK", 5)
     values = VALUES.copy()
     preprocessing = fit_preprocessing(kind, VALUES)
     assert preprocessing.apply(values, out=values) is values
@@ -93,7 +93,7 @@ def test_chunks_and_in_place_change_nothing(kind, monkeypatch):
 
 
 def test_statistics_come_from_frequent_words_only(monkeypatch):
-    monkeypatch.setattr("sk_metaembed.sources._preprocess.FREQUENT", 10)
+    monkeypatch.setattr("sk_metaembed.sources._base.FREQUENT", 10)
     mean = fit_preprocessing("centre", VALUES).mean
     np.testing.assert_allclose(mean, VALUES[:10].mean(axis=0), rtol=1e-5)
 

@@ -185,16 +185,16 @@ def test_a_path_is_never_taken_for_a_name():
 
 
 def test_preprocessing_is_learned_once_a_store(store, texts, monkeypatch):
-    from sk_metaembed.sources import _words
+    from sk_metaembed.sources import _word_base
 
     learned = []
-    learn = _words.fit_preprocessing
+    learn = _word_base.fit_preprocessing
 
     def counted(kind, vocabulary):
         learned.append(kind)
         return learn(kind, vocabulary)
 
-    monkeypatch.setattr(_words, "fit_preprocessing", counted)
+    monkeypatch.setattr(_word_base, "fit_preprocessing", counted)
     # A store of this test's own: others may have learned from the shared one.
     store = WordVectors.from_arrays(list(store.words), 3.25 * store.vectors)
     source = PretrainedEmbedding(store, preprocess="all-but-the-top")

@@ -16,18 +16,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sk_metaembed import TokenSequences, cache_info, clear_cache, limit_cache
-from sk_metaembed.sources import (
-    _cache_claims,
-    _cache_entry,
-    _cache_files,
-    _cache_store,
+from sk_metaembed import (
+    TokenSequences,
+    cache_info,
+    clear_cache,
+    limit_cache,
 )
-from sk_metaembed.sources._cache_files import cache_files, current_file
-from sk_metaembed.sources._compute_missing import compute_missing
 from sk_metaembed.sources._fingerprint import fingerprint_of
-from sk_metaembed.sources._sentence_cache import SentenceCache
-from sk_metaembed.sources._sentence_rows import Layer
+from sk_metaembed.sources.cache import (
+    _entry,
+    _sentence_cache,
+    _sqlite,
+)
+from sk_metaembed.sources.cache._compute import Layer, compute_missing
+from sk_metaembed.sources.cache._sentence_cache import SentenceCache
+from sk_metaembed.sources.cache._sqlite import cache_files, current_file
 
 # Not by a relative import: processes that are started must find it by its name.
 sys.path.insert(0, os.path.dirname(__file__))
@@ -261,11 +264,11 @@ def test_claims_of_the_dead_and_of_long_ago_do_not_hold(tmp_path, monkeypatch):
         cache.release([b"b", b"c"])
         assert other.claim([b"a", b"b"]) == {b"b"}
         with monkeypatch.context() as patch:
-            patch.setattr(_cache_claims.os, "getpid", lambda: dead.pid)
+            patch.setattr(_sentence_cache.os, "getpid", lambda: dead.pid)
             cache.claim([b"d"])
         assert other.claim([b"d"]) == {b"d"}
-        later = time.time() + _cache_claims._LEASE + 1
-        monkeypatch.setattr(_cache_claims.time, "time", lambda: later)
+        later = time.time() + _sentence_cache._LEASE + 1
+        monkeypatch.setattr(_sentence_cache.time, "time", lambda: later)
         assert other.claim([b"a"]) == {b"a"}
 
 
@@ -288,7 +291,7 @@ def flip(data):
 
 
 def older(data):
-    return data[:2] + struct.pack("B", _cache_entry.FORMAT - 1) + data[3:]
+    return data[:2] + struct.pack("B", _entry.FORMAT - 1) + data[3:]
 
 
 @pytest.mark.parametrize(
@@ -437,7 +440,7 @@ def test_reading_again_and_again_writes_only_counts(tmp_path):
 
 
 def test_use_is_noted_before_the_handle_is_closed(tmp_path, monkeypatch):
-    monkeypatch.setattr(_cache_store, "_NOTE_AFTER", 10)
+    monkeypatch.setattr(_sqlite, "_NOTE_AFTER", 10)
     with SentenceCache(tmp_path, "m") as cache:
         keys = fill(cache, 20)
         fill(cache, 1, start=30)
@@ -602,8 +605,8 @@ def test_a_cache_that_may_only_be_read_is_read(tmp_path, monkeypatch):
 def test_a_journal_that_vanishes_says_nothing_of_rights(tmp_path, monkeypatch):
     store = tmp_path / "sk_metaembed-sentences-1-1.sqlite"
     listed = [store, Path(f"{store}-journal")]
-    monkeypatch.setattr(_cache_files, "cache_files", lambda directory: listed)
-    assert _cache_files.check_folder(tmp_path)
+    monkeypatch.setattr(_sqlite, "cache_files", lambda directory: listed)
+    assert _sqlite.check_folder(tmp_path)
 
 
 def test_threads_that_begin_a_cache_at_once(tmp_path):
@@ -717,7 +720,7 @@ def test_what_sqlite_cannot_empty_is_removed(tmp_path, monkeypatch, how):
         if how == "table lacks":
             cache._store.ask("DROP TABLE vectors")
     if how == "full disk":
-        monkeypatch.setattr(_cache_store.CacheStore, "clear", full)
+        monkeypatch.setattr(_sqlite.CacheStore, "clear", full)
     large = sum(file.stat().st_size for file in cache_files(tmp_path))
     clear_cache(tmp_path)
     assert sum(file.stat().st_size for file in cache_files(tmp_path)) < large / 2

@@ -7,18 +7,18 @@ import threading
 import numpy as np
 import pytest
 
-from sk_metaembed import Pooling, TokenSequences, cache_info, clear_cache
-from sk_metaembed.sequences import EmbeddedSequences
-from sk_metaembed.sources import _sentence_memory
-from sk_metaembed.sources._cache_files import current_file
-from sk_metaembed.sources._compute_missing import compute_missing
-from sk_metaembed.sources._sentence_cache import SentenceCache
-from sk_metaembed.sources._sentence_memory import (
-    LIMIT_VARIABLE,
-    MEMORY,
-    sentence_blocks,
+from sk_metaembed import (
+    Pooling,
+    TokenSequences,
+    cache_info,
+    clear_cache,
 )
-from sk_metaembed.sources._sentence_rows import Layer
+from sk_metaembed.sequences import EmbeddedSequences
+from sk_metaembed.sources.cache import _memory
+from sk_metaembed.sources.cache._compute import Layer, compute_missing
+from sk_metaembed.sources.cache._memory import LIMIT_VARIABLE, MEMORY, sentence_blocks
+from sk_metaembed.sources.cache._sentence_cache import SentenceCache
+from sk_metaembed.sources.cache._sqlite import current_file
 
 LAYERS = [Layer("0", 3), Layer("1", 3), Layer("pooled", 2, "sequence")]
 LISTS = [["to", "be"], [], ["or", "?"], ["to", "be"], ["not"], ["?"]]
@@ -190,7 +190,7 @@ def test_beyond_the_limit_the_cache_is_read(tmp_path, monkeypatch):
 
 def test_what_was_not_used_for_longest_is_given_up(tmp_path, monkeypatch):
     size = 4 * 4 * 3 * 7
-    monkeypatch.setattr(_sentence_memory, "limit", lambda: 3 * size)
+    monkeypatch.setattr(_memory, "limit", lambda: 3 * size)
     for name in "abc":
         run(tmp_path / name)
     held = sum(table.bytes for table in MEMORY._tables.values())

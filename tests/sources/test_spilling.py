@@ -20,8 +20,8 @@ from sk_metaembed import (
     Pooling,
     TransformerEmbedding,
 )
-from sk_metaembed.sequences import _spill
-from sk_metaembed.sequences._spill import is_spilled
+from sk_metaembed._io import _temp_memmap
+from sk_metaembed._io._temp_memmap import is_spilled
 
 from .. import tiny_bert, tiny_elmo
 
@@ -158,7 +158,7 @@ def test_nothing_is_left_when_it_is_no_longer_used():
 KILLED = """
     import os, signal, sys
     import numpy as np
-    from sk_metaembed.sequences._spill import spilled_zeros
+    from sk_metaembed._io._temp_memmap import spilled_zeros
 
     array = spilled_zeros((1000, 100), np.float32, "Test")
     array[:] = 1
@@ -182,6 +182,6 @@ def test_a_full_disk_gets_a_sentence(monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_spill, "_allocate", full)
+    monkeypatch.setattr(_temp_memmap, "_allocate", full)
     with pytest.raises(OSError, match="memory_limit is exceeded.* Set TMPDIR"):
         make("bert", memory_limit=0).fit_transform(TEXTS)

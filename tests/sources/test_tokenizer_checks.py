@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 from sk_metaembed import DynamicMetaClassifier, FineTuned, TransformerEmbedding
-from sk_metaembed.sources._alignment import Aligner
-from sk_metaembed.sources._tokenizer_checks import are_read, check_size, has_vocabulary
+from sk_metaembed.sources.transformer._alignment import Aligner
+from sk_metaembed.sources.transformer._tokenizer_checks import (
+    are_read,
+    check_size,
+    has_vocabulary,
+)
 
 from .. import tiny_bert
 from .test_transformer_alignment import Slow

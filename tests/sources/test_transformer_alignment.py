@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import TransformerEmbedding
-from sk_metaembed.sources._alignment import Aligner
+from sk_metaembed.sources.transformer._alignment import Aligner
 
 from .. import tiny_bert
 

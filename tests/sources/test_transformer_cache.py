@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from sk_metaembed import TransformerEmbedding, cache_info
-from sk_metaembed.sources._sentence_memory import MEMORY
+from sk_metaembed.sources.cache._memory import MEMORY
 
 from .. import tiny_bert
 

@@ -9,8 +9,8 @@ import torch
 import transformers
 
 from sk_metaembed import Tokenizer, TransformerEmbedding
-from sk_metaembed.sources._alignment import Aligner
-from sk_metaembed.sources._written import WrittenText
+from sk_metaembed.sources._original_text import WrittenText
+from sk_metaembed.sources.transformer._alignment import Aligner
 
 from .. import tiny_bert
 

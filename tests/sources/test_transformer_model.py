@@ -14,8 +14,8 @@ from sklearn.base import clone
 from transformers import AutoModel
 
 from sk_metaembed import TransformerEmbedding, cache_info
-from sk_metaembed.sources import _transformer_model as models
-from sk_metaembed.sources._network_call import NetworkCall, piece_limit
+from sk_metaembed.sources.transformer import _model as models
+from sk_metaembed.sources.transformer._network import NetworkCall, piece_limit
 
 from .. import tiny_bert
 

@@ -7,11 +7,15 @@ import pytest
 import torch
 
 from sk_metaembed import TokenSequences, TransformerEmbedding
-from sk_metaembed.sources._alignment import Aligner, Frame, Pieces
 from sk_metaembed.sources._batching import BatchRunner, token_batches
-from sk_metaembed.sources._long_input import pieces_beyond
-from sk_metaembed.sources._windows import best_windows, window_spans
-from sk_metaembed.sources._word_windows import n_cut, windows_of
+from sk_metaembed.sources.transformer._alignment import Aligner, Frame, Pieces
+from sk_metaembed.sources.transformer._windows import (
+    best_windows,
+    n_cut,
+    pieces_beyond,
+    window_spans,
+    windows_of,
+)
 
 from .. import tiny_bert
 

@@ -20,8 +20,8 @@ from sk_metaembed import (
     WordVectors,
     export_vectors,
 )
-from sk_metaembed.vectors._digits import WIDEST, put_lines
-from sk_metaembed.vectors._words import pack
+from sk_metaembed.vectors._format_numba import WIDEST, put_lines
+from sk_metaembed.vectors._word_index import pack
 
 FORMATS = {
     "word2vec-text": "a.vec",
@@ -237,7 +237,7 @@ def test_nothing_is_overwritten_unless_told(fmt, tmp_path):
 
 
 def test_nothing_is_left_of_an_export_that_fails(tmp_path, monkeypatch):
-    from sk_metaembed.vectors import _write
+    from sk_metaembed.vectors import _export
 
     path = tmp_path / "a.vec"
     path.write_text("old")
@@ -245,7 +245,7 @@ def test_nothing_is_left_of_an_export_that_fails(tmp_path, monkeypatch):
     def fail(*args):
         raise OSError("disk full")
 
-    monkeypatch.setattr(_write, "_write_lines", fail)
+    monkeypatch.setattr(_export, "_write_lines", fail)
     with pytest.raises(OSError, match="disk full"):
         export_vectors(TABLE, WORDS, path, overwrite=True)
     assert path.read_text() == "old"
@@ -253,7 +253,7 @@ def test_nothing_is_left_of_an_export_that_fails(tmp_path, monkeypatch):
 
 
 def test_a_store_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
-    from sk_metaembed.vectors import _write
+    from sk_metaembed.vectors import _export
 
     path = tmp_path / "a.store"
     export_vectors(TABLE, WORDS, path)
@@ -264,7 +264,7 @@ def test_a_store_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
             raise OSError("no such luck")
         rename(source, target)
 
-    monkeypatch.setattr(_write.os, "rename", fail)
+    monkeypatch.setattr(_export.os, "rename", fail)
     with pytest.raises(OSError, match="no such luck"):
         export_vectors(TABLE, ["tea"], path, overwrite=True)
     assert os.listdir(tmp_path) == ["a.store"]
@@ -328,11 +328,11 @@ def test_a_pipeline_is_exported_as_it_transforms(tmp_path):
 
 
 def test_batches_make_no_difference(tmp_path, monkeypatch):
-    from sk_metaembed.vectors import _export, _write
+    from sk_metaembed.vectors import _export
 
     export_vectors(TABLE, WORDS, tmp_path / "a.vec")
     monkeypatch.setattr(_export, "_BATCH", 3)
-    monkeypatch.setattr(_write, "_CHUNK_NUMBERS", 20)
+    monkeypatch.setattr(_export, "_CHUNK_NUMBERS", 20)
     export_vectors(TABLE, WORDS, tmp_path / "b.vec")
     assert (tmp_path / "a.vec").read_bytes() == (tmp_path / "b.vec").read_bytes()
 

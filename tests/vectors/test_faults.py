@@ -64,7 +64,7 @@ def test_fault_is_named(write, cache, name):
 
 
 def test_line_numbers_hold_across_blocks(write, monkeypatch):
-    monkeypatch.setattr("sk_metaembed.vectors._text._BLOCK", 50)
+    monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", 50)
     lines = [f"w{i} {i} {i}" for i in range(100)]
     lines[73] = "bad 1"
     path = write("x.txt", "100 2\n" + "\n".join(lines))
@@ -98,7 +98,7 @@ def test_first_of_duplicates_is_kept(write):
 
 
 def test_many_duplicates_are_compacted_in_pieces(monkeypatch):
-    monkeypatch.setattr("sk_metaembed.vectors._layout._CHUNK_BYTES", 64)
+    monkeypatch.setattr("sk_metaembed.vectors._store_files._CHUNK_BYTES", 64)
     words = [f"w{i % 70}" for i in range(200)]
     matrix = np.arange(400.0).reshape(200, 2)
     wv = WordVectors.from_arrays(words, matrix)
@@ -207,7 +207,7 @@ def test_arrays_are_checked(words, matrix, error, message):
 
 @pytest.mark.parametrize("damage", ["shorten", "remove", "version", "json"])
 def test_damaged_store_is_told(tmp_path, damage):
-    from sk_metaembed.vectors._layout import read_meta
+    from sk_metaembed.vectors._store_files import read_meta
 
     path = tmp_path / "store"
     WordVectors.from_arrays(["a"], np.ones((1, 3)), path=path)

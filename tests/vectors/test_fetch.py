@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from sk_metaembed.vectors._fetch import fetch
+from sk_metaembed.vectors._download import fetch
 
 from ..file_server import FileServer
 
@@ -152,7 +152,7 @@ def test_several_at_once_fetch_it_once(server, target):
 
 KILLED = """
 import sys, time
-import sk_metaembed.vectors._fetch as module
+import sk_metaembed.vectors._download as module
 from pathlib import Path
 
 class Slow:

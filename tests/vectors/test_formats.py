@@ -8,7 +8,7 @@ from gensim.models import FastText, KeyedVectors, Word2Vec
 from gensim.test.utils import common_texts, datapath
 
 from sk_metaembed import PretrainedEmbedding, WordVectors
-from sk_metaembed.vectors._format import detect
+from sk_metaembed.vectors._detect_format import detect
 
 PLAIN = "tea 0.5 1 -2\ncoffee 2 -1 3.25\n"
 
@@ -105,14 +105,14 @@ def test_blocks_join_where_lines_do_not_end(write, monkeypatch):
     matrix = rng.normal(size=(200, 5)).astype(np.float32)
     rows = [f"w{i} " + " ".join(map(repr, r.tolist())) for i, r in enumerate(matrix)]
     path = write("x.txt", "\n".join(rows))
-    monkeypatch.setattr("sk_metaembed.vectors._text._BLOCK", 97)
+    monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", 97)
     wv = WordVectors.open(path)
     np.testing.assert_array_equal(wv.vectors, matrix)
     assert wv.words.tolist() == [f"w{i}" for i in range(200)]
 
 
 def test_binary_blocks_join_within_rows(monkeypatch):
-    monkeypatch.setattr("sk_metaembed.vectors._binary._BLOCK", 31)
+    monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", 31)
     path = datapath("euclidean_vectors.bin")
     same(WordVectors.open(path), KeyedVectors.load_word2vec_format(path, binary=True))
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_metaembed import WordVectors
-from sk_metaembed.vectors import _stream
+from sk_metaembed.vectors import _detect_format
 
 from ..draws import QUICK
 
@@ -74,9 +74,9 @@ BOMBS = {
 @pytest.mark.parametrize("name", BOMBS)
 @pytest.mark.parametrize("packed", [gzip.compress, lzma.compress])
 def test_bombs_are_bounded(name, packed, write, monkeypatch, cache):
-    monkeypatch.setattr(_stream, "_HARMLESS", MIB)
-    monkeypatch.setattr("sk_metaembed.vectors._text._BLOCK", MIB // 4)
-    monkeypatch.setattr("sk_metaembed.vectors._binary._BLOCK", MIB // 4)
+    monkeypatch.setattr(_detect_format, "_HARMLESS", MIB)
+    monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", MIB // 4)
+    monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", MIB // 4)
     refused(write("x", packed(BOMBS[name])), "times their size|has no end within")
     assert not [p for p in cache.glob("*") if p.name != "sources"]
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import WordVectors, export_vectors
-from sk_metaembed.vectors._layout import StoreWriter
+from sk_metaembed.vectors._store_files import StoreWriter
 
 ROOT = os.name == "posix" and os.geteuid() == 0
 BIG = np.ones((1, 99999))

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sk_metaembed.vectors._text import _line_spans, _parse_block
+from sk_metaembed.vectors._read_word2vec import _line_spans, _parse_block
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 small = st.floats(allow_nan=False, allow_infinity=False, width=32)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sk_metaembed.vectors import _kernel, _plain
-from sk_metaembed.vectors._words import build_index, pack
+from sk_metaembed.vectors import _kernels_numba, _kernels_python
+from sk_metaembed.vectors._word_index import build_index, pack
 
 from ..draws import QUICK
 
@@ -25,8 +25,8 @@ def rows_of(loops, packed, asked, slots):
 def test_rows(words, asked):
     packed, asked = pack(words), pack([*asked, *words])
     slots, _ = build_index(packed)
-    expected = rows_of(_kernel, packed, asked, slots)
-    assert rows_of(_plain, packed, asked, slots) == expected
+    expected = rows_of(_kernels_numba, packed, asked, slots)
+    assert rows_of(_kernels_python, packed, asked, slots) == expected
 
 
 @QUICK
@@ -43,15 +43,15 @@ def test_rows_of_a_damaged_table(data):
     offsets[data.draw(st.integers(0, 6))] = data.draw(st.integers(-2, 99))
     packed = packed._replace(offsets=offsets)
     asked = pack(["w0", "w3", "w5", "other"])
-    expected = rows_of(_kernel, packed, asked, slots)
-    assert rows_of(_plain, packed, asked, slots) == expected
+    expected = rows_of(_kernels_numba, packed, asked, slots)
+    assert rows_of(_kernels_python, packed, asked, slots) == expected
 
 
 def test_rows_in_a_full_table():
     packed, asked = pack(["a"]), pack(["b"])
     slots = np.full(4, 1, np.uint64)
-    assert rows_of(_plain, packed, asked, slots) == [-2]
-    assert rows_of(_kernel, packed, asked, slots) == [-2]
+    assert rows_of(_kernels_python, packed, asked, slots) == [-2]
+    assert rows_of(_kernels_numba, packed, asked, slots) == [-2]
 
 
 @QUICK
@@ -61,7 +61,7 @@ def test_gathered_words(words, seed):
     chosen = np.random.default_rng(seed).integers(0, max(len(words), 1), len(words))
     starts, ends = packed.offsets[:-1][chosen], packed.offsets[1:][chosen] - 1
     given = []
-    for loops in (_plain, _kernel):
+    for loops in (_kernels_python, _kernels_numba):
         blob = np.empty(int((ends - starts).sum()) + len(starts), np.uint8)
         offsets = np.empty(len(starts) + 1, np.int64)
         loops.gather_words(packed.blob, starts, ends, blob, offsets)
@@ -76,7 +76,7 @@ def test_ngrams(words, min_n, more):
     packed = pack(words)
     starts, ends = packed.offsets[:-1].copy(), packed.offsets[1:] - 1
     given = []
-    for loops in (_plain, _kernel):
+    for loops in (_kernels_python, _kernels_numba):
         indptr = np.zeros(len(words) + 1, np.int64)
         cut = packed.blob, starts, ends, min_n, min_n + more, 1000, indptr
         loops.ngram_buckets(*cut, np.empty(0, np.int64))
@@ -94,7 +94,7 @@ def test_means(own):
     ids = rng.integers(0, 30, indptr[-1])
     start = own * rng.normal(size=(5, 5)).astype(np.float32)
     given = []
-    for loops in (_plain, _kernel):
+    for loops in (_kernels_python, _kernels_numba):
         given.append(start.copy())
         loops.add_means(ids, indptr, table, own, given[-1])
     np.testing.assert_allclose(*given, rtol=0, atol=1e-6)

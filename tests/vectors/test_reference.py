@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 from sk_metaembed import WordVectors
-from sk_metaembed.vectors import _registry
+from sk_metaembed.vectors import _word_vectors
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ class Holder(BaseEstimator):
 
 def forget():
     """Leave the registry as a process that has opened nothing has it."""
-    _registry._handles.forget()
+    _word_vectors._handles.forget()
 
 
 def test_copies_are_the_handle(wv):
@@ -71,7 +71,7 @@ def test_skops_writes_a_reference_and_shares_the_map(wv):
     assert len(data) < 5000
     trusted = skops.get_untrusted_types(data=data)
     holder = f"{Holder.__module__}.Holder"
-    assert trusted == ["sk_metaembed.vectors._store.WordVectors", holder]
+    assert trusted == ["sk_metaembed.vectors._word_vectors.WordVectors", holder]
     found, again = skops.loads(data, trusted=trusted).vectors
     assert found is again and found == wv
     assert np.shares_memory(found.vectors, wv.vectors)

@@ -54,7 +54,7 @@ def test_many_words_in_pieces_are_as_one(monkeypatch):
     wv = WordVectors.open(datapath("lee_fasttext.bin"))
     words = [f"unseen{i}" for i in range(50)]
     whole = wv.subword_vectors(words)
-    monkeypatch.setattr("sk_metaembed.vectors._query._CHUNK_WORDS", 7)
+    monkeypatch.setattr("sk_metaembed.vectors._word_vectors._CHUNK_WORDS", 7)
     np.testing.assert_array_equal(wv.subword_vectors(words), whole)
     np.testing.assert_array_equal(wv.subword_vectors(words[3:4])[0], whole[3])
 

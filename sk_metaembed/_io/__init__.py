@@ -1,0 +1,1 @@
+"""Files, handles and compiled code that every room may use."""

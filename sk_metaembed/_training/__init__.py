@@ -1,0 +1,1 @@
+"""What the trained networks of all rooms share: device, generators, checkpoints."""

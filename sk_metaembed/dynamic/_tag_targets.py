@@ -1,0 +1,159 @@
+"""What a tagger is trained towards: a tag a token."""
+
+import numpy as np
+
+from ..sequences import TokenSequences
+from ..sequences._indexing import span_index
+from ..sequences._tags import spans_of, tag_classes, tag_codes, tag_transitions
+from ._targets import PerSequence
+
+
+class TokenRows:
+    """One number a token, cut out by sequence.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_tokens,)
+    offsets : ndarray of int64, shape (n_sequences + 1,)
+    """
+
+    def __init__(self, values, offsets):
+        self.values = values
+        self.offsets = offsets
+
+    def __getitem__(self, rows):
+        return self.values[span_index(self.offsets, rows)[0]]
+
+
+class TagTarget(PerSequence):
+    """One tag a token.
+
+    Parameters
+    ----------
+    y : TokenSequences
+        Of tags.
+    classes : array-like of str, default=None
+        All tags; those of y if None.
+    loss : {"crf", "softmax"}
+        As `TagLoss` takes it.
+    monitor : {"valid_f1", "valid_acc"}
+        What is followed on held-out sentences.
+    """
+
+    is_classification = True
+    takes_classes = True
+    per_token = True
+
+    def __init__(self, y, classes=None, *, loss, monitor):
+        classes = tag_classes(y) if classes is None else np.asarray(classes)
+        self.classes = np.unique(classes.astype(str))
+        self.n_outputs = len(self.classes)
+        self.loss = loss
+        self.monitor = monitor
+        self.tag_weights = np.ones(self.n_outputs, dtype=np.float32)
+
+    def encode(self, y, *, whose):
+        """Return tags as row numbers of `classes`, `TokenRows` of int64."""
+        return TokenRows(tag_codes(y, self.classes.tolist(), whose=whose), y.offsets)
+
+    def spread(self, weights, y, *, whose):
+        """Return each token's weight: its sentence's times its tag's."""
+        tags = self.tag_weights[tag_codes(y, self.classes.tolist(), whose=whose)]
+        return TokenRows(np.repeat(weights, y.lengths) * tags, y.offsets)
+
+    def stratify(self, y):
+        """Return None: tag sequences have no proportions to keep."""
+        return None
+
+
+def tag_weights(class_weight, y, classes, *, whose):
+    """Return the weight of each tag.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+    y : TokenSequences
+        Of tags, all among the classes.
+    classes : ndarray of str, shape (n_classes,)
+    whose : str
+        The estimator's name.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        For tags that do not exist, and weights that are negative or 0 for all of y.
+    """
+    counts = np.bincount(
+        tag_codes(y, classes.tolist(), whose=whose), minlength=len(classes)
+    ).astype(np.float64)
+    weights = np.ones(len(classes))
+    if class_weight == "balanced":
+        weights = counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1))
+    elif class_weight is not None:
+        strange = [tag for tag in class_weight if tag not in classes]
+        if strange:
+            raise ValueError(
+                f"{whose}: class_weight names {strange[0]!r}, which is none of the "
+                f"classes {classes.tolist()}."
+            )
+        given = [class_weight.get(tag, 1.0) for tag in classes.tolist()]
+        weights = np.array(given)
+    numbers = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
+    if not numbers or weights.min() < 0 or not (weights * counts).any():
+        raise ValueError(
+            f"{whose}: class_weight must hold numbers of 0 or more, and not 0 for "
+            f"every tag in y; got {class_weight!r}."
+        )
+    return weights.astype(np.float32)
+
+
+def allowed_tags(classes, scheme):
+    """Return which tags may follow each other, begin and end a sentence, as lists.
+
+    Parameters
+    ----------
+    classes : ndarray of str, shape (n_classes,)
+    scheme : {"IOB2", "IOBES", "BIOES"} or None
+
+    Returns
+    -------
+    tuple of three lists of bool, or None if everything is allowed
+        Lists, so that two of them can be compared.
+    """
+    if scheme is None:
+        return None
+    start, between, end = tag_transitions(classes, scheme)
+    return between.tolist(), start.tolist(), end.tolist()
+
+
+def weighted_span_f1(right, found, weights, lengths, classes, scheme):
+    """Return the F1 of spans, each counted as its first token is.
+
+    Parameters
+    ----------
+    right, found : ndarray of int, shape (n_tokens,)
+        True and predicted tags, as row numbers of `classes`.
+    weights : ndarray of float, shape (n_tokens,)
+    lengths : ndarray of int, shape (n_sequences,)
+    classes : ndarray of str, shape (n_classes,)
+    scheme : {"IOB2", "IOBES", "BIOES"}
+
+    Returns
+    -------
+    float
+        0 where there are no spans at all.
+    """
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    sums, spans = [], []
+    for codes in (right, found):
+        marked = spans_of(TokenSequences(classes, codes, offsets), scheme)
+        starts = offsets[marked.rows] + marked.starts
+        sums.append(weights[starts].sum())
+        stops = offsets[marked.rows] + marked.stops
+        spans.append(dict.fromkeys(zip(starts, stops, marked.labels, strict=True)))
+    both = sum(weights[start] for start, _, _ in spans[0].keys() & spans[1].keys())
+    return float(2 * both / max(sum(sums), 1e-12))

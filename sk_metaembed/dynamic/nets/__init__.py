@@ -1,0 +1,1 @@
+"""The torch modules of the Dynamic* estimators: mixing, encoders, CRF, ranking."""

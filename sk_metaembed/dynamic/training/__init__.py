@@ -1,0 +1,1 @@
+"""Training of the Dynamic* estimators: batches, fit, predict, several processes."""

@@ -1,0 +1,482 @@
+"""The processes that train one net together, as Hugging Face Accelerate starts them.
+
+A batch that is shared: by several processes, or computed part after part.
+
+Each process has all the data and takes its rows of every batch. A part's loss counts by
+the weight of its rows, so that losses and gradients add up to those of the whole batch,
+however unequal the parts are.
+"""
+
+import atexit
+import os
+import threading
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import distributed
+
+from ..._training._parameters import worker_number
+
+# They wrap network or optimizer in ways that a skorch net knows nothing of.
+_REFUSED = {"FSDP", "DEEPSPEED", "MEGATRON_LM", "XLA", "TP"}
+
+
+class PartedError(RuntimeError):
+    """Some other process cannot go on, so that this one cannot either."""
+
+
+class Processes:
+    """Processes that train one net, of which this is one; or this one alone.
+
+    Whatever they do together begins by asking whether all of them can: one that fails
+    comes to the same place with its error, and the others end with a sentence.
+
+    Parameters
+    ----------
+    rank : int, default=0
+        The number of this process.
+    count : int, default=1
+        How many there are.
+    device : torch.device, default=None
+        Where this one computes; None where Accelerate has no say.
+    bfloat16 : bool, default=False
+        Whether matrix products are asked for in mixed precision.
+    """
+
+    def __init__(self, rank=0, count=1, device=None, bfloat16=False):
+        self.rank, self.count, self.device = rank, count, device
+        self.bfloat16 = bfloat16
+
+    def __reduce__(self):
+        return Processes, ()  # a net that is saved in the middle is loaded alone
+
+    @property
+    def is_main(self):
+        """Whether this is the one that writes and prints."""
+        return self.rank == 0
+
+    def check(self, error=None):
+        """Go on if all can.
+
+        Parameters
+        ----------
+        error : BaseException, default=None
+            Why this process cannot.
+
+        Raises
+        ------
+        PartedError
+            If this one can and another cannot.
+        """
+        if self.count == 1:
+            return
+        failed = torch.tensor([float(error is not None)], device=self.device)
+        self._all_reduce(failed)
+        if not failed.item():
+            return
+        said = None if error is None else f"{type(error).__name__}: {error}"
+        reasons = self._all_gather(said)
+        if error is None:
+            rank, why = next((i, r) for i, r in enumerate(reasons) if r is not None)
+            raise PartedError(
+                f"Training ended in process {self.rank} because process {rank} of "
+                f"{self.count} could not go on. It says: {why}"
+            )
+
+    def total(self, tensor):
+        """Replace a tensor by its sum over all processes, and return it."""
+        if self.count > 1:
+            self.check()
+            self._all_reduce(tensor)
+        return tensor
+
+    def from_main(self, tensor):
+        """Replace a tensor by that of the main process, and return it."""
+        if self.count > 1:
+            self.check()
+            self._broadcast(tensor)
+        return tensor
+
+    def gathered(self, value):
+        """Return a list of all processes' values, any objects."""
+        if self.count == 1:
+            return [value]
+        self.check()
+        return self._all_gather(value)
+
+    def told(self, value):
+        """Return the main process's value, any object."""
+        return self.gathered(value if self.is_main else None)[0]
+
+    def rows(self, own, sizes):
+        """Return the rows of all processes, those of this one with their gradient.
+
+        Parameters
+        ----------
+        own : tensor of shape (sizes[rank], ...)
+        sizes : list of int
+
+        Returns
+        -------
+        tensor of shape (sum(sizes), ...)
+        """
+        start = sum(sizes[: self.rank])
+        stop = start + sizes[self.rank]
+        whole = own.new_zeros(sum(sizes), *own.shape[1:])
+        whole[start:stop] = own.detach()
+        self.total(whole)
+        return torch.cat([whole[:start], own, whole[stop:]])
+
+    def _all_reduce(self, tensor):
+        self._run(distributed.all_reduce, tensor)
+
+    def _broadcast(self, tensor):
+        self._run(distributed.broadcast, tensor, 0)
+
+    def _all_gather(self, value):
+        values = [None] * self.count
+        self._run(distributed.all_gather_object, values, value)
+        return values
+
+    def _run(self, function, *args):
+        try:
+            function(*args)
+        except RuntimeError as error:
+            raise PartedError(
+                f"Training ended in process {self.rank} because another of the "
+                f"{self.count} processes ended, or did not come within the time limit; "
+                "look at what the others say. Every process must make the same calls "
+                "of fit in the same order. Where some need long in between, set "
+                "Accelerate's InitProcessGroupKwargs(timeout=...) at the beginning "
+                f"of the script. ({error})"
+            ) from error
+
+
+ALONE = Processes()
+
+
+def processes_of(estimator):
+    """Return the processes that an estimator is trained by.
+
+    Parameters
+    ----------
+    estimator : one of the Dynamic* estimators
+
+    Returns
+    -------
+    Processes
+
+    Raises
+    ------
+    ImportError
+        If they are asked for and Accelerate is not installed.
+    ValueError
+        If Accelerate is set to what cannot be done.
+    """
+    if estimator.device != "accelerate":
+        return ALONE
+    whose = type(estimator).__name__
+    _refuse_workers(whose)
+    try:
+        from accelerate import Accelerator
+    except ImportError as error:
+        raise ImportError(
+            f"{whose}: device='accelerate' needs Hugging Face Accelerate: pip install "
+            "'sk_metaembed[distributed]'."
+        ) from error
+    accelerator = Accelerator()
+    _check_settings(accelerator, whose)
+    if accelerator.num_processes > 1:
+        _leave_at_exit()
+    return Processes(
+        accelerator.process_index,
+        accelerator.num_processes,
+        accelerator.device,
+        accelerator.mixed_precision == "bf16",
+    )
+
+
+@lru_cache(maxsize=1)
+def _leave_at_exit():
+    """Have this process leave the group before it ends.
+
+    Else a thread of gloo may still run then, which aborts it, and the launcher ends
+    the others.
+    """
+    atexit.register(_leave)
+
+
+def _leave():
+    if distributed.is_available() and distributed.is_initialized():
+        distributed.destroy_process_group()
+
+
+def _n_launched():
+    return int(os.environ.get("WORLD_SIZE", 1))
+
+
+def _refuse_workers(whose):
+    """Raise where a fit runs beside others in one of the launched processes."""
+    is_thread = threading.current_thread() is not threading.main_thread()
+    if _n_launched() > 1 and (worker_number() is not None or is_thread):
+        raise ValueError(
+            f"{whose}: device='accelerate' shares each fit among the "
+            f"{_n_launched()} processes of the launch, which must come to it one fit "
+            "after the other; but this is a worker of joblib or a thread. Use n_jobs=1 "
+            "in searches and cross-validation."
+        )
+
+
+def _check_settings(accelerator, whose):
+    kind = accelerator.distributed_type.name
+    if kind in _REFUSED:
+        raise ValueError(
+            f"{whose}: device='accelerate' trains on several CPUs, GPUs or machines, "
+            f"each with all the weights; Accelerate is set to {kind}. Answer no to it "
+            "in `accelerate config`."
+        )
+    if accelerator.mixed_precision not in ("no", "bf16"):
+        raise ValueError(
+            f"{whose}: device='accelerate' computes in float32 or bfloat16; Accelerate "
+            f"is set to {accelerator.mixed_precision!r}. Use --mixed_precision bf16, "
+            "or no."
+        )
+    if _n_launched() > accelerator.num_processes:
+        raise ValueError(
+            f"{whose}: {_n_launched()} processes were started, but Accelerate sees "
+            f"this one alone, on {accelerator.device}. Without GPUs it wants to be "
+            "told: set the environment variable ACCELERATE_USE_CPU=true."
+        )
+
+
+@dataclass(frozen=True)
+class SharedBatch:
+    """What a process computes of a batch.
+
+    Unpacked, it is its last part, which is what a training step's outputs belong to.
+
+    Attributes
+    ----------
+    parts : list of (Batch, target)
+        Computed one after the other. None where there are more processes than rows.
+    shares : list of float
+        What each part weighs in the whole batch.
+    sizes : list of int
+        How many rows each process has.
+    """
+
+    parts: list
+    shares: list
+    sizes: list
+
+    def __len__(self):
+        return sum(self.sizes)
+
+    def __iter__(self):
+        return iter(self.parts[-1])
+
+    def __getitem__(self, i):
+        return self.parts[-1][i]
+
+
+class ShareLoader:
+    """Yields the share that this process has of each batch of a loader.
+
+    Parameters
+    ----------
+    loader : BucketLoader
+    processes : Processes
+    at_once : int or None
+        Largest number of rows that are computed at once.
+    """
+
+    def __init__(self, loader, processes, at_once):
+        self.loader, self.processes, self.at_once = loader, processes, at_once
+
+    def __iter__(self):
+        for rows in self.loader.row_batches():
+            yield self._share(rows)
+
+    def _share(self, rows):
+        dataset, processes = self.loader.dataset, self.processes
+        # In strides, because rows are sorted by length.
+        shares = [rows[rank :: processes.count] for rank in range(processes.count)]
+        own = shares[processes.rank]
+        n_parts = -(-len(own) // (self.at_once or max(len(own), 1)))
+        parts = np.array_split(own, n_parts) if n_parts else []
+        whole = max(_sum(dataset.weights[rows]), 1e-12)
+        return SharedBatch(
+            [dataset.batch(part) for part in parts],
+            [_sum(dataset.weights[part]) / whole for part in parts],
+            [len(share) for share in shares],
+        )
+
+
+def _sum(weights):
+    return float(weights.sum(dtype=np.float64))
+
+
+def train_share(net, batch):
+    """Compute this process's share of a batch, and the whole batch's gradients.
+
+    Parameters
+    ----------
+    net : SequenceNet
+    batch : SharedBatch
+
+    Returns
+    -------
+    dict
+        The ``loss`` of the whole batch, and ``y_pred`` of the last part.
+    """
+    net._set_training(True)
+    loss, y_pred = torch.zeros((), device=net.device), None
+    for part, share in _parts(net, batch):
+        y_pred, own, reported = _forward(net, batch, part, share)
+        if own.requires_grad:
+            own.backward()
+        loss += reported.detach()
+    if net.mix_penalty:
+        penalty = net.mix_penalty * net.module_.mixer.penalty()
+        if torch.is_tensor(penalty):
+            penalty = penalty / net.processes_.count
+            penalty.backward()
+            loss += penalty.detach()
+    return {"loss": _add_up(net, loss), "y_pred": y_pred}
+
+
+def valid_share(net, batch):
+    """Return the loss of a whole batch, and ``y_pred`` of this process's share."""
+    net._set_training(False)
+    loss, y_pred = torch.zeros((), device=net.device), None
+    with torch.no_grad():
+        for part, share in _parts(net, batch):
+            y_pred, _, reported = _forward(net, batch, part, share)
+            loss += reported
+    return {"loss": net.processes_.total(loss), "y_pred": y_pred}
+
+
+def _parts(net, batch):
+    parts = list(zip(batch.parts, batch.shares, strict=True))
+    if not parts and net.criterion_.compares_rows:
+        parts = [(None, 0.0)]  # the others wait for this process's rows, even of none
+    return parts
+
+
+def _forward(net, batch, part, share):
+    """Return the outputs, the loss to derive, and what to add up to that of all."""
+    if net.criterion_.compares_rows:
+        return _compared(net, batch, part)
+    X, y = part
+    y_pred = net.infer(X)
+    loss = share * net.get_loss(y_pred, y, X=X)
+    return y_pred, loss, loss
+
+
+def _compared(net, batch, part):
+    """As `_forward`, where rows are compared with those of all the batch."""
+    processes = net.processes_
+    if part is None:
+        empty = torch.zeros(0, device=net.device)
+        y_pred, weights = empty.new_zeros(0, net.module__n_outputs), empty
+        target = y_pred, empty
+    else:
+        (X, y), weights = part, part[0].weights
+        y_pred = net.infer(X)
+        target = net.module_.target(y)
+    rows = [processes.rows(t, batch.sizes) for t in (y_pred, *target, weights)]
+    loss = net.criterion_(rows[0], tuple(rows[1:-1]), rows[-1])
+    # Only this process's rows have a gradient, so that all gradients add up to one;
+    # but each process has the whole loss.
+    return (None if part is None else y_pred), loss, loss / processes.count
+
+
+def _add_up(net, loss):
+    """Add up gradients and loss over all processes; return the loss."""
+    processes = net.processes_
+    if processes.count == 1:
+        return loss
+    weights = [weight for _, weight in net.get_all_learnable_params()]
+    grads = [torch.zeros_like(w) if w.grad is None else w.grad for w in weights]
+    # A weight that no process used keeps no gradient, so that Adam leaves it alone.
+    used = loss.new_tensor([float(weight.grad is not None) for weight in weights])
+    flat = [grad.reshape(-1).float() for grad in grads]
+    whole = processes.total(torch.cat([*flat, used, loss.reshape(1)]))
+    sizes = [len(grad) for grad in flat]
+    *flat, used, loss = whole.split([*sizes, len(weights), 1])
+    for weight, grad, n_users in zip(weights, flat, used.tolist(), strict=True):
+        weight.grad = grad.view_as(weight).to(weight.dtype) if n_users else None
+    return loss[0]
+
+
+def align(net):
+    """Give all processes the weights of the main one, bit by bit.
+
+    Parameters
+    ----------
+    net : SequenceNet
+    """
+    if net.processes_.count == 1:
+        return
+    by_type = {}
+    with torch.no_grad():
+        for tensor in net.module_.state_dict().values():
+            if tensor.is_floating_point():
+                by_type.setdefault(tensor.dtype, []).append(tensor)
+        for tensors in by_type.values():
+            flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
+            parts = net.processes_.from_main(flat).split([t.numel() for t in tensors])
+            for tensor, part in zip(tensors, parts, strict=True):
+                tensor.copy_(part.view_as(tensor))
+
+
+def check_same_data(processes, train_set, valid_set, settings, *, whose):
+    """Raise unless all processes were given the same data and settings.
+
+    Parameters
+    ----------
+    processes : Processes
+    train_set : SequenceDataset
+    valid_set : SequenceDataset or None
+    settings : dict
+        Parameters by name.
+    whose : str
+        The estimator's name.
+
+    Raises
+    ------
+    ValueError
+        With what differs.
+    """
+    marks = {f"the parameter {name}": value for name, value in settings.items()}
+    marks |= _marks(train_set, "training")
+    if valid_set is not None:
+        marks |= _marks(valid_set, "held-out")
+    first = processes.told(marks)
+    wrong = [name for name in {**first, **marks} if first.get(name) != marks.get(name)]
+    if wrong:
+        name = wrong[0]
+        raise ValueError(
+            f"{whose}: {name} is {marks.get(name)!r} in process {processes.rank}, but "
+            f"{first.get(name)!r} in process 0. Give all processes the same data and "
+            "parameters; each takes its share of every batch by itself."
+        )
+
+
+def _marks(dataset, part):
+    data = getattr(dataset.data, "sequences", dataset.data)
+    some = dataset.rows[:4096]
+    arrays = {
+        "targets": dataset.target[some],
+        "weights": dataset.weights[some],
+        "lengths": data.lengths,
+        "tokens": data.codes,
+    }
+    marks = {f"the number of {part} sequences": len(dataset)}
+    return marks | {
+        f"the checksum of the {part} {name}": zlib.crc32(np.ascontiguousarray(array))
+        for name, array in arrays.items()
+    }

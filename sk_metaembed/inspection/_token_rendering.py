@@ -1,0 +1,307 @@
+"""Texts whose words are shaded, as HTML that needs nothing else.
+
+Words that flow from line to line within an axes, each in a box of its own.
+"""
+
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+
+from ..sequences._html import shown_word
+from ._attention import SYMBOLS, tint, written
+from ._style import point_style
+
+# Boxes bring their own colours, and all else inherits: it reads on dark and on light.
+_STYLE = """
+.skme-words{font-family:sans-serif;font-size:14px;line-height:1.2;max-width:60em}
+.skme-words ul{list-style:none;display:flex;flex-wrap:wrap;gap:.3em 1.2em;margin:.4em 0;
+padding:0}
+.skme-words p{margin:.3em 0 .9em;display:flex;flex-wrap:wrap;gap:4px}
+.skme-words h4{margin:.9em 0 .2em;font-size:1em}
+.skme-words .b{display:inline-block;color:#000;border:1px solid #777;border-radius:3px;
+padding:1px 4px;text-align:center;max-width:100%;overflow-wrap:anywhere}
+.skme-words .u{background:none;color:inherit;border-style:dotted}
+.skme-words .b small{display:block;font-size:11px;white-space:nowrap}
+.skme-words .v{position:absolute;width:1px;height:1px;overflow:hidden;
+clip-path:inset(50%);white-space:nowrap}
+.skme-words table{border-collapse:collapse;margin:.4em 0}
+.skme-words th,.skme-words td{padding:1px 8px;text-align:right;
+border-bottom:1px solid #8888}
+.skme-words th:first-child,.skme-words td:first-child{text-align:left}
+"""
+
+
+def words_html(texts, sources):
+    """Return a fragment: a legend, the texts, and a table of all weights.
+
+    Parameters
+    ----------
+    texts : Texts
+    sources : list of str
+
+    Returns
+    -------
+    str
+    """
+    parts = [_legend(texts, sources)]
+    spans = zip(texts.offsets[:-1], texts.offsets[1:], strict=True)
+    for label, (start, end) in zip(texts.labels, spans, strict=True):
+        if label is not None:
+            parts.append(f'<h4 dir="auto">{escape(label)}</h4>')
+        boxes = "\n".join(_box(texts, i, sources) for i in range(start, end))
+        parts.append(f'<p dir="auto">{boxes}</p>')
+    parts.append(_table(texts, sources))
+    # Notebooks would typeset what stands between dollars.
+    root = '<div class="skme-words tex2jax_ignore mathjax_ignore">'
+    html = f"{root}<style>{_STYLE}</style>{''.join(parts)}</div>"
+    return html.encode("utf-8", "backslashreplace").decode()
+
+
+def page(fragment, title):
+    """Return a whole HTML document around a fragment."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)}</title></head>\n<body>{fragment}</body></html>\n"
+    )
+
+
+def _symbol(number):
+    return SYMBOLS[number % len(SYMBOLS)]
+
+
+def _legend(texts, sources):
+    entries = []
+    for number, name in enumerate(sources):
+        colour = tint(point_style(number)["color"], 1.0)
+        key = f'<span class="b" style="background:{colour}">{_symbol(number)}</span>'
+        entries.append(f"<li>{key} <bdi>{escape(name)}</bdi></li>")
+    if not texts.weights.any(axis=1).all():
+        entries.append('<li><span class="b u">?</span> no source knows the word</li>')
+    told = "<li>deeper: leans more; number: weight of the source</li>"
+    return f'<ul aria-label="Sources">{"".join(entries)}{told}</ul>'
+
+
+def _box(texts, i, sources):
+    number, weights = texts.source[i], texts.weights[i]
+    look, note, said = 'class="b u"', "?", "no source knows it"
+    if weights.any():
+        look, note, said = 'class="b" style="background:#f2f2f2"', "even", "even"
+    if number >= 0:
+        colour = tint(point_style(number)["color"], texts.strength[i])
+        look = f'class="b" style="background:{colour}"'
+        note = f"{_symbol(number)} {written(weights[number])}"
+        said = f"{sources[number]} {weights[number]:.2f}"
+    pairs = zip(sources, weights, strict=True)
+    every = ", ".join(f"{name} {weight:.2f}" for name, weight in pairs)
+    return (
+        f'<span {look} title="{escape(every)}"><bdi>{escape(texts.words[i])}</bdi>'
+        f'<small aria-hidden="true">{note}</small>'
+        f'<span class="v"> ({escape(said)})</span></span>'
+    )
+
+
+def _table(texts, sources):
+    head = "".join(
+        f'<th scope="col">{escape(name)}</th>' for name in ("word", *sources)
+    )
+    rows = []
+    for word, weights in zip(texts.words, texts.weights, strict=True):
+        cells = "".join(f"<td>{weight:.2f}</td>" for weight in weights)
+        rows.append(f"<tr><td><bdi>{escape(word)}</bdi></td>{cells}</tr>")
+    return (
+        "<details><summary>All weights as a table</summary><table><thead><tr>"
+        f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></details>"
+    )
+
+
+_WORD, _NOTE, _HEAD = 10.0, 7.0, 9.0  # points, of a word, its note, a text's label
+_PAD, _GAP = 3.0, 3.0  # points within a box, and between boxes
+_SMALLEST = 0.5  # of these sizes; smaller ones cannot be read
+_UNKNOWN = {"facecolor": "white", "linestyle": ":"}
+
+
+class Texts(NamedTuple):
+    """What is drawn: words, one text after the other, and what they lean on."""
+
+    words: list  # of str
+    offsets: np.ndarray  # of the texts
+    labels: list  # of str or None, one a text
+    source: np.ndarray  # as `leaning` returns it
+    strength: np.ndarray
+    weights: np.ndarray
+
+
+class Flow(NamedTuple):
+    """Where things stand, in points from the upper left corner, y downwards."""
+
+    x: np.ndarray  # of each box' left side
+    y: np.ndarray  # of each box' upper side
+    heads: np.ndarray  # y of each text's label
+    height: float
+
+
+def flow(widths, offsets, has_head, width, line, head):
+    """Return where boxes go, line by line.
+
+    Parameters
+    ----------
+    widths : ndarray of shape (n,)
+        Of the boxes.
+    offsets : ndarray of int, shape (n_texts + 1,)
+        Each text begins a line.
+    has_head : bool
+        Whether a line with the text's label is left free before it.
+    width : float
+        Of a line.
+    line, head : float
+        Heights.
+
+    Returns
+    -------
+    Flow
+
+    Examples
+    --------
+    >>> boxes = flow(np.array([5.0, 4.0, 5.0]), np.array([0, 3]), False, 15.0, 10.0, 0)
+    >>> boxes.x.tolist(), boxes.y.tolist(), boxes.height
+    ([0.0, 8.0, 0.0], [0.0, 0.0, 10.0], 20.0)
+    """
+    x, y, heads = np.zeros(len(widths)), np.zeros(len(widths)), []
+    top = 0.0
+    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
+        heads.append(top)
+        top, left = top + has_head * head, 0.0
+        for i in range(start, end):
+            if left > 0 and left + widths[i] > width:
+                top, left = top + line, 0.0
+            x[i], y[i] = left, top
+            left += widths[i] + _GAP
+        top += line
+    return Flow(x, y, np.array(heads), top)
+
+
+def draw_texts(ax, texts, *, grows, text_kw):
+    """Write texts into an axes, as large as fits.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    texts : Texts
+    grows : bool
+        Whether the figure may become higher.
+    text_kw : dict
+        For the words.
+
+    Returns
+    -------
+    words : list of matplotlib Text
+    notes : list of matplotlib Text
+    boxes : list of matplotlib Rectangle
+    """
+    ax.set_axis_off()
+    whole = ax.figure.canvas.figure
+    whole.draw_without_rendering()
+    point = whole.dpi / 72
+    style = {"fontsize": _WORD, "parse_math": False} | text_kw
+    words = [ax.text(0, 0, word, **style) for word in texts.words]
+    notes = [ax.text(0, 0, note, fontsize=_NOTE) for note in _notes(texts)]
+    full = _widths(words, notes, point)
+    width, height = ax.bbox.width / point, ax.bbox.height / point
+    has_head = any(label is not None for label in texts.labels)
+    scale = 1.0
+    while True:
+        line, head = scale * (_WORD + _NOTE + 16), scale * 1.8 * _HEAD
+        laid = flow(scale * full, texts.offsets, has_head, width, line, head)
+        fits = grows or laid.height <= height
+        if (fits and scale * full.max(initial=0) <= width) or scale <= _SMALLEST:
+            break
+        scale -= 0.05
+    if grows:
+        inches = whole.get_size_inches()
+        whole.set_size_inches(inches[0], inches[1] + (laid.height - height) / 72)
+        whole.draw_without_rendering()
+    height = laid.height if grows else height
+    ax.set(xlim=(0, width), ylim=(height, 0))
+    boxes = _place(ax, texts, (words, notes), laid, scale, scale * full)
+    _write_heads(ax, texts, laid, scale)
+    return words, notes, boxes
+
+
+def _notes(texts):
+    """Return what stands below each word; the symbol before it is drawn."""
+    rows = zip(texts.source, texts.weights, strict=True)
+    return [
+        f"    {written(row[source])}" if source >= 0 else "even" if row.any() else "?"
+        for source, row in rows
+    ]
+
+
+def _widths(words, notes, point):
+    pairs = zip(words, notes, strict=True)
+    return np.array(
+        [
+            max(text.get_window_extent().width for text in pair) / point + 2 * _PAD
+            for pair in pairs
+        ]
+    )
+
+
+def _place(ax, texts, written_texts, laid, scale, widths):
+    from matplotlib.patches import Rectangle
+
+    height, boxes, marks = scale * (_WORD + _NOTE + 11), [], []
+    lowest = ax.get_ylim()[0]
+    for i, (word, note) in enumerate(zip(*written_texts, strict=True)):
+        x, y, number = laid.x[i], laid.y[i], texts.source[i]
+        style = dict(_UNKNOWN)
+        if texts.weights[i].any():
+            style = {"facecolor": "#f2f2f2"}
+        if number >= 0:
+            colour = point_style(number)["color"]
+            style = {"facecolor": tint(colour, texts.strength[i])}
+        box = Rectangle((x, y), widths[i], height, edgecolor="0.6", lw=0.5, **style)
+        boxes.append(ax.add_patch(box))
+        middle = x + widths[i] / 2
+        word.set(position=(middle, y + 0.36 * height), ha="center", va="center")
+        note.set(position=(middle, y + 0.78 * height), ha="center", va="center")
+        for text in (word, note):
+            text.set(fontsize=scale * text.get_fontsize(), zorder=3)
+            text.set_in_layout(False)
+        marks.append((middle - 5.5 * scale, y + 0.78 * height))
+        seen = y + height <= lowest + 0.01
+        for artist in (box, word, note):
+            artist.set_visible(seen)
+    _draw_marks(ax, texts, np.reshape(marks, (-1, 2)), boxes, scale)
+    return boxes
+
+
+def _draw_marks(ax, texts, marks, boxes, scale):
+    seen = np.array([box.get_visible() for box in boxes], dtype=bool)
+    for number in np.unique(texts.source[texts.source >= 0]):
+        own = marks[(texts.source == number) & seen]
+        style = point_style(number) | {"linewidth": 0.4, "zorder": 3}
+        ax.scatter(*own.T, s=(5 * scale) ** 2, **style)
+    if not seen.all():
+        more = f"… and {int((~seen).sum())} more words"
+        ax.text(1, 0, more, ha="right", va="top", fontsize=_NOTE, **_corner(ax))
+
+
+def _corner(ax):
+    return {"transform": ax.transAxes}
+
+
+def _write_heads(ax, texts, laid, scale):
+    for label, y in zip(texts.labels, laid.heads, strict=True):
+        if label is not None and y < ax.get_ylim()[0]:
+            style = {"fontsize": scale * _HEAD, "va": "top", "weight": "bold"}
+            text = ax.text(0, y + scale * 2, label, parse_math=False, **style)
+            text.set_in_layout(False)
+
+
+def shown_words(tokens):
+    """Return the words of a TokenSequences as they can be shown."""
+    shown = [shown_word(word) for word in tokens.types]
+    return [shown[code] for code in tokens.codes]

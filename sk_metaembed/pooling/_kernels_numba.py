@@ -1,0 +1,187 @@
+"""Compiled loops over the rows that each sequence pools.
+
+Imported only inside functions, for numba's sake. Every kernel goes through the
+sequences ``first`` to ``last``, reads ``values[rows[k]]`` for k in
+``offsets[i]:offsets[i + 1]``, and writes row i of ``out`` from column ``at`` on. Sums
+run in float64 and in the order of the sequence, so that a sequence gives the same
+bits alone, in any batch, and whether its vectors stand once a type or once a token.
+"""
+
+import numba
+import numpy as np
+from numba.extending import overload
+
+from .._io._numba import compiled
+
+_HALF_TO_SINGLE = np.float32(2.0**112)
+
+
+@compiled
+def _decode(bits, decoded):
+    """Write float16 given by its bits as float32; numba knows no float16.
+
+    Exponent and fraction keep their bits and move to float32's places; what remains
+    is the difference between the two biases, a power of two.
+    """
+    words = decoded.view(np.int32)
+    for j in range(len(bits)):
+        half = np.int32(bits[j])
+        words[j] = ((half & 0x7FFF) << 13) | ((half & 0x8000) << 16)
+    for j in range(len(bits)):
+        decoded[j] *= _HALF_TO_SINGLE
+
+
+def _row(values, i, scratch):
+    """Return a row as float32: itself, or `scratch` after decoding it there."""
+    raise NotImplementedError("for compiled code only")
+
+
+@overload(_row)
+def _row_of(values, i, scratch):
+    if values.dtype == numba.uint16:
+
+        def decoded(values, i, scratch):
+            _decode(values[i], scratch)
+            return scratch
+
+        return decoded
+    return lambda values, i, scratch: values[i]
+
+
+@compiled
+def sum_rows(values, rows, offsets, weights, divisors, first, last, out, at):
+    """Write each sequence's sum of weighted rows over its divisor.
+
+    Four rows at a time: their reads from memory overlap, and the total is loaded
+    and stored once for the four.
+    """
+    dim = values.shape[1]
+    total = np.empty(dim)
+    scratch = np.empty((4, dim), np.float32)
+    for i in range(first, last):
+        total[:] = 0
+        k = offsets[i]
+        end = offsets[i + 1]
+        while k < end:
+            a = _row(values, rows[k], scratch[0])
+            if k + 4 > end:
+                wa = 1.0 if weights is None else weights[k]
+                for j in range(dim):
+                    total[j] += wa * a[j]
+                k += 1
+                continue
+            b = _row(values, rows[k + 1], scratch[1])
+            c = _row(values, rows[k + 2], scratch[2])
+            d = _row(values, rows[k + 3], scratch[3])
+            if weights is None:
+                for j in range(dim):
+                    pair = np.float64(a[j]) + np.float64(b[j])
+                    total[j] += pair + (np.float64(c[j]) + np.float64(d[j]))
+            else:
+                wa = weights[k]
+                wb = weights[k + 1]
+                wc = weights[k + 2]
+                wd = weights[k + 3]
+                for j in range(dim):
+                    total[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
+            k += 4
+        for j in range(dim):
+            out[i, at + j] = total[j] / divisors[i]
+
+
+@compiled
+def power_mean_rows(
+    values, rows, offsets, weights, divisors, power, first, last, out, at
+):
+    """Write each sequence's signed root of its weighted mean of powers."""
+    dim = values.shape[1]
+    total = np.empty(dim)
+    term = np.empty(dim)
+    scratch = np.empty(dim, np.float32)
+    for i in range(first, last):
+        total[:] = 0
+        for k in range(offsets[i], offsets[i + 1]):
+            row = _row(values, rows[k], scratch)
+            term[:] = 1.0 if weights is None else weights[k]
+            for _ in range(power):
+                for j in range(dim):
+                    term[j] *= row[j]
+            for j in range(dim):
+                total[j] += term[j]
+        for j in range(dim):
+            mean = total[j] / divisors[i]
+            out[i, at + j] = np.copysign(np.abs(mean) ** (1.0 / power), mean)
+
+
+@compiled
+def max_rows(values, rows, offsets, first, last, out, at):
+    """Write each sequence's largest entries."""
+    dim = values.shape[1]
+    best = np.empty(dim, np.float32)
+    scratch = np.empty(dim, np.float32)
+    for i in range(first, last):
+        if offsets[i] == offsets[i + 1]:
+            continue
+        best[:] = -np.inf
+        for k in range(offsets[i], offsets[i + 1]):
+            row = _row(values, rows[k], scratch)
+            for j in range(dim):
+                best[j] = row[j] if row[j] > best[j] else best[j]
+        for j in range(dim):
+            out[i, at + j] = best[j]
+
+
+@compiled
+def min_rows(values, rows, offsets, first, last, out, at):
+    """Write each sequence's smallest entries."""
+    dim = values.shape[1]
+    best = np.empty(dim, np.float32)
+    scratch = np.empty(dim, np.float32)
+    for i in range(first, last):
+        if offsets[i] == offsets[i + 1]:
+            continue
+        best[:] = np.inf
+        for k in range(offsets[i], offsets[i + 1]):
+            row = _row(values, rows[k], scratch)
+            for j in range(dim):
+                best[j] = row[j] if row[j] < best[j] else best[j]
+        for j in range(dim):
+            out[i, at + j] = best[j]
+
+
+@compiled
+def window_max_rows(values, rows, offsets, size, first, last, out, at):
+    """Write the largest entries among the means of each sequence's windows."""
+    dim = values.shape[1]
+    best = np.empty(dim)
+    total = np.empty(dim)
+    scratch = np.empty(dim, np.float32)
+    for i in range(first, last):
+        length = offsets[i + 1] - offsets[i]
+        if length == 0:
+            continue
+        width = min(size, length)
+        best[:] = -np.inf
+        for start in range(offsets[i], offsets[i + 1] - width + 1):
+            total[:] = 0
+            for k in range(start, start + width):
+                row = _row(values, rows[k], scratch)
+                for j in range(dim):
+                    total[j] += row[j]
+            for j in range(dim):
+                best[j] = max(best[j], total[j])
+        for j in range(dim):
+            out[i, at + j] = best[j] / width
+
+
+@compiled
+def count_holders(codes, offsets, n_types):
+    """Return the number of sequences that each type stands in."""
+    holders = np.zeros(n_types, np.int64)
+    latest = np.full(n_types, -1)
+    for i in range(len(offsets) - 1):
+        for k in range(offsets[i], offsets[i + 1]):
+            if latest[codes[k]] != i:
+                latest[codes[k]] = i
+                holders[codes[k]] += 1
+    return holders

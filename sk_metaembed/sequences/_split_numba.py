@@ -1,0 +1,231 @@
+"""Compiled passes over UTF-8: find tokens, give each a code, collect the types.
+
+Imported only where a text is long enough to be worth loading numba.
+"""
+
+import numpy as np
+
+from .._io._numba import compiled
+from ._characters import BOUNDARY
+
+
+@compiled
+def _code_point(buffer, i):
+    """Return the code point that begins at a byte, and its length in bytes."""
+    lead = np.int64(buffer[i])
+    if lead < 0x80:
+        return lead, 1
+    if lead < 0xE0:
+        return (lead & 0x1F) << 6 | (buffer[i + 1] & 0x3F), 2
+    middle = np.int64(buffer[i + 1] & 0x3F) << 6 | (buffer[i + 2] & 0x3F)
+    if lead < 0xF0:
+        return (lead & 0x0F) << 12 | middle, 3
+    return (lead & 0x07) << 18 | middle << 6 | (buffer[i + 3] & 0x3F), 4
+
+
+@compiled
+def find_tokens(buffer, text_ends, classes, steps, emits, min_length):
+    """Find where tokens begin and end, by a rule's tables.
+
+    Parameters
+    ----------
+    buffer : ndarray of uint8
+        The texts in UTF-8, one behind the other.
+    text_ends : ndarray of int64, shape (n_texts,)
+        Where each text ends in `buffer`.
+    classes : ndarray of uint8
+        Class of every code point; of the first 128 if `buffer` is ASCII.
+    steps, emits, min_length
+        See `Rule`.
+
+    Returns
+    -------
+    starts, ends : ndarray of int64, shape (n_tokens,)
+    counts : ndarray of int64, shape (n_texts,)
+        Number of tokens of each text.
+    """
+    starts = np.empty(len(buffer), np.int64)
+    ends = np.empty(len(buffer), np.int64)
+    counts = np.empty(len(text_ends), np.int64)
+    n = 0
+    i = 0
+    for text in range(len(text_ends)):
+        before = n
+        state = 0
+        start = i
+        length = 0
+        while i < text_ends[text]:
+            code, width = _code_point(buffer, i)
+            step = steps[state, classes[code]]
+            if step & BOUNDARY:
+                if emits[state] and length >= min_length:
+                    starts[n] = start
+                    ends[n] = i
+                    n += 1
+                start = i
+                length = 0
+            state = step & ~BOUNDARY
+            length += 1
+            i += width
+        if emits[state] and length >= min_length:
+            starts[n] = start
+            ends[n] = i
+            n += 1
+        counts[text] = n - before
+    return starts[:n].copy(), ends[:n].copy(), counts
+
+
+@compiled
+def _eight_bytes(buffer, i):
+    word = np.uint64(0)
+    for j in range(8):
+        word |= np.uint64(buffer[i + j]) << np.uint64(8 * j)
+    return word
+
+
+@compiled
+def hash_spans(buffer, starts, ends):
+    """Return a hash of each span; spans of one length up to 8 never share one.
+
+    A round is a bijection of 64 bits, and up to 8 bytes go through a single round.
+
+    Parameters
+    ----------
+    buffer : ndarray of uint8
+        With at least 7 bytes behind the last span.
+    starts, ends : ndarray of int64, shape (n_spans,)
+        No span is empty.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n_spans,)
+    """
+    hashes = np.empty(len(starts), np.uint64)
+    for k in range(len(starts)):
+        i = starts[k]
+        left = ends[k] - i
+        hashed = np.uint64(left) * np.uint64(0x9E3779B97F4A7C15)
+        while left > 0:
+            word = _eight_bytes(buffer, i)
+            if left < 8:
+                word &= np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - 8 * left)
+            hashed = (hashed ^ word) * np.uint64(0xFF51AFD7ED558CCD)
+            hashed ^= hashed >> np.uint64(32)
+            i += 8
+            left -= 8
+        hashes[k] = hashed
+    return hashes
+
+
+@compiled
+def _same(buffer, other, start, end):
+    shift = np.int64(other) - start
+    while start < end and buffer[start + shift] == buffer[start]:
+        start += 1
+    return start == end
+
+
+@compiled
+def _slots(records, n_types, capacity):
+    """Return an open-addressed table of rows of `records`, -1 where it is free."""
+    slots = np.full(capacity, -1, np.int32)
+    mask = np.uint64(capacity - 1)
+    for row in range(n_types):
+        at = records[row, 0] & mask
+        while slots[at] >= 0:
+            at = (at + np.uint64(1)) & mask
+        slots[at] = row
+    return slots
+
+
+@compiled
+def code_spans(buffer, starts, ends, hashes):
+    """Code the spans by the distinct ones, numbered in first-seen order.
+
+    Where a hash does not prove two spans equal their bytes are compared: equal hashes
+    cost time, never a wrong code.
+
+    Parameters
+    ----------
+    buffer : ndarray of uint8
+    starts, ends : ndarray of int64, shape (n_spans,)
+    hashes : ndarray of uint64, shape (n_spans,)
+        As `hash_spans` gives them.
+
+    Returns
+    -------
+    codes : ndarray of int32, shape (n_spans,)
+    firsts : ndarray of int64, shape (n_types,)
+        Span in which each type is first seen.
+    """
+    codes = np.empty(len(starts), np.int32)
+    capacity = 1024
+    while capacity < len(starts) // 8:
+        capacity *= 2
+    # Hash, length, start and span of each type: one line of the processor's cache.
+    records = np.empty((capacity // 2, 4), np.uint64)
+    slots = _slots(records, 0, capacity)
+    mask = np.uint64(capacity - 1)
+    n_types = 0
+    for span in range(len(starts)):
+        hashed = hashes[span]
+        length = np.uint64(ends[span] - starts[span])
+        at = hashed & mask
+        row = slots[at]
+        while row >= 0:
+            if (
+                records[row, 0] == hashed
+                and records[row, 1] == length
+                and (
+                    length <= np.uint64(8)
+                    or _same(
+                        buffer, np.int64(records[row, 2]), starts[span], ends[span]
+                    )
+                )
+            ):
+                break
+            at = (at + np.uint64(1)) & mask
+            row = slots[at]
+        if row < 0:
+            row = n_types
+            slots[at] = row
+            records[row, 0] = hashed
+            records[row, 1] = length
+            records[row, 2] = np.uint64(starts[span])
+            records[row, 3] = np.uint64(span)
+            n_types += 1
+            if 2 * n_types >= capacity:
+                capacity *= 2
+                mask = np.uint64(capacity - 1)
+                records = np.concatenate((records, np.empty_like(records)))
+                slots = _slots(records, n_types, capacity)
+        codes[span] = row
+    return codes, records[:n_types, 3].astype(np.int64)
+
+
+@compiled
+def gather_spans(buffer, starts, ends, separator):
+    """Return the bytes of the spans, a separator behind each.
+
+    Parameters
+    ----------
+    buffer : ndarray of uint8
+    starts, ends : ndarray of int64, shape (n,)
+    separator : int
+
+    Returns
+    -------
+    ndarray of uint8
+    """
+    total = len(starts)
+    for k in range(len(starts)):
+        total += ends[k] - starts[k]
+    gathered = np.empty(total, np.uint8)
+    at = 0
+    for k in range(len(starts)):
+        for j in range(starts[k], ends[k]):
+            gathered[at] = buffer[j]
+            at += 1
+        gathered[at] = separator
+        at += 1
+    return gathered

@@ -1,0 +1,1 @@
+"""The sentence cache of the contextual sources."""

@@ -1,0 +1,1 @@
+"""Hugging Face models as sources: loading, forward pass, fine-tuning."""

@@ -1,0 +1,299 @@
+"""Aligner: from words to the pieces of a model's tokenizer, and back."""
+
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+
+from .._original_text import WrittenText
+from .._text_alignment import encodable, encode_texts
+
+_PROBES = ("a", "the", "1", ".")
+_GLUE = ("The", "sun", "a", "1", "b")  # words that show whether spaces are lost
+
+
+class Pieces(NamedTuple):
+    """The pieces of one sentence, without the special tokens around it."""
+
+    ids: np.ndarray
+    words: np.ndarray  # the word that each belongs to; -1 for those of the prefix
+    types: np.ndarray  # whether of the first or the second text, as the model counts
+    right: tuple = ()  # special tokens behind it, each (id, type)
+
+
+class Frame(NamedTuple):
+    """The special tokens around and between texts, each ``(id, type)``."""
+
+    left: tuple = ()
+    middle: tuple = ()
+    right: tuple = ()
+    right_of_pair: tuple = ()
+    types: tuple = (0, 0)  # of a first and of a second text
+    typed: bool = False  # whether the tokenizer gives types at all
+    cls: int | None = None  # place of the classification token, negative in `right`
+
+
+class Aligner:
+    """Splits words into pieces, and tells which piece is of which word.
+
+    Fast tokenizers get the words apart and tell by ``word_ids``. Some of them (byte
+    level, without a space before the first word) would glue such words together: they
+    get the text, and pieces go to words by their offsets. Slow tokenizers get one
+    word at a time, with a space before it where they keep spaces.
+
+    Texts as they were written go to the tokenizer whole; see `encode_texts`.
+
+    Parameters
+    ----------
+    tokenizer : transformers tokenizer
+    prefix : str, default=""
+        Text before every sentence, for example "query: ".
+    separator : str, default=None
+        The token that stands between two texts in a sentence.
+    special_tokens : bool, default=True
+        Whether the tokenizer's special tokens go around and between texts.
+
+    Attributes
+    ----------
+    frame : Frame
+    mode : {"words", "text", "word by word"}
+        How words reach the tokenizer, see above.
+    has_offsets : bool
+        Whether the tokenizer tells which characters a piece is of.
+    overhead : int
+        Pieces around a sentence at most: special tokens and prefix.
+    remembered : dict
+        For those who ask the same of sentences, or of words, again.
+    """
+
+    def __init__(self, tokenizer, prefix="", separator=None, special_tokens=True):
+        self.tokenizer = tokenizer
+        self.separator = separator
+        self.mode = _mode_of(tokenizer)
+        self._space = _space_of(tokenizer) if self.mode == "word by word" else ""
+        self.has_offsets = self.mode != "word by word"
+        self.prefix, self._prefix = prefix, prefix.split()
+        self.frame = _frame_of(tokenizer) if special_tokens else Frame()
+        left, middle, *right = map(len, self.frame[:4])
+        self.overhead = left + middle + max(right)
+        self.overhead += max(
+            len(self._split([self._prefix])[0][0]),
+            len(self.split_texts([prefix])[0][0]),
+        )
+        self.remembered = {}
+
+    def encode(self, sentences):
+        """Return the pieces of each sentence, a sequence of words or a WrittenText.
+
+        Raises
+        ------
+        ValueError
+            If a sentence has more than one separator.
+        """
+        texts, lists = [], []
+        for sentence in sentences:
+            (texts if isinstance(sentence, WrittenText) else lists).append(sentence)
+        texts, lists = iter(encode_texts(self, texts)), iter(self._encode_lists(lists))
+        return [next(texts if isinstance(s, WrittenText) else lists) for s in sentences]
+
+    def split_texts(self, texts):
+        """Return the ids of texts and their offsets, arrays of shape (n_pieces, 2).
+
+        Offsets are zeros where the tokenizer tells none.
+        """
+        if not texts:
+            return [], []
+        options = {"return_offsets_mapping": True} if self.has_offsets else {}
+        found = _encode(self.tokenizer, texts, **options)
+        ids = found["input_ids"]
+        offsets = found.get("offset_mapping") or [[(0, 0)] * len(row) for row in ids]
+        return ids, [np.array(row, dtype=np.int64).reshape(-1, 2) for row in offsets]
+
+    def _encode_lists(self, sentences):
+        if self.separator is not None:
+            return [self._pair(words) for words in sentences]
+        return [
+            self._of_one_text(ids, words)
+            for ids, words in self._split([self._prefix + list(s) for s in sentences])
+        ]
+
+    def encode_words(self, words):
+        """Return the ids of each word's pieces, as they are inside a text."""
+        anchor = ["a"] if self.mode == "text" or self._space else []
+        return [
+            ids[where == len(anchor)]
+            for ids, where in self._split([[*anchor, word] for word in words])
+        ]
+
+    def _of_one_text(self, ids, words):
+        words = np.maximum(words - len(self._prefix), -1)
+        types = np.full(len(ids), self.frame.types[0])
+        return Pieces(ids, words, types, self.frame.right)
+
+    def _pair(self, sentence):
+        places = [i for i, word in enumerate(sentence) if word == self.separator]
+        if len(places) > 1:
+            raise ValueError(
+                f"TransformerEmbedding: a sequence has {len(places)} tokens that equal "
+                f"separator={self.separator!r}, at {places[:5]}. A pair has one; a "
+                "sequence without any is one text."
+            )
+        if not places:
+            (split,) = self._split([self._prefix + list(sentence)])
+            return self._of_one_text(*split)
+        place = places[0]
+        texts = [self._prefix + list(sentence[:place]), list(sentence[place + 1 :])]
+        split = [self._split([text])[0] for text in texts]
+        first = self._of_one_text(*split[0])
+        ids, words = split[1]
+        middle = np.array(self.frame.middle, dtype=np.int64).reshape(-1, 2)
+        types = self.frame.types[1] if self.frame.middle else self.frame.types[0]
+        return Pieces(
+            np.concatenate([first.ids, middle[:, 0], ids]),
+            np.concatenate(
+                [first.words, np.full(len(middle), place), words + place + 1]
+            ),
+            np.concatenate([first.types, middle[:, 1], np.full(len(ids), types)]),
+            self.frame.right_of_pair,
+        )
+
+    def _split(self, texts):
+        """Return ``(ids, words)``, two arrays, for each text, a list of words."""
+        if not texts:
+            return []
+        texts = [[encodable(word) for word in text] for text in texts]
+        if self.mode == "word by word":
+            return self._word_by_word(texts)
+        if self.mode == "text":
+            return self._as_text(texts)
+        found = _encode(self.tokenizer, texts, is_split_into_words=True)
+        words = [found.word_ids(i) for i in range(len(texts))]
+        words = [[-1 if w is None else w for w in row] for row in words]
+        return _arrays(found["input_ids"], words)
+
+    def _as_text(self, texts):
+        # An empty word would be given the space beside it.
+        kept = [np.flatnonzero([word != "" for word in text]) for text in texts]
+        texts = [[word for word in text if word] for text in texts]
+        joined = [" ".join(text) for text in texts]
+        found = _encode(self.tokenizer, joined, return_offsets_mapping=True)
+        words = [
+            rows[_words_at(offsets, text)]
+            for rows, offsets, text in zip(
+                kept, found["offset_mapping"], texts, strict=True
+            )
+        ]
+        return _arrays(found["input_ids"], words)
+
+    def _word_by_word(self, texts):
+        texts = [
+            [self._space + w if w and i else w for i, w in enumerate(text)]
+            for text in texts
+        ]
+        distinct = list(dict.fromkeys(word for text in texts for word in text))
+        pieces = {}
+        if distinct:
+            pieces = _encode(self.tokenizer, distinct)["input_ids"]
+            pieces = dict(zip(distinct, pieces, strict=True))
+        ids = [[piece for word in text for piece in pieces[word]] for text in texts]
+        sizes = [[len(pieces[word]) for word in text] for text in texts]
+        words = [np.repeat(np.arange(len(row)), row) for row in sizes]
+        return _arrays(ids, words)
+
+
+def _encode(tokenizer, texts, **options):
+    return tokenizer(texts, add_special_tokens=False, verbose=False, **options)
+
+
+def _arrays(ids, words):
+    return [
+        (np.array(row, dtype=np.int64), np.array(where, dtype=np.int64))
+        for row, where in zip(ids, words, strict=True)
+    ]
+
+
+def _words_at(offsets, words):
+    """Return the word of each piece by its characters; a space is of the next word."""
+    starts = np.array([0, *accumulate(len(word) + 1 for word in words)][:-1])
+    places = [stop - 1 if stop > start else start for start, stop in offsets]
+    return np.searchsorted(starts - 1, np.array(places, np.int64), "right") - 1
+
+
+def _mode_of(tokenizer):
+    if not getattr(tokenizer, "is_fast", False):
+        return "word by word"
+    apart = _encode(tokenizer, [list(_GLUE)], is_split_into_words=True)
+    text = _encode(tokenizer, [" ".join(_GLUE)], return_offsets_mapping=True)
+    if apart["input_ids"] == text["input_ids"]:
+        return "words"
+    # Where the text is not split at spaces at all, words given apart are right.
+    found = set(_words_at(text["offset_mapping"][0], _GLUE).tolist())
+    return "text" if len(found) == len(_GLUE) else "words"
+
+
+def _space_of(tokenizer):
+    """Return what stands before a word for it to have the pieces it has in a text."""
+    whole = list(_encode(tokenizer, " ".join(_GLUE))["input_ids"])
+    for space in ("", " "):
+        parts = [_GLUE[0], *(space + word for word in _GLUE[1:])]
+        ids = _encode(tokenizer, parts)["input_ids"]
+        if [piece for row in ids for piece in row] == whole:
+            return space
+    return ""
+
+
+def _frame_of(tokenizer):
+    """Learn the special tokens from what they are put around."""
+    probe, inner = _probe(tokenizer)
+    one = tokenizer(probe, verbose=False)
+    typed = "token_type_ids" in one
+    one = _with_types(one)
+    two = _with_types(tokenizer(probe, probe, verbose=False))
+    ids = [id_ for id_, _ in one]
+    start = _find(ids, inner, 0)
+    stop = start + len(inner)
+    pair = [id_ for id_, _ in two]
+    first = _find(pair, inner, 0)
+    second = _find(pair, inner, first + len(inner))
+    cls = getattr(tokenizer, "cls_token_id", None)
+    place = ids.index(cls) if cls is not None and cls in ids else None
+    if place is not None and place >= stop:
+        place -= len(ids)
+    return Frame(
+        left=tuple(one[:start]),
+        middle=tuple(two[first + len(inner) : second]),
+        right=tuple(one[stop:]),
+        right_of_pair=tuple(two[second + len(inner) :]),
+        types=(one[start][1], two[second][1]),
+        typed=typed,
+        cls=place,
+    )
+
+
+def _probe(tokenizer):
+    vocabulary = tokenizer.get_vocab() if hasattr(tokenizer, "get_vocab") else {}
+    for probe in (*_PROBES, *list(vocabulary)[:1000]):
+        inner = _encode(tokenizer, probe)["input_ids"]
+        special = set(getattr(tokenizer, "all_special_ids", ()))
+        unknown = getattr(tokenizer, "unk_token_id", None)
+        if inner and not special.intersection(inner) - {unknown}:
+            return probe, list(inner)
+    raise ValueError(
+        f"TransformerEmbedding: {type(tokenizer).__name__} gives no pieces for any of "
+        f"{_PROBES} nor for the words of its own vocabulary. Is it the model's?"
+    )
+
+
+def _with_types(encoded):
+    ids = list(encoded["input_ids"])
+    return list(zip(ids, encoded.get("token_type_ids") or [0] * len(ids), strict=True))
+
+
+def _find(ids, inner, start):
+    for i in range(start, len(ids) - len(inner) + 1):
+        if ids[i : i + len(inner)] == inner:
+            return i
+    raise ValueError(
+        "TransformerEmbedding: the tokenizer gives other pieces for a text with "
+        "special tokens than without. Use special_tokens=False."
+    )

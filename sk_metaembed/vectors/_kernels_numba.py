@@ -1,0 +1,305 @@
+"""Compiled loops over bytes; imported only inside functions, for numba's sake.
+
+Words travel as one byte buffer with start and end positions, so that no loop
+here ever touches a Python object.
+"""
+
+import numpy as np
+
+from .._io._numba import compiled
+
+_POWERS = 10.0 ** np.arange(23)
+_EXACT = np.uint64(2**53)
+_WOBBLE = 2.0**-49
+
+
+@compiled
+def _hash(buf, start, end):
+    """Return 64-bit FNV-1a of the bytes, mixed so that the low bits are good."""
+    h = np.uint64(0xCBF29CE484222325)
+    for i in range(start, end):
+        h = (h ^ np.uint64(buf[i])) * np.uint64(0x100000001B3)
+    h ^= h >> np.uint64(33)
+    h *= np.uint64(0xFF51AFD7ED558CCD)
+    return h ^ (h >> np.uint64(33))
+
+
+@compiled
+def _same(a, a_start, a_end, b, b_start, b_end):
+    if a_end - a_start != b_end - b_start:
+        return False
+    for i in range(a_end - a_start):  # noqa: SIM110 (numba has no generators)
+        if a[a_start + i] != b[b_start + i]:
+            return False
+    return True
+
+
+@compiled
+def _probe(buf, start, end, blob, offsets, slots):
+    """Return (slot, row) of a word; row is -1 where the slot is still empty.
+
+    It is -2 where a table that came from a file would lead out of the others.
+    """
+    mask = np.uint64(len(slots) - 1)
+    h = _hash(buf, start, end)
+    tag = h >> np.uint64(32)
+    at = h & mask
+    for _ in range(len(slots)):
+        entry = slots[at]
+        if entry == np.uint64(0):
+            return at, np.int64(-1)
+        if entry >> np.uint64(32) == tag:
+            row = np.int64(entry & np.uint64(0xFFFFFFFF)) - 1
+            if row < 0 or row + 1 >= len(offsets):
+                return at, np.int64(-2)
+            first, last = offsets[row], offsets[row + 1] - 1
+            if first < 0 or last < first or last > len(blob):
+                return at, np.int64(-2)
+            if _same(buf, start, end, blob, first, last):
+                return at, row
+        at = (at + np.uint64(1)) & mask
+    return at, np.int64(-2)
+
+
+@compiled
+def fill_slots(blob, offsets, slots, first):
+    """Enter every word; ``first[i]`` becomes the row that holds word i already."""
+    for row in range(len(offsets) - 1):
+        start, end = offsets[row], offsets[row + 1] - 1
+        at, found = _probe(blob, start, end, blob, offsets, slots)
+        first[row] = row if found < 0 else found
+        if found < 0:
+            tag = _hash(blob, start, end) >> np.uint64(32)
+            slots[at] = (tag << np.uint64(32)) | np.uint64(row + 1)
+
+
+@compiled
+def find_rows(buf, starts, blob, offsets, slots, rows):
+    """Write each asked word's row, or -1."""
+    for i in range(len(starts) - 1):
+        _, row = _probe(buf, starts[i], starts[i + 1] - 1, blob, offsets, slots)
+        rows[i] = row
+
+
+@compiled
+def gather_words(buf, starts, ends, blob, offsets):
+    """Copy words side by side, each followed by a newline."""
+    at = np.int64(0)
+    offsets[0] = 0
+    for row in range(len(starts)):
+        for i in range(starts[row], ends[row]):
+            blob[at] = buf[i]
+            at += 1
+        blob[at] = 10
+        at += 1
+        offsets[row + 1] = at
+
+
+@compiled
+def _scale(mantissa, exponent):
+    """Return mantissa * 10**exponent, and whether only the last bits may be off."""
+    if exponent < -44 or exponent > 44:
+        return 0.0, False
+    value = np.float64(mantissa)
+    if exponent > 22:
+        return value * 1e22 * _POWERS[exponent - 22], True
+    if exponent >= 0:
+        return value * _POWERS[exponent], True
+    if exponent >= -22:
+        return value / _POWERS[-exponent], True
+    return value / 1e22 / _POWERS[-exponent - 22], True
+
+
+@compiled
+def _exponent(buf, at, end):
+    """Read what follows an 'e'; return (value, position, ok)."""
+    negative = False
+    if at < end and (buf[at] == 45 or buf[at] == 43):
+        negative = buf[at] == 45
+        at += 1
+    begin = at
+    value = np.int64(0)
+    while at < end and 48 <= buf[at] <= 57 and at - begin < 9:
+        value = value * 10 + (np.int64(buf[at]) - 48)
+        at += 1
+    return (-value if negative else value), at, at > begin
+
+
+@compiled
+def _run(buf, at, end, mantissa):
+    """Append a run of digits to the mantissa; return it and the position."""
+    while at < end:
+        digit = np.uint64(buf[at]) - np.uint64(48)
+        if digit > np.uint64(9):
+            break
+        mantissa = mantissa * np.uint64(10) + digit
+        at += 1
+    return mantissa, at
+
+
+@compiled
+def _digits(buf, at, end):
+    """Read a decimal; return (mantissa, exponent, cut off, position, ok)."""
+    begin = at
+    mantissa, at = _run(buf, at, end, np.uint64(0))
+    point = at
+    if at < end and buf[at] == 46:
+        mantissa, at = _run(buf, at + 1, end, mantissa)
+        if at - begin <= 20:
+            return mantissa, point + 1 - at, False, at, at - begin > 1
+    elif at - begin <= 19:
+        return mantissa, np.int64(0), False, at, at > begin
+    return _many_digits(buf, begin, end)
+
+
+@compiled
+def _many_digits(buf, at, end):
+    """Do as `_digits`, for more digits than a mantissa holds: keep the first 19."""
+    mantissa = np.uint64(0)
+    exponent = np.int64(0)
+    kept = seen = np.int64(0)
+    fraction = cut = False
+    while at < end:
+        c = buf[at]
+        if 48 <= c <= 57:
+            seen += 1
+            if kept < 19:
+                mantissa = mantissa * np.uint64(10) + np.uint64(c - 48)
+                kept += mantissa != np.uint64(0)
+                exponent -= fraction
+            else:
+                cut = True
+                exponent += not fraction
+        elif c == 46 and not fraction:
+            fraction = True
+        else:
+            break
+        at += 1
+    return mantissa, exponent, cut, at, seen > 0
+
+
+@compiled
+def _number(buf, at, end):
+    """Read one number up to a blank; return (float32, position, certain).
+
+    The result is that of ``np.float32(float(text))``. Where the mantissa and
+    the power of ten are exact doubles, one operation rounds correctly;
+    elsewhere the double is a few units off at most, and it is certain only when
+    both ends of that error round to the same float32.
+    """
+    negative = False
+    if at < end and (buf[at] == 45 or buf[at] == 43):
+        negative = buf[at] == 45
+        at += 1
+    mantissa, exponent, cut, at, ok = _digits(buf, at, end)
+    if ok and at < end and (buf[at] == 101 or buf[at] == 69):
+        shift, at, ok = _exponent(buf, at + 1, end)
+        exponent += shift
+    if not ok or (at < end and buf[at] != 32 and buf[at] != 9):
+        return np.float32(0), at, False
+    if mantissa == np.uint64(0):
+        return np.float32(-0.0 if negative else 0.0), at, True
+    value, ok = _scale(mantissa, exponent)
+    if negative:
+        value = -value
+    if not cut and mantissa <= _EXACT and -22 <= exponent <= 22:
+        return np.float32(value), at, True
+    low = np.float32(value * (1.0 - _WOBBLE))
+    return low, at, ok and low == np.float32(value * (1.0 + _WOBBLE))
+
+
+@compiled
+def parse_lines(buf, starts, ends, out, word_ends, doubtful):
+    """Parse ``word number ... number`` lines; flag the lines that are not plain."""
+    for row in range(len(starts)):
+        at, end = starts[row], ends[row]
+        while end > at and (buf[end - 1] == 32 or 9 <= buf[end - 1] <= 13):
+            end -= 1
+        while at < end and buf[at] != 32 and buf[at] != 9:
+            at += 1
+        word_ends[row] = at
+        ok = at > starts[row]
+        for column in range(out.shape[1]):
+            while at < end and (buf[at] == 32 or buf[at] == 9):
+                at += 1
+            if ok:
+                out[row, column], at, ok = _number(buf, at, end)
+        doubtful[row] = not ok or at != end
+
+
+@compiled
+def parse_records(buf, width, starts, ends, out):
+    """Split ``word`` + space + ``width`` bytes records; return (count, bytes used).
+
+    What is left behind the bytes used is a part of one record.
+    """
+    used = at = np.int64(0)
+    for row in range(len(starts)):
+        while at < len(buf) and buf[at] == 10:
+            at += 1
+        starts[row] = at
+        while at < len(buf) and buf[at] != 32:
+            at += 1
+        if at + 1 + width > len(buf):
+            return row, used
+        ends[row] = at
+        for i in range(width):
+            out[row, i] = buf[at + 1 + i]
+        at += 1 + width
+        used = at
+    return len(starts), used
+
+
+@compiled
+def _fold(h, byte):
+    """Take one byte into a 32-bit FNV-1a hash, as fastText's signed char."""
+    return np.uint32((h ^ np.uint32(np.int32(np.int8(byte)))) * np.uint32(16777619))
+
+
+@compiled
+def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
+    """Hash the n-grams of every ``<word>``; with no ids yet, only count them.
+
+    N-grams are cut on UTF-8 code points. fastText hashes bytes as signed
+    characters, so bytes above 127 are sign-extended before the xor.
+    """
+    total = np.int64(0)
+    for row in range(len(starts)):
+        size = ends[row] - starts[row] + 2
+        text = np.empty(size, np.uint8)
+        text[0], text[size - 1] = 60, 62
+        for i in range(size - 2):
+            text[i + 1] = buf[starts[row] + i]
+        for i in range(size):
+            if text[i] & 0xC0 == 0x80:
+                continue
+            h = np.uint32(2166136261)
+            at, n = i, 0
+            while at < size and n < max_n:
+                n += 1
+                h = _fold(h, text[at])
+                at += 1
+                while at < size and text[at] & 0xC0 == 0x80:
+                    h = _fold(h, text[at])
+                    at += 1
+                if n >= min_n and not (n == 1 and (i == 0 or at == size)):
+                    if len(ids):
+                        ids[total] = h % np.uint32(n_buckets)
+                    total += 1
+        indptr[row + 1] = total
+
+
+@compiled
+def add_means(ids, indptr, table, own, out):
+    """Add the table rows of each word to ``out`` and divide by their number.
+
+    ``own`` counts the word's own vector, which ``out`` holds already, in too.
+    """
+    for row in range(len(indptr) - 1):
+        for k in range(indptr[row], indptr[row + 1]):
+            for j in range(out.shape[1]):
+                out[row, j] += table[ids[k], j]
+        count = np.float32(indptr[row + 1] - indptr[row] + own)
+        if count > 0:
+            for j in range(out.shape[1]):
+                out[row, j] /= count

@@ -1,0 +1,192 @@
+"""Reading fastText's own ``.bin`` models, n-gram vectors included."""
+
+import struct
+from array import array
+from typing import NamedTuple
+
+import numpy as np
+
+from ._detect_format import (
+    FASTTEXT_MAGIC,
+    MAX_DIM,
+    MAX_NGRAM,
+    MAX_WORD,
+)
+from ._ngram_hash import mean_ngrams
+from ._word_index import pack_spans
+
+_CHUNK_BYTES = 1 << 23
+_EOS = b"</s>"
+
+
+class _Header(NamedTuple):
+    dim: int
+    bucket: int
+    min_n: int
+    max_n: int
+    versioned: bool
+
+
+def read_fasttext(stream, writer):
+    """Push all words, composed with their n-grams, and all n-gram vectors."""
+    header = _read_header(stream)
+    n_words, packed = _read_dictionary(stream, header.versioned)
+    n_buckets = _check_matrix(stream, header, n_words)
+    keep = n_words if writer.limit is None else min(n_words, writer.limit)
+    own_path = writer.directory / "own.raw"
+    with open(own_path, "wb") as file:
+        for chunk in _rows(stream, n_words, header.dim, "word vectors"):
+            file.write(chunk.data)
+    own = np.memmap(own_path, np.float32, "r", shape=(n_words, header.dim))
+    has_subwords = n_buckets and header.max_n >= max(1, header.min_n)
+    if has_subwords:
+        chunks = _rows(stream, n_buckets, header.dim, "n-gram vectors")
+        writer.write_buckets(chunks, header.min_n, header.max_n)
+    _compose(writer, packed, own[:keep], header, bool(has_subwords))
+    del own
+    own_path.unlink()
+
+
+def _unpack(stream, fields, what):
+    return struct.unpack(fields, stream.exactly(struct.calcsize(fields), what))
+
+
+def _read_header(stream):
+    first, second = _unpack(stream, "<2i", "the header")
+    versioned = first == FASTTEXT_MAGIC
+    if versioned and second not in (11, 12):
+        raise ValueError(
+            f"{stream.path}: a fastText model of version {second}; 11 and 12 are read."
+        )
+    dim = _unpack(stream, "<2i", "the header")[0] if versioned else first
+    # epoch, min_count, neg, word_ngrams, loss, model, then what matters here
+    fields = _unpack(stream, "<10id", "the header")
+    bucket, min_n, max_n = fields[6:9]
+    sound = 1 <= dim <= MAX_DIM and bucket >= 0
+    if not sound or not 0 <= min(min_n, max_n) <= max(min_n, max_n) <= MAX_NGRAM:
+        raise ValueError(
+            f"{stream.path}: the fastText header is damaged: dim={dim}, "
+            f"bucket={bucket}, minn={min_n}, maxn={max_n}."
+        )
+    return _Header(dim, bucket, min_n, max_n, versioned)
+
+
+def _read_dictionary(stream, versioned):
+    """Return (number of words, packed words); labels of classifiers are left out."""
+    what = "the dictionary"
+    size, n_words, n_labels = _unpack(stream, "<3i", what)
+    _unpack(stream, "<q", what)
+    pruned = _unpack(stream, "<q", what)[0] if versioned else -1
+    if pruned > 0:
+        raise ValueError(_refusal(stream, "pruned"))
+    if size != n_words + n_labels or min(size, n_words, n_labels) < 0:
+        raise ValueError(
+            f"{stream.path}: the fastText dictionary is damaged: {size} entries, but "
+            f"{n_words} words and {n_labels} labels."
+        )
+    buf, spans = _read_entries(stream, size)
+    words = pack_spans(np.frombuffer(buf, np.uint8), *spans[:, :n_words])
+    return n_words, words
+
+
+def _read_entries(stream, size):
+    """Read zero-ended names, each followed by a count and a type (9 bytes)."""
+    if stream.size is not None and 10 * size > stream.size - stream.position:
+        raise ValueError(
+            f"{stream.path}: the fastText dictionary announces {size:,} entries, which "
+            f"need at least {10 * size:,} bytes, but only "
+            f"{stream.size - stream.position:,} follow. The file is cut short or "
+            "damaged."
+        )
+    data = bytearray()
+    starts, ends = array("q"), array("q")  # grow as entries come, not as announced
+    at = 0
+    for entry in range(size):
+        while (end := data.find(b"\0", at)) < 0 or end + 10 > len(data):
+            if len(data) - at > MAX_WORD:
+                raise ValueError(
+                    f"{stream.path}: word {entry} of the dictionary has no end within "
+                    f"{MAX_WORD:,} bytes; the file is damaged."
+                )
+            data += _some(stream, entry, size)
+        starts.append(at)
+        ends.append(end)
+        at = end + 10
+    stream.push_back(bytes(data[at:]))
+    return bytes(data[:at]), np.array([starts, ends], np.int64).reshape(2, -1)
+
+
+def _some(stream, entry, size):
+    block = stream.read(1 << 16)
+    if not block:
+        raise ValueError(
+            f"{stream.path}: the file ends too early, within word {entry} of {size} of "
+            f"the dictionary. It looks cut short; fetch or copy it again."
+        )
+    return block
+
+
+def _check_matrix(stream, header, n_words):
+    """Read the matrix's shape; return how many of its rows are buckets."""
+    if header.versioned and _unpack(stream, "<?", "the matrix")[0]:
+        raise ValueError(_refusal(stream, "quantised"))
+    n_rows, dim = _unpack(stream, "<2q", "the matrix")
+    if dim != header.dim or n_rows not in (n_words, n_words + header.bucket):
+        raise ValueError(
+            f"{stream.path}: the fastText matrix is {n_rows} x {dim}, but {n_words} "
+            f"words and {header.bucket} buckets of {header.dim} numbers need "
+            f"{n_words + header.bucket} x {header.dim}; the file is damaged."
+        )
+    if stream.size is not None and n_rows * dim * 4 > stream.size - stream.position:
+        raise ValueError(
+            f"{stream.path}: the fastText matrix needs {n_rows * dim * 4:,} bytes, "
+            f"but only {stream.size - stream.position:,} follow. The file is cut "
+            f"short; fetch or copy it again."
+        )
+    return n_rows - n_words
+
+
+def _refusal(stream, kind):
+    return (
+        f"{stream.path}: a {kind} fastText model (usually named .ftz) holds compressed "
+        f"vectors, which are not read here. Use the full .bin model, or export the "
+        f"words' vectors to text."
+    )
+
+
+def _rows(stream, n_rows, dim, what):
+    step = max(1, _CHUNK_BYTES // (4 * dim))
+    for start in range(0, n_rows, step):
+        size = min(step, n_rows - start)
+        data = stream.exactly(4 * dim * size, f"{what} {start} to {start + size}")
+        yield np.frombuffer(data, "<f4").reshape(size, dim).astype(np.float32)
+
+
+def _compose(writer, packed, own, header, has_subwords):
+    """Append each word's mean of its own vector and its n-grams' vectors.
+
+    The end-of-sentence mark is the one word to which fastText gives no n-grams,
+    except in models from before files had a version.
+    """
+    table = None
+    if has_subwords:
+        table = np.load(writer.directory / "buckets.npy", mmap_mode="r")
+    step = max(1, _CHUNK_BYTES // (4 * header.dim))
+    for start in range(0, len(own), step):
+        chunk = packed.take(np.arange(start, min(start + step, len(own))))
+        vectors = np.array(own[start : start + step])
+        if table is not None:
+            mean_ngrams(chunk, table, header.min_n, header.max_n, vectors, own=True)
+            marks = _rows_of(chunk, _EOS) if header.versioned else []
+            vectors[marks] = own[start : start + step][marks]
+        writer.append(chunk, vectors)
+
+
+def _rows_of(packed, word):
+    sizes = np.diff(packed.offsets) - 1
+    blob, starts = packed.blob, packed.offsets[:-1]
+    return [
+        row
+        for row in np.flatnonzero(sizes == len(word))
+        if bytes(blob[starts[row] : starts[row] + len(word)]) == word
+    ]
