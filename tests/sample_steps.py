@@ -27,11 +27,11 @@ class Source(
         self.random_state = random_state
 
     def fit(self, X, y=None):
-        self._learn(check_tokens(X, whose="Source"))
+        self._learn(check_tokens(X, caller="Source"))
         return self
 
     def fit_transform(self, X, y=None):
-        tokens = check_tokens(X, whose="Source")
+        tokens = check_tokens(X, caller="Source")
         self._learn(tokens)
         return self.transform(tokens)
 
@@ -44,7 +44,7 @@ class Source(
 
     def transform(self, X):
         check_is_fitted(self)
-        tokens = check_tokens(X, whose="Source")
+        tokens = check_tokens(X, caller="Source")
         nothing = np.zeros(self.dim)
         values = [self.table_.get(word, nothing) for word in tokens.types]
         values = np.array(values).reshape(-1, self.dim)
@@ -56,12 +56,12 @@ class Source(
         return np.array([f"source{i}" for i in range(self.dim)], dtype=object)
 
 
-def embedded_only(X, whose, dims=None):
+def embedded_only(X, caller, dims=None):
     if not isinstance(X, EmbeddedSequences):
-        raise TypeError(f"{whose} takes EmbeddedSequences, got {type(X).__name__}.")
+        raise TypeError(f"{caller} takes EmbeddedSequences, got {type(X).__name__}.")
     came = {block.name: block.dim for block in X.blocks}
     if dims is not None and came != dims:
-        raise ValueError(f"{whose} was fitted on blocks {dims}, got {came}.")
+        raise ValueError(f"{caller} was fitted on blocks {dims}, got {came}.")
     return X
 
 
@@ -160,7 +160,7 @@ class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
             raise ValueError("Tagger needs at least one token; got 0 samples.")
         self.dims_ = {block.name: block.dim for block in X.blocks}
         self.classes_ = np.unique(tags.types[np.unique(tags.codes)].astype(str))
-        codes = tag_codes(tags, self.classes_, whose="Tagger")
+        codes = tag_codes(tags, self.classes_, caller="Tagger")
         values = self._values(X)
         self.means_ = np.array(
             [values[codes == i].mean(axis=0) for i in range(len(self.classes_))]
@@ -168,7 +168,7 @@ class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
         return self
 
     def _read(self, y, tokens):
-        return read_tags(y, tokens, whose="Tagger")
+        return read_tags(y, tokens, caller="Tagger")
 
     def predict(self, X):
         check_is_fitted(self)

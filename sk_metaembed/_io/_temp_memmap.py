@@ -11,14 +11,14 @@ import weakref
 import numpy as np
 
 
-def spilled_zeros(shape, dtype, whose):
+def spilled_zeros(shape, dtype, caller):
     """Return zeros that lie in a temporary file, mapped into memory.
 
     Parameters
     ----------
     shape : tuple of int
     dtype : dtype
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -48,7 +48,7 @@ def spilled_zeros(shape, dtype, whose):
         file.close()
         raise OSError(
             error.errno,
-            f"{whose}: memory_limit is exceeded, and {tempfile.gettempdir()} has no "
+            f"{caller}: memory_limit is exceeded, and {tempfile.gettempdir()} has no "
             f"room for {size / 2**20:,.0f} MiB of vectors. Set TMPDIR to a folder on a "
             "larger disk, or pass fewer sequences at a time",
         ) from error

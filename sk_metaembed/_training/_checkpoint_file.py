@@ -103,12 +103,12 @@ class StateWriter:
     Parameters
     ----------
     file : path-like
-    whose : str
+    caller : str
         Begins the warning.
     """
 
-    def __init__(self, file, whose):
-        self.file, self.whose = Path(file), whose
+    def __init__(self, file, caller):
+        self.file, self.caller = Path(file), caller
         self._told = False
 
     def write(self, content):

@@ -7,7 +7,7 @@ import multiprocessing
 import re
 
 
-def chosen_device(name, *, whose):
+def chosen_device(name, *, caller):
     """Return the torch device for "auto", "cuda:auto" or a name of torch's.
 
     Parameters
@@ -15,7 +15,7 @@ def chosen_device(name, *, whose):
     name : str
         "auto" takes a GPU if there is one; "cuda:auto" gives each process of joblib
         another one, as far as they go.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -38,12 +38,12 @@ def chosen_device(name, *, whose):
         device = torch.device(name)
     except RuntimeError as error:
         raise ValueError(
-            f"{whose}: device={name!r} is no torch device. Use 'auto', 'cpu', 'cuda', "
+            f"{caller}: device={name!r} is no torch device. Use 'auto', 'cpu', 'cuda', "
             "'cuda:1' or 'cuda:auto'."
         ) from error
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(
-            f"{whose}: device={asked!r} was asked for, but torch sees no GPU (torch "
+            f"{caller}: device={asked!r} was asked for, but torch sees no GPU (torch "
             f"{torch.__version__}). Use device='auto' or 'cpu'."
         )
     return device
@@ -62,14 +62,14 @@ def worker_number():
     return int(worker[1]) - 1 if worker else None
 
 
-def check_callbacks(callbacks, *, whose):
+def check_callbacks(callbacks, *, caller):
     """Raise for what is no skorch callback.
 
     Parameters
     ----------
     callbacks : sequence or None
         Of skorch callbacks, or of pairs (name, callback).
-    whose : str
+    caller : str
         Begins the error message.
 
     Raises
@@ -81,6 +81,6 @@ def check_callbacks(callbacks, *, whose):
         named = isinstance(callback, tuple) and len(callback) == 2
         if not hasattr(callback[1] if named else callback, "on_epoch_end"):
             raise TypeError(
-                f"{whose}: callbacks must hold skorch callbacks or pairs (name, "
+                f"{caller}: callbacks must hold skorch callbacks or pairs (name, "
                 f"callback), got {callback!r}."
             )

@@ -80,7 +80,7 @@ def distinct_rows(rows):
     return distinct, places
 
 
-def as_vectors(given, n_rows, whose="PairEncoder"):
+def as_vectors(given, n_rows, caller="PairEncoder"):
     """Return what an encoder gave as float32, or say what is wrong with it.
 
     Parameters
@@ -88,7 +88,7 @@ def as_vectors(given, n_rows, whose="PairEncoder"):
     given : array, sparse matrix or DataFrame
     n_rows : int
         How many rows it must have.
-    whose : str, default="PairEncoder"
+    caller : str, default="PairEncoder"
         Begins the error messages.
 
     Returns
@@ -108,12 +108,12 @@ def as_vectors(given, n_rows, whose="PairEncoder"):
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{whose}: the encoder must give numbers, tokens or word vectors; got "
+                f"{caller}: the encoder must give numbers, tokens or word vectors; got "
                 f"{type(given).__name__} of dtype {values.dtype}."
             ) from error
     if values.ndim != 2 or values.shape[0] != n_rows or not values.shape[1]:
         raise ValueError(
-            f"{whose}: the encoder must give one row of numbers a text, an array of "
+            f"{caller}: the encoder must give one row of numbers a text, an array of "
             f"shape ({n_rows}, dim); got shape {values.shape}."
         )
     with np.errstate(over="ignore"):  # told as infinity
@@ -121,7 +121,7 @@ def as_vectors(given, n_rows, whose="PairEncoder"):
     numbers = values.data if sparse.issparse(values) else values
     if not np.isfinite(numbers).all():
         raise ValueError(
-            f"{whose}: the encoder gave NaN or infinity for some texts. Look at its "
+            f"{caller}: the encoder gave NaN or infinity for some texts. Look at its "
             "steps, for example for a division by the length of an empty text."
         )
     return values
@@ -355,7 +355,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "encoder_")
         self._check_names(X)
-        rows, info = read_pairs(X, whose="PairEncoder", missing=self.missing)
+        rows, info = read_pairs(X, caller="PairEncoder", missing=self.missing)
         if not isinstance(rows, list):
             return self._features(self.encoder_.transform(rows), len(rows), info)
         if not rows and self._dim is not None:
@@ -369,7 +369,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         check_features(self.features)
         refuse_labels(self.encoder)
         names = column_names(X)
-        rows, info = read_pairs(X, whose="PairEncoder", missing=self.missing)
+        rows, info = read_pairs(X, caller="PairEncoder", missing=self.missing)
         if len(rows) == 0:
             raise ValueError(
                 "Found array with 0 sample(s): PairEncoder needs at least one pair to "

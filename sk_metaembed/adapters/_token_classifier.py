@@ -259,19 +259,19 @@ class TokenClassifier(
         >>> TokenClassifier(LogisticRegression()).fit(X, [["O", "B-place"]]).classes_
         array(['B-place', 'O'], dtype=object)
         """
-        whose = type(self).__name__
-        check_embedded(X, whose=whose)
+        caller = type(self).__name__
+        check_embedded(X, caller=caller)
         if not is_classifier(self.estimator):
             raise ValueError(
-                f"{whose}: estimator must be a classifier, got {self.estimator!r}."
+                f"{caller}: estimator must be a classifier, got {self.estimator!r}."
             )
-        tags = read_tags(y, X.tokens, whose=whose)
+        tags = read_tags(y, X.tokens, caller=caller)
         if self.scheme is not None:
-            check_scheme(tags, self.scheme, whose=whose)
+            check_scheme(tags, self.scheme, caller=caller)
         params = self._weights(X, sample_weight)
         if tags.n_tokens == 0:
             raise ValueError(
-                f"{whose}: there is nothing to learn from: {len(X)} sentences hold no "
+                f"{caller}: there is nothing to learn from: {len(X)} sentences hold no "
                 "token (0 samples)."
             )
         self.dims_in_ = block_dims(X)
@@ -421,9 +421,9 @@ class TokenClassifier(
     def _apply(self, X, method):
         """Return what the classifier says of distinct tokens, and each one's place."""
         check_is_fitted(self)
-        whose = type(self).__name__
-        check_embedded(X, whose=whose)
-        check_blocks(X, self.dims_in_, whose=whose)
+        caller = type(self).__name__
+        check_embedded(X, caller=caller)
+        check_blocks(X, self.dims_in_, caller=caller)
         positions, places = distinct_positions(X, self.window)
         if not len(positions):
             # The classifier refuses no rows; one of zeros shows the shape.

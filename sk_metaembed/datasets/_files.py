@@ -69,7 +69,7 @@ class Remote(NamedTuple):
         return url_name(self.urls[0])
 
 
-def data_file(remote, *, whose):
+def data_file(remote, *, caller):
     """Return the path of a data set's file, which is fetched if need be.
 
     Looked for in this order: the file below ``SK_METAEMBED_DATA``; the file in the
@@ -78,7 +78,7 @@ def data_file(remote, *, whose):
     Parameters
     ----------
     remote : Remote
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -102,10 +102,10 @@ def data_file(remote, *, whose):
     if archive is None:
         archive = cache / remote.fetched
         todo = _todo(remote, archive)
-        fetch(remote.urls, remote.sha256, archive, whose=whose, todo=todo)
+        fetch(remote.urls, remote.sha256, archive, caller=caller, todo=todo)
     elif remote.sha256 not in (None, found := sha256(archive)):
         raise ValueError(
-            f"{whose}: {archive} has the SHA-256 {found}, but that of the file at "
+            f"{caller}: {archive} has the SHA-256 {found}, but that of the file at "
             f"{remote.urls[0]} is {remote.sha256}. Remove it, or bring it again."
         )
     if remote.member is None:
@@ -115,7 +115,7 @@ def data_file(remote, *, whose):
         copy_member(archive, remote.member, part)
         if remote.member_sha256 not in (None, found := sha256(part)):
             raise ValueError(
-                f"{whose}: {remote.member} in {archive} has the SHA-256 {found}, but "
+                f"{caller}: {remote.member} in {archive} has the SHA-256 {found}, but "
                 f"{remote.member_sha256} is expected. Remove the archive, so that it "
                 "is fetched again."
             )

@@ -98,7 +98,7 @@ def fetch_snli(split="train", *, labelled=True):
     (9824, 2)
     """
     check_choice(split, tuple(_SNLI), "split")
-    path = data_file(_SNLI[split], whose="fetch_snli")
+    path = data_file(_SNLI[split], caller="fetch_snli")
     return _read(path, labelled, "captionID")
 
 
@@ -165,7 +165,7 @@ def fetch_multinli(split="train", *, labelled=True):
     (9815, 2)
     """
     check_choice(split, tuple(_MULTINLI), "split")
-    path = data_file(_MULTINLI[split], whose="fetch_multinli")
+    path = data_file(_MULTINLI[split], caller="fetch_multinli")
     return _read(path, labelled, "promptID", genres="genre")
 
 

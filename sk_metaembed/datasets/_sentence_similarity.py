@@ -101,7 +101,7 @@ def fetch_sts_benchmark(split="test"):
     (1500, 2)
     """
     check_choice(split, tuple(_STS), "split")
-    path = data_file(_STS[split], whose="fetch_sts_benchmark")
+    path = data_file(_STS[split], caller="fetch_sts_benchmark")
     rows = read_rows(path, 7, _STS_COLUMNS)
     return Bunch(
         pairs=_pairs(rows, 5),
@@ -164,7 +164,7 @@ def fetch_sick(split="test"):
     (500, 2)
     """
     check_choice(split, tuple(_SICK), "split")
-    path = data_file(_SICK[split], whose="fetch_sick")
+    path = data_file(_SICK[split], caller="fetch_sick")
     rows = read_rows(path, 5, _SICK_COLUMNS, header=1)
     return Bunch(
         pairs=_pairs(rows, 1),

@@ -79,6 +79,6 @@ def fetch_wnut17(split="train"):
     (1009, ['O', 'O', 'O'])
     """
     check_choice(split, tuple(_FILES), "split")
-    bunch = load_conll(data_file(_FILES[split], whose="fetch_wnut17"))
+    bunch = load_conll(data_file(_FILES[split], caller="fetch_wnut17"))
     del bunch["groups"]
     return bunch

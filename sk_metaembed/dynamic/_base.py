@@ -49,11 +49,11 @@ class FittedNet:
     A mixin of `BaseDynamicMeta`, whose attributes it uses.
     """
 
-    def _read(self, X, whose):
+    def _read(self, X, caller):
         return read_input(
             X,
             dims=self.dims_in_,
-            whose=whose,
+            caller=caller,
             reads_tokens=bool(self._trained),
             pairs=self._reads_pairs,
         )
@@ -240,7 +240,7 @@ class TrainableComposition(_BaseComposition):
         return dict(zip(self._trained.names, networks, strict=True))
 
     def _pairs(self):
-        pairs = trainable_pairs(self.trainable, whose=type(self).__name__)
+        pairs = trainable_pairs(self.trainable, caller=type(self).__name__)
         self._validate_names([name for name, _ in pairs])
         return pairs
 
@@ -589,19 +589,19 @@ class BaseDynamicMeta(
 
     def _checked(self, X, y, sample_weight, goes_on):
         self._validate_params()
-        whose = type(self).__name__
-        check_options(self, whose=whose)
+        caller = type(self).__name__
+        check_options(self, caller=caller)
         X = read_input(
             X,
             dims=self.dims_in_ if goes_on else None,
-            whose=whose,
+            caller=caller,
             reads_tokens=bool(self._pairs()),
             pairs=self._reads_pairs if goes_on else None,
         )
-        y = self._read_target(y, X, whose=whose)
+        y = self._read_target(y, X, caller=caller)
         if len(X) == 0:
             raise ValueError(
-                f"Found array with 0 sample(s): {whose} needs at least one sequence "
+                f"Found array with 0 sample(s): {caller} needs at least one sequence "
                 "to learn from."
             )
         return X, y, checked_weights(sample_weight, X)
@@ -619,10 +619,10 @@ class BaseDynamicMeta(
             )
 
     def _start(self, X, y, weights, classes=None):
-        whose = type(self).__name__
+        caller = type(self).__name__
         trained = self._opened(X)
         check_dims(
-            dims_of(X), trained, self.projection_dim, self.layer_norm, whose=whose
+            dims_of(X), trained, self.projection_dim, self.layer_norm, caller=caller
         )
         self.__dict__.pop("net_", None)
         self.dims_in_, self._trained = dims_of(X), trained
@@ -636,16 +636,16 @@ class BaseDynamicMeta(
         """Return the sequences' weights times their labels', with mean 1."""
         if self.class_weight is not None:
             weights = weights * label_weights(
-                self.class_weight, y, self._target, whose=type(self).__name__
+                self.class_weight, y, self._target, caller=type(self).__name__
             )
         return (weights / weights.mean()).astype(np.float32)
 
     def _held_out(self, X, y, weights, X_val, y_val):
-        whose = type(self).__name__
+        caller = type(self).__name__
         if (X_val is None) != (y_val is None):
             missing = "X_val" if X_val is None else "y_val"
             raise ValueError(
-                f"{whose}: {missing} is missing. X_val and y_val, held-out sequences "
+                f"{caller}: {missing} is missing. X_val and y_val, held-out sequences "
                 "and their targets, come together or not at all."
             )
         if X_val is None:
@@ -657,10 +657,10 @@ class BaseDynamicMeta(
                 self.validation_fraction,
                 self._random,
             )
-        X_val = self._read(X_val, whose=f"{whose}'s X_val")
+        X_val = self._read(X_val, caller=f"{caller}'s X_val")
         if len(X_val) == 0:
-            raise ValueError(f"{whose}: X_val holds no sequences. Leave it out.")
-        return X_val, self._read_target(y_val, X_val, whose=f"{whose}'s y_val")
+            raise ValueError(f"{caller}: X_val holds no sequences. Leave it out.")
+        return X_val, self._read_target(y_val, X_val, caller=f"{caller}'s y_val")
 
     def _checkpoint(self, X, y, weights, held_out, goes_on):
         if self.checkpoint is None:
@@ -705,8 +705,8 @@ class BaseDynamicMeta(
 
         return ValidAccuracy()
 
-    def _read_target(self, y, X, *, whose):
-        return check_target(y, len(X), whose=whose)
+    def _read_target(self, y, X, *, caller):
+        return check_target(y, len(X), caller=caller)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -760,8 +760,8 @@ class TransformingMixin(TransformerMixin):
         """
         self._validate_params()
         # Read once: a generator of texts would run dry.
-        whose = type(self).__name__
-        X = read_input(X, whose=whose, reads_tokens=bool(self._pairs()))
+        caller = type(self).__name__
+        X = read_input(X, caller=caller, reads_tokens=bool(self._pairs()))
         return super().fit_transform(X, y, **fit_params)
 
 

@@ -177,7 +177,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         self.output = output
 
     def _make_target(self, y, classes, weights):
-        return any_target(y, classes, weights, whose=type(self).__name__)
+        return any_target(y, classes, weights, caller=type(self).__name__)
 
     def transform(self, X):
         """Return the mixed word vectors, or the encoder's vectors.

@@ -6,14 +6,14 @@ from ..sequences._validation import counted
 from ._targets import PerSequence, check_target
 
 
-def read_images(y, n_captions, *, whose):
+def read_images(y, n_captions, *, caller):
     """Return features of images, one row a caption.
 
     Parameters
     ----------
     y : array-like of shape (n_captions, n_features) or (n_captions,)
     n_captions : int
-    whose : str
+    caller : str
         The estimator's name.
 
     Returns
@@ -28,25 +28,25 @@ def read_images(y, n_captions, *, whose):
     n_images = _n_rows(y)
     if n_images is not None and 0 < n_images < n_captions:
         raise ValueError(
-            f"{whose}: Found input variables with inconsistent numbers of samples: "
+            f"{caller}: Found input variables with inconsistent numbers of samples: "
             f"there are {n_captions} captions, and features of "
             f"{counted(n_images, 'image')}. y takes a row a caption: repeat an image's "
             "row for each of its captions, for example as features[image_of_caption]."
         )
-    y = check_target(y, n_captions, whose=whose)
+    y = check_target(y, n_captions, caller=caller)
     y = y[:, None] if y.ndim == 1 else y
     try:
         with np.errstate(over="ignore"):
             y = np.ascontiguousarray(y, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{whose}: y must hold the features of each caption's image, numbers of "
+            f"{caller}: y must hold the features of each caption's image, numbers of "
             f"shape (n_captions, n_features); got dtype {y.dtype}."
         ) from error
     huge = np.flatnonzero(~np.isfinite(y).all(axis=1))
     if len(huge):
         raise ValueError(
-            f"{whose}: the features at row {huge[0]} are too large for float32."
+            f"{caller}: the features at row {huge[0]} are too large for float32."
         )
     return y
 
@@ -121,12 +121,12 @@ class ImageTarget(PerSequence):
         scale = images.std(axis=0, dtype=np.float64)
         self.scale = np.where(scale > 1e-12, scale, 1.0)
 
-    def encode(self, y, *, whose):
+    def encode(self, y, *, caller):
         """Return standardised features and numbers of images, `ImageRows`."""
         images, codes = image_codes(y)
-        return ImageRows(self.standardized(images, whose=whose), codes)
+        return ImageRows(self.standardized(images, caller=caller), codes)
 
-    def standardized(self, images, *, whose):
+    def standardized(self, images, *, caller):
         """Return features on the scale of training, float32.
 
         Raises
@@ -136,8 +136,8 @@ class ImageTarget(PerSequence):
         """
         if images.shape[1] != self.n_features:
             raise ValueError(
-                f"{whose}: images must have {self.n_features} features, as in fit; got "
-                f"{images.shape[1]}."
+                f"{caller}: images must have {self.n_features} features, as in fit; "
+                f"got {images.shape[1]}."
             )
         return ((images - self.mean) / self.scale).astype(np.float32)
 

@@ -15,13 +15,13 @@ from ._targets import ColumnsTarget, own_type
 ENCODERS = ("bilstm-max", "gru", "mean", "max", "attention")
 
 
-def check_options(estimator, *, whose):
+def check_options(estimator, *, caller):
     """Raise for sizes, devices or callbacks that no net can be built with.
 
     Parameters
     ----------
     estimator : one of the Dynamic* estimators
-    whose : str
+    caller : str
         Its name.
 
     Raises
@@ -29,18 +29,18 @@ def check_options(estimator, *, whose):
     ValueError, TypeError
         With what came and what is allowed.
     """
-    _check_sizes(estimator.encoder_dim, "encoder_dim", whose)
-    _check_sizes(estimator.hidden_dims, "hidden_dims", whose, may_be_empty=True)
-    check_callbacks(estimator.callbacks, whose=whose)
+    _check_sizes(estimator.encoder_dim, "encoder_dim", caller)
+    _check_sizes(estimator.hidden_dims, "hidden_dims", caller, may_be_empty=True)
+    check_callbacks(estimator.callbacks, caller=caller)
 
 
-def _check_sizes(sizes, name, whose, *, may_be_empty=False):
+def _check_sizes(sizes, name, caller, *, may_be_empty=False):
     sizes = sizes if isinstance(sizes, tuple | list) else [sizes]
     wrong = [s for s in sizes if not (is_integer(s) and s >= 1)]
     if wrong or not (sizes or may_be_empty):
         came = repr(wrong[0]) if wrong else "no size at all"
         raise ValueError(
-            f"{whose}: {name} must hold the layers' sizes, integers of 1 or more; got "
+            f"{caller}: {name} must hold the layers' sizes, integers of 1 or more; got "
             f"{came}."
         )
 
@@ -55,7 +55,7 @@ def checked_weights(sample_weight, X):
     return weights
 
 
-def label_weights(class_weight, y, target, *, whose):
+def label_weights(class_weight, y, target, *, caller):
     """Return the weight of each row's label or labels.
 
     Parameters
@@ -63,7 +63,7 @@ def label_weights(class_weight, y, target, *, whose):
     class_weight : dict, "balanced" or list of dict
     y : ndarray
     target : LabelTarget, IndicatorTarget, ColumnsTarget or NumberTarget
-    whose : str
+    caller : str
         The estimator's name.
 
     Returns
@@ -78,17 +78,17 @@ def label_weights(class_weight, y, target, *, whose):
     """
     if not target.is_classification:
         raise ValueError(
-            f"{whose}: class_weight={class_weight!r} needs labels, but y holds "
+            f"{caller}: class_weight={class_weight!r} needs labels, but y holds "
             "numbers. Leave it at None; to weight sequences, pass sample_weight to fit."
         )
     if isinstance(target, ColumnsTarget):
-        return _column_weights(class_weight, y, target, whose)
+        return _column_weights(class_weight, y, target, caller)
     if isinstance(class_weight, dict) and y.ndim == 1:
         # Not all labels need to be in this y: it may be one batch of many.
         strange = [label for label in class_weight if label not in target.classes]
         if strange:
             raise ValueError(
-                f"{whose}: class_weight names {strange[0]!r}, which is none of the "
+                f"{caller}: class_weight names {strange[0]!r}, which is none of the "
                 f"classes {target.classes.tolist()}."
             )
         weights = np.array([class_weight.get(label, 1.0) for label in y.tolist()])
@@ -96,32 +96,32 @@ def label_weights(class_weight, y, target, *, whose):
         weights = compute_sample_weight(class_weight, y)
     if weights.dtype.kind not in "iuf" or weights.min() < 0 or not weights.any():
         raise ValueError(
-            f"{whose}: class_weight must hold numbers of 0 or more, and not 0 for "
+            f"{caller}: class_weight must hold numbers of 0 or more, and not 0 for "
             f"every row's label; got {class_weight!r}."
         )
     return weights.astype(np.float64)
 
 
-def _column_weights(class_weight, y, target, whose):
+def _column_weights(class_weight, y, target, caller):
     """Return the product of the weights of a row's labels, one a column."""
-    target.check_shape(y, whose=whose)
+    target.check_shape(y, caller=caller)
     n_columns = y.shape[1]
     if class_weight == "balanced":
         class_weight = [class_weight] * n_columns
     if not isinstance(class_weight, list) or len(class_weight) != n_columns:
         raise ValueError(
-            f"{whose}: y has {n_columns} columns of labels, so class_weight must be "
+            f"{caller}: y has {n_columns} columns of labels, so class_weight must be "
             f"'balanced' or a list of {n_columns} entries, one a column, each a dict, "
             f"'balanced' or None; got {class_weight!r}."
         )
     weights = np.ones(len(y))
     for j, (given, column) in enumerate(zip(class_weight, target.columns, strict=True)):
         if given is not None:
-            where = f"{whose}: column {j} of y"
-            weights *= label_weights(given, own_type(y[:, j]), column, whose=where)
+            where = f"{caller}: column {j} of y"
+            weights *= label_weights(given, own_type(y[:, j]), column, caller=where)
     if not weights.any():
         raise ValueError(
-            f"{whose}: class_weight gives every row a label of weight 0; got "
+            f"{caller}: class_weight gives every row a label of weight 0; got "
             f"{class_weight!r}."
         )
     return weights

@@ -79,7 +79,7 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     """
 
     def _make_target(self, y, classes, weights):
-        return classification_target(y, classes, whose=type(self).__name__)
+        return classification_target(y, classes, caller=type(self).__name__)
 
     def predict(self, X):
         """Return the most probable label or labels, or indicators of likely ones.
@@ -207,8 +207,8 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         if not isinstance(self._target, ColumnsTarget):
             return super().score(X, y, sample_weight)
         found = self.predict(X)
-        y = check_target(y, len(found), whose=type(self).__name__)
-        self._target.check_shape(y, whose=type(self).__name__)
+        y = check_target(y, len(found), caller=type(self).__name__)
+        self._target.check_shape(y, caller=type(self).__name__)
         # As objects, so that labels of another type are wrong and no error.
         right = (found.astype(object) == y.astype(object)).all(axis=1)
         return float(np.average(right, weights=sample_weight))

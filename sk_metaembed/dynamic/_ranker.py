@@ -226,7 +226,7 @@ class RetrievalMixin:
     def _belonging(self, X, images):
         """Return vectors of captions and distinct images, and each caption's image."""
         X = self._read(X, type(self).__name__)
-        images = read_images(images, len(X), whose=type(self).__name__)
+        images = read_images(images, len(X), caller=type(self).__name__)
         if len(X) == 0:
             raise ValueError(f"{type(self).__name__}: there are no captions to score.")
         images, codes = image_codes(images)
@@ -496,7 +496,7 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
 
         check_is_fitted(self, "net_")
         images = check_array(images, dtype=np.float32, input_name="images")
-        images = self._target.standardized(images, whose=type(self).__name__)
+        images = self._target.standardized(images, caller=type(self).__name__)
         net, found = self.net_, []
         net.module_.eval()
         with torch.inference_mode():
@@ -564,12 +564,12 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         """
         return self._target.n_features
 
-    def _read_target(self, y, X, *, whose):
+    def _read_target(self, y, X, *, caller):
         if isinstance(X, SequencePairs):
             raise TypeError(
-                f"{whose} takes single captions, got {X!r}. Pass X.first or X.second."
+                f"{caller} takes single captions, got {X!r}. Pass X.first or X.second."
             )
-        return read_images(y, len(X), whose=whose)
+        return read_images(y, len(X), caller=caller)
 
     def _make_target(self, y, classes, weights):
         return ImageTarget(y, self.shared_dim, (self.negatives, self.margin))

@@ -52,13 +52,13 @@ class TagTarget(PerSequence):
         self.monitor = monitor
         self.tag_weights = np.ones(self.n_outputs, dtype=np.float32)
 
-    def encode(self, y, *, whose):
+    def encode(self, y, *, caller):
         """Return tags as row numbers of `classes`, `TokenRows` of int64."""
-        return TokenRows(tag_codes(y, self.classes.tolist(), whose=whose), y.offsets)
+        return TokenRows(tag_codes(y, self.classes.tolist(), caller=caller), y.offsets)
 
-    def spread(self, weights, y, *, whose):
+    def spread(self, weights, y, *, caller):
         """Return each token's weight: its sentence's times its tag's."""
-        tags = self.tag_weights[tag_codes(y, self.classes.tolist(), whose=whose)]
+        tags = self.tag_weights[tag_codes(y, self.classes.tolist(), caller=caller)]
         return TokenRows(np.repeat(weights, y.lengths) * tags, y.offsets)
 
     def stratify(self, y):
@@ -66,7 +66,7 @@ class TagTarget(PerSequence):
         return None
 
 
-def tag_weights(class_weight, y, classes, *, whose):
+def tag_weights(class_weight, y, classes, *, caller):
     """Return the weight of each tag.
 
     Parameters
@@ -75,7 +75,7 @@ def tag_weights(class_weight, y, classes, *, whose):
     y : TokenSequences
         Of tags, all among the classes.
     classes : ndarray of str, shape (n_classes,)
-    whose : str
+    caller : str
         The estimator's name.
 
     Returns
@@ -88,7 +88,7 @@ def tag_weights(class_weight, y, classes, *, whose):
         For tags that do not exist, and weights that are negative or 0 for all of y.
     """
     counts = np.bincount(
-        tag_codes(y, classes.tolist(), whose=whose), minlength=len(classes)
+        tag_codes(y, classes.tolist(), caller=caller), minlength=len(classes)
     ).astype(np.float64)
     weights = np.ones(len(classes))
     if class_weight == "balanced":
@@ -97,7 +97,7 @@ def tag_weights(class_weight, y, classes, *, whose):
         strange = [tag for tag in class_weight if tag not in classes]
         if strange:
             raise ValueError(
-                f"{whose}: class_weight names {strange[0]!r}, which is none of the "
+                f"{caller}: class_weight names {strange[0]!r}, which is none of the "
                 f"classes {classes.tolist()}."
             )
         given = [class_weight.get(tag, 1.0) for tag in classes.tolist()]
@@ -105,7 +105,7 @@ def tag_weights(class_weight, y, classes, *, whose):
     numbers = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
     if not numbers or weights.min() < 0 or not (weights * counts).any():
         raise ValueError(
-            f"{whose}: class_weight must hold numbers of 0 or more, and not 0 for "
+            f"{caller}: class_weight must hold numbers of 0 or more, and not 0 for "
             f"every tag in y; got {class_weight!r}."
         )
     return weights.astype(np.float32)

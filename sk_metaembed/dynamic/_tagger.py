@@ -301,15 +301,15 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     def _tokens_of(self, X):
         return tokens_of(self._read(X, type(self).__name__))
 
-    def _read_target(self, y, X, *, whose):
+    def _read_target(self, y, X, *, caller):
         if isinstance(X, SequencePairs):
             raise TypeError(
-                f"{whose} tags single sequences, got {X!r}. Pass one side: X.first or "
+                f"{caller} tags single sequences, got {X!r}. Pass one side: X.first or "
                 "X.second."
             )
-        tags = read_tags(y, tokens_of(X), whose=whose)
+        tags = read_tags(y, tokens_of(X), caller=caller)
         if self.scheme is not None:
-            check_scheme(tags, self.scheme, whose=whose)
+            check_scheme(tags, self.scheme, caller=caller)
         return tags
 
     def _make_target(self, y, classes, weights):
@@ -325,7 +325,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         """Return the sentences' weights, with mean 1; note those of the tags."""
         target = self._target
         target.tag_weights = tag_weights(
-            self.class_weight, y, target.classes, whose=type(self).__name__
+            self.class_weight, y, target.classes, caller=type(self).__name__
         )
         return (weights / weights.mean()).astype(np.float32)
 

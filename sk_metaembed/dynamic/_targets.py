@@ -16,14 +16,14 @@ _BINARIZE = (
 )
 
 
-def check_target(y, n_rows, *, whose):
+def check_target(y, n_rows, *, caller):
     """Return y as an array without gaps, one row a sequence.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,) or (n_rows, n_outputs)
     n_rows : int
-    whose : str
+    caller : str
         The estimator's name.
 
     Returns
@@ -37,19 +37,19 @@ def check_target(y, n_rows, *, whose):
     """
     if y is None:
         raise ValueError(
-            f"{whose} requires y to be passed, but the target y is None. "
+            f"{caller} requires y to be passed, but the target y is None. "
             "It learns its weights from labels: call fit(X, y)."
         )
     names, kind = column_names(y), type(y).__name__
-    y = _as_array(y, whose)
+    y = _as_array(y, caller)
     if y.ndim == 0:
         raise ValueError(
-            f"{whose}: y must be an array-like with one row a sequence, got a single "
+            f"{caller}: y must be an array-like with one row a sequence, got a single "
             f"value of type {kind}. Pass a list or an array."
         )
     if len(y) != n_rows:
         raise ValueError(
-            f"{whose}: Found input variables with inconsistent numbers of samples: X "
+            f"{caller}: Found input variables with inconsistent numbers of samples: X "
             f"has {counted(n_rows, 'sequence')} and y {counted(len(y), 'label')}."
         )
     gaps = _missing(y)
@@ -58,7 +58,7 @@ def check_target(y, n_rows, *, whose):
         where = f"row {row}" + "".join(f", {_column(j, names)}" for j in column)
         rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
         raise ValueError(
-            f"{whose}: y is missing (None, NaN or infinity) at {where}, "
+            f"{caller}: y is missing (None, NaN or infinity) at {where}, "
             f"{counted(int(rows.sum()), 'row')} in all. Drop those rows of X and y, or "
             "label them. (Input y contains NaN.)"
         )
@@ -69,7 +69,7 @@ def _column(j, names):
     return f"column {j}" + (f" ({names[j]!r})" if names else "")
 
 
-def _as_array(y, whose):
+def _as_array(y, caller):
     if hasattr(y, "toarray"):  # an indicator matrix, as MultiLabelBinarizer gives it
         y = y.toarray()
     if hasattr(y, "columns") and y.shape[1] > 1:
@@ -78,14 +78,14 @@ def _as_array(y, whose):
         y = np.asarray(y) if not _is_mixed(y) else np.array(y, dtype=object)
     except ValueError as error:
         raise ValueError(
-            f"{whose}: the rows of y have different lengths. " + _BINARIZE
+            f"{caller}: the rows of y have different lengths. " + _BINARIZE
         ) from error
     has_sets = y.ndim and any(isinstance(row, set | frozenset) for row in y.flat)
     if y.dtype == object and has_sets:
-        raise ValueError(f"{whose}: the rows of y are sets. " + _BINARIZE)
+        raise ValueError(f"{caller}: the rows of y are sets. " + _BINARIZE)
     if y.ndim > 2 or (y.ndim == 2 and y.shape[1] == 0):
         raise ValueError(
-            f"{whose}: y must have one column or several, got shape {y.shape}."
+            f"{caller}: y must have one column or several, got shape {y.shape}."
         )
     return y
 
@@ -142,7 +142,7 @@ class PerSequence:
     takes_classes = False
     per_token = False
 
-    def spread(self, weights, y, *, whose):
+    def spread(self, weights, y, *, caller):
         """Return the weights in the loss, of sequences as they come."""
         return weights
 
@@ -164,14 +164,14 @@ class LabelTarget(PerSequence):
         self.classes = np.unique(y if classes is None else np.asarray(classes))
         self.n_outputs = len(self.classes)
 
-    def encode(self, y, *, whose):
+    def encode(self, y, *, caller):
         """Return labels as row numbers of `classes`, int64."""
         y = column_or_1d(y, warn=True)
         strange = np.flatnonzero(~np.isin(y, self.classes))
         if len(strange):
             row = int(strange[0])
             raise ValueError(
-                f"{whose}: label {y.tolist()[row]!r} at row {row} is none of the "
+                f"{caller}: label {y.tolist()[row]!r} at row {row} is none of the "
                 f"classes {self.classes.tolist()}. Pass every class in partial_fit's "
                 "`classes`, or fit again on all the data."
             )
@@ -201,18 +201,18 @@ class IndicatorTarget(PerSequence):
         self.n_outputs = y.shape[1]
         self.classes = np.arange(self.n_outputs)
 
-    def encode(self, y, *, whose):
+    def encode(self, y, *, caller):
         """Return the indicators as float32."""
         if y.ndim != 2 or y.shape[1] != self.n_outputs:
             raise ValueError(
-                f"{whose}: y must have {self.n_outputs} columns, one a label; got "
+                f"{caller}: y must have {self.n_outputs} columns, one a label; got "
                 f"shape {y.shape}."
             )
         strange = np.argwhere(~np.isin(y, [0, 1]))
         if len(strange):
             row, column = strange[0].tolist()
             raise ValueError(
-                f"{whose}: label sets are columns of 0 and 1; got "
+                f"{caller}: label sets are columns of 0 and 1; got "
                 f"{y.tolist()[row][column]!r} at row {row}, column {column}."
             )
         return y.astype(np.float32)
@@ -246,12 +246,12 @@ class NumberTarget(PerSequence):
         self.scale = np.where(scale > 1e-12, scale, 1.0)
         self.n_outputs = y.shape[1]
 
-    def encode(self, y, *, whose):
+    def encode(self, y, *, caller):
         """Return standardised numbers, float32 of shape (n, n_outputs)."""
         y = _numbers(y).reshape(len(y), -1)
         if y.shape[1] != self.n_outputs:
             raise ValueError(
-                f"{whose}: y must have {self.n_outputs} columns, got {y.shape[1]}."
+                f"{caller}: y must have {self.n_outputs} columns, got {y.shape[1]}."
             )
         return ((y - self.mean) / self.scale).astype(np.float32)
 
@@ -283,7 +283,7 @@ class ColumnsTarget(PerSequence):
     y : ndarray of shape (n_rows, n_columns)
     classes : list of array-like, default=None
         The classes of each column; those of y if None.
-    whose : str
+    caller : str
         The estimator's name.
     """
 
@@ -292,16 +292,16 @@ class ColumnsTarget(PerSequence):
     takes_classes = True
     is_classification = True
 
-    def __init__(self, y, classes=None, *, whose):
+    def __init__(self, y, classes=None, *, caller):
         if classes is None:
             classes = [None] * y.shape[1]
         if len(classes) != y.shape[1]:
             raise ValueError(
-                f"{whose}: classes must hold the classes of each of y's {y.shape[1]} "
+                f"{caller}: classes must hold the classes of each of y's {y.shape[1]} "
                 f"columns, a list of {y.shape[1]} lists; got {len(classes)} entries."
             )
         self.columns = [
-            _column_target(column, own, f"{whose}: column {j} of y")
+            _column_target(column, own, f"{caller}: column {j} of y")
             for j, (column, own) in enumerate(zip(y.T, classes, strict=True))
         ]
         self.classes = [column.classes for column in self.columns]
@@ -314,26 +314,26 @@ class ColumnsTarget(PerSequence):
             for column, own in zip(self.columns, classes, strict=True)
         )
 
-    def encode(self, y, *, whose):
+    def encode(self, y, *, caller):
         """Return each column's labels as row numbers of its classes, int64."""
-        self.check_shape(y, whose=whose)
+        self.check_shape(y, caller=caller)
         encoded = [
-            column.encode(own_type(y[:, j]), whose=f"{whose}: column {j} of y")
+            column.encode(own_type(y[:, j]), caller=f"{caller}: column {j} of y")
             for j, column in enumerate(self.columns)
         ]
         return np.stack(encoded, axis=1)
 
-    def check_shape(self, y, *, whose):
+    def check_shape(self, y, *, caller):
         """Raise unless y has the columns of fit.
 
         Parameters
         ----------
         y : ndarray
-        whose : str
+        caller : str
         """
         if y.ndim != 2 or y.shape[1] != len(self.columns):
             raise ValueError(
-                f"{whose}: y must have {len(self.columns)} columns of labels, got "
+                f"{caller}: y must have {len(self.columns)} columns of labels, got "
                 f"shape {y.shape}."
             )
 
@@ -362,7 +362,7 @@ class ColumnsTarget(PerSequence):
 
     def stratify(self, y):
         """Return which combination of labels a row has; single ones count as one."""
-        encoded = self.encode(y, whose="y")
+        encoded = self.encode(y, caller="y")
         _, combination, counts = np.unique(
             encoded, axis=0, return_inverse=True, return_counts=True
         )
@@ -398,7 +398,7 @@ def _column_target(column, classes, where):
         raise ValueError(f"{where}: {error}") from error
 
 
-def classification_target(y, classes=None, *, whose="y"):
+def classification_target(y, classes=None, *, caller="y"):
     """Return the target for labels, label sets or columns of labels.
 
     Parameters
@@ -406,7 +406,7 @@ def classification_target(y, classes=None, *, whose="y"):
     y : ndarray
     classes : array-like, or list of array-like, default=None
         All that will ever come; those of y if None.
-    whose : str, default="y"
+    caller : str, default="y"
         The estimator's name.
 
     Returns
@@ -416,7 +416,7 @@ def classification_target(y, classes=None, *, whose="y"):
     if _is_indicator(y):
         return IndicatorTarget(y)
     if y.ndim == 2 and y.shape[1] > 1:
-        return ColumnsTarget(y, classes, whose=whose)
+        return ColumnsTarget(y, classes, caller=caller)
     check_classification_targets(y)
     return LabelTarget(y, classes)
 
@@ -427,7 +427,7 @@ def _is_indicator(y):
     return type_of_target(y).startswith("multilabel") and np.isin(y, (0, 1)).all()
 
 
-def any_target(y, classes=None, weights=None, *, whose="y"):
+def any_target(y, classes=None, weights=None, *, caller="y"):
     """Return the target that suits y: numbers if continuous, else labels.
 
     Parameters
@@ -435,7 +435,7 @@ def any_target(y, classes=None, weights=None, *, whose="y"):
     y : ndarray
     classes : array-like, or list of array-like, default=None
     weights : ndarray of shape (n_rows,), default=None
-    whose : str, default="y"
+    caller : str, default="y"
         The estimator's name.
 
     Returns
@@ -445,4 +445,4 @@ def any_target(y, classes=None, weights=None, *, whose="y"):
     # Columns of several types are labels; scikit-learn cannot tell their kind.
     if y.dtype != object and type_of_target(y).startswith("continuous"):
         return NumberTarget(y, weights)
-    return classification_target(y, classes, whose=whose)
+    return classification_target(y, classes, caller=caller)

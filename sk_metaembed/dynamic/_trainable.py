@@ -74,13 +74,13 @@ class TrainedSources:
         return repr(list(zip(self.names, self.opened, strict=True)))
 
 
-def trainable_pairs(trainable, *, whose):
+def trainable_pairs(trainable, *, caller):
     """Return the parameter `trainable` as a list of (name, source).
 
     Parameters
     ----------
     trainable : None, a trainable source, or a list of pairs
-    whose : str
+    caller : str
         The estimator's name.
 
     Raises
@@ -102,7 +102,7 @@ def trainable_pairs(trainable, *, whose):
             if _can_be_trained(came):
                 todo = "Give each one in a list a name: [('bert', FineTuned(...))]."
             raise TypeError(
-                f"{whose}: trainable takes a FineTuned source, a CharEmbedding, or a "
+                f"{caller}: trainable takes a FineTuned source, a CharEmbedding, or a "
                 f"list of pairs (name, source); got {kind or type(came).__name__}. "
                 f"{todo}"
             )
@@ -113,7 +113,7 @@ def _can_be_trained(source):
     return hasattr(source, "open") and not isinstance(source, type)
 
 
-def read_input(X, *, dims=None, whose, reads_tokens, pairs=None):
+def read_input(X, *, dims=None, caller, reads_tokens, pairs=None):
     """Return X as EmbeddedSequences, or as TokenSequences where no blocks are needed.
 
     SequencePairs of them come back as they are. Where no blocks are needed, pairs of
@@ -124,7 +124,7 @@ def read_input(X, *, dims=None, whose, reads_tokens, pairs=None):
     X : EmbeddedSequences, TokenSequences, texts, token lists, or pairs of these
     dims : dict of str to int, default=None
         The blocks that fit saw, if there was one.
-    whose : str
+    caller : str
         The estimator's name.
     reads_tokens : bool
         Whether there are trainable sources, which need no blocks beside them.
@@ -132,41 +132,41 @@ def read_input(X, *, dims=None, whose, reads_tokens, pairs=None):
         Whether fit saw pairs, if there was one.
     """
     if reads_tokens and not dims and pairs is not False:
-        X = _tokens_of_pairs(X, pairs, whose)
-    _check_kind(X, pairs, whose)
+        X = _tokens_of_pairs(X, pairs, caller)
+    _check_kind(X, pairs, caller)
     if isinstance(X, SequencePairs):
-        read_input(X.sequences, dims=dims, whose=whose, reads_tokens=reads_tokens)
+        read_input(X.sequences, dims=dims, caller=caller, reads_tokens=reads_tokens)
         return X
     if isinstance(X, EmbeddedSequences) or not reads_tokens or dims:
-        X = check_embedded(X, whose=whose)
+        X = check_embedded(X, caller=caller)
     else:
-        X = check_tokens(X, whose=whose)
+        X = check_tokens(X, caller=caller)
     if dims is not None and (dims or isinstance(X, EmbeddedSequences)):
-        check_blocks(X, dims, whose=whose)
+        check_blocks(X, dims, caller=caller)
     return X
 
 
-def _tokens_of_pairs(X, pairs, whose):
+def _tokens_of_pairs(X, pairs, caller):
     """Return X as SequencePairs if it holds pairs, or as it came."""
     if isinstance(X, EmbeddedSequences | SequencePairs | TokenSequences):
         return X
-    if not pairs and not holds_pairs(X, whose=whose):
+    if not pairs and not holds_pairs(X, caller=caller):
         return X
-    rows, info = read_pairs(X, whose=whose)
-    tokens = check_tokens(rows, whose=whose)
+    rows, info = read_pairs(X, caller=caller)
+    tokens = check_tokens(rows, caller=caller)
     return SequencePairs(tokens._with_rows(index=info.index))
 
 
-def _check_kind(X, pairs, whose):
+def _check_kind(X, pairs, caller):
     came = isinstance(X, SequencePairs)
     if pairs and not came:
         raise TypeError(
-            f"{whose} was fitted on pairs of sequences and takes SequencePairs, got "
+            f"{caller} was fitted on pairs of sequences and takes SequencePairs, got "
             f"{type(X).__name__}. Put the PairEncoder of fit before it."
         )
     if pairs is False and came:
         raise TypeError(
-            f"{whose} was fitted on single sequences, got {X!r}. Pass one side, "
+            f"{caller} was fitted on single sequences, got {X!r}. Pass one side, "
             "X.first or X.second, or fit again on pairs."
         )
 
@@ -188,7 +188,7 @@ def dims_of(X):
     return {} if isinstance(X, TokenSequences) else block_dims(X)
 
 
-def check_dims(dims, trained, projection_dim, layer_norm, *, whose):
+def check_dims(dims, trained, projection_dim, layer_norm, *, caller):
     """Raise unless the sources' names differ and their dimensions can be mixed.
 
     Parameters
@@ -198,7 +198,7 @@ def check_dims(dims, trained, projection_dim, layer_norm, *, whose):
     trained : TrainedSources
     projection_dim : int or None
     layer_norm : bool
-    whose : str
+    caller : str
         The estimator's name.
 
     Raises
@@ -209,18 +209,18 @@ def check_dims(dims, trained, projection_dim, layer_norm, *, whose):
     twice = [name for name in trained.dims if name in dims]
     if twice:
         raise ValueError(
-            f"{whose}: X has a block {twice[0]!r}, and so is a trainable source named. "
-            "Give it another name: trainable=[('another', FineTuned(...))]."
+            f"{caller}: X has a block {twice[0]!r}, and so is a trainable source "
+            "named. Give it another name: trainable=[('another', FineTuned(...))]."
         )
     dims = {**dims, **trained.dims}
     if projection_dim is None and len(set(dims.values())) > 1:
         raise ValueError(
-            f"{whose}: without a projection all sources need one dimension, got "
+            f"{caller}: without a projection all sources need one dimension, got "
             f"{dims}. Set projection_dim, for example to {min(dims.values())}."
         )
     if layer_norm and (projection_dim or min(dims.values())) == 1:
         raise ValueError(
-            f"{whose}: layer_norm=True leaves nothing of vectors of one dimension, "
+            f"{caller}: layer_norm=True leaves nothing of vectors of one dimension, "
             "whose mean is the number itself. Set projection_dim to 2 or more, or "
             "layer_norm=False."
         )

@@ -17,7 +17,7 @@ from ..sequences import TokenSequences, check_tokens
 _BUFFER = 10_000  # rows of a stream, of which the next one is drawn
 
 
-def read_corpus(X, *, whose):
+def read_corpus(X, *, caller):
     """Return the corpus that X stands for.
 
     Parameters
@@ -25,7 +25,7 @@ def read_corpus(X, *, whose):
     X : path-like, TokenSequences, texts, token lists, or an iterable of them
         A path is that of a file, a line a row, or of a folder of ``*.txt``. An
         iterable that can be gone through again, and is no collection, is streamed.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -43,20 +43,20 @@ def read_corpus(X, *, whose):
 
     Examples
     --------
-    >>> corpus = read_corpus(["the end", ["of", "it"]][:1], whose="Reader")
+    >>> corpus = read_corpus(["the end", ["of", "it"]][:1], caller="Reader")
     >>> list(corpus.rows())
     [['the', 'end']]
     """
     if isinstance(X, os.PathLike):
-        return FilesCorpus(_files(Path(X), whose))
+        return FilesCorpus(_files(Path(X), caller))
     if isinstance(X, str):
         raise TypeError(
-            f"{whose} got a single str: {X[:60]!r}. Put a text in a list, [text]; a "
+            f"{caller} got a single str: {X[:60]!r}. Put a text in a list, [text]; a "
             "file or folder comes as a path, pathlib.Path(...)."
         )
     if is_stream(X):
-        return StreamCorpus(X, whose)
-    return RowsCorpus(check_tokens(X, whose=whose, split=split_at_spaces))
+        return StreamCorpus(X, caller)
+    return RowsCorpus(check_tokens(X, caller=caller, split=split_at_spaces))
 
 
 def split_at_spaces(texts):
@@ -121,12 +121,12 @@ class StreamCorpus:
     Parameters
     ----------
     iterable : iterable of str or of token lists
-    whose : str
+    caller : str
         Begins the error messages.
     """
 
-    def __init__(self, iterable, whose):
-        self._iterable, self._whose = iterable, whose
+    def __init__(self, iterable, caller):
+        self._iterable, self._whose = iterable, caller
 
     def rows(self, rng=None):
         """Yield each row's words."""
@@ -173,18 +173,18 @@ def is_stream(X):
     return not is_collection and not isinstance(X, Iterator)
 
 
-def _files(path, whose):
+def _files(path, caller):
     path = path.expanduser()
     if path.is_dir():
         found = sorted(p for p in path.rglob("*.txt") if p.is_file())
         if not found:
             raise FileNotFoundError(
-                f"{whose}: the folder {path} has no *.txt in it. Give a folder of "
+                f"{caller}: the folder {path} has no *.txt in it. Give a folder of "
                 "plain text, a line a sequence, or the path of one file."
             )
         return found
     if not path.is_file():
-        raise FileNotFoundError(f"{whose}: there is no file or folder {str(path)!r}.")
+        raise FileNotFoundError(f"{caller}: there is no file or folder {str(path)!r}.")
     return [path]
 
 
@@ -259,7 +259,7 @@ def count_words(corpus):
     return CorpusCount(words, n_rows, words.total(), checksum)
 
 
-def make_vocabulary(count, min_count, max_vocabulary, *, whose):
+def make_vocabulary(count, min_count, max_vocabulary, *, caller):
     """Return the vocabulary of a corpus.
 
     Parameters
@@ -268,7 +268,7 @@ def make_vocabulary(count, min_count, max_vocabulary, *, whose):
     min_count : int
     max_vocabulary : int or None
         Words at most, those of `SPECIAL` not counted.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -283,15 +283,15 @@ def make_vocabulary(count, min_count, max_vocabulary, *, whose):
     Examples
     --------
     >>> count = CorpusCount(Counter("abracadabra"), 1, 11)
-    >>> make_vocabulary(count, 2, None, whose="Reader").words
+    >>> make_vocabulary(count, 2, None, caller="Reader").words
     ['<S>', '</S>', '<UNK>', 'a', 'b', 'r']
     """
-    check_count(count, whose=whose)
+    check_count(count, caller=caller)
     # A file of the vocabulary has a word a line.
     fits = {w: n for w, n in count.words.items() if w not in SPECIAL and "\n" not in w}
     if not fits:
         raise ValueError(
-            f"{whose}: no word of the corpus can be predicted: all {len(count.words)} "
+            f"{caller}: no word of the corpus can be predicted: all {len(count.words)} "
             f"are spelled as the marks {SPECIAL}, or hold an end of line."
         )
     frequent = [word for word, n in fits.items() if n >= min_count]
@@ -299,22 +299,22 @@ def make_vocabulary(count, min_count, max_vocabulary, *, whose):
     if not frequent:
         most = max(fits.values())
         raise ValueError(
-            f"{whose}: no word of the corpus is as frequent as min_count={min_count}; "
+            f"{caller}: no word of the corpus is as frequent as min_count={min_count}; "
             f"the most frequent occurs {most} times. Use a smaller min_count."
         )
     return Vocabulary.of([*SPECIAL, *frequent[:max_vocabulary]])
 
 
-def check_count(count, *, whose, least=2):
+def check_count(count, *, caller, least=2):
     """See that a corpus has something to learn from: some different words."""
     if count.n_words == 0:
         raise ValueError(
-            f"{whose}: the corpus is empty: {count.n_rows} rows (samples), and no word "
-            "in them. A language model learns from text."
+            f"{caller}: the corpus is empty: {count.n_rows} rows (samples), and no "
+            "word in them. A language model learns from text."
         )
     if len(count.words) < least:
         raise ValueError(
-            f"{whose}: the corpus has only one word, {next(iter(count.words))!r}, in "
+            f"{caller}: the corpus has only one word, {next(iter(count.words))!r}, in "
             f"{count.n_rows} rows (n_samples = {count.n_rows}). There is nothing to "
             "predict: at least two different words are needed."
         )

@@ -77,7 +77,7 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         >>> model.fit(["the cat sat", "the dog sat"], X_val=["the cat"]).vocabulary_[3:]
         ['sat', 'the', 'cat', 'dog']
         """
-        check_callbacks(self.callbacks, whose=_WHOSE)
+        check_callbacks(self.callbacks, caller=_WHOSE)
         corpora, counts = _read(X, X_val)
         saved = None if self.initial is None else read_language_model(self.initial)
         self.__dict__.pop("net_", None)
@@ -121,7 +121,7 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         >>> model.partial_fit(["the cat sat"]).partial_fit(["a bird sat"]).n_iter_
         2
         """
-        check_callbacks(self.callbacks, whose=_WHOSE)
+        check_callbacks(self.callbacks, caller=_WHOSE)
         is_new = not hasattr(self, "net_")
         corpora, counts = _read(X, None, least=2 if is_new else 1)
         if is_new:
@@ -333,10 +333,10 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
     def _begin(self, count, saved):
         """Decide on shapes and vocabulary."""
-        options = options_of(self, whose=_WHOSE) if saved is None else saved.options
+        options = options_of(self, caller=_WHOSE) if saved is None else saved.options
         if saved is None or saved.words is None:
             kept = make_vocabulary(
-                count, self.min_count, self.max_vocabulary, whose=_WHOSE
+                count, self.min_count, self.max_vocabulary, caller=_WHOSE
             )
         else:
             kept = Vocabulary.of(saved.words)
@@ -392,7 +392,7 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         from ._lm_training import row_losses
 
         check_is_fitted(self, "net_")
-        return row_losses(self, read_corpus(X, whose=_WHOSE), self.batch_size)
+        return row_losses(self, read_corpus(X, caller=_WHOSE), self.batch_size)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "net_")
@@ -400,10 +400,10 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
 def _read(X, X_val, least=2):
     """Return the corpora and what they count, the second None where there is none."""
-    corpora = [None if x is None else read_corpus(x, whose=_WHOSE) for x in (X_val,)]
-    corpora.insert(0, read_corpus(X, whose=_WHOSE))
+    corpora = [None if x is None else read_corpus(x, caller=_WHOSE) for x in (X_val,)]
+    corpora.insert(0, read_corpus(X, caller=_WHOSE))
     counts = [corpus and count_words(corpus) for corpus in corpora]
-    check_count(counts[0], whose=_WHOSE, least=least)
+    check_count(counts[0], caller=_WHOSE, least=least)
     if counts[1] is not None and not counts[1].n_rows:
         raise ValueError(f"{_WHOSE}: X_val holds no rows. Leave it out.")
     return corpora, counts

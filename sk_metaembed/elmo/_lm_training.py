@@ -53,7 +53,7 @@ def new_net(model, seed, saved):
     -------
     LanguageNet
     """
-    device = chosen_device(model.device, whose="ElmoLanguageModel")
+    device = chosen_device(model.device, caller="ElmoLanguageModel")
     softmax = model.softmax if saved is None else saved.softmax(model)
     net = make_net(model, softmax, device)
     with own_random(seed), weights_lock, OwnWeights():

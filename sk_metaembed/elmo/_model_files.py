@@ -242,7 +242,7 @@ def _files(place):
             "ELMo: a model to begin from is a folder, (options, weights), or (options, "
             f"weights, vocabulary), of paths or URLs; got {place!r}."
         )
-    return [local_file(part, whose="ElmoLanguageModel") for part in place]
+    return [local_file(part, caller="ElmoLanguageModel") for part in place]
 
 
 def _marks_first(words, scores):

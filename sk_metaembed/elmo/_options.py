@@ -102,13 +102,13 @@ def read_options(file):
     )
 
 
-def options_of(model, *, whose):
+def options_of(model, *, caller):
     """Return the options of an `ElmoLanguageModel` that begins from nothing.
 
     Parameters
     ----------
     model : ElmoLanguageModel
-    whose : str
+    caller : str
         Begins the error message.
 
     Returns
@@ -127,7 +127,7 @@ def options_of(model, *, whose):
     fit = [1 <= width <= model.max_characters and n >= 1 for width, n in filters]
     if not fit or not all(fit):
         raise ValueError(
-            f"{whose}: filters must be pairs of width and number, such as ((1, 32), "
+            f"{caller}: filters must be pairs of width and number, such as ((1, 32), "
             f"(2, 64)), no wider than the {model.max_characters} characters of a word; "
             f"got {model.filters!r}."
         )

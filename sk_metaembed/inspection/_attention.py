@@ -76,7 +76,7 @@ def attention_weights(estimator, X):
     return step.attention_weights(X)
 
 
-def attending(estimator, X, whose):
+def attending(estimator, X, caller):
     """Return the step that has attention weights, and what it is given.
 
     Parameters
@@ -84,7 +84,7 @@ def attending(estimator, X, whose):
     estimator : fitted estimator
         As for `attention_weights`.
     X : what the estimator takes
-    whose : str
+    caller : str
         Begins the error message.
 
     Returns
@@ -93,11 +93,11 @@ def attending(estimator, X, whose):
     X : what the step takes
     """
     step, X = step_within(
-        estimator, X, lambda step: hasattr(step, "attention_weights"), whose
+        estimator, X, lambda step: hasattr(step, "attention_weights"), caller
     )
     if step is None:
         raise TypeError(
-            f"{whose} needs an estimator with attention_weights, such as "
+            f"{caller} needs an estimator with attention_weights, such as "
             "DynamicMetaEmbedding, or a Pipeline, search or ColumnTransformer with "
             f"such a step; got {type(estimator).__name__}."
         )

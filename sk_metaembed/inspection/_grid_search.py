@@ -26,7 +26,7 @@ class Cells(NamedTuple):
     candidates: np.ndarray  # (n_rows, n_columns), -1 where there is none
 
 
-def fold_scores(results, metric, whose):
+def fold_scores(results, metric, caller):
     """Return the scores of candidates in test folds, of shape (n_candidates, n_folds).
 
     Parameters
@@ -35,7 +35,7 @@ def fold_scores(results, metric, whose):
         A search's ``cv_results_``.
     metric : str
         "score", or a name among several.
-    whose : str
+    caller : str
         Begins the error message.
     """
     pattern = re.compile(r"split(\d+)_test_(.+)")
@@ -44,13 +44,13 @@ def fold_scores(results, metric, whose):
     own = sorted((int(match[1]), match[0]) for match in found if match[2] == metric)
     if not own:
         raise ValueError(
-            f"{whose}: there are no scores named {metric!r} in the results; metric "
+            f"{caller}: there are no scores named {metric!r} in the results; metric "
             f"must be one of {names}."
         )
     return np.array([np.asarray(results[key], dtype=np.float64) for _, key in own]).T
 
 
-def shown_candidates(results, iteration, whose):
+def shown_candidates(results, iteration, caller):
     """Return the numbers of the candidates to show: all, or those of one round.
 
     Parameters
@@ -59,13 +59,13 @@ def shown_candidates(results, iteration, whose):
         A search's ``cv_results_``; a search by halving has ``iter`` in it.
     iteration : int or None
         None takes the last.
-    whose : str
+    caller : str
         Begins the error message.
     """
     if "iter" not in results:
         if iteration is not None:
             raise ValueError(
-                f"{whose}: only searches by successive halving have iterations. Leave "
+                f"{caller}: only searches by successive halving have iterations. Leave "
                 "iteration out."
             )
         return np.arange(len(results["params"]))
@@ -73,13 +73,13 @@ def shown_candidates(results, iteration, whose):
     iteration = rounds.max() if iteration is None else iteration
     if iteration not in rounds:
         raise ValueError(
-            f"{whose}: there is no iteration {iteration}; there are 0 to "
+            f"{caller}: there is no iteration {iteration}; there are 0 to "
             f"{rounds.max()}."
         )
     return np.flatnonzero(rounds == iteration)
 
 
-def chosen_parameters(params, rows, columns, whose):
+def chosen_parameters(params, rows, columns, caller):
     """Return the names of the two parameters to show, the second one may be None.
 
     Parameters
@@ -88,7 +88,7 @@ def chosen_parameters(params, rows, columns, whose):
         Of the candidates.
     rows, columns : str or None
         As asked for.
-    whose : str
+    caller : str
         Begins the error messages.
     """
     names = list(dict.fromkeys(name for each in params for name in each))
@@ -96,7 +96,7 @@ def chosen_parameters(params, rows, columns, whose):
     for asked in (rows, columns):
         if asked is not None and asked not in names:
             raise ValueError(
-                f"{whose}: {asked!r} is none of the parameters that were searched, "
+                f"{caller}: {asked!r} is none of the parameters that were searched, "
                 f"{names}."
             )
     # Which sources take part comes first, whatever else there is.
@@ -104,7 +104,7 @@ def chosen_parameters(params, rows, columns, whose):
     free = [name for name in varying or names if name not in (rows, columns)]
     if rows is None:
         if not free:
-            raise ValueError(f"{whose}: no parameter was searched.")
+            raise ValueError(f"{caller}: no parameter was searched.")
         rows = free.pop(0)
     if columns is None:
         columns = next((name for name in free if name in varying), None)
@@ -175,7 +175,7 @@ def _cut(text):
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def best_cells(params, folds, candidates, names, whose):
+def best_cells(params, folds, candidates, names, caller):
     """Return the best candidate for each pair of values.
 
     Parameters
@@ -187,7 +187,7 @@ def best_cells(params, folds, candidates, names, whose):
         The numbers of those that count.
     names : (str, str or None)
         Of the two parameters.
-    whose : str
+    caller : str
         Begins the error message.
 
     Returns
@@ -199,7 +199,7 @@ def best_cells(params, folds, candidates, names, whose):
     for name, values in zip(names, (rows, columns), strict=True):
         if len(values) > _MOST:
             raise ValueError(
-                f"{whose}: {name} has {len(values)} values; up to {_MOST} can be "
+                f"{caller}: {name} has {len(values)} values; up to {_MOST} can be "
                 "shown. Choose other parameters: rows=, columns=."
             )
     best = np.full((len(rows), len(columns)), -1)
@@ -437,11 +437,11 @@ class GridSearchDisplay:
         >>> GridSearchDisplay.from_results(results).frame()["mean"].tolist()
         [0.8, 0.9]
         """
-        whose, params = cls.__name__, list(cv_results["params"])
-        folds = fold_scores(cv_results, metric, whose)
-        shown = shown_candidates(cv_results, iteration, whose)
-        names = chosen_parameters([params[i] for i in shown], rows, columns, whose)
-        cells = best_cells(params, folds, shown, names, whose)
+        caller, params = cls.__name__, list(cv_results["params"])
+        folds = fold_scores(cv_results, metric, caller)
+        shown = shown_candidates(cv_results, iteration, caller)
+        names = chosen_parameters([params[i] for i in shown], rows, columns, caller)
+        cells = best_cells(params, folds, shown, names, caller)
         display = cls(
             cells.folds,
             rows=cells.rows,

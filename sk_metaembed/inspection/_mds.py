@@ -8,14 +8,14 @@ from sklearn.utils.extmath import svd_flip
 from ._pairwise import cosines
 
 
-def distances_of(vectors, metric, whose="DistanceDisplay"):
+def distances_of(vectors, metric, caller="DistanceDisplay"):
     """Return the distance between each two rows, float64 of shape (n, n)."""
     if metric == "cosine":
         return 1 - cosines(vectors)
     distances = squareform(pdist(vectors, metric=metric))
     if not np.isfinite(distances).all() or (distances < 0).any():
         raise ValueError(
-            f"{whose}: the metric {metric!r} gives distances that are negative "
+            f"{caller}: the metric {metric!r} gives distances that are negative "
             "or not finite for these vectors. Choose another, such as 'euclidean'."
         )
     return distances
@@ -76,13 +76,13 @@ def stress(distances, positions):
     return float(np.sqrt((lost**2).sum() / total))
 
 
-def projected(projector, vectors, distances, whose):
+def projected(projector, vectors, distances, caller):
     """Return where an unfitted projector puts vectors on a plane, shape (n, 2)."""
     given = getattr(projector, "metric", None) == "precomputed"
     places = np.asarray(projector.fit_transform(distances if given else vectors))
     if places.shape != (len(vectors), 2) or not np.isfinite(places).all():
         raise ValueError(
-            f"{whose}: {type(projector).__name__} must put {len(vectors)} "
+            f"{caller}: {type(projector).__name__} must put {len(vectors)} "
             f"vectors on a plane, shape ({len(vectors)}, 2), got shape {places.shape}. "
             "Give it two components."
         )

@@ -55,7 +55,7 @@ def nearest(values, known, queries, vocabulary, n_neighbors):
     return Nearest(np.where(np.isnan(found), None, words), found.astype(np.float64))
 
 
-def embeddings_within(estimator, words, whose):
+def embeddings_within(estimator, words, caller):
     """Return the word vectors that a fitted estimator and its steps give.
 
     Parameters
@@ -64,7 +64,7 @@ def embeddings_within(estimator, words, whose):
         As `embedded_within` takes it.
     words : list of str
         Each is read as a text of its own.
-    whose : str
+    caller : str
         Begins the error message.
 
     Returns
@@ -74,10 +74,10 @@ def embeddings_within(estimator, words, whose):
         those of the last step that gives any.
     """
     given = TokenSequences.from_lists([word] for word in words)
-    found = embedded_within(estimator, given, whose)
+    found = embedded_within(estimator, given, caller)
     if not found:
         raise TypeError(
-            f"{whose}: {type(estimator).__name__} gives no EmbeddedSequences for "
+            f"{caller}: {type(estimator).__name__} gives no EmbeddedSequences for "
             "words. Pass a fitted source, union or Pipeline with one, or vectors by "
             "from_embeddings."
         )
@@ -96,7 +96,7 @@ def _free_name(name, shown, each):
     return f"{name} (combined)" if is_taken else name
 
 
-def embeddings_named(embeddings, words, whose):
+def embeddings_named(embeddings, words, caller):
     """Return the word vectors of several embeddings by name.
 
     Parameters
@@ -104,7 +104,7 @@ def embeddings_named(embeddings, words, whose):
     embeddings : mapping of str to embedding
         As `word_vectors_of` takes them.
     words : list of str
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -112,19 +112,19 @@ def embeddings_named(embeddings, words, whose):
     dict of str to (ndarray of shape (n_words, dim), ndarray of bool)
     """
     return {
-        str(name): word_vectors_of(embedding, words, whose=whose)
+        str(name): word_vectors_of(embedding, words, caller=caller)
         for name, embedding in embeddings.items()
     }
 
 
-def asked_words(words, vocabulary, whose):
+def asked_words(words, vocabulary, caller):
     """Return the words, all words there are to choose from, and where the former stand.
 
     Parameters
     ----------
     words : str or sequence of str
     vocabulary : sequence of str or TokenSequences
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -136,10 +136,11 @@ def asked_words(words, vocabulary, whose):
     """
     words = [words] if isinstance(words, str) else list(dict.fromkeys(words))
     if not words:
-        raise ValueError(f"{whose}: there is no word to show.")
+        raise ValueError(f"{caller}: there is no word to show.")
     if isinstance(vocabulary, str):
         raise TypeError(
-            f"{whose}: vocabulary must hold the words to choose from, got a single str."
+            f"{caller}: vocabulary must hold the words to choose from, got a single "
+            "str."
         )
     if isinstance(vocabulary, TokenSequences):
         vocabulary = vocabulary.types
@@ -147,7 +148,7 @@ def asked_words(words, vocabulary, whose):
     strange = [word for word in vocabulary if not isinstance(word, str)]
     if strange:
         raise TypeError(
-            f"{whose}: words must be str, got {strange[0]!r} of type "
+            f"{caller}: words must be str, got {strange[0]!r} of type "
             f"{type(strange[0]).__name__}."
         )
     places = {word: place for place, word in enumerate(vocabulary)}
@@ -278,9 +279,9 @@ class NeighborsDisplay:
         >>> display.neighbors.ravel().tolist()
         ['eat']
         """
-        whose = cls.__name__
-        words, vocabulary, rows = asked_words(words, vocabulary, whose)
-        found = embeddings_within(estimator, vocabulary, whose)
+        caller = cls.__name__
+        words, vocabulary, rows = asked_words(words, vocabulary, caller)
+        found = embeddings_within(estimator, vocabulary, caller)
         return cls._from_found(found, words, vocabulary, rows, n_neighbors, options)
 
     @classmethod
@@ -334,14 +335,14 @@ class NeighborsDisplay:
         >>> display.neighbors.ravel().tolist()
         ['queen']
         """
-        whose = cls.__name__
+        caller = cls.__name__
         if not isinstance(embeddings, Mapping) or not embeddings:
             raise TypeError(
-                f"{whose}.from_embeddings takes a dict of embeddings by name, got "
+                f"{caller}.from_embeddings takes a dict of embeddings by name, got "
                 f"{embeddings!r:.60}."
             )
-        words, vocabulary, rows = asked_words(words, vocabulary, whose)
-        found = embeddings_named(embeddings, vocabulary, whose)
+        words, vocabulary, rows = asked_words(words, vocabulary, caller)
+        found = embeddings_named(embeddings, vocabulary, caller)
         return cls._from_found(found, words, vocabulary, rows, n_neighbors, options)
 
     @classmethod
@@ -408,8 +409,8 @@ class NeighborsDisplay:
         n_words, n_embeddings, n_neighbors = np.shape(self.neighbors)
         size = 0.6 + _COLUMN * n_embeddings, 0.9 + _ROW * n_neighbors
         n_cols = max(1, int(_WIDEST / size[0])) if n_cols is None else n_cols
-        whose = type(self).__name__
-        self.axes_ = panel_axes(ax, n_words, n_cols, size, whose)
+        caller = type(self).__name__
+        self.axes_ = panel_axes(ax, n_words, n_cols, size, caller)
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         self.text_, self.links_ = [], []
         for number, panel in enumerate(self.axes_):

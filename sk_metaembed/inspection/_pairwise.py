@@ -172,7 +172,7 @@ class PairsDisplay:
         """
         words = list(words)
         check_number(len(words), cls.__name__)
-        values, known = word_vectors_of(embedding, words, whose=cls.__name__)
+        values, known = word_vectors_of(embedding, words, caller=cls.__name__)
         refuse_unknown(known, words, cls.__name__)
         return cls.from_vectors(values, words if labels is None else labels, **options)
 
@@ -232,7 +232,7 @@ def cosines(vectors):
     return product
 
 
-def check_vectors(vectors, labels, whose, *, need_direction):
+def check_vectors(vectors, labels, caller, *, need_direction):
     """Return vectors as a float array and labels as a list of str, or say what fails.
 
     Parameters
@@ -240,7 +240,7 @@ def check_vectors(vectors, labels, whose, *, need_direction):
     vectors : array-like of shape (n, dim)
     labels : sequence of str or None
         None numbers them.
-    whose : str
+    caller : str
         Begins the error messages.
     need_direction : bool
         Whether a vector of zeros is an error.
@@ -248,29 +248,29 @@ def check_vectors(vectors, labels, whose, *, need_direction):
     vectors = np.asarray(vectors)
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub":
         raise ValueError(
-            f"{whose}: vectors must be numbers of shape (n, dim), got shape "
+            f"{caller}: vectors must be numbers of shape (n, dim), got shape "
             f"{vectors.shape} and dtype {vectors.dtype}."
         )
     vectors = vectors.astype(np.float64)
-    check_number(len(vectors), whose)
+    check_number(len(vectors), caller)
     if labels is None:
         labels = range(len(vectors))
     labels = [str(label) for label in labels]
     if len(labels) != len(vectors):
         raise ValueError(
-            f"{whose}: there are {len(labels)} labels for {len(vectors)} vectors. Give "
-            "each vector one."
+            f"{caller}: there are {len(labels)} labels for {len(vectors)} vectors. "
+            "Give each vector one."
         )
     strange = ~np.isfinite(vectors).all(axis=1)
     if strange.any():
         raise ValueError(
-            f"{whose}: the vector of {labels[int(strange.argmax())]!r} holds NaN or "
+            f"{caller}: the vector of {labels[int(strange.argmax())]!r} holds NaN or "
             "infinity."
         )
     zero = ~vectors.any(axis=1)
     if need_direction and zero.any():
         raise ValueError(
-            f"{whose}: the vector of {labels[int(zero.argmax())]!r} is zero, and has a "
-            "cosine with nothing. Leave it out."
+            f"{caller}: the vector of {labels[int(zero.argmax())]!r} is zero, and has "
+            "a cosine with nothing. Leave it out."
         )
     return vectors, labels

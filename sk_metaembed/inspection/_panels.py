@@ -13,7 +13,7 @@ _FARTHEST = 34  # points from a marker to its label
 _MOST_LINES = 12  # of a legend's column
 
 
-def panel_axes(ax, n, n_cols, size, whose):
+def panel_axes(ax, n, n_cols, size, caller):
     """Return axes for n panels: the given ones, or a grid in place of a given one.
 
     Parameters
@@ -25,7 +25,7 @@ def panel_axes(ax, n, n_cols, size, whose):
         Panels in a row, at most.
     size : (float, float)
         Width and height of a panel of a new figure in inches.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -36,20 +36,20 @@ def panel_axes(ax, n, n_cols, size, whose):
         axes = np.asarray(ax, dtype=object).ravel()
         if len(axes) != n:
             raise ValueError(
-                f"{whose}: there are {n} panels and {len(axes)} axes. "
+                f"{caller}: there are {n} panels and {len(axes)} axes. "
                 "Give one axes a panel, or a single one that is divided."
             )
         return axes
     n_cols = min(n, n_cols)
     n_rows = -(-n // n_cols)
     # One axes fills a new figure; then it makes room for the panels, as a given one.
-    whole = figure_of(ax, (size[0] * n_cols, size[1] * n_rows), whose)
+    whole = figure_of(ax, (size[0] * n_cols, size[1] * n_rows), caller)
     if n == 1:
         return np.array([whole], dtype=object)
     place = whole.get_subplotspec()
     if place is None:
         raise ValueError(
-            f"{whose}: {n} panels do not fit into axes that are placed by hand. Make "
+            f"{caller}: {n} panels do not fit into axes that are placed by hand. Make "
             f"them with plt.subplots, or give {n} axes."
         )
     figure, grid = whole.figure, place.subgridspec(n_rows, n_cols)

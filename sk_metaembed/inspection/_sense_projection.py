@@ -37,7 +37,7 @@ from ._token_selection import (
 _LONGEST = 15  # characters of a neighbour in a label
 
 
-def occurrences(tokens, words, whose):
+def occurrences(tokens, words, caller):
     """Return where a word, some words, or those that a function takes, stand.
 
     Parameters
@@ -45,7 +45,7 @@ def occurrences(tokens, words, whose):
     tokens : TokenSequences
     words : str, collection of str, or callable
         A callable is given each distinct word once.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -59,22 +59,22 @@ def occurrences(tokens, words, whose):
         if not chosen:
             name = getattr(words, "__name__", repr(words))
             raise ValueError(
-                f"{whose}: {name} takes none of the {len(occurring)} distinct words of "
-                f"the {len(tokens)} sequences."
+                f"{caller}: {name} takes none of the {len(occurring)} distinct words "
+                f"of the {len(tokens)} sequences."
             )
     else:
-        chosen = _check_words(words, occurring, len(tokens), whose)
+        chosen = _check_words(words, occurring, len(tokens), caller)
     code = np.flatnonzero([word in chosen for word in tokens.types])
     return np.flatnonzero(np.isin(tokens.codes, code))
 
 
-def _check_words(words, occurring, n_sequences, whose):
+def _check_words(words, occurring, n_sequences, caller):
     words = [words] if isinstance(words, str) else list(words)
     strange = [word for word in words if not isinstance(word, str)]
     if strange or not words:
         came = f"{strange[0]!r} among them" if strange else "none"
         raise TypeError(
-            f"{whose}: words must be a str, several of them, or a function that takes "
+            f"{caller}: words must be a str, several of them, or a function that takes "
             f"a str and tells whether it is meant; got {came}."
         )
     missing = [word for word in dict.fromkeys(words) if word not in set(occurring)]
@@ -83,7 +83,7 @@ def _check_words(words, occurring, n_sequences, whose):
         alike = [word for word in occurring if word.casefold() in folded]
         hint = f" There is {', '.join(map(repr, alike))}." if alike else ""
         raise ValueError(
-            f"{whose}: {', '.join(map(repr, missing))} does not occur in the "
+            f"{caller}: {', '.join(map(repr, missing))} does not occur in the "
             f"{n_sequences} sequences.{hint} Words are compared letter by letter; a "
             "function can choose among those that are there."
         )
@@ -116,7 +116,7 @@ def in_context(tokens, places):
     return told_apart(tokens, places, labels)
 
 
-def occurrence_vectors(embedded, names, places, labels, whose):
+def occurrence_vectors(embedded, names, places, labels, caller):
     """Return the vectors that each block gives to occurrences.
 
     Parameters
@@ -128,7 +128,7 @@ def occurrence_vectors(embedded, names, places, labels, whose):
         Rows of ``embedded.tokens.codes``.
     labels : list of str, length n
         What the occurrences are called in error messages.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -136,7 +136,7 @@ def occurrence_vectors(embedded, names, places, labels, whose):
     dict of ndarray of shape (n, dim)
         By the block's name.
     """
-    check_number(len(places), whose)
+    check_number(len(places), caller)
     if isinstance(names, str):
         names = [names]
     vectors = {}
@@ -146,7 +146,7 @@ def occurrence_vectors(embedded, names, places, labels, whose):
             rows = embedded.tokens.codes[places]
         elif block.level == "sequence":
             rows = embedded.tokens.segment_ids()[places]
-        refuse_unknown(block.known[rows], labels, f"{whose}, block {name!r}")
+        refuse_unknown(block.known[rows], labels, f"{caller}, block {name!r}")
         vectors[name] = block.take(rows).values
     return vectors
 
@@ -176,7 +176,7 @@ def merged(vectors):
     return vectors[first[members]]
 
 
-def silhouettes(vectors, senses, metric, whose):
+def silhouettes(vectors, senses, metric, caller):
     """Return how much nearer each vector is to its own sense than to the next one.
 
     Parameters
@@ -185,7 +185,7 @@ def silhouettes(vectors, senses, metric, whose):
     senses : ndarray of shape (n,), or None
     metric : str or callable
         As for scipy's ``pdist``.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -196,13 +196,13 @@ def silhouettes(vectors, senses, metric, whose):
     """
     if senses is None or not 2 <= len(np.unique(senses)) < len(senses):
         return None
-    distances = distances_of(vectors, metric, whose)
+    distances = distances_of(vectors, metric, caller)
     if metric == "cosine":
         distances[distances < _ROUNDING**2] = 0  # equal directions
     return silhouette_samples(distances, senses, metric="precomputed")
 
 
-def on_plane(vectors, projector, metric, whose):
+def on_plane(vectors, projector, metric, caller):
     """Return where vectors are on a plane, and what shares of the variance it shows.
 
     Parameters
@@ -212,7 +212,7 @@ def on_plane(vectors, projector, metric, whose):
         None takes as many principal components as there are, two at most.
     metric : str or callable
         What a projector of distances gets.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -236,36 +236,36 @@ def on_plane(vectors, projector, metric, whose):
     else:
         own = clone(projector)
         precomputed = getattr(own, "metric", None) == "precomputed"
-        distances = distances_of(vectors, metric, whose) if precomputed else None
-        positions = projected(own, vectors, distances, whose)
+        distances = distances_of(vectors, metric, caller) if precomputed else None
+        positions = projected(own, vectors, distances, caller)
         shares = getattr(own, "explained_variance_ratio_", None)
     return positions[first[members.ravel()]], shares
 
 
-def check_number_of(what, given, labels, whose):
+def check_number_of(what, given, labels, caller):
     """Say which occurrences there are, unless each is given one thing."""
     if given is None or len(given) == len(labels):
         return
     shown = ", ".join(map(repr, labels[:10]))
     shown += ", ..." * (len(labels) > 10)
     raise ValueError(
-        f"{whose}: there are {len(given)} {what} for {len(labels)} occurrences: "
+        f"{caller}: there are {len(given)} {what} for {len(labels)} occurrences: "
         f"{shown}. Give each one, in this order."
     )
 
 
-def checked_senses(senses, labels, whose):
+def checked_senses(senses, labels, caller):
     """Return senses as an array that sorts, or say what is missing."""
     if senses is None:
         return None
-    check_number_of("senses", senses, labels, whose)
+    check_number_of("senses", senses, labels, caller)
     senses = list(senses)
     # What is missing equals nothing, itself included.
     gaps = [i for i, sense in enumerate(senses) if sense is None or sense != sense]
     if gaps:
         raise ValueError(
-            f"{whose}: the sense of {labels[gaps[0]]!r} is missing, and of {len(gaps)} "
-            "in all. Name a sense for every occurrence."
+            f"{caller}: the sense of {labels[gaps[0]]!r} is missing, and of "
+            f"{len(gaps)} in all. Name a sense for every occurrence."
         )
     if len({type(sense) for sense in senses}) > 1:
         senses = [str(sense) for sense in senses]
@@ -393,13 +393,13 @@ class OccurrencesDisplay:
         0  river bank  shore
         1   bank loan  money
         """
-        whose = cls.__name__
-        check_embedded(embedded, whose)
-        places = occurrences(embedded.tokens, words, whose)
+        caller = cls.__name__
+        check_embedded(embedded, caller)
+        places = occurrences(embedded.tokens, words, caller)
         shown = in_context(embedded.tokens, places)
-        vectors = occurrence_vectors(embedded, blocks, places, shown, whose)
-        check_number_of("senses", senses, shown, whose)
-        check_number_of("labels", labels, shown, whose)
+        vectors = occurrence_vectors(embedded, blocks, places, shown, caller)
+        check_number_of("senses", senses, shown, caller)
+        check_number_of("labels", labels, shown, caller)
         labels = shown if labels is None else labels
         return cls.from_vectors(vectors, labels, senses=senses, **options)
 
@@ -599,19 +599,21 @@ class SenseProjectionDisplay(OccurrencesDisplay):
         >>> display.silhouettes
         array([[1., 1., 1., 1.]])
         """
-        whose = cls.__name__
+        caller = cls.__name__
         vectors = vectors if isinstance(vectors, Mapping) else {"": vectors}
         if not vectors:
-            raise ValueError(f"{whose} needs at least one block of vectors, got none.")
+            raise ValueError(f"{caller} needs at least one block of vectors, got none.")
         needed = senses is not None and metric == "cosine"
         parts = []
         for values in vectors.values():
-            values, labels = check_vectors(values, labels, whose, need_direction=needed)
+            values, labels = check_vectors(
+                values, labels, caller, need_direction=needed
+            )
             parts.append(merged(values))
-        senses = checked_senses(senses, labels, whose)
-        planes = [on_plane(values, projector, metric, whose) for values in parts]
+        senses = checked_senses(senses, labels, caller)
+        planes = [on_plane(values, projector, metric, caller) for values in parts]
         positions, shares = zip(*planes, strict=True)
-        told = [silhouettes(values, senses, metric, whose) for values in parts]
+        told = [silhouettes(values, senses, metric, caller) for values in parts]
         display = cls(
             np.stack(positions),
             blocks=list(vectors),
@@ -677,11 +679,11 @@ class SenseProjectionDisplay(OccurrencesDisplay):
         """
         senses = [""] * len(self.labels) if self.senses is None else self.senses
         names, groups = np.unique(senses, return_inverse=True)
-        whose = type(self).__name__
+        caller = type(self).__name__
         if n_cols < 1:
-            raise ValueError(f"{whose}: n_cols must be 1 or more, got {n_cols}.")
+            raise ValueError(f"{caller}: n_cols must be 1 or more, got {n_cols}.")
         size = _ALONE if len(self.blocks) == 1 else _PANEL
-        self.axes_ = panel_axes(ax, len(self.blocks), n_cols, size, whose)
+        self.axes_ = panel_axes(ax, len(self.blocks), n_cols, size, caller)
         self.figure_ = self.axes_[0].figure
         self.points_ = []
         for number, panel in enumerate(self.axes_):

@@ -88,7 +88,7 @@ def bars_legend(ax, bars, sources):
     return as_written(legend)
 
 
-def token_groups(groups, frame, n_sequences, frequencies, whose):
+def token_groups(groups, frame, n_sequences, frequencies, caller):
     """Return the groups, and which one each row of a table of weights belongs to.
 
     Parameters
@@ -99,7 +99,7 @@ def token_groups(groups, frame, n_sequences, frequencies, whose):
         With ``sequence`` and, unless there is a row a sequence, ``token``.
     n_sequences : int
     frequencies : mapping of str to int, or None
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -111,18 +111,18 @@ def token_groups(groups, frame, n_sequences, frequencies, whose):
     rows = frame["sequence"].to_numpy()
     if frequencies is not None and not _is(groups, "frequency"):
         raise ValueError(
-            f"{whose}: frequencies come with groups='frequency', got groups="
+            f"{caller}: frequencies come with groups='frequency', got groups="
             f"{groups!r}. Leave them out."
         )
     if groups is None:
         return np.array(["all"]), np.zeros(len(frame), dtype=np.int64)
     if isinstance(groups, str) and groups != "frequency":
         raise ValueError(
-            f"{whose}: groups must be one a sequence, one a token, a function of the "
+            f"{caller}: groups must be one a sequence, one a token, a function of the "
             f"word, or 'frequency'; got {groups!r}."
         )
     if isinstance(groups, str) or callable(groups) or _is_by_token(groups):
-        return _by_token(groups, frame, n_sequences, frequencies, whose)
+        return _by_token(groups, frame, n_sequences, frequencies, caller)
     names, members = np.unique(_check_groups(groups, n_sequences), return_inverse=True)
     return names, members[rows]
 
@@ -138,10 +138,10 @@ def _is_by_token(groups):
     return len(rows) > 0 and isinstance(next(iter(rows)), list | tuple | np.ndarray)
 
 
-def _by_token(groups, frame, n_sequences, frequencies, whose):
+def _by_token(groups, frame, n_sequences, frequencies, caller):
     if "token" not in frame:
         raise ValueError(
-            f"{whose}: the weights are those of whole sequences, which have no words "
+            f"{caller}: the weights are those of whole sequences, which have no words "
             "to group. Give each sequence a group."
         )
     types, codes = np.unique(frame["token"].to_numpy(dtype=object), return_inverse=True)
@@ -152,12 +152,12 @@ def _by_token(groups, frame, n_sequences, frequencies, whose):
         names, members = magnitudes(counts)
         return names, members[codes]
     if callable(groups):
-        names, members = np.unique(_named(groups, types, whose), return_inverse=True)
+        names, members = np.unique(_named(groups, types, caller), return_inverse=True)
         return names, members[codes]
     lengths = np.bincount(frame["sequence"].to_numpy(), minlength=n_sequences)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     tokens = TokenSequences(types, codes, offsets)
-    tags = read_tags(groups, tokens, whose=whose, name="groups")
+    tags = read_tags(groups, tokens, caller=caller, name="groups")
     names, members = np.unique(tags.types[tags.codes], return_inverse=True)
     return names, members
 
@@ -211,12 +211,12 @@ def mean_by_group(values, members, n_groups):
     return np.stack(sums, axis=1) / np.maximum(counts, 1)[:, None], counts
 
 
-def _named(function, types, whose):
+def _named(function, types, caller):
     named = [function(word) for word in types]
     gaps = [word for word, name in zip(types, named, strict=True) if _is_gap(name)]
     if gaps:
         raise ValueError(
-            f"{whose}: groups gave no group for {len(gaps)} words, the first is "
+            f"{caller}: groups gave no group for {len(gaps)} words, the first is "
             f"{gaps[0]!r}. Return a name for every word, such as 'other'."
         )
     return np.array(named)
@@ -243,11 +243,11 @@ def _check_groups(groups, n):
     return groups
 
 
-def source_means(estimator, X, groups, frequencies, whose):
+def source_means(estimator, X, groups, frequencies, caller):
     """Return what `SourceWeightsDisplay` takes, for one estimator."""
-    estimator, X = attending(estimator, X, whose)
+    estimator, X = attending(estimator, X, caller)
     frame = estimator.attention_weights(X)
-    names, members = token_groups(groups, frame, len(X), frequencies, whose)
+    names, members = token_groups(groups, frame, len(X), frequencies, caller)
     sources, values = weights_of(frame)
     known = values.any(axis=1)
     weights, counts = mean_by_group(values[known], members[known], len(names))
@@ -260,13 +260,13 @@ def source_means(estimator, X, groups, frequencies, whose):
     }
 
 
-def stacked_means(means, whose):
+def stacked_means(means, caller):
     """Return what `SourceWeightsDisplay` takes, for several estimators."""
     groups = means[0]["groups"]
     if not all(np.array_equal(other["groups"], groups) for other in means):
         raise ValueError(
-            f"{whose}: the estimators split X into different words, so that the groups "
-            "are not the same. Show each by itself, with from_estimator."
+            f"{caller}: the estimators split X into different words, so that the "
+            "groups are not the same. Show each by itself, with from_estimator."
         )
     sources = list(dict.fromkeys(name for one in means for name in one["sources"]))
     weights = np.full((len(means), len(groups), len(sources)), np.nan)
@@ -507,21 +507,21 @@ class SourceWeightsDisplay:
         1    again
         Name: estimator, dtype: ...
         """
-        whose = cls.__name__
+        caller = cls.__name__
         if not isinstance(estimators, Mapping):
             raise TypeError(
-                f"{whose}.from_estimators takes a dict of fitted estimators by name, "
+                f"{caller}.from_estimators takes a dict of fitted estimators by name, "
                 f"got {type(estimators).__name__}."
             )
         if not estimators:
-            raise ValueError(f"{whose}: there are no estimators to show.")
+            raise ValueError(f"{caller}: there are no estimators to show.")
         means = [
-            source_means(estimator, X, groups, frequencies, whose)
+            source_means(estimator, X, groups, frequencies, caller)
             for estimator in estimators.values()
         ]
         label = _label(group_label, groups)
         display = cls(
-            **stacked_means(means, whose),
+            **stacked_means(means, caller),
             estimators=list(estimators),
             group_label=label,
         )

@@ -42,7 +42,7 @@ def as_written(legend):
     return legend
 
 
-def figure_of(ax, size, whose):
+def figure_of(ax, size, caller):
     """Return axes to draw on: the given ones, or those of a new figure.
 
     Parameters
@@ -50,7 +50,7 @@ def figure_of(ax, size, whose):
     ax : matplotlib Axes or None
     size : (float, float)
         Width and height of a new figure in inches.
-    whose : str
+    caller : str
         Named where matplotlib is missing.
     """
     if ax is not None:
@@ -59,6 +59,6 @@ def figure_of(ax, size, whose):
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            f"{whose}.plot needs matplotlib: pip install 'sk_metaembed[plot]'."
+            f"{caller}.plot needs matplotlib: pip install 'sk_metaembed[plot]'."
         ) from error
     return plt.subplots(figsize=size, layout="constrained")[1]

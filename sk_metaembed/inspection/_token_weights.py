@@ -137,19 +137,19 @@ class TokenWeightsDisplay:
         >>> display.sources, display.weights.shape
         (['a', 'b'], (2, 2))
         """
-        whose = cls.__name__
-        estimator, X = attending(estimator, X, whose)
+        caller = cls.__name__
+        estimator, X = attending(estimator, X, caller)
         n_texts = len(X)
         if labels is not None and len(labels) != n_texts:
             raise ValueError(
-                f"{whose}: there are {len(labels)} labels for {n_texts} texts. Give "
+                f"{caller}: there are {len(labels)} labels for {n_texts} texts. Give "
                 "each text one."
             )
         labels = None if labels is None else [str(label) for label in labels]
         frame = estimator.attention_weights(X)
         if has_sides(frame):
             frame, n_texts, labels = _side_by_side(frame, n_texts, labels)
-        tokens = _tokens_of(frame, n_texts, whose)
+        tokens = _tokens_of(frame, n_texts, caller)
         sources, weights = weights_of(frame)
         display = cls(tokens, weights, sources=sources, labels=labels)
         return display.plot(ax, **plot_kw) if plot else display
@@ -336,17 +336,17 @@ def _side_by_side(frame, n_pairs, labels):
     return frame.assign(sequence=rows), 2 * n_pairs, labels
 
 
-def _tokens_of(frame, n_texts, whose):
+def _tokens_of(frame, n_texts, caller):
     """Return the words of a table of weights, or say that they are too many."""
     if "token" not in frame:
         raise ValueError(
-            f"{whose}: the weights are those of whole texts, not of words. Show them "
+            f"{caller}: the weights are those of whole texts, not of words. Show them "
             "with SourceWeightsDisplay."
         )
     if not 1 <= len(frame) <= _MOST:
         raise ValueError(
-            f"{whose} shows between 1 and {_MOST} words, got {len(frame)}. Choose some "
-            "texts: X[:3]."
+            f"{caller} shows between 1 and {_MOST} words, got {len(frame)}. Choose "
+            "some texts: X[:3]."
         )
     types, codes = np.unique(frame["token"].to_numpy(dtype=object), return_inverse=True)
     lengths = np.bincount(frame["sequence"].to_numpy(), minlength=n_texts)

@@ -26,13 +26,13 @@ _PARTS = {"train": "training", "valid": "held out", "validation": "held out"}
 _NAMES = {"acc": "accuracy", "f1": "F1", "loss": "", "perplexity": "", "score": "score"}
 
 
-def recorded_by(estimator, whose):
+def recorded_by(estimator, caller):
     """Return the step that recorded its training, and what: epochs and curves.
 
     Parameters
     ----------
     estimator : fitted estimator, Pipeline, search or ColumnTransformer
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -41,17 +41,17 @@ def recorded_by(estimator, whose):
     curves : dict of str to ndarray of shape (n_epochs,)
         None, None if there is nothing.
     """
-    estimator = fitted_part(estimator, whose)
+    estimator = fitted_part(estimator, caller)
     for _, step in reversed(getattr(estimator, "steps", ())):
-        epochs, curves = recorded_by(step, whose)
+        epochs, curves = recorded_by(step, caller)
         if curves:
             return epochs, curves
     parts = {name: part for name, part, _ in branches_of(estimator)}
-    found = {name: recorded_by(part, whose) for name, part in parts.items()}
+    found = {name: recorded_by(part, caller) for name, part in parts.items()}
     found = {name: record for name, record in found.items() if record[1]}
     if len(found) > 1:
         raise ValueError(
-            f"{whose}: several branches of {type(estimator).__name__} recorded their "
+            f"{caller}: several branches of {type(estimator).__name__} recorded their "
             f"training: {list(found)}. Pass the fitted branch itself."
         )
     if found:
@@ -337,15 +337,15 @@ class TrainingCurveDisplay:
         >>> TrainingCurveDisplay.from_history(history).best_epoch
         2
         """
-        whose = f"{cls.__name__}.from_history"
+        caller = f"{cls.__name__}.from_history"
         if not is_history(history):
             raise TypeError(
-                f"{whose} takes a list of dicts, one an epoch, each with 'epoch'; got "
+                f"{caller} takes a list of dicts, one an epoch, each with 'epoch'; got "
                 f"{type(history).__name__}."
             )
         epochs, curves = read_history(history)
         if not curves:
-            raise ValueError(f"{whose}: there is no number in the history's epochs.")
+            raise ValueError(f"{caller}: there is no number in the history's epochs.")
         display = cls(curves, epochs=epochs, best_epoch=best_epoch(epochs, curves))
         return display.plot(ax, **plot_kw)
 
@@ -391,9 +391,9 @@ class TrainingCurveDisplay:
         ['loss', 'learning rate']
         """
         kinds = self._kinds(curves)
-        whose = type(self).__name__
+        caller = type(self).__name__
         size = (5.0, 3.6) if len(kinds) == 1 else (3.7, 3.4)
-        self.axes_ = panel_axes(ax, len(kinds), n_cols, size, whose)
+        self.axes_ = panel_axes(ax, len(kinds), n_cols, size, caller)
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         self.lines_ = {}
         for panel, (kind, names) in zip(self.axes_, kinds.items(), strict=True):

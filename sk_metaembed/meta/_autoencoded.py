@@ -145,7 +145,7 @@ def _decoded(encodings, knows, variant):
     return [torch.nn.functional.normalize(meta, dim=1)] * len(encodings)
 
 
-def train_encoders(estimator, sources, known, weights, *, whose):
+def train_encoders(estimator, sources, known, weights, *, caller):
     """Learn an encoder for each source; the decoders are thrown away.
 
     Parameters
@@ -156,7 +156,7 @@ def train_encoders(estimator, sources, known, weights, *, whose):
         Zeros where a source does not know the row.
     known : ndarray of bool, shape (n_rows, n_sources)
     weights : ndarray of shape (n_sources,)
-    whose : str
+    caller : str
         Begins the messages.
 
     Returns
@@ -168,7 +168,7 @@ def train_encoders(estimator, sources, known, weights, *, whose):
     """
     import torch
 
-    device = chosen_device(estimator.device, whose=whose)
+    device = chosen_device(estimator.device, caller=caller)
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T[:, :, None].astype(np.float32)).to(device)
     generator = seeded_generator(estimator.random_state, device)
@@ -204,7 +204,7 @@ def train_encoders(estimator, sources, known, weights, *, whose):
         tol=estimator.tol,
         generator=generator,
         verbose=estimator.verbose,
-        whose=whose,
+        caller=caller,
     )
     return [Layer(*[t.detach().cpu().numpy() for t in e]) for e in encoders], curve
 
@@ -422,12 +422,12 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         self.verbose = verbose
 
     def _fit_combination(self, blocks, y):
-        whose = type(self).__name__
+        caller = type(self).__name__
         names = [block.name for block in blocks]
-        self.weights_ = source_weights(self.weights, names, whose)
+        self.weights_ = source_weights(self.weights, names, caller)
         blocks, weights = weighted_blocks(blocks, self.weights_)
         names, known = [block.name for block in blocks], known_matrix(blocks)
-        rows = learning_rows(names, known, n_knowing=1, whose=whose)
+        rows = learning_rows(names, known, n_knowing=1, caller=caller)
         self.activation_ = self._chosen_activation()
         sources = [
             source_rows(block, rows, normalize=self.normalize) for block in blocks
@@ -436,7 +436,7 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         for values in sources:
             values /= np.float32(scale)
         encoders, self.loss_curve_ = train_encoders(
-            self, sources, known[rows], weights, whose=whose
+            self, sources, known[rows], weights, caller=caller
         )
         self.n_learning_rows_, self.n_iter_ = len(rows), len(self.loss_curve_)
         own_units = [Layer(e.matrix / np.float32(scale), e.intercept) for e in encoders]

@@ -166,18 +166,18 @@ class BlocksTransformer(
                [0., 1., 2.]], dtype=float32)
         """
         check_is_fitted(self)
-        check_embedded(X, whose=type(self).__name__)
-        check_blocks(X, self.dims_in_, whose=type(self).__name__)
+        check_embedded(X, caller=type(self).__name__)
+        check_blocks(X, self.dims_in_, caller=type(self).__name__)
         return X.with_blocks(self._outputs(X.aligned()))
 
     def _fit_blocks(self, X, y):
-        whose = type(self).__name__
-        check_embedded(X, whose=whose)
+        caller = type(self).__name__
+        check_embedded(X, caller=caller)
         dims = block_dims(X)
         empty = [name for name, dim in dims.items() if not dim]
         if empty:
             raise ValueError(
-                f"{whose}: the sources {empty} have vectors of dimension 0 (all: "
+                f"{caller}: the sources {empty} have vectors of dimension 0 (all: "
                 f"{dims}). Leave them out, or look at what they were fitted on."
             )
         self.dims_in_ = dims

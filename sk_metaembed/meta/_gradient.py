@@ -41,7 +41,7 @@ def minimise(
     tol,
     generator,
     verbose,
-    whose,
+    caller,
 ):
     """Take gradient steps on shuffled mini-batches until the loss stands still.
 
@@ -62,7 +62,7 @@ def minimise(
         Shuffles the rows, on its device.
     verbose : bool or int
         Whether to show a progress bar.
-    whose : str
+    caller : str
         Names the bar, and begins the messages.
 
     Returns
@@ -84,14 +84,14 @@ def minimise(
     from tqdm.auto import tqdm
 
     curve = []
-    with tqdm(range(max_iter), desc=whose, unit="epoch", disable=not verbose) as bar:
+    with tqdm(range(max_iter), desc=caller, unit="epoch", disable=not verbose) as bar:
         try:
             for _ in bar:
                 order = torch.randperm(
                     n_rows, generator=generator, device=generator.device
                 )
                 curve.append(_epoch(batch_loss, optimizer, order.split(batch_size)))
-                _check_finite(curve, whose)
+                _check_finite(curve, caller)
                 bar.set_postfix(loss=f"{curve[-1]:.4g}")
                 if stands_still(curve, tol):
                     break
@@ -99,7 +99,7 @@ def minimise(
             if not curve:
                 raise
             warnings.warn(
-                f"{whose}: training was interrupted after {len(curve)} epochs; what "
+                f"{caller}: training was interrupted after {len(curve)} epochs; what "
                 "was learned by then is kept.",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -119,10 +119,10 @@ def _epoch(batch_loss, optimizer, batches):
     return float(total) / sum(map(len, batches))
 
 
-def _check_finite(curve, whose):
+def _check_finite(curve, caller):
     if not math.isfinite(curve[-1]):
         raise FloatingPointError(
-            f"{whose}: the loss became {curve[-1]} in epoch {len(curve)}. Use a "
+            f"{caller}: the loss became {curve[-1]} in epoch {len(curve)}. Use a "
             "smaller learning_rate, and keep normalize=True."
         )
 

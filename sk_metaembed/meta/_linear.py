@@ -122,7 +122,7 @@ def fixed_signs(matrix):
 _SMALLEST = 1e-36  # length that float32 can be scaled from
 
 
-def learning_rows(names, known, *, n_knowing, whose):
+def learning_rows(names, known, *, n_knowing, caller):
     """Return the rows to learn from.
 
     Parameters
@@ -132,7 +132,7 @@ def learning_rows(names, known, *, n_knowing, whose):
     known : ndarray of bool, shape (n_rows, n_sources)
     n_knowing : int
         Fewest sources that must know a row; of a single source, that one.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -149,20 +149,20 @@ def learning_rows(names, known, *, n_knowing, whose):
     what = f"words known, of {len(known)}: {counts}"
     if not len(known):
         raise ValueError(
-            f"{whose}: Found array with 0 sample(s): X has no tokens, and at least "
+            f"{caller}: Found array with 0 sample(s): X has no tokens, and at least "
             "one is needed to learn from."
         )
     for name, count in counts.items():
         if not count:
             raise ValueError(
-                f"{whose}: the source {name!r} knows none of the words of fit ({what})."
-                " Leave it out, or fit on words that it knows."
+                f"{caller}: the source {name!r} knows none of the words of fit "
+                f"({what}). Leave it out, or fit on words that it knows."
             )
     for i, name in enumerate(names):
         with_others = known[:, i] & np.delete(known, i, axis=1).any(axis=1)
         if len(names) > 1 and not with_others.any():
             raise ValueError(
-                f"{whose}: the source {name!r} shares no word with the other sources "
+                f"{caller}: the source {name!r} shares no word with the other sources "
                 f"({what}). Nothing can be learned about it from them: leave it out, "
                 "or look whether its words are spelled the same way."
             )
@@ -172,7 +172,7 @@ def learning_rows(names, known, *, n_knowing, whose):
         who = {len(names): "all sources", 1: "any source"}
         advice = ", or leave out the source that knows fewest" if n_knowing > 1 else ""
         raise ValueError(
-            f"{whose}: too few words to learn from: {len(rows)} known to "
+            f"{caller}: too few words to learn from: {len(rows)} known to "
             f"{who.get(n_knowing, f'{n_knowing} sources or more')}, where 2 are needed "
             f"({what}). Fit on more words{advice}."
         )
@@ -202,7 +202,7 @@ def common_scale(sources):
     return largest * float(max(means))
 
 
-def source_weights(weights, names, whose):
+def source_weights(weights, names, caller):
     """Return one weight a source, from a dict, a sequence or None.
 
     Parameters
@@ -211,7 +211,7 @@ def source_weights(weights, names, whose):
         None, and names that a dict leaves out, mean 1.
     names : sequence of str
         Of the blocks, in order.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -225,25 +225,25 @@ def source_weights(weights, names, whose):
         absent = [name for name in weights if name not in names]
         if absent:
             raise ValueError(
-                f"{whose}: weights name {absent}, but the sources are {list(names)}."
+                f"{caller}: weights name {absent}, but the sources are {list(names)}."
             )
         weights = [weights.get(name, 1.0) for name in names]
     weights = list(weights)
     if len(weights) != len(names):
         raise ValueError(
-            f"{whose}: weights has {len(weights)} entries for {len(names)} sources "
+            f"{caller}: weights has {len(weights)} entries for {len(names)} sources "
             f"{list(names)}. Give one each, or a dict by name."
         )
     for name, weight in zip(names, weights, strict=True):
         if not is_real(weight) or not np.isfinite(weight) or weight < 0:
             raise ValueError(
-                f"{whose}: the weight of {name!r} is {weight!r}; weights must be "
+                f"{caller}: the weight of {name!r} is {weight!r}; weights must be "
                 "finite numbers, at least 0."
             )
     weights = np.array(weights, dtype=np.float64)
     if not weights.any():
         raise ValueError(
-            f"{whose}: every weight is 0 (sources {list(names)}). Give at least one "
+            f"{caller}: every weight is 0 (sources {list(names)}). Give at least one "
             "source a weight above 0."
         )
     return weights

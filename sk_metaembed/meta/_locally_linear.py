@@ -222,7 +222,7 @@ class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
         self._embed(weight_matrix(neighbors, weights))
 
     def _embed(self, W):
-        whose = type(self).__name__
+        caller = type(self).__name__
         placed = self._placed
         self.eigenvalues_, axes, parts, self.n_iter_ = smoothest_directions(
             W[placed][:, placed],
@@ -232,14 +232,14 @@ class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
             rng=check_random_state(self.random_state),
             n_jobs=effective_n_jobs(self.n_jobs),
             verbose=self.verbose,
-            whose=whose,
+            caller=caller,
         )
         self.n_components_ = len(self.eigenvalues_)
         sizes = np.bincount(parts)
         self.n_connected_components_ = len(sizes)
         if len(sizes) > 1:
             warnings.warn(
-                f"{whose}: the neighbourhoods fall into {len(sizes)} parts, the "
+                f"{caller}: the neighbourhoods fall into {len(sizes)} parts, the "
                 f"largest of {sizes.max()} words of {len(parts)}. Vectors of different "
                 "parts cannot be compared: raise n_neighbors, or give sources that "
                 "share words.",

@@ -229,7 +229,7 @@ _ROUNDING = 1e-6  # of M's norm: no residual in float32 gets below it
 
 
 def smoothest_directions(
-    W, n_components, *, tol, max_iter, rng, n_jobs=1, verbose=0, whose=""
+    W, n_components, *, tol, max_iter, rng, n_jobs=1, verbose=0, caller=""
 ):
     """Return the directions that change least between words and their neighbours.
 
@@ -246,7 +246,7 @@ def smoothest_directions(
         Threads of the sparse products.
     verbose : int, default=0
         Whether to show progress.
-    whose : str, default=""
+    caller : str, default=""
         Begins the warnings.
 
     Returns
@@ -271,7 +271,7 @@ def smoothest_directions(
     with ThreadPoolExecutor(n_jobs) as threads:
         apply = _operator(step, threads, n_jobs)
         values, vectors, n_iter = filtered_subspace(
-            apply, constant, n_kept, tol, max_iter, rng, verbose, whose
+            apply, constant, n_kept, tol, max_iter, rng, verbose, caller
         )
     return values, vectors, parts, n_iter
 
@@ -308,7 +308,7 @@ def _operator(step, threads, n_jobs):
     return apply
 
 
-def filtered_subspace(apply, constant, n_kept, tol, max_iter, rng, verbose, whose):
+def filtered_subspace(apply, constant, n_kept, tol, max_iter, rng, verbose, caller):
     """Return the lowest eigenpairs of M by subspace iteration with a filter.
 
     Parameters
@@ -352,7 +352,7 @@ def filtered_subspace(apply, constant, n_kept, tol, max_iter, rng, verbose, whos
             cut = values[-1]
         else:
             warnings.warn(
-                f"{whose}: the residual is {worst:.2g} after max_iter={max_iter} "
+                f"{caller}: the residual is {worst:.2g} after max_iter={max_iter} "
                 f"rounds, the largest eigenvalue {values[n_kept - 1]:.2g}. Raise "
                 "max_iter, tol, n_neighbors or regularization.",
                 ConvergenceWarning,

@@ -300,7 +300,7 @@ def penalised_loss(meta, decoders, sources, known, weights, alpha):
 _START = 0.03  # size of the first entries
 
 
-def descend(estimator, sources, known, weights, n_components, *, whose):
+def descend(estimator, sources, known, weights, n_components, *, caller):
     """Learn meta vectors and decoders on mini-batches of words.
 
     Parameters
@@ -312,7 +312,7 @@ def descend(estimator, sources, known, weights, n_components, *, whose):
     known : ndarray of bool, shape (n_rows, n_sources)
     weights : ndarray of shape (n_sources,)
     n_components : int
-    whose : str
+    caller : str
         Begins the messages.
 
     Returns
@@ -323,7 +323,7 @@ def descend(estimator, sources, known, weights, n_components, *, whose):
     """
     import torch
 
-    device = chosen_device(estimator.device, whose=whose)
+    device = chosen_device(estimator.device, caller=caller)
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T.astype(np.float32)).to(device)
     generator = seeded_generator(estimator.random_state, device)
@@ -352,7 +352,7 @@ def descend(estimator, sources, known, weights, n_components, *, whose):
         tol=estimator.tol,
         generator=generator,
         verbose=estimator.verbose,
-        whose=whose,
+        caller=caller,
     )
     arrays = [[t.detach().cpu().double().numpy() for t in part] for part in decoders]
     return Decoders(*arrays), curve

@@ -127,7 +127,7 @@ def rotations_onto(vectors, target):
     return rotations
 
 
-def rotations_to_mean(products, dims, weights, *, max_iter, tol, whose):
+def rotations_to_mean(products, dims, weights, *, max_iter, tol, caller):
     """Return the maps of all sources onto their mean shape (generalised Procrustes).
 
     Parameters
@@ -142,7 +142,7 @@ def rotations_to_mean(products, dims, weights, *, max_iter, tol, whose):
     max_iter : int
     tol : float
         Stop where the fit grows by less than this share of itself.
-    whose : str
+    caller : str
         Begins the warning that it did not.
 
     Returns
@@ -167,7 +167,7 @@ def rotations_to_mean(products, dims, weights, *, max_iter, tol, whose):
             break
     else:
         warnings.warn(
-            f"{whose}: the mean shape still moves after max_iter={max_iter} "
+            f"{caller}: the mean shape still moves after max_iter={max_iter} "
             "iterations. Raise max_iter, or tol.",
             ConvergenceWarning,
             stacklevel=2,
@@ -379,7 +379,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
             self.weights_,
             max_iter=self.max_iter,
             tol=self.tol,
-            whose=type(self).__name__,
+            caller=type(self).__name__,
         )
 
     def _centred(self, blocks):

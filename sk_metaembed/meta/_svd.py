@@ -149,14 +149,14 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
 
     def _fit_combination(self, blocks, y):
         names = [block.name for block in blocks]
-        whose = type(self).__name__
-        self.weights_ = source_weights(self.weights, names, whose)
+        caller = type(self).__name__
+        self.weights_ = source_weights(self.weights, names, caller)
         used = np.flatnonzero(self.weights_)
         rows = learning_rows(
             [names[i] for i in used],
             known_matrix(blocks)[:, used],
             n_knowing=len(used),
-            whose=whose,
+            caller=caller,
         )
         self.n_learning_rows_ = len(rows)
         self._set_directions(*self._decomposed(blocks, rows))

@@ -131,11 +131,11 @@ def analogy_score(
     >>> report.answers.tolist(), report.n_missing
     (['queen', None], 1)
     """
-    whose = "analogy_score"
-    check_options(method, epsilon, missing, whose)
-    words, codes = check_words(questions, 4, f"{whose}: questions")
-    categories = _check_categories(categories, len(codes), whose)
-    candidates, unit = _candidates(embedding, vocabulary, whose)
+    caller = "analogy_score"
+    check_options(method, epsilon, missing, caller)
+    words, codes = check_words(questions, 4, f"{caller}: questions")
+    categories = _check_categories(categories, len(codes), caller)
+    candidates, unit = _candidates(embedding, vocabulary, caller)
     key = str.casefold if ignore_case else str
     rows, banned, offsets = _places(words, candidates, key)
     whole = (rows[codes] >= 0).all(axis=1)
@@ -156,7 +156,7 @@ def analogy_score(
     report.update(answers=answers, n_candidates=len(candidates))
     if missing == "omit" and not whole.any():
         message = (
-            f"{whose} is undefined and set to 0: each of the {len(codes)} questions "
+            f"{caller} is undefined and set to 0: each of the {len(codes)} questions "
             f"has a word that is not among the {len(candidates)} of the vocabulary "
             "that have a vector."
         )
@@ -164,52 +164,52 @@ def analogy_score(
     return report if return_report else report.score
 
 
-def check_options(method, epsilon, missing, whose):
+def check_options(method, epsilon, missing, caller):
     """Raise TypeError or ValueError if an option has a value that it cannot have."""
-    check_option(method, _METHODS, "method", whose)
-    check_option(missing, ("omit", "wrong"), "missing", whose)
+    check_option(method, _METHODS, "method", caller)
+    check_option(missing, ("omit", "wrong"), "missing", caller)
     if not is_real(epsilon):
-        raise TypeError(f"{whose}: epsilon must be a number above 0, got {epsilon!r}.")
+        raise TypeError(f"{caller}: epsilon must be a number above 0, got {epsilon!r}.")
     if not epsilon > 0:
-        raise ValueError(f"{whose}: epsilon must be above 0, got {epsilon!r}.")
+        raise ValueError(f"{caller}: epsilon must be above 0, got {epsilon!r}.")
 
 
-def _check_categories(categories, n_questions, whose):
+def _check_categories(categories, n_questions, caller):
     if categories is None:
         return np.full(n_questions, "all")
     categories = np.asarray(categories)
     if categories.shape != (n_questions,):
         raise ValueError(
-            f"{whose} got {n_questions} questions and categories of shape "
+            f"{caller} got {n_questions} questions and categories of shape "
             f"{categories.shape}; expected is one a question, ({n_questions},)."
         )
     return categories
 
 
-def _candidates(embedding, vocabulary, whose):
+def _candidates(embedding, vocabulary, caller):
     """Return the words that can be answers, each once, and their unit vectors."""
-    words = _vocabulary(embedding, vocabulary, whose)
-    values, known = word_vectors_of(embedding, words, whose=whose)
+    words = _vocabulary(embedding, vocabulary, caller)
+    values, known = word_vectors_of(embedding, words, caller=caller)
     if not known.all():
         words = [words[i] for i in np.flatnonzero(known)]
         values = values[known]
-    check_finite(values, whose)
+    check_finite(values, caller)
     return words, unit_rows(values)
 
 
-def _vocabulary(embedding, vocabulary, whose):
+def _vocabulary(embedding, vocabulary, caller):
     is_number = is_integer(vocabulary)
     if vocabulary is not None and not is_number:
-        return check_vocabulary(vocabulary, whose)
+        return check_vocabulary(vocabulary, caller)
     if hasattr(embedding, "transform"):
         raise ValueError(
-            f"{whose}: vocabulary={vocabulary!r} takes an embedding's own words, and "
+            f"{caller}: vocabulary={vocabulary!r} takes an embedding's own words, and "
             f"{type(embedding).__name__} has none. Pass a list of words, the same for "
             "all embeddings that are compared."
         )
     if is_number and vocabulary < 1:
         raise ValueError(
-            f"{whose}: vocabulary must be words or a number above 0, got {vocabulary}."
+            f"{caller}: vocabulary must be words or a number above 0, got {vocabulary}."
         )
     own = getattr(embedding, "index_to_key", None)
     if own is None:

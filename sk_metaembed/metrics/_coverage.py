@@ -93,15 +93,15 @@ def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame
 
 def _tokens(embeddings, X):
     """Return X as the pipelines among the embeddings split it, or as by default."""
-    whose = "coverage_report"
+    caller = "coverage_report"
     given = [
         (f"{name}.{branch}" if name and branch else name or branch, texts)
         for name, embedding in embeddings
-        for branch, texts in texts_by_branch(embedding, X, whose).items()
+        for branch, texts in texts_by_branch(embedding, X, caller).items()
     ]
-    split = {name: check_tokens(t, whose=whose) for name, t in given if t is not X}
+    split = {name: check_tokens(t, caller=caller) for name, t in given if t is not X}
     if not split:
-        return check_tokens(X, whose=whose)
+        return check_tokens(X, caller=caller)
     (first, tokens), *others = split.items()
     for name, other in others:
         if other != tokens:
@@ -173,12 +173,12 @@ def _is_embedding(thing):
 
 
 def _known(embedding, words, case_fallback):
-    known = known_words_of(embedding, words, whose="coverage_report")
+    known = known_words_of(embedding, words, caller="coverage_report")
     lower = [i for i, word in enumerate(words) if word.lower() != word]
     if not case_fallback or not lower:
         return known
     again = [words[i].lower() for i in lower]
-    found = known_words_of(embedding, again, whose="coverage_report")
+    found = known_words_of(embedding, again, caller="coverage_report")
     known = {name: np.array(mask) for name, mask in known.items()}
     for name, mask in known.items():
         mask[lower] |= found[name]

@@ -64,13 +64,13 @@ class WordSimilarityScorer(_SetsScorer):
 
     def __call__(self, estimator, X=None, y=None):
         """Return the score of a fitted estimator; X and y are not used."""
-        whose = type(self).__name__
+        caller = type(self).__name__
         values, known = vectors_of_words(
-            estimator, self.words, self.case_fallback, whose
+            estimator, self.words, self.case_fallback, caller
         )
         scores = {
             name: similarity_report(
-                values, known, codes, self.scores[name], self.missing, whose
+                values, known, codes, self.scores[name], self.missing, caller
             ).score
             for name, codes in self.codes.items()
         }
@@ -95,12 +95,12 @@ class SentenceSimilarityScorer(_SetsScorer):
 
     def __call__(self, estimator, X=None, y=None):
         """Return the score of a fitted estimator; X and y are not used."""
-        whose = type(self).__name__
-        values = sentence_vectors(estimator, self.texts, whose)
+        caller = type(self).__name__
+        values = sentence_vectors(estimator, self.texts, caller)
         scores, start = {}, 0
         for name, gold in self.scores.items():
             part = values[start : start + 2 * len(gold)]
-            scores[name] = pairs_report(part, gold, self.correlation, whose).score
+            scores[name] = pairs_report(part, gold, self.correlation, caller).score
             start += 2 * len(gold)
         return self._mean_or_each(scores)
 
@@ -163,33 +163,33 @@ def _read_sets(sets, average, read):
         raise ValueError("A set is named 'mean', as is the mean of all; rename it.")
     pairs, scores = {}, {}
     for name, each in sets.items():
-        whose = "the set" if single else f"set {name!r}"
-        rows, gold = _pairs_and_scores(each, whose)
-        pairs[name], n_pairs = read(rows, f"{whose}: pairs")
-        scores[name] = check_scores(gold, n_pairs, whose)
+        caller = "the set" if single else f"set {name!r}"
+        rows, gold = _pairs_and_scores(each, caller)
+        pairs[name], n_pairs = read(rows, f"{caller}: pairs")
+        scores[name] = check_scores(gold, n_pairs, caller)
     return pairs, scores
 
 
-def _pairs_and_scores(each, whose):
+def _pairs_and_scores(each, caller):
     if isinstance(each, dict) and {"pairs", "scores"} <= set(each):
         return each["pairs"], each["scores"]
     is_two = isinstance(each, tuple | list) and len(each) == 2
     if is_two and not any(isinstance(part, dict | str) for part in each):
         return each
     raise TypeError(
-        f"{whose} must be (pairs, scores), or what load_word_similarity or "
+        f"{caller} must be (pairs, scores), or what load_word_similarity or "
         f"fetch_sts_benchmark gives; got {type(each).__name__}. Several sets go in a "
         "dict by name, such as load_word_similarities gives."
     )
 
 
-def _word_pairs(rows, whose):
-    words, codes = check_words(rows, 2, whose)
+def _word_pairs(rows, caller):
+    words, codes = check_words(rows, 2, caller)
     return [(words[i], words[j]) for i, j in codes], len(codes)
 
 
-def _text_pairs(rows, whose):
-    left, right = check_text_pairs(rows, whose)
+def _text_pairs(rows, caller):
+    left, right = check_text_pairs(rows, caller)
     return left + right, len(left)
 
 
@@ -368,16 +368,16 @@ def make_analogy_scorer(
     >>> cross_val_score(source, words, scoring=scorer, cv=2)
     array([1., 1.])
     """
-    whose = "make_analogy_scorer"
-    check_options(method, epsilon, missing, whose)
-    check_words(questions, 4, f"{whose}: questions")
+    caller = "make_analogy_scorer"
+    check_options(method, epsilon, missing, caller)
+    check_words(questions, 4, f"{caller}: questions")
     options = {
         "method": method,
         "epsilon": epsilon,
         "ignore_case": ignore_case,
         "missing": missing,
     }
-    words = check_vocabulary(vocabulary, whose)
+    words = check_vocabulary(vocabulary, caller)
     return AnalogyScorer(np.asarray(questions), words, options)
 
 
@@ -443,11 +443,11 @@ def make_span_f1_scorer(
     >>> cross_val_score(tagger, X, y, scoring=scorer, cv=2)
     array([1., 1.])
     """
-    whose = "make_span_f1_scorer"
-    check_option(scheme, SCHEMES, "scheme", whose)
-    check_option(average, AVERAGES[:3], "average", whose)
-    check_averaging(average, zero_division, whose)
-    check_count_options(invalid, level, labels, "strict", whose)
+    caller = "make_span_f1_scorer"
+    check_option(scheme, SCHEMES, "scheme", caller)
+    check_option(average, AVERAGES[:3], "average", caller)
+    check_averaging(average, zero_division, caller)
+    check_count_options(invalid, level, labels, "strict", caller)
     options = {
         "scheme": scheme,
         "average": average,

@@ -71,53 +71,53 @@ def sentence_similarity_score(
     >>> round(sentence_similarity_score(counts, pairs, [5, 2, 0]), 2)
     0.97
     """
-    whose = "sentence_similarity_score"
-    check_option(correlation, KINDS, "correlation", whose)
-    left, right = check_text_pairs(pairs, f"{whose}: pairs")
-    scores = check_scores(scores, len(left), whose)
-    values = sentence_vectors(estimator, left + right, whose)
-    report = pairs_report(values, scores, correlation, whose)
+    caller = "sentence_similarity_score"
+    check_option(correlation, KINDS, "correlation", caller)
+    left, right = check_text_pairs(pairs, f"{caller}: pairs")
+    scores = check_scores(scores, len(left), caller)
+    values = sentence_vectors(estimator, left + right, caller)
+    report = pairs_report(values, scores, correlation, caller)
     return report if return_report else report.score
 
 
-def sentence_vectors(estimator, texts, whose):
+def sentence_vectors(estimator, texts, caller):
     """Return one finite vector a text, as an array or sparse matrix."""
     if not hasattr(estimator, "transform"):
         raise TypeError(
-            f"{whose} takes a fitted estimator with transform, got "
+            f"{caller} takes a fitted estimator with transform, got "
             f"{type(estimator).__name__}. Of a Pipeline that ends in a predictor, pass "
             "the steps before it: pipeline[:-1]. Word vectors become one in "
             "make_pipeline(PretrainedEmbedding(vectors), Pooling())."
         )
     values = estimator.transform(texts)
     if isinstance(values, EmbeddedSequences):
-        values = _only_block(values, estimator, whose)
+        values = _only_block(values, estimator, caller)
     if hasattr(values, "tocsr"):
         values = values.tocsr()
-        check_finite(values.data[:, None], whose)
+        check_finite(values.data[:, None], caller)
         return values
     values = np.asarray(values)
     if values.ndim != 2 or len(values) != len(texts):
         raise ValueError(
-            f"{whose}: {type(estimator).__name__} gave shape {values.shape} for "
+            f"{caller}: {type(estimator).__name__} gave shape {values.shape} for "
             f"{len(texts)} texts; expected is one vector a text."
         )
-    check_finite(values, whose)
+    check_finite(values, caller)
     return values
 
 
-def _only_block(embedded, estimator, whose):
+def _only_block(embedded, estimator, caller):
     if len(embedded.blocks) == 1 and embedded.level == "sequence":
         return embedded.blocks[0].values
     blocks = [f"{block.name} ({block.level})" for block in embedded.blocks]
     raise TypeError(
-        f"{whose}: {type(estimator).__name__} gives the blocks {', '.join(blocks)}; "
+        f"{caller}: {type(estimator).__name__} gives the blocks {', '.join(blocks)}; "
         "expected is one vector a text. Put a meta-embedder behind several blocks, and "
         "Pooling behind vectors of words."
     )
 
 
-def pairs_report(values, scores, kind, whose):
+def pairs_report(values, scores, kind, caller):
     """Score pairs whose left sides' vectors come first, then the right sides'."""
     n_pairs = len(scores)
     rows = np.arange(n_pairs)
@@ -127,7 +127,7 @@ def pairs_report(values, scores, kind, whose):
         found = cosines(values, rows, rows + n_pairs)
         empty = ~values.any(axis=1)
     return Bunch(
-        score=correlation(found, scores, kind, whose),
+        score=correlation(found, scores, kind, caller),
         n_pairs=n_pairs,
         n_missing=int((empty[:n_pairs] | empty[n_pairs:]).sum()),
         similarities=found,

@@ -39,7 +39,7 @@ class SpanCounts(NamedTuple):
 
 
 def count_spans(
-    y_true, y_pred, *, scheme, invalid, labels, level, tokens, match, whose
+    y_true, y_pred, *, scheme, invalid, labels, level, tokens, match, caller
 ):
     """Return the `SpanCounts` of two taggings, checked.
 
@@ -48,26 +48,26 @@ def count_spans(
     y_true, y_pred : tags, as `read_tags` takes them
     scheme, invalid, labels, level, tokens, match
         As for `span_f1_score`.
-    whose : str
+    caller : str
         Begins the error messages.
     """
-    check_count_options(invalid, level, labels, match, whose)
+    check_count_options(invalid, level, labels, match, caller)
     if tokens is not None:
-        tokens = _read_tokens(tokens, whose)
+        tokens = _read_tokens(tokens, caller)
     elif level == "surface":
         raise ValueError(
-            f"{whose}: level='surface' compares the words of spans, so it needs the "
+            f"{caller}: level='surface' compares the words of spans, so it needs the "
             "sentences: pass tokens=, the token lists that y_true belongs to."
         )
-    true_tags = read_tags(y_true, tokens, whose=whose, name="y_true")
-    pred_tags = read_tags(y_pred, true_tags, whose=whose, name="y_pred")
-    true = _valid_spans(true_tags, scheme, invalid, whose, "y_true")
-    pred = _valid_spans(pred_tags, scheme, invalid, whose, "y_pred")
+    true_tags = read_tags(y_true, tokens, caller=caller, name="y_true")
+    pred_tags = read_tags(y_pred, true_tags, caller=caller, name="y_pred")
+    true = _valid_spans(true_tags, scheme, invalid, caller, "y_true")
+    pred = _valid_spans(pred_tags, scheme, invalid, caller, "y_pred")
     if labels is None:
         labels = sorted({*true.labels, *pred.labels})
     labels = list(labels)
     if match != "strict":
-        return _overlap_counts(true, pred, labels, len(true_tags), match, whose)
+        return _overlap_counts(true, pred, labels, len(true_tags), match, caller)
     true, pred = _places(true), _places(pred)
     spans = true & pred, pred, true
     if level == "surface":
@@ -76,11 +76,11 @@ def count_spans(
     return SpanCounts(labels, *counts, np.array([c.sum() for c in counts]))
 
 
-def check_count_options(invalid, level, labels, match, whose):
+def check_count_options(invalid, level, labels, match, caller):
     """Raise ValueError for options that `count_spans` does not know."""
     if isinstance(labels, str):
         raise ValueError(
-            f"{whose}: labels must be a list, got a single str: pass [{labels!r}]."
+            f"{caller}: labels must be a list, got a single str: pass [{labels!r}]."
         )
     chosen = (
         ("invalid", invalid, INVALID),
@@ -90,25 +90,25 @@ def check_count_options(invalid, level, labels, match, whose):
     for name, value, allowed in chosen:
         if value not in allowed:
             raise ValueError(
-                f"{whose}: {name} must be one of {allowed}, got {value!r}."
+                f"{caller}: {name} must be one of {allowed}, got {value!r}."
             )
     if level == "surface" and match != "strict":
         raise ValueError(
-            f"{whose}: match={match!r} compares places in sentences, and "
+            f"{caller}: match={match!r} compares places in sentences, and "
             "level='surface' has none; choose one of the two."
         )
 
 
-def _read_tokens(tokens, whose):
+def _read_tokens(tokens, caller):
     if isinstance(tokens, EmbeddedSequences):
         return tokens.tokens
-    return check_tokens(tokens, whose=f"{whose}: tokens")
+    return check_tokens(tokens, caller=f"{caller}: tokens")
 
 
-def _valid_spans(tags, scheme, invalid, whose, name):
-    spans = spans_of(tags, scheme, whose=whose, name=name)
+def _valid_spans(tags, scheme, invalid, caller, name):
+    spans = spans_of(tags, scheme, caller=caller, name=name)
     if invalid == "raise":
-        check_scheme(tags, scheme, whose=whose, name=name)
+        check_scheme(tags, scheme, caller=caller, name=name)
     if invalid == "drop":
         return spans._replace(**{k: v[spans.sound] for k, v in spans._asdict().items()})
     return spans
@@ -141,12 +141,12 @@ def _by_label(spans, labels):
     return np.array([counts[label] for label in labels], dtype=np.float64)
 
 
-def _overlap_counts(true, pred, labels, n_rows, match, whose):
+def _overlap_counts(true, pred, labels, n_rows, match, caller):
     """Count as nervaluate does, label by label and with all labels together."""
     if not n_rows or not labels:
         nothing = np.zeros(len(labels))
         return SpanCounts(labels, nothing, nothing, nothing, np.zeros(3))
-    evaluate = _evaluator(whose)
+    evaluate = _evaluator(caller)
     documents = _documents(true, n_rows), _documents(pred, n_rows)
     result = evaluate(*documents, tags=labels, loader="dict").evaluate()
     strategy = _STRATEGIES[match]
@@ -157,13 +157,13 @@ def _overlap_counts(true, pred, labels, n_rows, match, whose):
     return SpanCounts(labels, *np.array(by_label).T, total)
 
 
-def _evaluator(whose):
+def _evaluator(caller):
     try:
         from nervaluate import Evaluator
     except ImportError as error:
         raise ImportError(
-            f"{whose}: matches other than 'strict' are counted by nervaluate, which is "
-            "not installed: pip install 'sk_metaembed[tagging]'."
+            f"{caller}: matches other than 'strict' are counted by nervaluate, which "
+            "is not installed: pip install 'sk_metaembed[tagging]'."
         ) from error
     return Evaluator
 
@@ -303,7 +303,7 @@ def span_f1_score(
         level=level,
         tokens=tokens,
         match=match,
-        whose="span_f1_score",
+        caller="span_f1_score",
     )
     score = _score(counts, "F1", average, zero_division)
     return score if average is None else float(score)
@@ -394,7 +394,7 @@ def span_classification_report(
         level=level,
         tokens=tokens,
         match=match,
-        whose="span_classification_report",
+        caller="span_classification_report",
     )
     rows = zip(*_scores(counts, None, zero_division), counts.actual, strict=True)
     report = dict(zip(counts.labels, map(_cells, rows), strict=True))
@@ -405,15 +405,15 @@ def span_classification_report(
     return report if output_dict else _text(report, digits)
 
 
-def check_averaging(average, zero_division, whose):
+def check_averaging(average, zero_division, caller):
     """Raise ValueError for options that no score is computed with."""
     if average not in AVERAGES:
         raise ValueError(
-            f"{whose}: average must be one of {AVERAGES}, got {average!r}."
+            f"{caller}: average must be one of {AVERAGES}, got {average!r}."
         )
     if zero_division not in ("warn", 0, 1):
         raise ValueError(
-            f'{whose}: zero_division must be "warn", 0 or 1, got {zero_division!r}.'
+            f'{caller}: zero_division must be "warn", 0 or 1, got {zero_division!r}.'
         )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 
-def check_words(rows, n_columns, whose):
+def check_words(rows, n_columns, caller):
     """Return rows of words as one table of distinct words and codes into it.
 
     Parameters
@@ -14,7 +14,7 @@ def check_words(rows, n_columns, whose):
         A list of tuples, an array, or a DataFrame.
     n_columns : int
         How many words a row has.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -30,88 +30,88 @@ def check_words(rows, n_columns, whose):
     ValueError
         If a row has another number of words, or there is no row.
     """
-    rows = _rows(rows, whose)
+    rows = _rows(rows, caller)
     table = {}
     codes = np.empty((len(rows), n_columns), dtype=np.int64)
     for i, row in enumerate(rows):
         if isinstance(row, str) or np.size(row) != n_columns:
             raise ValueError(
-                f"{whose}, row {i}: expected {n_columns} words, got {row!r:.80}."
+                f"{caller}, row {i}: expected {n_columns} words, got {row!r:.80}."
             )
         for j, word in enumerate(row):
             if not isinstance(word, str):
                 raise TypeError(
-                    f"{whose}, row {i}: expected {n_columns} words, got "
+                    f"{caller}, row {i}: expected {n_columns} words, got "
                     f"{type(word).__name__} {word!r:.40}."
                 )
             codes[i, j] = table.setdefault(str(word), len(table))
     return list(table), codes
 
 
-def check_vocabulary(vocabulary, whose):
+def check_vocabulary(vocabulary, caller):
     """Return the words of a vocabulary, each once."""
     if isinstance(vocabulary, str) or not hasattr(vocabulary, "__iter__"):
         raise TypeError(
-            f"{whose}: vocabulary must be a list of words, got {vocabulary!r:.40}."
+            f"{caller}: vocabulary must be a list of words, got {vocabulary!r:.40}."
         )
     words = list(dict.fromkeys(vocabulary))
     for word in words:
         if not isinstance(word, str):
             raise TypeError(
-                f"{whose}: vocabulary must be words, but holds {word!r:.40} of type "
+                f"{caller}: vocabulary must be words, but holds {word!r:.40} of type "
                 f"{type(word).__name__}."
             )
     return words
 
 
-def check_text_pairs(pairs, whose):
+def check_text_pairs(pairs, caller):
     """Return the two sides of pairs of texts, as lists."""
-    rows = _rows(pairs, whose)
+    rows = _rows(pairs, caller)
     for i, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 2:
-            raise ValueError(f"{whose}, row {i}: expected two texts, got {row!r:.80}.")
+            raise ValueError(f"{caller}, row {i}: expected two texts, got {row!r:.80}.")
         missing = [text for text in row if text is None or isinstance(text, float)]
         if missing:
             raise TypeError(
-                f"{whose}, row {i}: a text is missing ({missing[0]!r}). Drop the pair "
+                f"{caller}, row {i}: a text is missing ({missing[0]!r}). Drop the pair "
                 'and its score, or write "" for it.'
             )
     return [row[0] for row in rows], [row[1] for row in rows]
 
 
-def check_scores(scores, n_pairs, whose):
+def check_scores(scores, n_pairs, caller):
     """Return scores as finite float64, one a pair."""
     try:
         scores = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{whose}: scores must be numbers. {error}") from error
+        raise TypeError(f"{caller}: scores must be numbers. {error}") from error
     if scores.shape != (n_pairs,):
         raise ValueError(
-            f"{whose} got {n_pairs} pairs and scores of shape {scores.shape}; expected "
-            f"is one score a pair, ({n_pairs},)."
+            f"{caller} got {n_pairs} pairs and scores of shape {scores.shape}; "
+            f"expected is one score a pair, ({n_pairs},)."
         )
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise ValueError(f"{whose}: score {row} is {scores[row]}; drop or correct it.")
+        raise ValueError(f"{caller}: score {row} is {scores[row]}; drop or correct it.")
     return scores
 
 
-def check_option(value, allowed, name, whose):
+def check_option(value, allowed, name, caller):
     """Raise ValueError if an option has a value that it cannot have."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{whose}: {name} must be one of {allowed}, got {value!r}.")
+        raise ValueError(f"{caller}: {name} must be one of {allowed}, got {value!r}.")
 
 
-def _rows(rows, whose):
+def _rows(rows, caller):
     if isinstance(rows, str | Mapping) or not hasattr(rows, "__iter__"):
         raise TypeError(
-            f"{whose} must be rows, such as a list of tuples, an array or a DataFrame; "
-            f"got {type(rows).__name__}. Of what a loader gives, pass .pairs and "
-            ".scores, or .questions."
+            f"{caller} must be rows, such as a list of tuples, an array or a "
+            f"DataFrame; got {type(rows).__name__}. Of what a loader gives, pass "
+            ".pairs and .scores, or .questions."
         )
     if hasattr(rows, "to_numpy"):
         rows = rows.to_numpy()
     rows = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
     if not rows:
-        raise ValueError(f"{whose} got no rows; at least one is needed.")
+        raise ValueError(f"{caller} got no rows; at least one is needed.")
     return rows

@@ -14,11 +14,11 @@ from ..sequences._word_lookup import word_vectors_of
 from ._validation import check_option, check_scores, check_words
 
 
-def check_finite(values, whose):
+def check_finite(values, caller):
     """Raise ValueError if vectors hold NaN or infinity."""
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
-        raise ValueError(f"{whose}: {len(bad)} vectors hold NaN or infinity.")
+        raise ValueError(f"{caller}: {len(bad)} vectors hold NaN or infinity.")
 
 
 def cosines(values, left, right):
@@ -38,14 +38,14 @@ def cosines(values, left, right):
     return np.einsum("ij,ij->i", unit[left], unit[right], dtype=np.float64)
 
 
-def correlation(found, scores, kind, whose):
+def correlation(found, scores, kind, caller):
     """Return the correlation of two arrays, 0 with a warning where it is undefined.
 
     Parameters
     ----------
     found, scores : ndarray of float64, shape (n_pairs,)
     kind : {"spearman", "pearson"}
-    whose : str
+    caller : str
         Begins the warning.
 
     Returns
@@ -62,7 +62,7 @@ def correlation(found, scores, kind, whose):
     elif np.ptp(scores) == 0:
         reason = "all scores of the pairs that can be scored are equal"
     if reason:
-        message = f"{whose} is undefined and set to 0: {reason}."
+        message = f"{caller} is undefined and set to 0: {reason}."
         # Of the caller of the metric, which calls its report, which calls this.
         warnings.warn(message, UndefinedMetricWarning, stacklevel=4)
         return 0.0
@@ -158,32 +158,32 @@ def word_similarity_score(
     >>> round(report.score, 2), report.n_missing, report.missing_words
     (0.4, 1, ['gnu'])
     """
-    whose = "word_similarity_score"
-    check_option(missing, MISSING, "missing", whose)
-    words, codes = check_words(pairs, 2, f"{whose}: pairs")
-    scores = check_scores(scores, len(codes), whose)
-    values, known = vectors_of_words(embedding, words, case_fallback, whose)
-    report = similarity_report(values, known, codes, scores, missing, whose)
+    caller = "word_similarity_score"
+    check_option(missing, MISSING, "missing", caller)
+    words, codes = check_words(pairs, 2, f"{caller}: pairs")
+    scores = check_scores(scores, len(codes), caller)
+    values, known = vectors_of_words(embedding, words, case_fallback, caller)
+    report = similarity_report(values, known, codes, scores, missing, caller)
     report.missing_words = [words[i] for i in np.flatnonzero(~known)]
     return report if return_report else report.score
 
 
-def vectors_of_words(embedding, words, case_fallback, whose):
+def vectors_of_words(embedding, words, case_fallback, caller):
     """Return distinct words' vectors and which are known, in lower case at need."""
-    values, known = word_vectors_of(embedding, words, whose=whose)
+    values, known = word_vectors_of(embedding, words, caller=caller)
     known = np.array(known)  # a store's or block's own may be read-only
     others = [i for i in np.flatnonzero(~known) if words[i].lower() != words[i]]
     if case_fallback and others:
         lower = [words[i].lower() for i in others]
-        found, is_known = word_vectors_of(embedding, lower, whose=whose)
+        found, is_known = word_vectors_of(embedding, lower, caller=caller)
         rows = np.array(others)[is_known]
         values = np.array(values)
         values[rows], known[rows] = found[is_known], True
-    check_finite(values, whose)
+    check_finite(values, caller)
     return values, known
 
 
-def similarity_report(values, known, codes, scores, missing, whose):
+def similarity_report(values, known, codes, scores, missing, caller):
     """Score pairs, given as rows of vectors, all at once."""
     left, right = codes.T
     whole = known[left] & known[right]
@@ -193,7 +193,7 @@ def similarity_report(values, known, codes, scores, missing, whose):
         found[~whole] = found[whole].mean()
     scored = whole if missing == "omit" else slice(None)
     return Bunch(
-        score=correlation(found[scored], scores[scored], "spearman", whose),
+        score=correlation(found[scored], scores[scored], "spearman", caller),
         n_pairs=len(codes),
         n_missing=int((~whole).sum()),
         similarities=found,

@@ -65,7 +65,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         >>> Pooling("mean").fit(X).dims_in_
         {'x': 2}
         """
-        X = check_embedded(X, whose=type(self).__name__)
+        X = check_embedded(X, caller=type(self).__name__)
         self.dims_in_ = block_dims(X)
         self._passed = _sequence_level(X)
         self._indicates = self.add_indicator
@@ -110,8 +110,8 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
                [0., 4.]], dtype=float32)
         """
         check_is_fitted(self)
-        whose = type(self).__name__
-        X = check_embedded(X, whose=whose)
+        caller = type(self).__name__
+        X = check_embedded(X, caller=caller)
         self._check_blocks(X)
         out = np.zeros((len(X), self._n_columns()), dtype=np.float32)
         at = 0
@@ -120,7 +120,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
                 at = self._write_block(X.tokens, block, out, at)
         if self._indicates and X.tokens.missing is not None:
             out[:, at] = X.tokens.missing
-        _check_finite(out, whose)
+        _check_finite(out, caller)
         return out
 
     def get_feature_names_out(self, input_features=None):
@@ -179,11 +179,11 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         return at + sum(width for _, width in self._parts(block.name))
 
     def _check_blocks(self, X):
-        whose = type(self).__name__
-        check_blocks(X, self.dims_in_, whose=whose)
+        caller = type(self).__name__
+        check_blocks(X, self.dims_in_, caller=caller)
         if _sequence_level(X) != self._passed:
             raise ValueError(
-                f"{whose} was fitted with {sorted(self._passed)} at level 'sequence', "
+                f"{caller} was fitted with {sorted(self._passed)} at level 'sequence', "
                 f"got {sorted(_sequence_level(X))}: their columns would differ. Pass "
                 "what the same sources give, or fit again."
             )
@@ -193,14 +193,14 @@ def _sequence_level(X):
     return {block.name for block in X.blocks if block.level == "sequence"}
 
 
-def _check_finite(out, whose):
+def _check_finite(out, caller):
     # A sum is finite unless some entry is not (or it overflows, then look again).
     if np.isfinite(out.sum(dtype=np.float64)):
         return
     bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
     if len(bad):
         raise ValueError(
-            f"{whose}: the pooled vector of row {bad[0]} exceeds float32 (and those of "
-            f"{len(bad) - 1} more rows). Scale the vectors, for example with the "
+            f"{caller}: the pooled vector of row {bad[0]} exceeds float32 (and those "
+            f"of {len(bad) - 1} more rows). Scale the vectors, for example with the "
             'source\'s preprocess="unit".'
         )

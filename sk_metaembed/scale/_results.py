@@ -32,14 +32,14 @@ class Result(NamedTuple):
     columns: list
 
 
-def check_method(pipeline, method, whose="transform_in_batches"):
+def check_method(pipeline, method, caller="transform_in_batches"):
     """Refuse a method that there is none of, or that the pipeline lacks."""
     if method not in METHODS:
-        raise ValueError(f"{whose}: method must be one of {METHODS}, got {method!r}.")
+        raise ValueError(f"{caller}: method must be one of {METHODS}, got {method!r}.")
     if not hasattr(pipeline, method):
         has = [name for name in METHODS if hasattr(pipeline, name)]
         raise ValueError(
-            f"{whose}: the {type(pipeline).__name__} has no {method}; it "
+            f"{caller}: the {type(pipeline).__name__} has no {method}; it "
             f"has {has or 'none of the methods'}. Set method to one of these."
         )
 

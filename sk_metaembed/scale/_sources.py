@@ -12,7 +12,7 @@ from ._batches import Rows
 from ._file_sources import JsonLines, TextLines, files_of, suffix_of
 
 
-def listed(names, what, whose):
+def listed(names, what, caller):
     """Return names as a list without repetitions.
 
     Parameters
@@ -20,7 +20,7 @@ def listed(names, what, whose):
     names : str, iterable of str, or None
     what : str
         The parameter.
-    whose : str
+    caller : str
         Begins the error message.
 
     Raises
@@ -43,7 +43,7 @@ def listed(names, what, whose):
         found = None
     if found is None or not all(isinstance(name, str) for name in found):
         raise TypeError(
-            f"{whose}: {what}={names!r:.60} must be the name of a column, a str, or a "
+            f"{caller}: {what}={names!r:.60} must be the name of a column, a str, or a "
             "list of them. Columns that are numbered get names by "
             "frame.rename(columns=str)."
         )

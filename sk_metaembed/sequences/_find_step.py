@@ -36,7 +36,7 @@ def embeds(step):
     return isinstance(step, kinds) and not isinstance(step, Tokenizer)
 
 
-def step_within(estimator, X, is_wanted, whose):
+def step_within(estimator, X, is_wanted, caller):
     """Return the first step of a kind, and X as the steps before it transform it.
 
     Parameters
@@ -48,7 +48,7 @@ def step_within(estimator, X, is_wanted, whose):
         Or the texts alone, where it takes a table.
     is_wanted : callable
         From a step to a bool.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -62,19 +62,19 @@ def step_within(estimator, X, is_wanted, whose):
     ValueError
         If several branches have such a step, or a search has no best estimator.
     """
-    moves = _one_route(estimator, is_wanted, whose).moves
+    moves = _one_route(estimator, is_wanted, caller).moves
     place = _first(is_wanted, moves)
     if place == len(moves):
         return None, X
     return moves[place], _applied(moves[:place], X)
 
 
-def output_within(estimator, X, whose):
+def output_within(estimator, X, caller):
     """Return what an estimator makes of X before it predicts; X itself if nothing."""
-    return _applied(_one_route(estimator, embeds, whose).moves, X)
+    return _applied(_one_route(estimator, embeds, caller).moves, X)
 
 
-def embedded_within(estimator, X, whose):
+def embedded_within(estimator, X, caller):
     """Return every EmbeddedSequences on the way through an estimator, in order.
 
     Parameters
@@ -83,7 +83,7 @@ def embedded_within(estimator, X, whose):
         As for `step_within`.
     X : what the estimator takes
         Or the texts alone, where it takes a table.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -91,10 +91,10 @@ def embedded_within(estimator, X, whose):
     list of EmbeddedSequences
         Up to the first later step that gives something else.
     """
-    return _embedded(_one_route(estimator, embeds, whose).moves, X)
+    return _embedded(_one_route(estimator, embeds, caller).moves, X)
 
 
-def texts_by_branch(estimator, X, whose):
+def texts_by_branch(estimator, X, caller):
     """Return what the first embedding step of each branch is given, by branch.
 
     Parameters
@@ -103,7 +103,7 @@ def texts_by_branch(estimator, X, whose):
         As for `step_within`, but several branches may embed.
     X : what the estimator takes
         Or the texts alone, where it takes a table.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -111,12 +111,12 @@ def texts_by_branch(estimator, X, whose):
     dict of str to object
         X itself if that step is the first.
     """
-    routes = _routes(estimator, embeds, whose)
+    routes = _routes(estimator, embeds, caller)
     cut = {each.name: each.moves[: _first(embeds, each.moves)] for each in routes}
     return {name: _applied(moves, X) for name, moves in cut.items()}
 
 
-def embedded_by_branch(estimator, tokens, whose):
+def embedded_by_branch(estimator, tokens, caller):
     """Return every EmbeddedSequences of each branch, from its first embedding step on.
 
     Parameters
@@ -125,14 +125,14 @@ def embedded_by_branch(estimator, tokens, whose):
         As for `texts_by_branch`.
     tokens : TokenSequences
         As that step takes them; the steps before it are skipped.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
     -------
     dict of str to list of EmbeddedSequences
     """
-    routes = _routes(estimator, embeds, whose)
+    routes = _routes(estimator, embeds, caller)
     cut = {each.name: each.moves[_first(embeds, each.moves) :] for each in routes}
     return {name: _embedded(moves, tokens) for name, moves in cut.items()}
 
@@ -161,21 +161,21 @@ def _first(is_wanted, moves):
     return next((i for i, each in enumerate(moves) if is_wanted(each)), len(moves))
 
 
-def _one_route(estimator, is_wanted, whose):
-    routes = _routes(estimator, is_wanted, whose)
+def _one_route(estimator, is_wanted, caller):
+    routes = _routes(estimator, is_wanted, caller)
     if len(routes) > 1:
         names = [route.name for route in routes]
         last = names[0].rpartition("__")[2]
         raise ValueError(
-            f"{whose}: {len(names)} branches of {type(estimator).__name__} could be "
+            f"{caller}: {len(names)} branches of {type(estimator).__name__} could be "
             f"meant: {names}. Pass one of them and its own input: of a "
             f"ColumnTransformer ct, ct.named_transformers_[{last!r}] and its column "
             f"of X; of a FeatureUnion union, union.named_transformers[{last!r}]."
         )
     if routes:
         return routes[0]
-    estimator = fitted_part(estimator, whose)
-    steps = [step for _, step in _flat_steps(estimator, whose)]
+    estimator = fitted_part(estimator, caller)
+    steps = [step for _, step in _flat_steps(estimator, caller)]
     return Route("", tuple(steps) or (estimator,))
 
 
@@ -192,17 +192,17 @@ def _is_one_column(X):
     return is_container or len(getattr(X, "shape", ())) == 1
 
 
-def _routes(estimator, is_wanted, whose, name="", moves=()):
+def _routes(estimator, is_wanted, caller, name="", moves=()):
     """Return a Route for each branch with a wanted step."""
-    estimator = fitted_part(estimator, whose)
-    for own_name, step in _flat_steps(estimator, whose) or [("", estimator)]:
+    estimator = fitted_part(estimator, caller)
+    for own_name, step in _flat_steps(estimator, caller) or [("", estimator)]:
         # Behind a wanted step branches read what it gives, and are not looked into.
         branches = branches_of(step) if not any(map(is_wanted, moves)) else []
         routes = [
             route
             for branch, inner, select in branches
             for route in _routes(
-                inner, is_wanted, whose, _join(name, own_name, branch), moves + select
+                inner, is_wanted, caller, _join(name, own_name, branch), moves + select
             )
         ]
         if routes:
@@ -211,14 +211,14 @@ def _routes(estimator, is_wanted, whose, name="", moves=()):
     return [Route(name, moves)] if any(map(is_wanted, moves)) else []
 
 
-def _flat_steps(estimator, whose, name=""):
+def _flat_steps(estimator, caller, name=""):
     """Return (name, step) pairs of a Pipeline, and of Pipelines among its steps."""
     found = []
     for own_name, step in _steps(estimator):
         if step is None or isinstance(step, str):
             continue
-        full_name, step = _join(name, own_name), fitted_part(step, whose)
-        found += _flat_steps(step, whose, full_name) or [(full_name, step)]
+        full_name, step = _join(name, own_name), fitted_part(step, caller)
+        found += _flat_steps(step, caller, full_name) or [(full_name, step)]
     return found
 
 
@@ -242,7 +242,7 @@ def branches_of(estimator):
     return [each for each in found if not isinstance(each[1], str | None)]
 
 
-def fitted_part(estimator, whose):
+def fitted_part(estimator, caller):
     """Return what a search or another estimator around a single one has fitted.
 
     Raises
@@ -251,15 +251,15 @@ def fitted_part(estimator, whose):
         If a search has not refitted its best candidate.
     """
     if hasattr(estimator, "best_estimator_"):
-        return fitted_part(estimator.best_estimator_, whose)
+        return fitted_part(estimator.best_estimator_, caller)
     # Transformers work by themselves, and the estimator_ of an ensemble is a template.
     wraps = not (hasattr(estimator, "transform") or hasattr(estimator, "estimators_"))
     for name in ("regressor_", "estimator_"):
         if wraps and hasattr(estimator, name):
-            return fitted_part(getattr(estimator, name), whose)
+            return fitted_part(getattr(estimator, name), caller)
     if hasattr(estimator, "refit") and hasattr(estimator, "estimator"):
         raise NotFittedError(
-            f"{whose}: this {type(estimator).__name__} has no fitted estimator. Fit "
+            f"{caller}: this {type(estimator).__name__} has no fitted estimator. Fit "
             "it, with refit=True or the name of a metric."
         )
     return estimator

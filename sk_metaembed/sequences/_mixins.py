@@ -30,13 +30,13 @@ from ._token_sequences import TokenSequences
 from ._validation import holds_numbers
 
 
-def check_embedded(X, *, whose):
+def check_embedded(X, *, caller):
     """Return X if it is an EmbeddedSequences, or say what to put before the step.
 
     Parameters
     ----------
     X : EmbeddedSequences
-    whose : str
+    caller : str
         The estimator's name.
 
     Returns
@@ -52,18 +52,18 @@ def check_embedded(X, *, whose):
         return X
     if isinstance(X, SequencePairs):
         raise TypeError(
-            f"{whose} takes single sequences, got {X!r}. Pass one side, X.first or "
+            f"{caller} takes single sequences, got {X!r}. Pass one side, X.first or "
             "X.second; what combines sources stands in the PairEncoder's encoder."
         )
     if holds_numbers(X):
         raise TypeError(
-            f"{whose} takes EmbeddedSequences, got {type(X).__name__} of shape "
+            f"{caller} takes EmbeddedSequences, got {type(X).__name__} of shape "
             f"{tuple(X.shape)}. Put a source before it. If a Pooling step made this "
             "array, the order of the steps is wrong: Pooling comes once, after every "
             "step that takes EmbeddedSequences."
         )
     raise TypeError(
-        f"{whose} takes EmbeddedSequences, got {type(X).__name__}. Put a source "
+        f"{caller} takes EmbeddedSequences, got {type(X).__name__}. Put a source "
         "before it in the Pipeline, such as Word2VecEmbedding, PretrainedEmbedding or "
         "EmbeddingUnion: it turns texts or tokens into them."
     )
@@ -74,7 +74,7 @@ def block_dims(embedded):
     return {block.name: block.dim for block in embedded.blocks}
 
 
-def check_blocks(embedded, dims, *, whose):
+def check_blocks(embedded, dims, *, caller):
     """Raise unless the blocks have the names and dimensions that fit saw.
 
     Parameters
@@ -82,7 +82,7 @@ def check_blocks(embedded, dims, *, whose):
     embedded : EmbeddedSequences
     dims : dict of str to int
         What `block_dims` gave in fit.
-    whose : str
+    caller : str
         The estimator's name.
 
     Raises
@@ -93,7 +93,7 @@ def check_blocks(embedded, dims, *, whose):
     came = block_dims(embedded)
     if list(came.items()) != list(dims.items()):
         raise ValueError(
-            f"{whose} was fitted on blocks {dims} (name: dimension, in this order), "
+            f"{caller} was fitted on blocks {dims} (name: dimension, in this order), "
             f"got {came}. Pass what the sources that it was fitted with give, or fit "
             "again."
         )
@@ -132,8 +132,8 @@ class CheckedParametersMixin:
 
     def _refuse(self, name, value):
         constraints = {name: self._parameter_constraints[name]}
-        whose = type(self).__name__
-        validate_parameter_constraints(constraints, {name: _Refused(value)}, whose)
+        caller = type(self).__name__
+        validate_parameter_constraints(constraints, {name: _Refused(value)}, caller)
 
 
 class _Refused:
@@ -388,7 +388,7 @@ class TaggerMixin:
 
     def _tokens_of(self, X):
         """Return the TokenSequences that y belongs to."""
-        return check_embedded(X, whose=type(self).__name__).tokens
+        return check_embedded(X, caller=type(self).__name__).tokens
 
     def score(self, X, y, sample_weight=None):
         """Return the share of tokens with the right tag.
@@ -429,10 +429,12 @@ class TaggerMixin:
         >>> TokenClassifier(DummyClassifier()).fit(X, y).score(X, y)
         0.5
         """
-        whose = type(self).__name__
+        caller = type(self).__name__
         tokens = self._tokens_of(X)
-        right = read_tags(y, tokens, whose=whose)
-        found = read_tags(self.predict(X), tokens, whose=whose, name="what it predicts")
+        right = read_tags(y, tokens, caller=caller)
+        found = read_tags(
+            self.predict(X), tokens, caller=caller, name="what it predicts"
+        )
         if tokens.n_tokens == 0:
             return 1.0
         weights = _check_sample_weight(sample_weight, tokens, dtype=np.float64)

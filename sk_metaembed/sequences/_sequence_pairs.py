@@ -121,7 +121,7 @@ class SequencePairs:
         >>> SequencePairs.from_lists([(["a", "dog"], ["a", "cat"])])
         SequencePairs(1 pairs of TokenSequences: 4 tokens, 3 types)
         """
-        rows, _ = read_pairs(pairs, whose="SequencePairs.from_lists", texts=False)
+        rows, _ = read_pairs(pairs, caller="SequencePairs.from_lists", texts=False)
         if isinstance(rows, list):
             rows = TokenSequences.from_lists(rows)
         return cls(rows)
@@ -318,14 +318,14 @@ _ALLOWED = (
 _SIDES = ("first", "second")
 
 
-def read_pairs(X, *, whose="X", texts=True, missing="raise"):
+def read_pairs(X, *, caller="X", texts=True, missing="raise"):
     """Return both sides of pairs as one collection, or say which side is wrong.
 
     Parameters
     ----------
     X : array of shape (n_pairs, 2), DataFrame, iterable of pairs, or SequencePairs
         Of texts or of token lists.
-    whose : str, default="X"
+    caller : str, default="X"
         Begins the error messages, for example an estimator's name.
     texts : bool, default=True
         Whether sides may be texts; if not, they must be token lists.
@@ -351,7 +351,7 @@ def read_pairs(X, *, whose="X", texts=True, missing="raise"):
         return X.sequences, tokens_of(X.sequences)._rows
     index = row_labels(X)
     info = RowsInfo(index=None if index is None else index.append(index))
-    first, second = _columns(X, whose)
+    first, second = _columns(X, caller)
     rows = [*first, *second]
     if texts and missing == "raise" and set(map(type, rows)) <= {str}:
         return rows, info
@@ -365,7 +365,7 @@ def read_pairs(X, *, whose="X", texts=True, missing="raise"):
     read = _tokens if wanted == "a list of str" else _text
     n_pairs = len(first)
     rows = [
-        read(row, f"{whose}: row {i % n_pairs}, {_SIDES[i // n_pairs]} side", wanted)
+        read(row, f"{caller}: row {i % n_pairs}, {_SIDES[i // n_pairs]} side", wanted)
         for i, row in enumerate(rows)
     ]
     return rows, info
@@ -377,13 +377,13 @@ def tokens_of(sequences):
     return sequences.tokens if is_embedded else sequences
 
 
-def holds_pairs(X, *, whose="X"):
+def holds_pairs(X, *, caller="X"):
     """Tell whether rows are pairs, where they could be single texts or token lists too.
 
     Parameters
     ----------
     X : anything
-    whose : str, default="X"
+    caller : str, default="X"
         Begins the error messages.
 
     Returns
@@ -411,7 +411,7 @@ def holds_pairs(X, *, whose="X"):
     spaced = next((s for s in sides if isinstance(s, str) and len(s.split()) > 1), None)
     if spaced is not None:
         raise TypeError(
-            f"{whose}: every row is two strings, some with white space "
+            f"{caller}: every row is two strings, some with white space "
             f"({_shown(spaced)}), which can be a pair of texts or a list of two "
             "tokens. Pass pairs of texts as an array of shape (n_pairs, 2) or a "
             "DataFrame of two columns, or put PairEncoder(Tokenizer()) before this "
@@ -457,61 +457,61 @@ def frame_columns(frame):
     return [frame.column(j).to_pylist() for j in range(n_columns)]
 
 
-def _columns(X, whose):
+def _columns(X, caller):
     """Return the first sides and the second sides, unchecked."""
-    _refuse_others(X, whose)
+    _refuse_others(X, caller)
     if hasattr(X, "columns") and hasattr(X, "shape"):
-        _check_two(X.shape, whose)
+        _check_two(X.shape, caller)
         return frame_columns(X)
     if getattr(X, "ndim", 1) == 2:
-        _check_two(X.shape, whose)
+        _check_two(X.shape, caller)
         return X[:, 0].tolist(), X[:, 1].tolist()
     if getattr(X, "ndim", 1) != 1:
         raise ValueError(
-            f"{whose} got an array of shape {X.shape}. {_ALLOWED}. Token lists of "
+            f"{caller} got an array of shape {X.shape}. {_ALLOWED}. Token lists of "
             "equal length go into a list of pairs, not into an array."
         )
-    pairs = [_pair(row, i, whose) for i, row in enumerate(X)]
+    pairs = [_pair(row, i, caller) for i, row in enumerate(X)]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def _refuse_others(X, whose):
+def _refuse_others(X, caller):
     if isinstance(X, TokenSequences | EmbeddedSequences):
         raise TypeError(
-            f"{whose} takes pairs of sequences, got {X!r}, which is single ones. "
+            f"{caller} takes pairs of sequences, got {X!r}, which is single ones. "
             f"{_ALLOWED}."
         )
     single = isinstance(X, str | bytes | numbers.Number | Mapping | Set)
     is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
     if X is None or single or hasattr(X, "tocsr") or not is_rows:
-        raise TypeError(f"{whose} got {type(X).__name__}: {_shown(X)}. {_ALLOWED}.")
+        raise TypeError(f"{caller} got {type(X).__name__}: {_shown(X)}. {_ALLOWED}.")
     if type(X).__name__ == "LazyFrame":
-        raise TypeError(f"{whose} got a LazyFrame; call its collect() first.")
+        raise TypeError(f"{caller} got a LazyFrame; call its collect() first.")
 
 
-def _check_two(shape, whose):
+def _check_two(shape, caller):
     if shape[1] != 2:
         raise ValueError(
-            f"{whose} takes two columns of texts, the sides of the pairs; got "
+            f"{caller} takes two columns of texts, the sides of the pairs; got "
             f"{counted(shape[1], 'column')} (shape {tuple(shape)}). Select two, for "
             "example with "
             'ColumnTransformer([("pairs", step, ["one column", "another"])]).'
         )
 
 
-def _pair(row, i, whose):
+def _pair(row, i, caller):
     is_text = isinstance(row, str | bytes)
     if is_text or not isinstance(row, Sequence | np.ndarray):
         if not hasattr(row, "to_list") or is_text:
             came = _kind(row)
             raise TypeError(
-                f"{whose}: row {i} is {came} ({_shown(row)}), not a pair. Every row "
+                f"{caller}: row {i} is {came} ({_shown(row)}), not a pair. Every row "
                 f"must have two sides. {_ALLOWED}."
             )
         row = row.to_list()
     if len(row) != 2:
         raise ValueError(
-            f"{whose}: row {i} has {counted(len(row), 'side')} ({_shown(row)}), not "
+            f"{caller}: row {i} has {counted(len(row), 'side')} ({_shown(row)}), not "
             "two. If these are the columns of all pairs, pass "
             "list(zip(first, second))."
         )

@@ -20,7 +20,7 @@ from ._validation import (
 )
 
 
-def read_tags(y, tokens=None, *, whose, name="y"):
+def read_tags(y, tokens=None, *, caller, name="y"):
     """Return tags as a TokenSequences that fits the tokens, or say which row does not.
 
     Parameters
@@ -29,7 +29,7 @@ def read_tags(y, tokens=None, *, whose, name="y"):
         One tag a token.
     tokens : TokenSequences, default=None
         The sentences. None leaves the tags' number as it is.
-    whose : str
+    caller : str
         Begins the error messages, for example an estimator's name.
     name : str, default="y"
         What the tags are called in messages.
@@ -48,32 +48,32 @@ def read_tags(y, tokens=None, *, whose, name="y"):
     """
     if y is None:
         raise ValueError(
-            f"{whose} requires {name} to be passed, but the target {name} is None. "
+            f"{caller} requires {name} to be passed, but the target {name} is None. "
             "Pass one list of tags a sentence, one tag a token."
         )
-    tags = y if isinstance(y, TokenSequences) else _from_rows(y, whose, name)
+    tags = y if isinstance(y, TokenSequences) else _from_rows(y, caller, name)
     if tokens is not None:
-        _check_lengths(tags, tokens, whose, name)
+        _check_lengths(tags, tokens, caller, name)
     return tags
 
 
-def _from_rows(y, whose, name):
+def _from_rows(y, caller, name):
     if getattr(y, "ndim", 1) == 2 and isinstance(y, np.ndarray) and _holds_tags(y):
         rows = list(y)  # numpy made a table of sentences of one length
     else:
-        rows = read_rows(y, whose=f"{whose}: {name}")
+        rows = read_rows(y, caller=f"{caller}: {name}")
     kinds = set()
     for i, row in enumerate(rows):
         if not _is_token_list(row):
             raise TypeError(
-                f"{whose}: row {i} of {name} is {_kind(row)}: {_shown(row)}. Every "
+                f"{caller}: row {i} of {name} is {_kind(row)}: {_shown(row)}. Every "
                 "row must be a list of str, one tag a token of its sentence."
             )
         kinds.update(map(type, row))
     if kinds <= {str}:
         return TokenSequences.from_lists(rows)
     return TokenSequences.from_lists(
-        [_plain(row, i, whose, name) for i, row in enumerate(rows)]
+        [_plain(row, i, caller, name) for i, row in enumerate(rows)]
     )
 
 
@@ -81,21 +81,22 @@ def _holds_tags(y):
     return y.size > 0 and isinstance(y[0, 0], str)
 
 
-def _plain(row, i, whose, name):
+def _plain(row, i, caller, name):
     for j, tag in enumerate(row):
         if not isinstance(tag, str):
             raise TypeError(
-                f"{whose}: row {i} of {name}, tag {j} is {_kind(tag)} ({_shown(tag)}). "
+                f"{caller}: row {i} of {name}, tag {j} is {_kind(tag)} "
+                f"({_shown(tag)}). "
                 'Every tag must be a str, such as "O" or "B-person"; turn numbers '
                 "into the names that they stand for."
             )
     return [str(tag) for tag in row]
 
 
-def _check_lengths(tags, tokens, whose, name):
+def _check_lengths(tags, tokens, caller, name):
     if len(tags) != len(tokens):
         raise ValueError(
-            f"{whose}: {name} has {counted(len(tags), 'row')} for "
+            f"{caller}: {name} has {counted(len(tags), 'row')} for "
             f"{counted(len(tokens), 'sentence')}. Pass one list of tags a sentence, "
             "also for an empty one: []."
         )
@@ -104,7 +105,7 @@ def _check_lengths(tags, tokens, whose, name):
         i = wrong[0]
         more = f" ({len(wrong)} rows are wrong in all.)" if len(wrong) > 1 else ""
         raise ValueError(
-            f"{whose}: row {i} of {name} has {counted(tags.lengths[i], 'tag')} for a "
+            f"{caller}: row {i} of {name} has {counted(tags.lengths[i], 'tag')} for a "
             f"sentence of {counted(tokens.lengths[i], 'token')}: {_shown(tags[i])} for "
             f"{_shown(tokens[i])}. Give every token one tag.{more}"
         )
@@ -125,14 +126,14 @@ def tag_classes(tags):
     return np.array(sorted(tags.types[np.unique(tags.codes)]), dtype=object)
 
 
-def tag_codes(tags, classes, *, whose, name="y"):
+def tag_codes(tags, classes, *, caller, name="y"):
     """Return each tag's place among the classes, or say which is none of them.
 
     Parameters
     ----------
     tags : TokenSequences
     classes : array-like of str, shape (n_classes,)
-    whose, name : str
+    caller, name : str
         As for `read_tags`.
 
     Returns
@@ -150,7 +151,7 @@ def tag_codes(tags, classes, *, whose, name="y"):
     strange = np.flatnonzero(codes < 0)
     if len(strange):
         raise ValueError(
-            f"{whose}: {place_of(tags, strange[0], name)}, which is none of the tags "
+            f"{caller}: {place_of(tags, strange[0], name)}, which is none of the tags "
             f"learned: {_shown(list(classes))}."
         )
     return codes
@@ -262,20 +263,20 @@ def _split_tag(tag, letters):
     return letter, "" if letter == "O" else label or _NO_LABEL
 
 
-def _parts_of(tags, scheme, whose, name):
+def _parts_of(tags, scheme, caller, name):
     letters = _letters_of(scheme)
     parts = _split(tags.types, letters)
     strange = np.flatnonzero((parts.letters == "")[tags.codes])
     if len(strange):
         allowed = '"O"' + "".join(f', "{letter}-..."' for letter in letters[:-1])
         raise ValueError(
-            f"{whose}: {place_of(tags, strange[0], name)}, which is no tag of "
+            f"{caller}: {place_of(tags, strange[0], name)}, which is no tag of "
             f"{scheme or 'IOB2 or IOBES'}. Allowed are {allowed}."
         )
     return parts
 
 
-def spans_of(tags, scheme=None, *, whose="spans_of", name="y"):
+def spans_of(tags, scheme=None, *, caller="spans_of", name="y"):
     """Return the spans that tags mark, read as the scorer conlleval reads them.
 
     A span begins at B, at S, and where there is no span of the same label to go on
@@ -287,7 +288,7 @@ def spans_of(tags, scheme=None, *, whose="spans_of", name="y"):
     scheme : {"IOB2", "IOBES", "BIOES"}, default=None
         Whose letters are allowed, and by which `Spans.sound` is judged. None allows
         those of both, and judges by IOB2.
-    whose, name : str
+    caller, name : str
         For messages, as in `read_tags`.
 
     Returns
@@ -299,7 +300,7 @@ def spans_of(tags, scheme=None, *, whose="spans_of", name="y"):
     ValueError
         If a tag is none of the scheme's.
     """
-    parts = _parts_of(tags, scheme, whose, name)
+    parts = _parts_of(tags, scheme, caller, name)
     codes, rows = tags.codes, tags.segment_ids()
     inside = parts.among("BIES")[codes]
     label_codes = np.unique(parts.labels.astype(str), return_inverse=True)[1][codes]
@@ -359,14 +360,14 @@ def tag_transitions(classes, scheme):
     return ~going_on, between, end
 
 
-def check_scheme(tags, scheme, *, whose, name="y"):
+def check_scheme(tags, scheme, *, caller, name="y"):
     """Raise a ValueError that names row, place and tag unless tags keep to a scheme.
 
     Parameters
     ----------
     tags : TokenSequences
     scheme : {"IOB2", "IOBES", "BIOES"}
-    whose, name : str
+    caller, name : str
         For messages, as in `read_tags`.
 
     Raises
@@ -374,7 +375,7 @@ def check_scheme(tags, scheme, *, whose, name="y"):
     ValueError
         If a tag is none of the scheme's, or stands where it must not.
     """
-    _parts_of(tags, scheme, whose, name)
+    _parts_of(tags, scheme, caller, name)
     used = np.unique(tags.codes)
     start, between, end = (
         np.zeros(shape, dtype=bool)
@@ -394,10 +395,10 @@ def check_scheme(tags, scheme, *, whose, name="y"):
     closed[lasts] = end[codes[lasts]]
     wrong = np.flatnonzero(~right | ~closed)
     if len(wrong):
-        raise ValueError(_damage(tags, wrong[0], right, scheme, whose, name))
+        raise ValueError(_damage(tags, wrong[0], right, scheme, caller, name))
 
 
-def _damage(tags, position, right, scheme, whose, name):
+def _damage(tags, position, right, scheme, caller, name):
     if right[position]:
         trouble = f"ends its sentence, but {scheme} closes a span by E- or S-"
     elif position in tags.offsets:
@@ -406,7 +407,7 @@ def _damage(tags, position, right, scheme, whose, name):
         before = tags.types[tags.codes[position - 1]]
         trouble = f"must not follow {before!r} in {scheme}"
     return (
-        f"{whose}: {place_of(tags, position, name)}: it {trouble}. Mend the tags, for "
+        f"{caller}: {place_of(tags, position, name)}: it {trouble}. Mend the tags, for "
         "example with convert_tags, which reads damaged spans as conlleval does."
     )
 
@@ -451,8 +452,8 @@ def convert_tags(y, to):
     [['B-place', 'B-person', 'B-person']]
     """
     letters = _letters_of(to)
-    tags = read_tags(y, whose="convert_tags")
-    spans = spans_of(tags, whose="convert_tags")
+    tags = read_tags(y, caller="convert_tags")
+    spans = spans_of(tags, caller="convert_tags")
     starts = tags.offsets[spans.rows] + spans.starts
     lengths = spans.stops - spans.starts
     written = np.full(tags.n_tokens, "O")

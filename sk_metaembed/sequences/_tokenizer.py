@@ -240,7 +240,7 @@ class Tokenizer(
         return self._read(X, self._checked_splitter())
 
     def _read(self, X, split):
-        return check_tokens(X, whose="Tokenizer", split=split, missing=self.missing)
+        return check_tokens(X, caller="Tokenizer", split=split, missing=self.missing)
 
     def _count_missing(self, tokens):
         self.n_missing_ = n_missing(tokens)

@@ -25,13 +25,13 @@ _NUMBERS = numbers.Number | np.bool_ | datetime.date | datetime.timedelta
 _SCALARS = float, np.number, np.datetime64, np.timedelta64, decimal.Decimal
 
 
-def read_rows(X, *, whose="X"):
+def read_rows(X, *, caller="X"):
     """Return the rows of any supported collection as a list, unchecked.
 
     Parameters
     ----------
     X : list, tuple, ndarray, generator, Series or one-column DataFrame
-    whose : str
+    caller : str
         Begins the error messages, for example an estimator's name.
 
     Returns
@@ -40,30 +40,30 @@ def read_rows(X, *, whose="X"):
     """
     if isinstance(X, str | bytes):
         raise TypeError(
-            f"{whose} expects a collection of texts, got a single "
+            f"{caller} expects a collection of texts, got a single "
             f"{type(X).__name__}: {_shown(X)}. Put it in a list: [text]. {_ALLOWED}."
         )
     if X is None or isinstance(X, numbers.Number | Mapping | Set):
-        raise TypeError(f"{whose} got {type(X).__name__}: {_shown(X)}. {_ALLOWED}.")
+        raise TypeError(f"{caller} got {type(X).__name__}: {_shown(X)}. {_ALLOWED}.")
     if type(X).__name__ == "LazyFrame":
-        raise TypeError(f"{whose} got a LazyFrame; call its collect() first.")
+        raise TypeError(f"{caller} got a LazyFrame; call its collect() first.")
     if getattr(X, "ndim", 1) == 2 or hasattr(X, "columns"):
-        X = _only_column(X, whose)
+        X = _only_column(X, caller)
     if hasattr(X, "to_pylist"):  # Arrow arrays iterate as scalars, not as str
         return X.to_pylist()
     if getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable):
         shape = getattr(X, "shape", None)
         came = f"{type(X).__name__}" + (f" of shape {shape}" if shape else "")
-        raise TypeError(f"{whose} got {came}. {_ALLOWED}.")
+        raise TypeError(f"{caller} got {came}. {_ALLOWED}.")
     if hasattr(X, "to_list"):
         return X.to_list()
     return X.tolist() if isinstance(X, np.ndarray) else list(X)
 
 
-def _only_column(X, whose):
+def _only_column(X, caller):
     if hasattr(X, "tocsr"):
         raise TypeError(
-            f"{whose} got {type(X).__name__}, a sparse matrix of numbers. If a "
+            f"{caller} got {type(X).__name__}, a sparse matrix of numbers. If a "
             "vectorizer before this step made it, remove the vectorizer, or use it as "
             f"a source: EstimatorEmbedding(vectorizer, joined=True). {_ALLOWED}."
         )
@@ -71,7 +71,7 @@ def _only_column(X, whose):
     if n_columns != 1:
         if holds_numbers(X):
             raise ValueError(
-                f"{whose} takes one column of texts, got {n_columns} columns of "
+                f"{caller} takes one column of texts, got {n_columns} columns of "
                 f"numbers (shape {tuple(X.shape)}). Select the column "
                 "of texts; if the step before already turns texts into numbers, as "
                 "Pooling does, the order of the steps is wrong."
@@ -79,7 +79,7 @@ def _only_column(X, whose):
         names = getattr(X, "column_names", getattr(X, "columns", None))
         named = "" if names is None else f", named {_shown(list(names))}"
         raise ValueError(
-            f"{whose} takes one column of texts, got {n_columns} columns "
+            f"{caller} takes one column of texts, got {n_columns} columns "
             f"(shape {tuple(X.shape)}{named}). Select one, for example with "
             'ColumnTransformer([("text", step, "name of the column")]); for token '
             "lists of equal length pass a list of lists, not an array."
@@ -102,7 +102,7 @@ def holds_numbers(X):
     return getattr(dtype, "kind", "O") in "biufc" and X.shape[1] > 0
 
 
-def check_texts(X, *, whose="X"):
+def check_texts(X, *, caller="X"):
     """Return texts as a list of str, or say which row is not one.
 
     For steps that read raw texts. The words of an error say what to do with missing
@@ -112,7 +112,7 @@ def check_texts(X, *, whose="X"):
     ----------
     X : list, tuple, ndarray, generator, Series or one-column DataFrame of str
         One text a row.
-    whose : str, default="X"
+    caller : str, default="X"
         Begins the error messages, for example an estimator's name.
 
     Returns
@@ -143,25 +143,25 @@ def check_texts(X, *, whose="X"):
         ...
     TypeError: X: row 1 is missing (None). Every row must be a str; ...
     """
-    rows = read_rows(X, whose=whose)
+    rows = read_rows(X, caller=caller)
     if set(map(type, rows)) <= {str}:
         return rows
-    whose = _with_column(whose, X)
-    _refuse_numbers(rows, whose)
-    return [_text(row, i, whose) for i, row in enumerate(rows)]
+    caller = _with_column(caller, X)
+    _refuse_numbers(rows, caller)
+    return [_text(row, i, caller) for i, row in enumerate(rows)]
 
 
-def _text(row, i, whose):
+def _text(row, i, caller):
     if isinstance(row, str):
         return str(row)
-    raise TypeError(_complaint(row, i, whose, "a str"))
+    raise TypeError(_complaint(row, i, caller, "a str"))
 
 
-def _refuse_numbers(rows, whose):
+def _refuse_numbers(rows, caller):
     """Raise if the first row that is not missing is a number."""
     i, first = first_present(rows)
     if isinstance(first, _NUMBERS):
-        raise TypeError(_complaint(first, i, whose, _EITHER))
+        raise TypeError(_complaint(first, i, caller, _EITHER))
 
 
 def first_present(rows):
@@ -170,23 +170,23 @@ def first_present(rows):
     return next(present, (0, ""))
 
 
-def _with_column(whose, X):
+def _with_column(caller, X):
     """Append the name of the column that X is or has, if any, for messages."""
     if hasattr(X, "columns"):
         name = getattr(X, "column_names", X.columns)[0]  # Arrow's columns are data
     else:
         name = getattr(X, "name", None)
     named = isinstance(name, str | numbers.Integral) and name != ""
-    return f"{whose}, column {name!r}" if named else whose
+    return f"{caller}, column {name!r}" if named else caller
 
 
-def check_token_lists(rows, *, whose="X"):
+def check_token_lists(rows, *, caller="X"):
     """Return token lists as a TokenSequences, or say which row is wrong.
 
     Parameters
     ----------
     rows : list of sequence of str
-    whose : str, default="X"
+    caller : str, default="X"
 
     Returns
     -------
@@ -195,7 +195,7 @@ def check_token_lists(rows, *, whose="X"):
     for i, row in enumerate(rows):
         if not _is_token_list(row):
             wanted = "a list of str" if any(map(_is_token_list, rows)) else _EITHER
-            raise TypeError(_complaint(row, i, whose, wanted))
+            raise TypeError(_complaint(row, i, caller, wanted))
     rows = [row.tolist() if isinstance(row, np.ndarray) else list(row) for row in rows]
     kinds = set()
     for row in rows:
@@ -203,7 +203,7 @@ def check_token_lists(rows, *, whose="X"):
     if kinds <= {str}:
         return TokenSequences.from_lists(rows)
     return TokenSequences.from_lists(
-        [_tokens(row, i, whose) for i, row in enumerate(rows)]
+        [_tokens(row, i, caller) for i, row in enumerate(rows)]
     )
 
 
@@ -213,11 +213,11 @@ def _is_token_list(row):
     return isinstance(row, Sequence | np.ndarray) or hasattr(row, "to_list")
 
 
-def _tokens(row, i, whose):
+def _tokens(row, i, caller):
     for j, token in enumerate(row):
         if not isinstance(token, str):
             raise TypeError(
-                f"{whose}: row {i}, token {j} is {_kind(token)} ({_shown(token)}). "
+                f"{caller}: row {i}, token {j} is {_kind(token)} ({_shown(token)}). "
                 "Every token must be a str; " + _token_remedy(token)
             )
     return [str(token) for token in row]
@@ -245,7 +245,7 @@ def _token_remedy(token):
     return "convert it, for example with [str(t) for t in row]."
 
 
-def check_tokens(X, *, whose="X", split=None, missing="raise"):
+def check_tokens(X, *, caller="X", split=None, missing="raise"):
     """Return texts, token lists or containers as a TokenSequences.
 
     For steps of your own that take what `Tokenizer` takes: one line reads every form of
@@ -255,7 +255,7 @@ def check_tokens(X, *, whose="X", split=None, missing="raise"):
     ----------
     X : TokenSequences, or a collection of str or of token lists
         Strings are split as `Tokenizer` splits them by default.
-    whose : str, default="X"
+    caller : str, default="X"
         Begins the error messages, for example an estimator's name.
     split : callable, default=None
         Turns a list of str into a TokenSequences, instead of the default splitting.
@@ -294,24 +294,24 @@ def check_tokens(X, *, whose="X", split=None, missing="raise"):
     """
     if isinstance(X, EmbeddedSequences):
         raise TypeError(
-            f"{whose} takes texts or tokens, got EmbeddedSequences: the vectors of "
+            f"{caller} takes texts or tokens, got EmbeddedSequences: the vectors of "
             f"{list(X.names)} would be lost. Pass X.tokens to embed the same tokens "
             "anew, or put both sources into an EmbeddingUnion to have them side by "
             "side."
         )
     if isinstance(X, TokenSequences):
         return X
-    rows, absent = read_rows(X, whose=whose), None
+    rows, absent = read_rows(X, caller=caller), None
     # A missing row says nothing about what the others are meant to be.
     _, first = first_present(rows)
-    whose = _with_column(whose, X)
-    _refuse_numbers(rows, whose)
+    caller = _with_column(caller, X)
+    _refuse_numbers(rows, caller)
     if missing == "empty":
         rows, absent = fill_missing(rows, "" if isinstance(first, str) else [])
     if rows and isinstance(first, str):
-        tokens = (split or split_by_default)(check_texts(rows, whose=whose))
+        tokens = (split or split_by_default)(check_texts(rows, caller=caller))
     else:
-        tokens = check_token_lists(rows, whose=whose)
+        tokens = check_token_lists(rows, caller=caller)
     return tokens._with_rows(index=row_labels(X), missing=absent)
 
 
@@ -328,11 +328,12 @@ def fill_missing(rows, empty):
     return rows, absent
 
 
-def _complaint(row, i, whose, wanted):
+def _complaint(row, i, caller, wanted):
     came = _kind(row)
     shown = f" ({_shown(row)})" if came == "missing" else f": {_shown(row)}"
-    return f"{whose}: row {i} is {came}{shown}. Every row must be {wanted}; " + _remedy(
-        row, wanted
+    return (
+        f"{caller}: row {i} is {came}{shown}. Every row must be {wanted}; "
+        + _remedy(row, wanted)
     )
 
 

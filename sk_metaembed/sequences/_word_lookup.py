@@ -9,7 +9,7 @@ from ._find_step import embedded_by_branch, output_within
 from ._token_sequences import TokenSequences
 
 
-def word_vectors_of(embedding, words, *, whose):
+def word_vectors_of(embedding, words, *, caller):
     """Return the vectors of words from an embedding of any kind.
 
     Parameters
@@ -21,7 +21,7 @@ def word_vectors_of(embedding, words, *, whose):
         `WordVectors`, gensim's KeyedVectors, or a mapping from words to vectors.
     words : sequence of str, length n
         Any words, a word any number of times.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -42,23 +42,23 @@ def word_vectors_of(embedding, words, *, whose):
     words = list(words)
     if hasattr(embedding, "transform") and not isinstance(embedding, type):
         given = embedding.transform(_one_a_sequence(words))
-        return _of_output(given, words, embedding, whose)
+        return _of_output(given, words, embedding, caller)
     if hasattr(embedding, "predict") and not isinstance(embedding, type):
         one_a_word = _one_a_sequence(words)
-        given = output_within(embedding, one_a_word, whose)
+        given = output_within(embedding, one_a_word, caller)
         if given is not one_a_word:
-            return _of_output(given, words, embedding, whose)
+            return _of_output(given, words, embedding, caller)
     if hasattr(embedding, "vectors_for"):
         return _stored(embedding, words)
     if isinstance(embedding, Mapping) or hasattr(embedding, "key_to_index"):
-        return _looked_up(embedding, words, whose)
+        return _looked_up(embedding, words, caller)
     raise TypeError(
-        f"{whose} takes a fitted estimator with transform, a WordVectors, gensim's "
+        f"{caller} takes a fitted estimator with transform, a WordVectors, gensim's "
         f"KeyedVectors or a dict of vectors, got {type(embedding).__name__}."
     )
 
 
-def known_words_of(embedding, words, *, whose):
+def known_words_of(embedding, words, *, caller):
     """Tell which words an embedding knows, block by block.
 
     Parameters
@@ -69,7 +69,7 @@ def known_words_of(embedding, words, *, whose):
         EmbeddedSequences the last one with the most blocks counts.
     words : sequence of str, length n
         Any words, a word any number of times.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -80,13 +80,13 @@ def known_words_of(embedding, words, *, whose):
     """
     words = list(words)
     if isinstance(embedding, type):
-        return {"": word_vectors_of(embedding, words, whose=whose)[1]}
+        return {"": word_vectors_of(embedding, words, caller=caller)[1]}
     given = _one_a_sequence(words)
-    branches = embedded_by_branch(embedding, given, whose)
+    branches = embedded_by_branch(embedding, given, caller)
     if not any(branches.values()) and hasattr(embedding, "transform"):
         embedded = embedding.transform(given)
         if not isinstance(embedded, EmbeddedSequences):
-            return {"": _array(embedded, words, embedding, whose).any(axis=1)}
+            return {"": _array(embedded, words, embedding, caller).any(axis=1)}
         branches = {"": [embedded]}
     known = {}
     for branch, found in branches.items():
@@ -95,29 +95,29 @@ def known_words_of(embedding, words, *, whose):
         for block in embedded.blocks:
             name = f"{branch}.{block.name}" if len(branches) > 1 else block.name
             known[name] = _word_rows(embedded, block)[1]
-    return known or {"": word_vectors_of(embedding, words, whose=whose)[1]}
+    return known or {"": word_vectors_of(embedding, words, caller=caller)[1]}
 
 
-def _of_output(embedded, words, estimator, whose):
+def _of_output(embedded, words, estimator, caller):
     if not isinstance(embedded, EmbeddedSequences):
-        values = _array(embedded, words, estimator, whose)
+        values = _array(embedded, words, estimator, caller)
         return values, values.any(axis=1)
     if len(embedded.blocks) != 1:
         raise ValueError(
-            f"{whose}: {type(estimator).__name__} gives {len(embedded.blocks)} blocks, "
-            f"{list(embedded.names)}. Put a meta-embedder behind it, such as "
+            f"{caller}: {type(estimator).__name__} gives {len(embedded.blocks)} "
+            f"blocks, {list(embedded.names)}. Put a meta-embedder behind it, such as "
             "ConcatMetaEmbedding, that makes them one."
         )
     return _word_rows(embedded, embedded.blocks[0])
 
 
-def _array(given, words, estimator, whose):
+def _array(given, words, estimator, caller):
     """Return what is no EmbeddedSequences as an array, dense, one row a word."""
     given = given.toarray() if hasattr(given, "tocsr") else given
     values = np.asarray(given, dtype=np.float32)
     if values.ndim != 2 or len(values) != len(words):
         raise ValueError(
-            f"{whose}: {type(estimator).__name__} gave shape {values.shape} for "
+            f"{caller}: {type(estimator).__name__} gave shape {values.shape} for "
             f"{len(words)} words; expected is one vector a word."
         )
     return values
@@ -152,25 +152,25 @@ def _stored(store, words):
     return values, known
 
 
-def _looked_up(table, words, whose):
+def _looked_up(table, words, caller):
     found = {i: table[word] for i, word in enumerate(words) if word in table}
     known = np.zeros(len(words), dtype=bool)
     known[list(found)] = True
     dim = getattr(table, "vector_size", None)
     if dim is None:
         if not table:
-            raise ValueError(f"{whose}: the dict of vectors is empty.")
+            raise ValueError(f"{caller}: the dict of vectors is empty.")
         dim = np.size(next(iter(table.values())))
     values = np.zeros((len(words), dim), dtype=np.float32)
     for i, vector in found.items():
         if np.shape(vector) != (dim,) or np.asarray(vector).dtype.kind not in "fiub":
             raise ValueError(
-                f"{whose}: the vector of {words[i]!r} has shape {np.shape(vector)} and "
-                f"dtype {np.asarray(vector).dtype}; expected are numbers of shape "
+                f"{caller}: the vector of {words[i]!r} has shape {np.shape(vector)} "
+                f"and dtype {np.asarray(vector).dtype}; expected are numbers of shape "
                 f"({dim},), as of the others."
             )
         values[i] = vector
     if not np.isfinite(values).all():
         bad = words[int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])]
-        raise ValueError(f"{whose}: the vector of {bad!r} holds NaN or infinity.")
+        raise ValueError(f"{caller}: the vector of {bad!r} holds NaN or infinity.")
     return values, known

@@ -363,7 +363,7 @@ class BaseEmbedding(
 
     def _read(self, X):
         missing = getattr(self, "missing", "raise")
-        return used_types(check_tokens(X, whose=type(self).__name__, missing=missing))
+        return used_types(check_tokens(X, caller=type(self).__name__, missing=missing))
 
     # Computing comes apart from finishing, so that to fit and transform in one go
     # computes once.
@@ -415,9 +415,9 @@ class BaseEmbedding(
             )
 
 
-def _in_pieces(preprocessing, values, whose):
+def _in_pieces(preprocessing, values, caller):
     """Return what a preprocessing makes of an array that memory need not hold."""
-    out = spilled_zeros(values.shape, np.float32, whose)
+    out = spilled_zeros(values.shape, np.float32, caller)
     for start in range(0, len(values), _PIECE):
         rows = slice(start, start + _PIECE)
         out[rows] = preprocessing.apply(values[rows])

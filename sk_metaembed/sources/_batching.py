@@ -48,7 +48,7 @@ class BatchRunner:
     ----------
     budget : int
         Tokens a batch; halved when memory runs out, for all that follows.
-    whose : str, default="TransformerEmbedding"
+    caller : str, default="TransformerEmbedding"
         Begins the messages.
     shorter : str, default="a smaller max_length, "
         What may help where one row is too long.
@@ -60,12 +60,12 @@ class BatchRunner:
         self,
         budget,
         *,
-        whose="TransformerEmbedding",
+        caller="TransformerEmbedding",
         shorter="a smaller max_length, ",
         most_rows=None,
     ):
         self.budget = budget
-        self._whose, self._shorter = whose, shorter
+        self._whose, self._shorter = caller, shorter
         self._most_rows = most_rows
 
     def run(self, lengths, forward, company="any"):

@@ -274,7 +274,7 @@ def _batches(corpus, size):
     strange = isinstance(corpus, str | bytes | Mapping | Set | EmbeddedSequences)
     in_memory = any(hasattr(corpus, a) for a in ("ndim", "columns", "to_pylist"))
     if strange or in_memory or not hasattr(corpus, "__iter__"):
-        corpus = read_rows(corpus, whose=_WHOSE)
+        corpus = read_rows(corpus, caller=_WHOSE)
     rows = iter(corpus)
     while batch := list(islice(rows, size)):
         yield batch

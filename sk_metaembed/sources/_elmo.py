@@ -446,8 +446,8 @@ class ElmoEmbedding(BaseEmbedding):
         return self
 
     def _read(self, X):
-        whose = type(self).__name__
-        tokens = check_tokens(X, whose=whose, split=_at_spaces, missing=self.missing)
+        caller = type(self).__name__
+        tokens = check_tokens(X, caller=caller, split=_at_spaces, missing=self.missing)
         return used_types(tokens)
 
     def _fit_vectors(self, tokens, y):
@@ -457,7 +457,7 @@ class ElmoEmbedding(BaseEmbedding):
                 "came before it, so no cache can keep them. Use cache=None."
             )
         places = map(os.fspath, (self.options, self.weights))
-        device = str(chosen_device(self.device, whose=type(self).__name__))
+        device = str(chosen_device(self.device, caller=type(self).__name__))
         model = self._model = shared_elmo(ElmoSpec(*places, device, self.dtype))
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim

@@ -119,7 +119,7 @@ def shared_elmo(spec):
     -------
     ElmoModel
     """
-    files = tuple(local_file(place, whose=_WHOSE) for place in spec[:2])
+    files = tuple(local_file(place, caller=_WHOSE) for place in spec[:2])
     spec = spec._replace(options=_absolute(spec.options))
     spec = spec._replace(weights=_absolute(spec.weights))
     key = spec, tuple(map(_signature, files))
@@ -390,7 +390,7 @@ class ElmoPass:
         self.model, self.wanted = model, wanted
         self._table = None
         self._runner = BatchRunner(
-            budget, whose="ElmoEmbedding", shorter="", most_rows=most_rows
+            budget, caller="ElmoEmbedding", shorter="", most_rows=most_rows
         )
         self._progress = progress
 

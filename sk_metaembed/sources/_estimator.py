@@ -169,7 +169,7 @@ def reads_tokens(step):
     return isinstance(step, SequencesInputMixin)
 
 
-def as_rows(given, n_rows, whose):
+def as_rows(given, n_rows, caller):
     """Return what a transformer gave as a dense float32 array, or say what is wrong.
 
     Parameters
@@ -177,7 +177,7 @@ def as_rows(given, n_rows, whose):
     given : array, sparse matrix or DataFrame
     n_rows : int
         How many rows it must have.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -186,22 +186,22 @@ def as_rows(given, n_rows, whose):
     """
     if isinstance(given, EmbeddedSequences):
         raise TypeError(
-            f"{whose}: the estimator gives EmbeddedSequences, not one row a sequence. "
+            f"{caller}: the estimator gives EmbeddedSequences, not one row a sequence. "
             "Put Pooling behind it, or use it as a source itself."
         )
     if issparse(given):
-        given = _dense(given, whose)
+        given = _dense(given, caller)
     values = np.asarray(given)
     if values.dtype.kind not in "fiub":
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{whose}: the estimator must give numbers, got dtype {values.dtype}."
+                f"{caller}: the estimator must give numbers, got dtype {values.dtype}."
             ) from error
     if values.ndim != 2 or len(values) != n_rows or not values.shape[1]:
         raise ValueError(
-            f"{whose}: the estimator must give an array of shape ({n_rows}, dim), got "
+            f"{caller}: the estimator must give an array of shape ({n_rows}, dim), got "
             f"{values.shape}."
         )
     with np.errstate(over="ignore"):  # told by its row
@@ -209,16 +209,16 @@ def as_rows(given, n_rows, whose):
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
         raise ValueError(
-            f"{whose}: {len(bad)} of {n_rows} rows hold NaN or infinity, the first is "
+            f"{caller}: {len(bad)} of {n_rows} rows hold NaN or infinity, the first is "
             f"row {bad[0]} of those with tokens."
         )
     return values
 
 
-def _dense(given, whose):
+def _dense(given, caller):
     if given.shape[1] > MAX_SPARSE_COLUMNS:
         raise ValueError(
-            f"{whose}: the estimator gives a sparse matrix of {given.shape[1]:,} "
+            f"{caller}: the estimator gives a sparse matrix of {given.shape[1]:,} "
             f"columns; up to {MAX_SPARSE_COLUMNS:,} are made dense. Put TruncatedSVD "
             "behind it, or limit its features."
         )

@@ -14,7 +14,7 @@ from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
 from ._original_text import filled_texts
 
 
-def call_in_batches(func, entries, batch_size, whose):
+def call_in_batches(func, entries, batch_size, caller):
     """Call a function on batches of a list and return its results in one list.
 
     Parameters
@@ -23,7 +23,7 @@ def call_in_batches(func, entries, batch_size, whose):
     entries : list
     batch_size : int or None
         None for all in one call; no entries, no call.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -39,7 +39,7 @@ def call_in_batches(func, entries, batch_size, whose):
         if not hasattr(part, "__len__") or len(part) != len(batch):
             came = len(part) if hasattr(part, "__len__") else type(part).__name__
             raise ValueError(
-                f"{whose}: func got {len(batch)} entries and must return as many "
+                f"{caller}: func got {len(batch)} entries and must return as many "
                 f"results, got {came}. It is called with a list of entries, not with "
                 "one at a time."
             )
@@ -47,7 +47,7 @@ def call_in_batches(func, entries, batch_size, whose):
     return results
 
 
-def stack_results(results, entries, sizes, dim, whose):
+def stack_results(results, entries, sizes, dim, caller):
     """Return all results in one array, and which rows are known.
 
     Parameters
@@ -59,7 +59,7 @@ def stack_results(results, entries, sizes, dim, whose):
     sizes : ndarray of int64, shape (n_entries,), or None
     dim : int or None
         None takes it from the first result.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -70,18 +70,18 @@ def stack_results(results, entries, sizes, dim, whose):
     """
     given = [i for i, result in enumerate(results) if result is not None]
     if dim is None:
-        dim = _dim_of(results[given[0]] if given else None, whose)
+        dim = _dim_of(results[given[0]] if given else None, caller)
     counts = np.ones(len(results), dtype=np.int64) if sizes is None else sizes
     ends = np.cumsum(counts)
     values = np.zeros((int(counts.sum()), dim), dtype=np.float32)
     for i in given:
         shape = (dim,) if sizes is None else (int(counts[i]), dim)
-        result = _checked(results[i], shape, f"{whose}: func's result {i}", entries[i])
+        result = _checked(results[i], shape, f"{caller}: func's result {i}", entries[i])
         values[ends[i] - counts[i] : ends[i]] = result
     has_result = np.zeros(len(results), dtype=bool)
     has_result[given] = True
     known = np.repeat(has_result, counts)
-    _check_finite(values, ends, entries, whose)
+    _check_finite(values, ends, entries, caller)
     return values, known
 
 
@@ -95,17 +95,17 @@ def scatter(values, known, rows, n_rows):
     return spread, flags
 
 
-def _dim_of(result, whose):
+def _dim_of(result, caller):
     if result is None:
         raise ValueError(
-            f"{whose}: func gave no vector for any entry of the training fold, so the "
+            f"{caller}: func gave no vector for any entry of the training fold, so the "
             "dimension is not known. Set dim; or, if X should have rows, check that it "
             "is not empty, for example a generator that was read before."
         )
     shape = np.shape(result)
     if not shape or not shape[-1]:
         raise ValueError(
-            f"{whose}: func must return a vector an entry, but a result has shape "
+            f"{caller}: func must return a vector an entry, but a result has shape "
             f"{shape}."
         )
     return shape[-1]
@@ -130,12 +130,12 @@ def _checked(result, shape, which, entry):
     return result
 
 
-def _check_finite(values, ends, entries, whose):
+def _check_finite(values, ends, entries, caller):
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
         i = int(np.searchsorted(ends, bad[0], side="right"))
         raise ValueError(
-            f"{whose}: func's result {i}, for {_shown(entries[i])}, holds NaN or "
+            f"{caller}: func's result {i}, for {_shown(entries[i])}, holds NaN or "
             "infinity. Return None for an entry that has no vector."
         )
 
@@ -254,7 +254,7 @@ class FunctionEmbedding(BaseEmbedding):
         self._dim = self.dim
 
     def _embed(self, tokens):
-        whose = f"FunctionEmbedding(level={self.level!r})"
+        caller = f"FunctionEmbedding(level={self.level!r})"
         if self.level == "type":
             entries, filled = tokens.types.tolist(), slice(None)
         elif self.joined and self.level == "sequence":
@@ -264,9 +264,9 @@ class FunctionEmbedding(BaseEmbedding):
             entries = tokens[filled].to_list()
             if self.joined:
                 entries = [" ".join(words) for words in entries]
-        results = call_in_batches(self.func, entries, self.batch_size, whose)
+        results = call_in_batches(self.func, entries, self.batch_size, caller)
         sizes = tokens.lengths[filled] if self.level == "token" else None
-        values, known = stack_results(results, entries, sizes, self._dim, whose)
+        values, known = stack_results(results, entries, sizes, self._dim, caller)
         if self._dim is None:
             self._dim = values.shape[1]  # what fit saw binds transform
         if self.level == "sequence":

@@ -45,7 +45,7 @@ class TokenStream:
     Parameters
     ----------
     X : path-like or iterable of texts or token lists
-    whose : str
+    caller : str
         Begins the error messages.
     missing : {"raise", "empty"}
         What to do with missing rows.
@@ -57,9 +57,9 @@ class TokenStream:
     error : Exception or None
     """
 
-    def __init__(self, X, whose, missing="raise"):
-        self._whose, self._missing = whose, missing
-        self._rows = _Lines(X, whose) if isinstance(X, os.PathLike) else X
+    def __init__(self, X, caller, missing="raise"):
+        self._whose, self._missing = caller, missing
+        self._rows = _Lines(X, caller) if isinstance(X, os.PathLike) else X
         self.n_rows = self.n_tokens = self.n_missing = 0
         self.error = None
 
@@ -75,7 +75,7 @@ class TokenStream:
         while some := list(islice(rows, _ROWS)):
             first = self.n_rows
             try:
-                tokens = check_tokens(some, whose=self._whose, missing=self._missing)
+                tokens = check_tokens(some, caller=self._whose, missing=self._missing)
             except TypeError as error:
                 error.add_note(
                     f"Rows are numbered from row {first:,} of the stream on."
@@ -124,11 +124,11 @@ class TokenStream:
 class _Lines:
     """Lines of a text file of UTF-8, each a text."""
 
-    def __init__(self, path, whose):
+    def __init__(self, path, caller):
         self._path = Path(path).expanduser()
         if not self._path.is_file():
             raise FileNotFoundError(
-                f"{whose}: there is no file {str(self._path)!r}. A path is that of a "
+                f"{caller}: there is no file {str(self._path)!r}. A path is that of a "
                 "text file, a sequence a line; TextStream reads folders, JSON-lines, "
                 "Parquet and compressed files."
             )

@@ -382,7 +382,7 @@ class SourceSelector(
         ['name']
         """
         _raise_for_params(params, self, "fit")
-        check_embedded(X, whose=type(self).__name__)
+        check_embedded(X, caller=type(self).__name__)
         self._check_target(y)
         groups = grouped(X.names, self.by)
         names = np.array(list(groups), dtype=object)
@@ -440,8 +440,8 @@ class SourceSelector(
         ('name',)
         """
         check_is_fitted(self)
-        check_embedded(X, whose=type(self).__name__)
-        check_blocks(X, self.dims_in_, whose=type(self).__name__)
+        check_embedded(X, caller=type(self).__name__)
+        check_blocks(X, self.dims_in_, caller=type(self).__name__)
         return X.select(self.blocks_)
 
     def get_metadata_routing(self):

@@ -419,8 +419,8 @@ class EmbeddingUnion(
         return sources[name]
 
     def _read(self, X):
-        whose = type(self).__name__
-        return used_types(check_tokens(X, whose=whose, missing=self.missing))
+        caller = type(self).__name__
+        return used_types(check_tokens(X, caller=caller, missing=self.missing))
 
     def _taking_part(self):
         check_pairs(self.sources)

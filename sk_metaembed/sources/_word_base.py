@@ -90,7 +90,7 @@ class Filler:
         return known | self.writes
 
 
-def check_all_known(tokens, known, whose):
+def check_all_known(tokens, known, caller):
     """Raise a ValueError that names the first unknown tokens and their places."""
     unknown_types = np.flatnonzero(~known)
     if not len(unknown_types):
@@ -106,7 +106,7 @@ def check_all_known(tokens, known, whose):
     )
     more = ", ..." if len(unknown_types) > len(places) else ""
     raise ValueError(
-        f"{whose} has no vector for {len(unknown_types)} of {len(known)} distinct "
+        f"{caller} has no vector for {len(unknown_types)} of {len(known)} distinct "
         f'tokens: {shown}{more}. With oov="error" every token must be known; remove '
         'them, or choose another policy, for example oov="zero".'
     )
@@ -259,13 +259,13 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
         )
 
 
-def _checked_rows(rows, tokens, whose):
+def _checked_rows(rows, tokens, caller):
     rows = np.asarray(rows)
     if not rows.size:  # an empty list is an array of floats
         rows = rows.astype(np.int64)
     if rows.shape != tokens.types.shape or rows.dtype.kind not in "iu":
         raise TypeError(
-            f"{whose}._find must return a row of the table for each of "
+            f"{caller}._find must return a row of the table for each of "
             f"{tokens.n_types} words, -1 where absent; got an array of shape "
             f"{rows.shape} and dtype {rows.dtype}."
         )

@@ -19,7 +19,7 @@ _SHA256 = re.compile(r"sha256=([0-9a-f]{64})", re.IGNORECASE)
 _TIMEOUT = 60  # seconds without a byte
 
 
-def local_file(place, *, whose):
+def local_file(place, *, caller):
     """Return the path of a file that a path or a URL names.
 
     What a URL names is fetched once and kept, below ``$SK_METAEMBED_CACHE`` or
@@ -30,7 +30,7 @@ def local_file(place, *, whose):
     place : str or path-like
         A URL can end in ``#sha256=`` and 64 hexadecimal digits: another file than that
         is refused.
-    whose : str
+    caller : str
         Begins the error messages.
 
     Returns
@@ -47,7 +47,7 @@ def local_file(place, *, whose):
 
     Examples
     --------
-    >>> local_file("models/options.json", whose="ElmoEmbedding").name
+    >>> local_file("models/options.json", caller="ElmoEmbedding").name
     'options.json'
     """
     place = os.fspath(place)
@@ -57,17 +57,17 @@ def local_file(place, *, whose):
     told = _SHA256.fullmatch(fragment)
     if fragment and not told:
         raise ValueError(
-            f"{whose}: behind '#' in {place!r} must stand sha256= and the file's "
+            f"{caller}: behind '#' in {place!r} must stand sha256= and the file's "
             "SHA-256, 64 hexadecimal digits."
         )
     digest = told[1].lower() if told else None
     target = kept_at(place)
     if not target.is_file():
         todo = "Without a network, bring the file from elsewhere and give its path."
-        found = fetch([url], digest, target, whose=whose, todo=todo)
+        found = fetch([url], digest, target, caller=caller, todo=todo)
         if digest is None:
             warnings.warn(
-                f"{whose}: fetched {url} without a checksum. Its SHA-256 is {found}: "
+                f"{caller}: fetched {url} without a checksum. Its SHA-256 is {found}: "
                 f"use '{url}#sha256={found}' to be sure to have this file elsewhere "
                 "too.",
                 UserWarning,
@@ -105,7 +105,7 @@ def url_name(url):
     return Path(unquote(urlsplit(url).path)).name or "file"
 
 
-def fetch(urls, digest, target, *, whose, todo):
+def fetch(urls, digest, target, *, caller, todo):
     """Fetch a file from the first of some URLs that has it.
 
     A download that ends early leaves what came beside the target, and the next one
@@ -119,7 +119,7 @@ def fetch(urls, digest, target, *, whose, todo):
         Its SHA-256; None takes what comes.
     target : Path
         Is there when the file is whole, and not before.
-    whose : str
+    caller : str
         Begins the error messages.
     todo : str
         Ends them.
@@ -142,7 +142,7 @@ def fetch(urls, digest, target, *, whose, todo):
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(
-            f"{whose}: the folder {target.parent} cannot be made ({error}). Set "
+            f"{caller}: the folder {target.parent} cannot be made ({error}). Set "
             "SK_METAEMBED_CACHE to a folder that can be written."
         ) from error
     with _turn(target) as alone:
@@ -170,7 +170,7 @@ def fetch(urls, digest, target, *, whose, todo):
                 "for. It is not kept. Is it the right file, and whole?"
             )
             kind = ValueError
-    raise kind(f"{whose}: {' '.join(failures)} {todo}") from last
+    raise kind(f"{caller}: {' '.join(failures)} {todo}") from last
 
 
 def sha256(path):

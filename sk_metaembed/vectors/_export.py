@@ -440,7 +440,7 @@ def _vectors(embedding, words):
     matrix, known = None, np.zeros(len(words), dtype=bool)
     for start in range(0, len(words), _BATCH):
         batch = words[start : start + _BATCH]
-        values, found = word_vectors_of(embedding, batch, whose=_WHOSE)
+        values, found = word_vectors_of(embedding, batch, caller=_WHOSE)
         if matrix is None:
             matrix = np.empty((len(words), values.shape[1]), np.float32)
         matrix[start : start + len(batch)] = values

@@ -140,6 +140,6 @@ def test_the_shared_tasks_files_are_read_in_full(file, n_sentences, n_tokens):
     bunch = load_conll(path)
     assert len(bunch.tokens) == n_sentences
     assert bunch.tokens.n_tokens == n_tokens
-    tags = read_tags(bunch.tags, bunch.tokens, whose="wnut17")
+    tags = read_tags(bunch.tags, bunch.tokens, caller="wnut17")
     assert np.unique(tags.types).size == 13
-    check_scheme(tags, "IOB2", whose="wnut17")
+    check_scheme(tags, "IOB2", caller="wnut17")

@@ -194,8 +194,8 @@ def test_an_archive_that_was_brought_is_read(server, cache, tmp_path, monkeypatc
     content = zipped(**{"in/own.txt": text})
     (tmp_path / "own" / "own.zip").write_bytes(content)
     with pytest.raises(ValueError, match=r"own.zip has the SHA-256 .* Remove it"):
-        data_file(remote, whose="fetch_own")
-    path = data_file(remote._replace(sha256=digest(content)), whose="fetch_own")
+        data_file(remote, caller="fetch_own")
+    path = data_file(remote._replace(sha256=digest(content)), caller="fetch_own")
     assert (path, path.read_text("utf-8")) == (cache / "own" / "own.txt", text)
     assert os.listdir(tmp_path / "own") == ["own.zip"]
     assert server.asked == []
@@ -205,7 +205,7 @@ def test_another_member_than_expected_is_not_kept(server, cache):
     server.files["/own.zip"] = zipped(**{"own.txt": "text"})
     remote = Remote("own", (f"{server.url}/own.zip",), None, "own.txt", "0" * 64)
     with pytest.raises(ValueError, match=r"own.txt in .* has the SHA-256 .* Remove"):
-        data_file(remote, whose="fetch_own")
+        data_file(remote, caller="fetch_own")
     assert os.listdir(cache / "own") == ["own.zip"]
 
 
@@ -217,7 +217,7 @@ def test_without_network_it_says_what_to_bring_where(
         monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
     remote = Remote("own", ("http://127.0.0.1:9/own.zip",), None, "in/own.txt")
     with pytest.raises(FileNotFoundError) as told:
-        data_file(remote, whose="fetch_own")
+        data_file(remote, caller="fetch_own")
     message = str(told.value)
     assert message.startswith("fetch_own: http://127.0.0.1:9/own.zip could not be")
     assert "put own.txt or own.zip into the folder own below" in message

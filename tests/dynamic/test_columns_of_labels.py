@@ -118,7 +118,7 @@ def test_each_column_has_a_head_and_all_share_the_encoder(X, y):
 
 
 def test_the_held_out_part_keeps_the_combinations(X, y):
-    target = ColumnsTarget(y.to_numpy(), whose="it")
+    target = ColumnsTarget(y.to_numpy(), caller="it")
     strata = target.stratify(y.to_numpy())
     rows = list(map(tuple, y.to_numpy()))
     counts = [rows.count(row) for row in rows]

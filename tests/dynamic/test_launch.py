@@ -214,7 +214,7 @@ def test_workers_take_the_gpus_in_turn(monkeypatch, name, device):
     named(monkeypatch, name)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    found = chosen_device("cuda:auto", whose="DynamicMetaClassifier")
+    found = chosen_device("cuda:auto", caller="DynamicMetaClassifier")
     assert found == torch.device("cuda", device)
 
 

@@ -263,4 +263,4 @@ def test_one_image_is_fitted_without_negatives(data):
     same = np.broadcast_to(y[0], y.shape)
     model = DynamicMetaRanker(**OPTIONS | {"max_epochs": 1}).fit(X, same)
     assert np.isfinite(model.transform(X)).all()
-    assert read_images([1, 2], 2, whose="It").shape == (2, 1)
+    assert read_images([1, 2], 2, caller="It").shape == (2, 1)

@@ -202,7 +202,7 @@ def test_a_weight_is_a_copy_where_nothing_is_drawn(embedded, tags):
 
 def test_balanced_weights():
     y = TokenSequences.from_lists([["O", "O", "O"], [], ["B"]])
-    weights = tag_weights("balanced", y, np.array(["B", "I", "O"]), whose="me")
+    weights = tag_weights("balanced", y, np.array(["B", "I", "O"]), caller="me")
     assert weights[[0, 2]].tolist() == pytest.approx([2, 2 / 3])
     assert weights @ [1, 0, 3] == pytest.approx(4)
 

@@ -25,7 +25,7 @@ class Stream:
 def test_a_byte_order_mark_is_no_part_of_a_word(tmp_path):
     file = tmp_path / "corpus.txt"
     file.write_bytes(b"\xef\xbb\xbfthe cat\r\n\xef\xbb\xbf sat\r\n")
-    found = list(read_corpus(file, whose="test").rows())
+    found = list(read_corpus(file, caller="test").rows())
     assert found == [["the", "cat"], ["\ufeff", "sat"]]
 
 
@@ -64,7 +64,7 @@ def test_a_stream_that_is_at_its_end_is_told():
 def test_another_corpus_has_another_checksum(other):
     rows = [["a", "a"], ["b"], ["c"]]
     first, again, second = (
-        count_words(read_corpus(x, whose="test")) for x in (rows, rows, other)
+        count_words(read_corpus(x, caller="test")) for x in (rows, rows, other)
     )
     assert first.checksum == again.checksum != second.checksum
 

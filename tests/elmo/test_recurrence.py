@@ -63,7 +63,7 @@ def test_training_computes_what_is_used(skip):
     weights = random_weights(options)
     rows = [["the", "cat", "sat"], ["a"], ["über", "x" * 60, "a", "the", "cat"]]
     vocabulary = Vocabulary.of([*SPECIAL, "the"])
-    corpus = read_corpus(rows, whose="test")
+    corpus = read_corpus(rows, caller="test")
     stream = GridStream(corpus, vocabulary, 50, 2, 3, torch.device("cpu"))
     module, states = TrainableBiLM(options, 0.5, weights).eval(), None
     found = [[[], []] for _ in rows]

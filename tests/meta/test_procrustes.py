@@ -183,7 +183,7 @@ def test_cross_products_stand_for_the_rows():
     row_weights = np.where(shared, 1 / np.maximum(total, 1), 0)
     products = cross_products(vectors, row_weights)
     rotations, _ = rotations_to_mean(
-        products, dims, weights, max_iter=5000, tol=0, whose="x"
+        products, dims, weights, max_iter=5000, tol=0, caller="x"
     )
     x, y = (v[shared] @ r for v, r in zip(vectors, rotations, strict=True))
     mean = (x + 2 * y) / 3

@@ -154,7 +154,7 @@ def test_no_rows_are_no_pairs():
 def test_a_missing_side_is_named(missing, side, make):
     pair = (missing, "d") if side == "first" else ("c", missing)
     with pytest.raises(TypeError, match=f"PairEncoder: row 1, {side} side is missing"):
-        read_pairs(make([TEXTS[0], pair, TEXTS[2]]), whose="PairEncoder")
+        read_pairs(make([TEXTS[0], pair, TEXTS[2]]), caller="PairEncoder")
 
 
 @pytest.mark.parametrize(

@@ -58,10 +58,10 @@ def test_what_a_scheme_allows_is_what_it_writes(scheme, tags, length):
     for row, written in zip(rows, convert_tags(rows, to=scheme), strict=True):
         sequence = TokenSequences.from_lists([["O"], row, []])
         if row == written:
-            check_scheme(sequence, scheme, whose="T")
+            check_scheme(sequence, scheme, caller="T")
         else:
             with pytest.raises(ValueError, match="T: row 1 of y, tag"):
-                check_scheme(sequence, scheme, whose="T")
+                check_scheme(sequence, scheme, caller="T")
         spans = spans_of(sequence, scheme)
         assert row != written or spans.sound.all()
 
@@ -78,7 +78,7 @@ def test_no_span_reaches_beyond_its_sentence():
 def test_no_tags_hold_no_spans():
     spans = spans_of(TokenSequences.from_lists([]), "IOB2")
     assert [len(array) for array in spans] == [0] * 5
-    check_scheme(TokenSequences.from_lists([[], []]), "IOBES", whose="T")
+    check_scheme(TokenSequences.from_lists([[], []]), "IOBES", caller="T")
 
 
 def test_a_label_may_hold_dashes_and_may_be_missing():
@@ -109,7 +109,7 @@ def test_a_label_may_hold_dashes_and_may_be_missing():
 def test_damage_is_named(row, scheme, message):
     tags = TokenSequences.from_lists([["O"], row])
     with pytest.raises(ValueError, match="T: row 1 of y, " + message):
-        check_scheme(tags, scheme, whose="T")
+        check_scheme(tags, scheme, caller="T")
 
 
 def test_a_scheme_that_is_none_is_refused():
@@ -130,5 +130,5 @@ def test_transitions_are_those_that_the_check_lets_pass():
 def test_conversion_there_and_back_changes_nothing():
     rows = [row for row in sequences(IOB2, 4) if keeps(row, "IOB2")]
     there = convert_tags(rows, to="IOBES")
-    check_scheme(TokenSequences.from_lists(there), "IOBES", whose="T")
+    check_scheme(TokenSequences.from_lists(there), "IOBES", caller="T")
     assert convert_tags(there, to="IOB2").tolist() == rows

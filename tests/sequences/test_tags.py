@@ -39,7 +39,7 @@ def objects(rows):
     ids=["lists", "tuples", "array", "arrays", "series", "frame", "tokens", "subset"],
 )
 def test_every_form_of_tags_is_read_alike(form):
-    tags = read_tags(form, TOKENS, whose="T")
+    tags = read_tags(form, TOKENS, caller="T")
     assert tags.to_list() == TAGS
     assert tag_classes(tags).tolist() == ["B-person", "B-place", "O"]
 
@@ -47,7 +47,7 @@ def test_every_form_of_tags_is_read_alike(form):
 def test_sentences_of_one_length_may_come_as_a_table():
     tokens = TokenSequences.from_lists([["a", "b"], ["c", "d"]])
     table = np.array([["O", "B-x"], ["B-y", "O"]])
-    assert read_tags(table, tokens, whose="T").to_list() == table.tolist()
+    assert read_tags(table, tokens, caller="T").to_list() == table.tolist()
 
 
 def test_classes_are_those_that_occur():
@@ -75,13 +75,13 @@ def test_classes_are_those_that_occur():
 )
 def test_wrong_tags_are_named(y, error, message):
     with pytest.raises(error, match=message):
-        read_tags(y, TOKENS, whose="T")
+        read_tags(y, TOKENS, caller="T")
 
 
 def test_tags_come_back_as_lists_that_can_be_concatenated_and_indexed():
-    tags = read_tags(TAGS, TOKENS, whose="T")
+    tags = read_tags(TAGS, TOKENS, caller="T")
     classes = tag_classes(tags)
-    codes = tag_codes(tags, classes, whose="T")
+    codes = tag_codes(tags, classes, caller="T")
     lists = tag_lists(codes, classes, TOKENS.offsets)
     assert lists.shape == (3,)
     assert lists.tolist() == TAGS
@@ -99,4 +99,4 @@ def test_predictions_of_one_length_stay_lists():
 def test_a_tag_that_was_not_learned_is_named():
     tags = TokenSequences.from_lists([["O"], [], ["O", "B-new"]])
     with pytest.raises(ValueError, match="T: row 2 of y, tag 1 is 'B-new', which is"):
-        tag_codes(tags, ["O", "B-old"], whose="T")
+        tag_codes(tags, ["O", "B-old"], caller="T")

@@ -99,7 +99,7 @@ MISSING = [
 @pytest.mark.parametrize("check", [check_texts, check_tokens])
 def test_missing_texts_are_refused_by_row(check, X):
     with pytest.raises(TypeError, match=r"Step.*: row 1 is missing.*an empty text"):
-        check(X, whose="Step")
+        check(X, caller="Step")
 
 
 def test_a_first_row_that_is_missing_does_not_mislead():
@@ -213,7 +213,7 @@ NUMBERS = {
 def test_numbers_are_probably_the_wrong_column(check, X):
     message = "Step: row 0 is .*must be a str or a list of str; .*the wrong column"
     with pytest.raises(TypeError, match=message) as caught:
-        check(X, whose="Step")
+        check(X, caller="Step")
     assert "list(row)" not in str(caught.value)
 
 
@@ -232,7 +232,7 @@ def test_numbers_are_probably_the_wrong_column(check, X):
 @pytest.mark.parametrize("check", [check_texts, check_tokens])
 def test_the_column_of_a_wrong_row_is_named(check, X, name):
     with pytest.raises(TypeError, match=f"Step, column {name}: row 0 is of type int"):
-        check(X, whose="Step")
+        check(X, caller="Step")
 
 
 def test_numbers_come_before_missing_rows():

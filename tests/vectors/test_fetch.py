@@ -36,7 +36,7 @@ def digest(content):
 def get(server, target, content=CONTENT, names=("corpus.zip",)):
     urls = [f"{server.url}/{name}" for name in names]
     known = None if content is None else digest(content)
-    return fetch(urls, known, target, whose="fetch_it", todo="Bring it.")
+    return fetch(urls, known, target, caller="fetch_it", todo="Bring it.")
 
 
 def left(target):
@@ -137,7 +137,9 @@ def test_another_address_is_tried(server, target):
 
 def test_a_machine_without_network_says_what_to_bring(target):
     with pytest.raises(FileNotFoundError, match=r"fetch_it: http.*refused.*Bring it"):
-        fetch(["http://127.0.0.1:9/x"], None, target, whose="fetch_it", todo="Bring it")
+        fetch(
+            ["http://127.0.0.1:9/x"], None, target, caller="fetch_it", todo="Bring it"
+        )
 
 
 def test_several_at_once_fetch_it_once(server, target):
@@ -170,7 +172,7 @@ class Slow:
 opened = module.urlopen
 module.urlopen = lambda *args, **more: Slow(opened(*args, **more))
 url, digest, target = sys.argv[1:]
-module.fetch([url], digest, Path(target), whose="it", todo="")
+module.fetch([url], digest, Path(target), caller="it", todo="")
 """
 
 

@@ -39,12 +39,12 @@ class Checkpoint(Callback):
         That the fit draws from, as it is before it draws.
     found : dict or None
         What a fit that was killed has left.
-    whose : str
+    caller : str
         The estimator's name.
     """
 
-    def __init__(self, file, random, found, whose):
-        self._writer = StateWriter(file, whose)
+    def __init__(self, file, random, found, caller):
+        self._writer = StateWriter(file, caller)
         self._random, self._found = _plain(random), found
         self._done = 0
 
@@ -138,24 +138,24 @@ def checkpoint_of(estimator, X, y, weights, held_out, *, goes_on):
     """
     if estimator.checkpoint is None:
         return None
-    whose = type(estimator).__name__
-    folder = _folder(estimator.checkpoint, whose)
+    caller = type(estimator).__name__
+    folder = _folder(estimator.checkpoint, caller)
     told = _told(estimator, X, y, weights, held_out, goes_on)
     file = folder / f"{joblib.hash(told)}.pt"
     # Of several processes the main one: others may be on machines without the folder.
-    found = processes_of(estimator).told(_found(file, whose))
+    found = processes_of(estimator).told(_found(file, caller))
     if estimator.random_state is None:
         # Numbers that nobody could draw again: the fit gets a generator of its own.
         seed = estimator._random.randint(np.iinfo(np.int32).max)
         estimator._random = np.random.RandomState(seed)
         if found is not None:
             _set(estimator._random, found["random"])
-    return Checkpoint(file, estimator._random, found, whose)
+    return Checkpoint(file, estimator._random, found, caller)
 
 
-def _folder(place, whose):
+def _folder(place, caller):
     folder = Path(place).expanduser()
-    told = f"{whose}: checkpoint={os.fspath(place)!r} is no folder to write to"
+    told = f"{caller}: checkpoint={os.fspath(place)!r} is no folder to write to"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -165,14 +165,14 @@ def _folder(place, whose):
     return folder
 
 
-def _found(file, whose):
+def _found(file, caller):
     try:
         found = read_state(file, "cpu")
     except FileNotFoundError:
         return None
     except NoStateError as error:
         warnings.warn(
-            f"{whose}: the checkpoint {file} is damaged ({error}). Training begins "
+            f"{caller}: the checkpoint {file} is damaged ({error}). Training begins "
             "anew.",
             UserWarning,
             stacklevel=2,

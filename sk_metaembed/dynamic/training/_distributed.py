@@ -178,17 +178,17 @@ def processes_of(estimator):
     """
     if estimator.device != "accelerate":
         return ALONE
-    whose = type(estimator).__name__
-    _refuse_workers(whose)
+    caller = type(estimator).__name__
+    _refuse_workers(caller)
     try:
         from accelerate import Accelerator
     except ImportError as error:
         raise ImportError(
-            f"{whose}: device='accelerate' needs Hugging Face Accelerate: pip install "
+            f"{caller}: device='accelerate' needs Hugging Face Accelerate: pip install "
             "'sk_metaembed[distributed]'."
         ) from error
     accelerator = Accelerator()
-    _check_settings(accelerator, whose)
+    _check_settings(accelerator, caller)
     if accelerator.num_processes > 1:
         _leave_at_exit()
     return Processes(
@@ -218,35 +218,35 @@ def _n_launched():
     return int(os.environ.get("WORLD_SIZE", 1))
 
 
-def _refuse_workers(whose):
+def _refuse_workers(caller):
     """Raise where a fit runs beside others in one of the launched processes."""
     is_thread = threading.current_thread() is not threading.main_thread()
     if _n_launched() > 1 and (worker_number() is not None or is_thread):
         raise ValueError(
-            f"{whose}: device='accelerate' shares each fit among the "
+            f"{caller}: device='accelerate' shares each fit among the "
             f"{_n_launched()} processes of the launch, which must come to it one fit "
             "after the other; but this is a worker of joblib or a thread. Use n_jobs=1 "
             "in searches and cross-validation."
         )
 
 
-def _check_settings(accelerator, whose):
+def _check_settings(accelerator, caller):
     kind = accelerator.distributed_type.name
     if kind in _REFUSED:
         raise ValueError(
-            f"{whose}: device='accelerate' trains on several CPUs, GPUs or machines, "
+            f"{caller}: device='accelerate' trains on several CPUs, GPUs or machines, "
             f"each with all the weights; Accelerate is set to {kind}. Answer no to it "
             "in `accelerate config`."
         )
     if accelerator.mixed_precision not in ("no", "bf16"):
         raise ValueError(
-            f"{whose}: device='accelerate' computes in float32 or bfloat16; Accelerate "
-            f"is set to {accelerator.mixed_precision!r}. Use --mixed_precision bf16, "
-            "or no."
+            f"{caller}: device='accelerate' computes in float32 or bfloat16; "
+            f"Accelerate is set to {accelerator.mixed_precision!r}. Use "
+            "--mixed_precision bf16, or no."
         )
     if _n_launched() > accelerator.num_processes:
         raise ValueError(
-            f"{whose}: {_n_launched()} processes were started, but Accelerate sees "
+            f"{caller}: {_n_launched()} processes were started, but Accelerate sees "
             f"this one alone, on {accelerator.device}. Without GPUs it wants to be "
             "told: set the environment variable ACCELERATE_USE_CPU=true."
         )
@@ -433,7 +433,7 @@ def align(net):
                 tensor.copy_(part.view_as(tensor))
 
 
-def check_same_data(processes, train_set, valid_set, settings, *, whose):
+def check_same_data(processes, train_set, valid_set, settings, *, caller):
     """Raise unless all processes were given the same data and settings.
 
     Parameters
@@ -443,7 +443,7 @@ def check_same_data(processes, train_set, valid_set, settings, *, whose):
     valid_set : SequenceDataset or None
     settings : dict
         Parameters by name.
-    whose : str
+    caller : str
         The estimator's name.
 
     Raises
@@ -460,7 +460,7 @@ def check_same_data(processes, train_set, valid_set, settings, *, whose):
     if wrong:
         name = wrong[0]
         raise ValueError(
-            f"{whose}: {name} is {marks.get(name)!r} in process {processes.rank}, but "
+            f"{caller}: {name} is {marks.get(name)!r} in process {processes.rank}, but "
             f"{first.get(name)!r} in process 0. Give all processes the same data and "
             "parameters; each takes its share of every batch by itself."
         )

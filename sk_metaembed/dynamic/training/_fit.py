@@ -317,12 +317,12 @@ def train_estimator(
     -------
     SequenceNet
     """
-    whose, processes = type(estimator).__name__, processes_of(estimator)
+    caller, processes = type(estimator).__name__, processes_of(estimator)
     device = _device(estimator, processes, new)
     train_set, valid_set = _datasets(estimator, X, y, weights, held_out, device)
     if processes.count > 1:
         asked = settings(estimator)
-        check_same_data(processes, train_set, valid_set, asked, whose=whose)
+        check_same_data(processes, train_set, valid_set, asked, caller=caller)
     seed = estimator._random.randint(np.iinfo(np.int32).max)
     with own_random(seed):
         if new:
@@ -338,18 +338,18 @@ def _device(estimator, processes, new):
     if processes.device is not None:
         return processes.device
     if new:
-        return chosen_device(estimator.device, whose=type(estimator).__name__)
+        return chosen_device(estimator.device, caller=type(estimator).__name__)
     # A net that goes on stays where it is: it may come from another machine.
     return torch.device(estimator.net_.device)
 
 
 def _datasets(estimator, X, y, weights, held_out, device):
-    whose = type(estimator).__name__
+    caller = type(estimator).__name__
     target = estimator._target
     data = rows_of(X, device, estimator._trained, target.per_token)
-    values = target.encode(y, whose=whose)
+    values = target.encode(y, caller=caller)
     everything = np.flatnonzero(weights)
-    weights = target.spread(weights, y, whose=whose)
+    weights = target.spread(weights, y, caller=caller)
     if held_out is None:
         return SequenceDataset(data, everything, values, weights), None
     first, second = held_out
@@ -358,12 +358,12 @@ def _datasets(estimator, X, y, weights, held_out, device):
             SequenceDataset(data, first, values, weights),
             SequenceDataset(data, second, values, weights),
         )
-    ones, whose = np.ones(len(first), dtype=np.float32), f"{whose}'s y_val"
+    ones, caller = np.ones(len(first), dtype=np.float32), f"{caller}'s y_val"
     valid = SequenceDataset(
         rows_of(first, device, estimator._trained, target.per_token),
         np.arange(len(first)),
-        target.encode(second, whose=whose),
-        target.spread(ones, second, whose=whose),
+        target.encode(second, caller=caller),
+        target.spread(ones, second, caller=caller),
     )
     return SequenceDataset(data, everything, values, weights), valid
 

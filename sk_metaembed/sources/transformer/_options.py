@@ -46,7 +46,7 @@ def opened_model(source):
             source.revision,
             source.trust_remote_code,
             source.trusted,
-            str(chosen_device(source.device, whose="TransformerEmbedding")),
+            str(chosen_device(source.device, caller="TransformerEmbedding")),
             source.dtype,
             source.attn_implementation,
             source.compile,
