@@ -265,18 +265,6 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         -------
         PairEncoder
             The fitted estimator.
-
-        See Also
-        --------
-        PairEncoder.fit_transform : The same and the features, encoded once.
-
-        Examples
-        --------
-        >>> from sklearn.feature_extraction.text import CountVectorizer
-        >>> from sk_metaembed import PairEncoder
-        >>> encoder = PairEncoder(CountVectorizer()).fit([("one dog", "one cat")])
-        >>> encoder.encoder_.get_feature_names_out().tolist()
-        ['cat', 'dog', 'one']
         """
         rows, _ = self._start(X)
         self.encoder_.fit(rows)
@@ -302,18 +290,6 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray or sparse matrix of float32, or SequencePairs
             As `transform` gives them.
-
-        See Also
-        --------
-        PairEncoder.transform : Encodes other pairs.
-
-        Examples
-        --------
-        >>> from sklearn.feature_extraction.text import CountVectorizer
-        >>> from sk_metaembed import PairEncoder
-        >>> encoder = PairEncoder(CountVectorizer(), features=["absdiff"])
-        >>> encoder.fit_transform([("one dog", "one cat")]).toarray()
-        array([[1., 1., 0.]], dtype=float32)
         """
         rows, info = self._start(X)
         if hasattr(self.encoder_, "fit_transform"):
@@ -339,19 +315,6 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         ndarray or sparse matrix of float32, shape (n_pairs, n_features)
             The features of each pair, side by side; or SequencePairs where the encoder
             gives tokens or word vectors.
-
-        See Also
-        --------
-        PairEncoder.get_feature_names_out : What the columns are.
-        SequencePairs : What comes out behind word vectors.
-
-        Examples
-        --------
-        >>> from sklearn.feature_extraction.text import CountVectorizer
-        >>> from sk_metaembed import PairEncoder
-        >>> encoder = PairEncoder(CountVectorizer(), features=["product"])
-        >>> encoder.fit([("dog", "cat")]).transform([("a dog", "no dog")]).toarray()
-        array([[0., 1.]], dtype=float32)
         """
         check_is_fitted(self, "encoder_")
         self._check_names(X)
@@ -429,18 +392,6 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of object
             The encoder's own names where it gives tokens or word vectors.
-
-        See Also
-        --------
-        PairEncoder.transform : The columns themselves.
-
-        Examples
-        --------
-        >>> from sklearn.feature_extraction.text import CountVectorizer
-        >>> from sk_metaembed import PairEncoder
-        >>> encoder = PairEncoder(CountVectorizer(), features=["absdiff", "product"])
-        >>> encoder.fit([("dog", "cat")]).get_feature_names_out().tolist()
-        ['absdiff__cat', 'absdiff__dog', 'product__cat', 'product__dog']
         """
         check_is_fitted(self, "encoder_")
         names = self._names
@@ -470,17 +421,6 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         -------
         PairEncoder
             With the choice noted.
-
-        See Also
-        --------
-        PairEncoder.get_feature_names_out : The names of a frame's columns.
-
-        Examples
-        --------
-        >>> from sk_metaembed import PairEncoder, Tokenizer
-        >>> encoder = PairEncoder(Tokenizer()).set_output(transform="pandas")
-        >>> encoder.fit_transform([("a dog", "a cat")])
-        SequencePairs(1 pairs of TokenSequences: 4 tokens, 3 types)
         """
         if transform is not None:
             self._sklearn_output_config = {"transform": transform}

@@ -244,20 +244,6 @@ class TokenClassifier(
         -------
         estimator instance
             The fitted tagger.
-
-        See Also
-        --------
-        TokenClassifier.predict : Tags of other sentences.
-        DynamicMetaTagger.fit : Learns from whole sentences, in batches.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
-        >>> source = FunctionEmbedding(lambda words: [[w.istitle()] for w in words])
-        >>> X = source.fit_transform([["in", "Rome"]])
-        >>> TokenClassifier(LogisticRegression()).fit(X, [["O", "B-place"]]).classes_
-        array(['B-place', 'O'], dtype=object)
         """
         caller = type(self).__name__
         check_embedded(X, caller=caller)
@@ -296,21 +282,6 @@ class TokenClassifier(
         -------
         ndarray of object, shape (n_sequences,)
             Each a list of str.
-
-        See Also
-        --------
-        TokenClassifier.score : The share of right tags.
-        sk_metaembed.sequences.convert_tags : Mends tags that do not fit together.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
-        >>> source = FunctionEmbedding(lambda words: [[w.istitle()] for w in words])
-        >>> X = source.fit_transform([["in", "Rome"]])
-        >>> tagger = TokenClassifier(LogisticRegression()).fit(X, [["O", "B-place"]])
-        >>> tagger.predict(source.transform([["to", "Ada", "in", "Bonn"]])).tolist()
-        [['O', 'B-place', 'O', 'B-place']]
         """
         labels, places = self._apply(X, "predict")
         tags = tag_lists(places, labels, X.tokens.offsets)
@@ -331,20 +302,6 @@ class TokenClassifier(
         -------
         list of ndarray, shape (n_tokens_i, n_classes)
             One array a sentence; columns are `classes_`.
-
-        See Also
-        --------
-        TokenClassifier.predict : The most probable tags.
-
-        Examples
-        --------
-        >>> from sklearn.dummy import DummyClassifier
-        >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
-        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-        >>> X = source.fit_transform([["in", "Rome"]])
-        >>> tagger = TokenClassifier(DummyClassifier()).fit(X, [["O", "B-place"]])
-        >>> tagger.predict_proba(X)[0].tolist()
-        [[0.5, 0.5], [0.5, 0.5]]
         """
         return self._by_sentence(X, "predict_proba")
 
@@ -364,20 +321,6 @@ class TokenClassifier(
         -------
         list of ndarray, shape (n_tokens_i, n_classes)
             One array a sentence; columns are `classes_`.
-
-        See Also
-        --------
-        TokenClassifier.predict_proba : The probabilities themselves.
-
-        Examples
-        --------
-        >>> from sklearn.dummy import DummyClassifier
-        >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
-        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-        >>> X = source.fit_transform([["in", "Rome"]])
-        >>> tagger = TokenClassifier(DummyClassifier()).fit(X, [["O", "B-place"]])
-        >>> tagger.predict_log_proba(X)[0].round(2).tolist()
-        [[-0.69, -0.69], [-0.69, -0.69]]
         """
         return self._by_sentence(X, "predict_log_proba")
 
@@ -397,20 +340,6 @@ class TokenClassifier(
         -------
         list of ndarray, shape (n_tokens_i, n_classes)
             One array a sentence; of shape (n_tokens_i,) if there are two tags.
-
-        See Also
-        --------
-        TokenClassifier.predict_proba : Where the classifier has probabilities.
-
-        Examples
-        --------
-        >>> from sklearn.svm import LinearSVC
-        >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
-        >>> source = FunctionEmbedding(lambda words: [[w.istitle()] for w in words])
-        >>> X = source.fit_transform([["in", "Rome"]])
-        >>> tagger = TokenClassifier(LinearSVC()).fit(X, [["O", "B-place"]])
-        >>> tagger.decision_function(X)[0] > 0
-        array([ True, False])
         """
         return self._by_sentence(X, "decision_function")
 

@@ -99,27 +99,6 @@ class FittedNet:
             all sources are at sequence level there is a row a sequence, without
             ``position`` and ``token``. Of pairs, ``sequence`` is the pair's number, and
             a column ``side`` behind it says "first" or "second".
-
-        See Also
-        --------
-        TokenWeightsDisplay : Draws them, word by word.
-        SourceWeightsDisplay : Draws their means, by class or frequency.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
-        >>> from sk_metaembed import FunctionEmbedding
-        >>> length = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
-        >>> X = length.fit_transform(["good film", "bad film"])
-        >>> clf = DynamicMetaClassifier(
-        ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1,
-        ...     early_stopping=False,
-        ... )
-        >>> weights = clf.fit(X, [1, 0]).attention_weights(X[:1])
-        >>> weights.columns.tolist()
-        ['sequence', 'position', 'token', 'function', 'charembedding']
-        >>> weights[["function", "charembedding"]].sum(axis=1).round(6).tolist()
-        [1.0, 1.0]
         """
         from .training._predict import run_positions
 
@@ -168,18 +147,6 @@ class TrainableComposition(_BaseComposition):
         -------
         dict
             Values by name.
-
-        See Also
-        --------
-        set_params : Takes the same names.
-        CharEmbedding : A source with parameters of its own.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
-        >>> dme = DynamicMetaEmbedding(trainable=CharEmbedding(char_dim=8))
-        >>> dme.get_params()["trainable__char_dim"]
-        8
         """
         return self._get_params("trainable", deep=deep)
 
@@ -198,17 +165,6 @@ class TrainableComposition(_BaseComposition):
         -------
         estimator instance
             The estimator.
-
-        See Also
-        --------
-        get_params : Gives the names, with the values of now.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
-        >>> dme = DynamicMetaEmbedding(trainable=[("char", CharEmbedding())])
-        >>> dme.set_params(char__char_dim=8, lr=0.01).trainable
-        [('char', CharEmbedding(char_dim=8))]
         """
         self._set_params("trainable", **params)
         return self
@@ -220,21 +176,6 @@ class TrainableComposition(_BaseComposition):
         Torch modules with the weights that training has left them, empty where no
         source was trainable. A fine-tuned transformer has ``save(folder)``, which
         writes it for others to load.
-
-        See Also
-        --------
-        FineTuned : Wraps a transformer to be trained along.
-        CharEmbedding : Learns words' vectors from their characters.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
-        >>> clf = DynamicMetaClassifier(
-        ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1,
-        ...     early_stopping=False,
-        ... )
-        >>> list(clf.fit(["good", "bad"], [1, 0]).trained_)
-        ['charembedding']
         """
         networks = self.net_.module_.trained
         return dict(zip(self._trained.names, networks, strict=True))
@@ -284,23 +225,6 @@ class ScalarMixAttributes:
         There only with ``attention="task"``, where no weight depends on the word. They
         begin equal; their logarithms can be given to an `ElmoEmbedding` as
         ``mix_weights``.
-
-        See Also
-        --------
-        gamma_ : The factor that goes with them.
-        DynamicMetaEmbedding.attention_weights : Weights of any attention, token by
-            token.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
-        >>> clf = DynamicMetaClassifier(
-        ...     "task", trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
-        ...     encoder="mean", max_epochs=1, early_stopping=False,
-        ... )
-        >>> weights = clf.fit(["good", "bad"], [1, 0]).layer_weights_
-        >>> {name: round(float(weight), 1) for name, weight in weights.items()}
-        {'a': 0.5, 'b': 0.5}
         """
         weights = self._scalar_mix("layer_weights_").task_weights()
         return dict(zip(self._source_dims(), weights, strict=True))
@@ -311,20 +235,6 @@ class ScalarMixAttributes:
 
         It lets the task scale the mixture as a whole, and begins at 1. There only with
         ``attention="task"``.
-
-        See Also
-        --------
-        layer_weights_ : The weights of what it multiplies.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
-        >>> clf = DynamicMetaClassifier(
-        ...     "task", trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
-        ...     encoder="mean", max_epochs=1, early_stopping=False,
-        ... )
-        >>> round(clf.fit(["good", "bad"], [1, 0]).gamma_, 1)
-        1.0
         """
         return float(self._scalar_mix("gamma_").gamma.detach())
 
@@ -498,26 +408,11 @@ class BaseDynamicMeta(
         estimator instance
             The trained estimator.
 
-        See Also
-        --------
-        partial_fit : One epoch at a time, for data that come in parts.
-        TrainingCurveDisplay.from_estimator : Draws what training has recorded.
-
         Notes
         -----
         Sequences of weight 0 are left out. An interrupt from the keyboard ends
         training as early stopping does: with the best weights so far. With
         `checkpoint`, the same fit again then goes on where it ended.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
-        >>> clf = DynamicMetaClassifier(
-        ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1
-        ... )
-        >>> _ = clf.fit(["good", "bad"], [1, 0], X_val=["good"], y_val=[1])
-        >>> [name for name in clf.history_[-1] if name in ("train_loss", "valid_loss")]
-        ['train_loss', 'valid_loss']
         """
         goes_on = self.warm_start and hasattr(self, "net_")
         X, y, weights = self._checked(X, y, sample_weight, goes_on)
@@ -557,25 +452,10 @@ class BaseDynamicMeta(
         estimator instance
             The trained estimator.
 
-        See Also
-        --------
-        fit : Trains for many epochs, with early stopping.
-
         Notes
         -----
         The first call decides on the classes, and on mean and scale of numbers.
         ``class_weight="balanced"`` balances the labels of each call.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
-        >>> clf = DynamicMetaClassifier(
-        ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1
-        ... )
-        >>> for texts, y in [(["good", "fine"], [1, 1]), (["bad"], [0])]:
-        ...     _ = clf.partial_fit(texts, y, classes=[0, 1])
-        >>> clf.n_iter_, clf.classes_.tolist()
-        (2, [0, 1])
         """
         new = not hasattr(self, "net_")
         X, y, weights = self._checked(X, y, sample_weight, not new)
@@ -742,21 +622,6 @@ class TransformingMixin(TransformerMixin):
         -------
         EmbeddedSequences, SequencePairs, or ndarray of float32
             As `transform` gives it.
-
-        See Also
-        --------
-        fit : Trains only.
-        transform : Takes further sequences.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
-        >>> dme = DynamicMetaEmbedding(
-        ...     trainable=CharEmbedding(), projection_dim=2, max_epochs=1,
-        ...     early_stopping=False,
-        ... )
-        >>> dme.fit_transform((text for text in ["good", "bad"]), [1, 0])
-        EmbeddedSequences(2 sequences, 2 tokens, 2 types; dynamic: token 2d)
         """
         self._validate_params()
         # Read once: a generator of texts would run dry.

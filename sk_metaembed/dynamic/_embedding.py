@@ -198,21 +198,6 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
             times that). Mixed vectors are at type level where weights depend on the
             word alone and every source is at type level, else at token level. A
             `CharEmbedding` reads original texts, if X has them, at token level.
-
-        See Also
-        --------
-        attention_weights : How much each source counted in the mixture.
-        Pooling : Makes the mixed word vectors one row a sequence.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
-        >>> dme = DynamicMetaEmbedding(
-        ...     trainable=CharEmbedding(), projection_dim=2, max_epochs=1,
-        ...     early_stopping=False,
-        ... )
-        >>> dme.fit(["good film", "bad film"], [1, 0]).transform(["a good film"])
-        EmbeddedSequences(1 sequences, 3 tokens, 3 types; dynamic: token 2d)
         """
         from .training._predict import run_positions, run_sequences
 
@@ -247,21 +232,6 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         ndarray of object
             "dynamic" and a number; of vectors of pairs, "u__", "v__", "absdiff__" and
             "product__" before it.
-
-        See Also
-        --------
-        transform : Gives what is named.
-        set_output : Asks for data frames with these names.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
-        >>> dme = DynamicMetaEmbedding(
-        ...     trainable=CharEmbedding(), projection_dim=2, max_epochs=1,
-        ...     early_stopping=False, output="sequence",
-        ... )
-        >>> dme.fit(["good film", "bad film"], [1, 0]).get_feature_names_out()
-        array(['dynamic0', 'dynamic1'], dtype=object)
         """
         check_is_fitted(self, "net_")
         module = self.net_.module_
@@ -286,21 +256,6 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         -------
         estimator instance
             With the choice noted.
-
-        See Also
-        --------
-        get_feature_names_out : The names of the columns.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaEmbedding
-        >>> dme = DynamicMetaEmbedding(
-        ...     trainable=CharEmbedding(), projection_dim=2, max_epochs=1,
-        ...     early_stopping=False, output="sequence",
-        ... )
-        >>> _ = dme.set_output(transform="pandas")
-        >>> dme.fit_transform(["good", "bad"], [1, 0]).columns
-        Index(['dynamic0', 'dynamic1'], dtype=...)
         """
         if self.output == "tokens":
             if transform is not None:  # for when `output` is set to "sequence"

@@ -98,26 +98,6 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         ndarray of shape (n_sequences,) or (n_sequences, n_labels)
             Of the kind that y was; of dtype object where y's columns have labels of
             several types.
-
-        See Also
-        --------
-        predict_proba : The probabilities that this follows.
-        attention_weights : Which source counted, word by word.
-
-        Examples
-        --------
-        >>> from sk_metaembed import DynamicMetaClassifier, FunctionEmbedding
-        >>> lexicon = FunctionEmbedding(
-        ...     lambda words: [[w == "good", w == "bad"] for w in words]
-        ... )
-        >>> X = lexicon.fit_transform(["good film", "bad film"])
-        >>> clf = DynamicMetaClassifier(
-        ...     encoder="mean", hidden_dims=(), lr=0.05, max_epochs=10,
-        ...     early_stopping=False, random_state=0,
-        ... )
-        >>> _ = clf.fit(X, ["pos", "neg"])
-        >>> clf.predict(X[1:])
-        array(['neg'], dtype='<U3')
         """
         outputs = self._outputs(X)
         return self._target.decode(outputs)
@@ -139,25 +119,6 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
             Rows sum to 1 for one label a sequence; for label sets each column is a
             probability of its own. For several columns of labels a list, one array a
             column.
-
-        See Also
-        --------
-        predict : The labels alone.
-
-        Examples
-        --------
-        >>> from sk_metaembed import DynamicMetaClassifier, FunctionEmbedding
-        >>> lexicon = FunctionEmbedding(
-        ...     lambda words: [[w == "good", w == "bad"] for w in words]
-        ... )
-        >>> X = lexicon.fit_transform(["good film", "bad film"])
-        >>> clf = DynamicMetaClassifier(
-        ...     encoder="mean", hidden_dims=(), lr=0.05, max_epochs=10,
-        ...     early_stopping=False, random_state=0,
-        ... )
-        >>> _ = clf.fit(X, ["pos", "neg"])
-        >>> clf.classes_, clf.predict_proba(X[1:]).round()
-        (array(['neg', 'pos'], dtype='<U3'), array([[1., 0.]], dtype=float32))
         """
         outputs = self._outputs(X)
         return self._target.probabilities(outputs)
@@ -183,25 +144,6 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         float
             In [0, 1]. Of label sets, and of several columns of labels, all of a
             sequence's must be right, as in scikit-learn's multi-output classifiers.
-
-        See Also
-        --------
-        predict : The labels that are counted.
-
-        Examples
-        --------
-        >>> from sk_metaembed import DynamicMetaClassifier, FunctionEmbedding
-        >>> lexicon = FunctionEmbedding(
-        ...     lambda words: [[w == "good", w == "bad"] for w in words]
-        ... )
-        >>> X = lexicon.fit_transform(["good film", "bad film"])
-        >>> clf = DynamicMetaClassifier(
-        ...     encoder="mean", hidden_dims=(), lr=0.05, max_epochs=10,
-        ...     early_stopping=False, random_state=0,
-        ... )
-        >>> _ = clf.fit(X, ["pos", "neg"])
-        >>> clf.score(X, ["pos", "pos"])
-        0.5
         """
         check_is_fitted(self, "net_")
         if not isinstance(self._target, ColumnsTarget):
@@ -286,26 +228,6 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_outputs)
             On the scale of y.
-
-        See Also
-        --------
-        DynamicMetaClassifier.predict : Labels in place of numbers.
-        attention_weights : Which source counted, word by word.
-
-        Examples
-        --------
-        >>> from sk_metaembed import DynamicMetaRegressor, FunctionEmbedding
-        >>> lexicon = FunctionEmbedding(
-        ...     lambda words: [[w == "hot", w == "cold"] for w in words]
-        ... )
-        >>> X = lexicon.fit_transform(["hot day", "cold day"])
-        >>> model = DynamicMetaRegressor(
-        ...     encoder="mean", hidden_dims=(), lr=0.05, max_epochs=10,
-        ...     early_stopping=False, random_state=0,
-        ... )
-        >>> hot, cold = model.fit(X, [30, -10]).predict(X)
-        >>> bool(hot > 10 > cold)
-        True
         """
         outputs = self._outputs(X)
         return self._target.decode(outputs)

@@ -50,26 +50,6 @@ class RetrievalMixin:
         -------
         ndarray of int64, shape (n_captions, min(n, n_images))
             Row numbers of `images`, the most alike first.
-
-        See Also
-        --------
-        recall_at : How good the ranks are, where the right images are known.
-        transform_images : Vectors of images alone.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import DynamicMetaRanker, FunctionEmbedding
-        >>> source = FunctionEmbedding(
-        ...     lambda words: [[w == "dog", w == "cat"] for w in words]
-        ... )
-        >>> X, images = source.fit_transform(["dog", "cat"]), np.eye(2)
-        >>> ranker = DynamicMetaRanker(
-        ...     encoder="mean", shared_dim=4, lr=0.05, max_epochs=10,
-        ...     early_stopping=False, random_state=0,
-        ... )
-        >>> ranker.fit(X, images).rank(X, images, n=1).ravel()
-        array([0, 1])
         """
         self._check_rank(n, "n")
         return best_matches(self.transform(X), self.transform_images(images), n)
@@ -94,25 +74,6 @@ class RetrievalMixin:
         -------
         ndarray of int64, shape (n_images, min(n, n_captions))
             Row numbers of X, the most alike first.
-
-        See Also
-        --------
-        rank : Images for captions.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import DynamicMetaRanker, FunctionEmbedding
-        >>> source = FunctionEmbedding(
-        ...     lambda words: [[w == "dog", w == "cat"] for w in words]
-        ... )
-        >>> X, images = source.fit_transform(["dog", "cat"]), np.eye(2)
-        >>> ranker = DynamicMetaRanker(
-        ...     encoder="mean", shared_dim=4, lr=0.05, max_epochs=10,
-        ...     early_stopping=False, random_state=0,
-        ... )
-        >>> ranker.fit(X, images).rank_captions(images[1:], X, n=1).tolist()
-        [[1]]
         """
         self._check_rank(n, "n")
         return best_matches(self.transform_images(images), self.transform(X), n)
@@ -147,28 +108,6 @@ class RetrievalMixin:
             the distinct ones, and a row "caption by image", where each image looks
             for one of its captions among all. Columns "R@1" and so on, shares in
             [0, 1], and "median rank", from 1.
-
-        See Also
-        --------
-        score : One number of it.
-        rank : The images that are found.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import DynamicMetaRanker, FunctionEmbedding
-        >>> source = FunctionEmbedding(
-        ...     lambda words: [[w == "dog", w == "cat"] for w in words]
-        ... )
-        >>> X, images = source.fit_transform(["dog", "cat"]), np.eye(2)
-        >>> ranker = DynamicMetaRanker(
-        ...     encoder="mean", shared_dim=4, lr=0.05, max_epochs=10,
-        ...     early_stopping=False, random_state=0,
-        ... )
-        >>> ranker.fit(X, images).recall_at(X, images, k=[1, 2])
-                          R@1  R@2  median rank
-        image by caption  1.0  1.0          1.0
-        caption by image  1.0  1.0          1.0
         """
         import pandas as pd
 
@@ -201,25 +140,6 @@ class RetrievalMixin:
         -------
         float
             In [0, 1]. It depends on how many images there are to choose from.
-
-        See Also
-        --------
-        recall_at : The same figures one by one.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import DynamicMetaRanker, FunctionEmbedding
-        >>> source = FunctionEmbedding(
-        ...     lambda words: [[w == "dog", w == "cat"] for w in words]
-        ... )
-        >>> X, images = source.fit_transform(["dog", "cat"]), np.eye(2)
-        >>> ranker = DynamicMetaRanker(
-        ...     encoder="mean", shared_dim=4, lr=0.05, max_epochs=10,
-        ...     early_stopping=False, random_state=0,
-        ... )
-        >>> ranker.fit(X, images).score(X, images)
-        1.0
         """
         return mean_recall(*self._belonging(X, y))
 
@@ -436,22 +356,6 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         -------
         ndarray of float32, shape (n_captions, shared_dim)
             Of length one; zeros where no source knows a word.
-
-        See Also
-        --------
-        transform_images : The other side.
-        rank : The nearest images at once.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaRanker
-        >>> ranker = DynamicMetaRanker(
-        ...     trainable=CharEmbedding(), encoder="mean", shared_dim=4, max_epochs=1,
-        ...     early_stopping=False,
-        ... ).fit(["a dog", "a cat"], np.eye(2))
-        >>> ranker.transform(["a dog", "a dog"]).shape
-        (2, 4)
         """
         from .training._predict import run_sequences
 
@@ -475,22 +379,6 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         -------
         ndarray of float32, shape (n_images, shared_dim)
             Of length one.
-
-        See Also
-        --------
-        transform : The captions' vectors.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaRanker
-        >>> ranker = DynamicMetaRanker(
-        ...     trainable=CharEmbedding(), encoder="mean", shared_dim=4, max_epochs=1,
-        ...     early_stopping=False,
-        ... ).fit(["a dog", "a cat"], np.eye(2))
-        >>> vectors = ranker.transform_images([[1, 0], [0, 1]])
-        >>> np.linalg.norm(vectors, axis=1).round(4)
-        array([1., 1.], dtype=float32)
         """
         import torch
 
@@ -521,21 +409,6 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         -------
         ndarray of object
             "shared" and a number.
-
-        See Also
-        --------
-        transform : Gives what is named.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaRanker
-        >>> ranker = DynamicMetaRanker(
-        ...     trainable=CharEmbedding(), encoder="mean", shared_dim=4, max_epochs=1,
-        ...     early_stopping=False,
-        ... ).fit(["a dog", "a cat"], np.eye(2))
-        >>> ranker.get_feature_names_out()[:2]
-        array(['shared0', 'shared1'], dtype=object)
         """
         check_is_fitted(self, "net_")
         dim = self._target.n_outputs
@@ -546,21 +419,6 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         """The number of features of an image in fit.
 
         Whatever is given as images later, to score or to rank, must have as many.
-
-        See Also
-        --------
-        transform_images : Takes images with so many features.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaRanker
-        >>> ranker = DynamicMetaRanker(
-        ...     trainable=CharEmbedding(), encoder="mean", shared_dim=4, max_epochs=1,
-        ...     early_stopping=False,
-        ... ).fit(["a dog", "a cat"], np.eye(2))
-        >>> ranker.n_image_features_
-        2
         """
         return self._target.n_features
 

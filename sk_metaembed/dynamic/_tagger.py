@@ -230,25 +230,6 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         -------
         ndarray of object, shape (n_sequences,)
             Each a list of str, one tag a token.
-
-        See Also
-        --------
-        predict_proba : How probable each tag is at each token.
-        span_f1_score : Scores what comes out, span by span.
-
-        Examples
-        --------
-        >>> from sk_metaembed import DynamicMetaTagger, FunctionEmbedding
-        >>> case = FunctionEmbedding(
-        ...     lambda words: [[w.islower(), w.istitle()] for w in words]
-        ... )
-        >>> X = case.fit_transform([["in", "Bonn"]])
-        >>> tagger = DynamicMetaTagger(
-        ...     encoder_dim=16, lr=0.1, max_epochs=10, early_stopping=False,
-        ...     random_state=0,
-        ... ).fit(X, [["O", "LOC"]])
-        >>> tagger.predict(X).tolist()
-        [['O', 'LOC']]
         """
         from .training._predict import run_tokens
 
@@ -272,25 +253,6 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         list of ndarray of float32, shape (n_tokens_i, n_classes)
             One array a sentence; rows sum to 1. Of a CRF, and under a scheme, they
             are marginals over all sequences of tags.
-
-        See Also
-        --------
-        predict : The best sequence of tags.
-
-        Examples
-        --------
-        >>> from sk_metaembed import DynamicMetaTagger, FunctionEmbedding
-        >>> case = FunctionEmbedding(
-        ...     lambda words: [[w.islower(), w.istitle()] for w in words]
-        ... )
-        >>> X = case.fit_transform([["in", "Bonn"]])
-        >>> tagger = DynamicMetaTagger(
-        ...     encoder_dim=16, lr=0.1, max_epochs=10, early_stopping=False,
-        ...     random_state=0,
-        ... ).fit(X, [["O", "LOC"]])
-        >>> shares = tagger.predict_proba(X)[0]
-        >>> tagger.classes_[shares.argmax(axis=1)].tolist(), shares.sum(axis=1).round(4)
-        (['O', 'LOC'], array([1., 1.], dtype=float32))
         """
         from .training._predict import run_tokens
 

@@ -60,22 +60,10 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         ElmoLanguageModel
             The trained model.
 
-        See Also
-        --------
-        partial_fit : One epoch at a time.
-        TrainingCurveDisplay.from_estimator : Draws the perplexities of the epochs.
-
         Notes
         -----
         An interrupt from the keyboard ends training: with the best weights so far, or
         where nothing is held out with those of the moment.
-
-        Examples
-        --------
-        >>> from sk_metaembed import ElmoLanguageModel
-        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
-        >>> model.fit(["the cat sat", "the dog sat"], X_val=["the cat"]).vocabulary_[3:]
-        ['sat', 'the', 'cat', 'dog']
         """
         check_callbacks(self.callbacks, caller=_WHOSE)
         corpora, counts = _read(X, X_val)
@@ -109,17 +97,6 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         -------
         ElmoLanguageModel
             The trained model.
-
-        See Also
-        --------
-        fit : Trains for many epochs, on what can be gone through again.
-
-        Examples
-        --------
-        >>> from sk_metaembed import ElmoLanguageModel
-        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
-        >>> model.partial_fit(["the cat sat"]).partial_fit(["a bird sat"]).n_iter_
-        2
         """
         check_callbacks(self.callbacks, caller=_WHOSE)
         is_new = not hasattr(self, "net_")
@@ -149,19 +126,6 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         -------
         float
             1 where every word is foreseen; see Notes of the class.
-
-        See Also
-        --------
-        score : The same with its sign turned, for searches.
-        score_samples : Row by row.
-
-        Examples
-        --------
-        >>> from sk_metaembed import ElmoLanguageModel
-        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
-        >>> _ = model.fit(["the cat sat", "the dog sat"])
-        >>> 4 < model.perplexity(["the dog sat"]) < 16
-        True
         """
         rows = {"both": [0, 1], "forward": [0], "backward": [1]}
         if direction not in rows:
@@ -191,19 +155,6 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         -------
         float64 ndarray of shape (n_rows,)
             Summed over words and the row's end, so that longer rows have less.
-
-        See Also
-        --------
-        perplexity : One number for all rows.
-
-        Examples
-        --------
-        >>> from sk_metaembed import ElmoLanguageModel
-        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
-        >>> _ = model.fit(["the cat sat", "the dog sat"])
-        >>> scores = model.score_samples(["the", "the dog sat"])
-        >>> bool(scores[0] > scores[1])
-        True
         """
         return -self._losses(X)[0].mean(axis=0)
 
@@ -223,18 +174,6 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         -------
         float
             Minus `perplexity`.
-
-        See Also
-        --------
-        perplexity : The figure as it is published.
-
-        Examples
-        --------
-        >>> from sk_metaembed import ElmoLanguageModel
-        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
-        >>> _ = model.fit(["the cat sat", "the dog sat"])
-        >>> model.score(["the cat"]) == -model.perplexity(["the cat"])
-        True
         """
         return -self.perplexity(X)
 
@@ -256,25 +195,10 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         tuple of Path
             What `ElmoEmbedding` takes.
 
-        See Also
-        --------
-        load : Reads what this wrote.
-        ElmoEmbedding : Embeds with it.
-
         Notes
         -----
         AllenNLP takes models with skip connections and 50 characters a word alone;
         bilm-tf those whose cells and filters are more than `projection_dim`.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import ElmoLanguageModel
-        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
-        >>> _ = model.fit(["the cat sat", "the dog sat"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     [file.name for file in model.save(folder)]
-        ['options.json', 'weights.hdf5']
         """
         check_is_fitted(self, "net_")
         return write_language_model(
@@ -299,23 +223,6 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         -------
         ElmoLanguageModel
             Fitted. Its `initial` is the folder: `fit` begins from it, too.
-
-        See Also
-        --------
-        save : Writes the folder.
-        ElmoEmbedding : Embeds with the same files.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import ElmoLanguageModel
-        >>> model = ElmoLanguageModel(projection_dim=4, filters=((1, 4),), max_epochs=1)
-        >>> _ = model.fit(["the cat sat", "the dog sat"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = model.save(folder)
-        ...     again = ElmoLanguageModel.load(folder)
-        >>> again.vocabulary_ == model.vocabulary_
-        True
         """
         model = cls(folder, **params)
         model._validate_params()

@@ -114,19 +114,6 @@ class DistanceDisplay(PairsDisplay):
         """The distances, by the name that all displays of pairs share.
 
         `frame` and the heat map show it, whatever kind of numbers a display compares.
-
-        See Also
-        --------
-        frame : The same with labels.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import DistanceDisplay
-        >>> distances = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
-        >>> display = DistanceDisplay(distances, labels=["a", "b", "c"])
-        >>> display.matrix[0].tolist()
-        [0.0, 3.0, 4.0]
         """
         return self.distances
 
@@ -136,19 +123,6 @@ class DistanceDisplay(PairsDisplay):
 
         Kruskal's, see Notes of the class. The graph bears it below; where it is large,
         the heat map shows what the graph cannot.
-
-        See Also
-        --------
-        plot : Draws graph or heat map.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import DistanceDisplay
-        >>> distances = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
-        >>> display = DistanceDisplay(distances, labels=["a", "b", "c"])
-        >>> round(display.stress, 2)
-        0.0
         """
         return stress(self.distances, self._placed())
 
@@ -198,22 +172,6 @@ class DistanceDisplay(PairsDisplay):
         ValueError
             If a vector is not finite, or zero under the cosine, if the metric gives
             no distances, or the projector no plane.
-
-        See Also
-        --------
-        from_words : Words under any embedding.
-        from_embedded : Tokens of embedded sequences.
-        SimilarityDisplay.from_vectors : Cosines in place of distances.
-
-        Examples
-        --------
-        >>> from sk_metaembed.inspection import DistanceDisplay
-        >>> points, labels = [[0, 0], [3, 0], [0, 4]], ["a", "b", "c"]
-        >>> DistanceDisplay.from_vectors(points, labels, metric="euclidean").frame()
-             a    b    c
-        a  0.0  3.0  4.0
-        b  3.0  0.0  5.0
-        c  4.0  5.0  0.0
         """
         vectors, labels = check_vectors(
             vectors, labels, cls.__name__, need_direction=metric == "cosine"
@@ -280,19 +238,6 @@ class DistanceDisplay(PairsDisplay):
         DistanceDisplay
             With `ax_`, `figure_`, and `lines_`, `points_`, `labels_` or `im_`, and
             `text_` set.
-
-        See Also
-        --------
-        frame : The numbers as a table.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import DistanceDisplay
-        >>> distances = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
-        >>> display = DistanceDisplay(distances, labels=["a", "b", "c"])
-        >>> [text.get_text() for text in display.plot(n_neighbors=1).text_]
-        ['3.00', '4.00']
         """
         n = len(self.labels)
         kinds = {"graph": _graph_size(n), "matrix": heat_map_size(self.labels)}

@@ -345,21 +345,6 @@ class GridSearchDisplay:
         ------
         TypeError
             If there is no ``cv_results_``.
-
-        See Also
-        --------
-        from_results : Takes ``cv_results_``, such as one that was kept in a file.
-        SourceSelector.frame : The same for sources chosen one by one.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import Ridge
-        >>> from sklearn.model_selection import GridSearchCV
-        >>> from sk_metaembed.inspection import GridSearchDisplay
-        >>> search = GridSearchCV(Ridge(), {"alpha": [0.1, 10]}, cv=2)
-        >>> _ = search.fit([[0], [1], [2], [3]], [0, 1, 2, 3])
-        >>> GridSearchDisplay.from_estimator(search).frame()["alpha"].tolist()
-        ['0.1', '10']
         """
         if not hasattr(search, "cv_results_"):
             raise TypeError(
@@ -425,17 +410,6 @@ class GridSearchDisplay:
         ValueError
             If there is no such parameter, score or iteration, or a parameter has more
             than 40 values.
-
-        See Also
-        --------
-        from_estimator : Takes the search itself.
-
-        Examples
-        --------
-        >>> from sk_metaembed.inspection import GridSearchDisplay
-        >>> results = {"params": [{"C": 1}, {"C": 9}], "split0_test_score": [0.8, 0.9]}
-        >>> GridSearchDisplay.from_results(results).frame()["mean"].tolist()
-        [0.8, 0.9]
         """
         caller, params = cls.__name__, list(cv_results["params"])
         folds = fold_scores(cv_results, metric, caller)
@@ -474,21 +448,6 @@ class GridSearchDisplay:
         -------
         GridSearchDisplay
             With `ax_`, `figure_`, `points_`, `spreads_`, `text_` and `legend_` set.
-
-        See Also
-        --------
-        frame : The numbers as a table.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import GridSearchDisplay
-        >>> display = GridSearchDisplay(
-        ...     np.array([[[0.8, 0.7]], [[0.9, 0.9]]]),
-        ...     rows=["mean", "max"], columns=[""], row_label="pool__mode",
-        ... )
-        >>> [text.get_text() for text in display.plot().text_]
-        ['0.750', '0.900']
         """
         n_rows, n_columns, n_folds = np.shape(self.scores)
         words = max(map(len, self.rows)) + max(map(len, self.columns))
@@ -561,23 +520,6 @@ class GridSearchDisplay:
             One row a pair of values that was tried: the parameters by their names,
             ``mean``, ``std``, ``lowest`` and ``highest`` of the folds, and
             ``candidate``, the row of ``cv_results_``.
-
-        See Also
-        --------
-        plot : Draws the numbers.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import GridSearchDisplay
-        >>> display = GridSearchDisplay(
-        ...     np.array([[[0.8, 0.7]], [[0.9, 0.9]]]),
-        ...     rows=["mean", "max"], columns=[""], row_label="pool__mode",
-        ... )
-        >>> display.frame()[["pool__mode", "mean", "lowest"]]
-          pool__mode  mean  lowest
-        0       mean  0.75     0.7
-        1        max  0.90     0.9
         """
         import pandas as pd
 

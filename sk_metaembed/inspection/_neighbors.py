@@ -259,25 +259,6 @@ class NeighborsDisplay:
             If no step gives EmbeddedSequences, or words are no str.
         ValueError
             If there are no words, or too many, or several such branches.
-
-        See Also
-        --------
-        from_embeddings : Embeddings that stand in no estimator.
-        SimilarityDisplay.from_estimator : Chosen words, each with each.
-
-        Examples
-        --------
-        >>> from sk_metaembed import FunctionEmbedding
-        >>> from sk_metaembed.inspection import NeighborsDisplay
-        >>> words = ["tea", "eat", "be"]
-        >>> letters = FunctionEmbedding(
-        ...     lambda words: [[word.count("a"), word.count("e")] for word in words]
-        ... )
-        >>> display = NeighborsDisplay.from_estimator(
-        ...     letters.fit(words), ["tea"], vocabulary=words, n_neighbors=1
-        ... )
-        >>> display.neighbors.ravel().tolist()
-        ['eat']
         """
         caller = cls.__name__
         words, vocabulary, rows = asked_words(words, vocabulary, caller)
@@ -320,20 +301,6 @@ class NeighborsDisplay:
             If `embeddings` is no mapping, an embedding is none, or words are no str.
         ValueError
             If there are no words, or too many.
-
-        See Also
-        --------
-        from_estimator : The sources of an estimator, and their combination.
-
-        Examples
-        --------
-        >>> from sk_metaembed.inspection import NeighborsDisplay
-        >>> glove = {"king": [3, 4], "queen": [4, 4], "apple": [0, -1]}
-        >>> display = NeighborsDisplay.from_embeddings(
-        ...     {"glove": glove}, ["king"], vocabulary=glove, n_neighbors=1
-        ... )
-        >>> display.neighbors.ravel().tolist()
-        ['queen']
         """
         caller = cls.__name__
         if not isinstance(embeddings, Mapping) or not embeddings:
@@ -390,21 +357,6 @@ class NeighborsDisplay:
         -------
         NeighborsDisplay
             With `ax_`, `axes_`, `figure_`, `text_` and `links_` set.
-
-        See Also
-        --------
-        frame : The neighbours as a table.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import NeighborsDisplay
-        >>> display = NeighborsDisplay(
-        ...     np.array([[["queen"], ["queen"]]]), np.array([[[0.9], [0.7]]]),
-        ...     words=["king"], embeddings=["glove", "own"],
-        ... )
-        >>> [text.get_text() for text in display.plot().text_[0]]
-        ['queen  .90', 'queen  .70']
         """
         n_words, n_embeddings, n_neighbors = np.shape(self.neighbors)
         size = 0.6 + _COLUMN * n_embeddings, 0.9 + _ROW * n_neighbors
@@ -493,23 +445,6 @@ class NeighborsDisplay:
             One row a neighbour: ``word``, ``embedding``, ``rank`` from 1,
             ``neighbor``, ``cosine``, and ``n_embeddings``, the number of embeddings
             under which it is among the neighbours.
-
-        See Also
-        --------
-        plot : Writes the same in panels.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import NeighborsDisplay
-        >>> display = NeighborsDisplay(
-        ...     np.array([[["queen"], ["queen"]]]), np.array([[[0.9], [0.7]]]),
-        ...     words=["king"], embeddings=["glove", "own"],
-        ... )
-        >>> display.frame()[["embedding", "neighbor", "cosine", "n_embeddings"]]
-          embedding neighbor  cosine  n_embeddings
-        0     glove    queen     0.9             2
-        1       own    queen     0.7             2
         """
         import pandas as pd
 

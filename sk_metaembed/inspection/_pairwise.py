@@ -45,25 +45,6 @@ class PairsDisplay:
             If there are no EmbeddedSequences.
         ValueError
             If several branches give some; the message says how to pass one of them.
-
-        See Also
-        --------
-        from_embedded : Takes what is embedded already.
-        from_words : Compares words without context.
-
-        Examples
-        --------
-        >>> from sk_metaembed import FunctionEmbedding
-        >>> from sk_metaembed.inspection import SimilarityDisplay
-        >>> letters = FunctionEmbedding(
-        ...     lambda words: [[word.count("a"), word.count("e")] for word in words]
-        ... )
-        >>> _ = letters.fit(["tea a be"])
-        >>> SimilarityDisplay.from_estimator(letters, ["tea a be"]).frame().round(2)
-              tea    a    be
-        tea  1.00  0.71  0.71
-        a    0.71  1.00  0.00
-        be   0.71  0.00  1.00
         """
         hint = " Vectors of words in a dict, a WordVectors or KeyedVectors go to "
         embedded = last_embedded(estimator, X, cls.__name__, hint + "from_words.")
@@ -106,23 +87,6 @@ class PairsDisplay:
         ValueError
             If a token does not exist, is not known to the source, or it is not clear
             which occurrence is meant.
-
-        See Also
-        --------
-        from_estimator : Embeds texts first.
-        SenseProjectionDisplay.from_embedded : Occurrences of one word on a plane.
-
-        Examples
-        --------
-        >>> from sk_metaembed import FunctionEmbedding
-        >>> from sk_metaembed.inspection import SimilarityDisplay
-        >>> letters = FunctionEmbedding(
-        ...     lambda words: [[word.count("a"), word.count("e")] for word in words]
-        ... )
-        >>> embedded = letters.fit_transform(["tea a", "a be"])
-        >>> both = [(0, "a"), (1, "a")]
-        >>> SimilarityDisplay.from_embedded(embedded, tokens=both).labels
-        ['a (0, 1)', 'a (1, 0)']
         """
         values, words, name = chosen_vectors(embedded, block, tokens, cls.__name__)
         labels = words if labels is None else labels
@@ -155,20 +119,6 @@ class PairsDisplay:
         ------
         ValueError
             If a word is not known, or there are several blocks.
-
-        See Also
-        --------
-        from_embedded : Words in context.
-        NeighborsDisplay.from_embeddings : The nearest of all words.
-
-        Examples
-        --------
-        >>> from sk_metaembed.inspection import SimilarityDisplay
-        >>> vectors = {"king": [3.0, 4.0], "queen": [4.0, 3.0]}
-        >>> SimilarityDisplay.from_words(vectors, ["king", "queen"]).frame().round(2)
-               king  queen
-        king   1.00   0.96
-        queen  0.96   1.00
         """
         words = list(words)
         check_number(len(words), cls.__name__)
@@ -186,22 +136,6 @@ class PairsDisplay:
         -------
         pandas.DataFrame
             One row and one column a label.
-
-        See Also
-        --------
-        SimilarityDisplay.plot : Draws the numbers.
-        DistanceDisplay.plot : Draws them as a graph, too.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import SimilarityDisplay
-        >>> cosines = np.array([[1, 0.6], [0.6, 1]])
-        >>> display = SimilarityDisplay(cosines, labels=["a", "b"])
-        >>> display.frame()
-             a    b
-        a  1.0  0.6
-        b  0.6  1.0
         """
         import pandas as pd
 

@@ -316,21 +316,6 @@ class OccurrencesDisplay:
             If there are no EmbeddedSequences.
         ValueError
             If several branches give some; the message says how to pass one of them.
-
-        See Also
-        --------
-        from_embedded : Takes what is embedded already.
-        SenseProjectionDisplay : What a leaf draws.
-
-        Examples
-        --------
-        >>> from sk_metaembed import FunctionEmbedding
-        >>> from sk_metaembed.inspection import SenseProjectionDisplay
-        >>> texts = ["river bank", "bank loan"]
-        >>> words = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
-        >>> words = words.fit(texts)
-        >>> SenseProjectionDisplay.from_estimator(words, texts, "bank").labels
-        ['river bank', 'bank loan']
         """
         embedded = last_embedded(estimator, X, cls.__name__)
         return cls.from_embedded(embedded, words, **options)
@@ -373,25 +358,6 @@ class OccurrencesDisplay:
         ValueError
             If a word does not occur or a source does not know it, or senses and
             occurrences differ in number.
-
-        See Also
-        --------
-        from_estimator : Embeds texts first.
-        SimilarityDisplay.from_embedded : Each occurrence against each other.
-
-        Examples
-        --------
-        >>> from sk_metaembed import FunctionEmbedding
-        >>> from sk_metaembed.inspection import SenseProjectionDisplay
-        >>> texts = ["river bank", "bank loan"]
-        >>> words = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
-        >>> display = SenseProjectionDisplay.from_embedded(
-        ...     words.fit_transform(texts), "bank", senses=["shore", "money"]
-        ... )
-        >>> display.frame()[["label", "sense"]]
-                label  sense
-        0  river bank  shore
-        1   bank loan  money
         """
         caller = cls.__name__
         check_embedded(embedded, caller)
@@ -518,22 +484,6 @@ class SenseProjectionDisplay(OccurrencesDisplay):
 
         The larger, the better a layer or source tells the senses apart. They compare
         across blocks, which distances on the planes do not.
-
-        See Also
-        --------
-        frame : The silhouette of each occurrence.
-        plot : Writes them above the panels.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import SenseProjectionDisplay
-        >>> display = SenseProjectionDisplay(
-        ...     np.array([[[0.0, 1], [2, 0]]]), blocks=["layer 1"],
-        ...     labels=["river bank", "bank loan"], silhouettes=np.array([[0.5, 0.7]]),
-        ... )
-        >>> display.silhouette_scores
-        {'layer 1': 0.6}
         """
         if self.silhouettes is None:
             return {}
@@ -586,18 +536,6 @@ class SenseProjectionDisplay(OccurrencesDisplay):
         ValueError
             If a vector is not finite, or zero under the cosine, if shapes do not fit,
             or the projector gives no plane.
-
-        See Also
-        --------
-        from_embedded : Finds a word's occurrences in embedded sequences.
-
-        Examples
-        --------
-        >>> from sk_metaembed.inspection import SenseProjectionDisplay
-        >>> vectors = [[0, 1], [0, 2], [3, 0], [2, 0]]
-        >>> display = SenseProjectionDisplay.from_vectors(vectors, senses=[0, 0, 1, 1])
-        >>> display.silhouettes
-        array([[1., 1., 1., 1.]])
         """
         caller = cls.__name__
         vectors = vectors if isinstance(vectors, Mapping) else {"": vectors}
@@ -661,21 +599,6 @@ class SenseProjectionDisplay(OccurrencesDisplay):
         -------
         SenseProjectionDisplay
             With `axes_`, `figure_`, `points_`, `labels_` and `legend_` set.
-
-        See Also
-        --------
-        frame : The places as a table.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import SenseProjectionDisplay
-        >>> display = SenseProjectionDisplay(
-        ...     np.array([[[0.0, 1], [2, 0]]]), blocks=["layer 1"],
-        ...     labels=["river bank", "bank loan"], silhouettes=np.array([[0.5, 0.7]]),
-        ... )
-        >>> [label.get_text() for label in display.plot().labels_[0]]
-        ['river bank', 'bank loan']
         """
         senses = [""] * len(self.labels) if self.senses is None else self.senses
         names, groups = np.unique(senses, return_inverse=True)
@@ -721,23 +644,6 @@ class SenseProjectionDisplay(OccurrencesDisplay):
         pandas.DataFrame
             One row a block and occurrence: ``block``, ``label``, ``sense`` if senses
             were given, ``x``, ``y``, and ``silhouette`` if it is defined.
-
-        See Also
-        --------
-        silhouette_scores : The means by block.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import SenseProjectionDisplay
-        >>> display = SenseProjectionDisplay(
-        ...     np.array([[[0.0, 1], [2, 0]]]), blocks=["layer 1"],
-        ...     labels=["river bank", "bank loan"], silhouettes=np.array([[0.5, 0.7]]),
-        ... )
-        >>> display.frame()[["label", "x", "y", "silhouette"]]
-                label    x    y  silhouette
-        0  river bank  0.0  1.0         0.5
-        1   bank loan  2.0  0.0         0.7
         """
         import pandas as pd
 

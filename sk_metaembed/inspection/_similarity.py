@@ -70,19 +70,6 @@ class SimilarityDisplay(PairsDisplay):
         """The similarities, by the name that all displays of pairs share.
 
         `frame` and the heat map show it, whatever kind of numbers a display compares.
-
-        See Also
-        --------
-        frame : The same with labels.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import SimilarityDisplay
-        >>> cosines = np.array([[1, 0.6], [0.6, 1]])
-        >>> display = SimilarityDisplay(cosines, labels=["a", "b"])
-        >>> display.matrix.tolist()
-        [[1.0, 0.6], [0.6, 1.0]]
         """
         return self.similarities
 
@@ -115,22 +102,6 @@ class SimilarityDisplay(PairsDisplay):
         ------
         ValueError
             If a vector is zero or not finite, or shapes do not fit.
-
-        See Also
-        --------
-        from_words : Words under any embedding.
-        from_embedded : Tokens of embedded sequences.
-        DistanceDisplay.from_vectors : Distances in place of cosines.
-
-        Examples
-        --------
-        >>> from sk_metaembed.inspection import SimilarityDisplay
-        >>> vectors = [[1, 0], [5, 0], [3, 4]]
-        >>> SimilarityDisplay.from_vectors(vectors, ["a", "b", "c"]).frame()
-             a    b    c
-        a  1.0  1.0  0.6
-        b  1.0  1.0  0.6
-        c  0.6  0.6  1.0
         """
         vectors, labels = check_vectors(
             vectors, labels, cls.__name__, need_direction=True
@@ -173,20 +144,6 @@ class SimilarityDisplay(PairsDisplay):
         -------
         SimilarityDisplay
             With `ax_`, `figure_`, `im_` and `text_` set.
-
-        See Also
-        --------
-        frame : The numbers as a table.
-        DistanceDisplay.plot : The same heat map of distances, or a graph.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import SimilarityDisplay
-        >>> cosines = np.array([[1, 0.6], [0.6, 1]])
-        >>> display = SimilarityDisplay(cosines, labels=["a", "b"])
-        >>> display.plot(values_format=".1f").text_[0, 1].get_text()
-        '0.6'
         """
         ax = figure_of(ax, heat_map_size(self.labels), type(self).__name__)
         if self.title is not None:

@@ -418,25 +418,6 @@ class SourceWeightsDisplay:
             If there is nothing with `attention_weights`.
         ValueError
             If several branches have it, `groups` has another length than X, or gaps.
-
-        See Also
-        --------
-        from_estimators : Several estimators beside each other.
-        TokenWeightsDisplay.from_estimator : Single texts, word by word.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
-        >>> from sk_metaembed.inspection import SourceWeightsDisplay
-        >>> dme = DynamicMetaClassifier(
-        ...     trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
-        ...     encoder="mean", max_epochs=1, early_stopping=False,
-        ... ).fit(["good", "bad"], [1, 0])
-        >>> display = SourceWeightsDisplay.from_estimator(
-        ...     dme, ["good day", "bad"], groups=["pos", "neg"]
-        ... )
-        >>> display.frame()[["group", "n_tokens"]].values.tolist()
-        [['neg', 1], ['pos', 2]]
         """
         means = source_means(estimator, X, groups, frequencies, cls.__name__)
         display = cls(**means, group_label=_label(group_label, groups))
@@ -488,24 +469,6 @@ class SourceWeightsDisplay:
             If `estimators` is no mapping, or one has no `attention_weights`.
         ValueError
             If there are none, or they split X into different words.
-
-        See Also
-        --------
-        from_estimator : One estimator alone.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
-        >>> from sk_metaembed.inspection import SourceWeightsDisplay
-        >>> dme = DynamicMetaClassifier(
-        ...     trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
-        ...     encoder="mean", max_epochs=1, early_stopping=False,
-        ... ).fit(["good", "bad"], [1, 0])
-        >>> pair = {"DME": dme, "again": dme}
-        >>> SourceWeightsDisplay.from_estimators(pair, ["good"]).frame()["estimator"]
-        0      DME
-        1    again
-        Name: estimator, dtype: ...
         """
         caller = cls.__name__
         if not isinstance(estimators, Mapping):
@@ -547,21 +510,6 @@ class SourceWeightsDisplay:
         -------
         SourceWeightsDisplay
             With `ax_`, `axes_`, `figure_`, `bars_` and `legend_` set.
-
-        See Also
-        --------
-        frame : The means as a table.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import SourceWeightsDisplay
-        >>> display = SourceWeightsDisplay(
-        ...     np.array([[0.7, 0.3], [0.4, 0.6]]), sources=["word2vec", "glove"],
-        ...     groups=np.array(["sports", "tech"]), counts=np.array([120, 80]),
-        ... )
-        >>> [float(bar.get_width()) for bar in display.plot().bars_[0][0]]
-        [0.7, 0.4]
         """
         panels = self._panels()
         n_groups, n_sources = panels[0].shape
@@ -603,24 +551,6 @@ class SourceWeightsDisplay:
         pandas.DataFrame
             One row a group: ``estimator`` if there are several, ``group``, a column a
             source, and ``n_tokens``.
-
-        See Also
-        --------
-        plot : Draws the means.
-        DynamicMetaEmbedding.attention_weights : The weights they are means of.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import SourceWeightsDisplay
-        >>> display = SourceWeightsDisplay(
-        ...     np.array([[0.7, 0.3], [0.4, 0.6]]), sources=["word2vec", "glove"],
-        ...     groups=np.array(["sports", "tech"]), counts=np.array([120, 80]),
-        ... )
-        >>> display.frame()
-            group  word2vec  glove  n_tokens
-        0  sports       0.7    0.3       120
-        1    tech       0.4    0.6        80
         """
         import pandas as pd
 

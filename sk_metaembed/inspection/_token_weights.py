@@ -119,23 +119,6 @@ class TokenWeightsDisplay:
         ValueError
             If several branches have it, there are no words or too many, the weights are
             those of whole texts, or `labels` has another length than X.
-
-        See Also
-        --------
-        SourceWeightsDisplay.from_estimator : Means over many texts.
-        DynamicMetaEmbedding.attention_weights : The weights as a table.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
-        >>> from sk_metaembed.inspection import TokenWeightsDisplay
-        >>> dme = DynamicMetaClassifier(
-        ...     trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
-        ...     encoder="mean", max_epochs=1, early_stopping=False,
-        ... ).fit(["good", "bad"], [1, 0])
-        >>> display = TokenWeightsDisplay.from_estimator(dme, ["good day"], plot=False)
-        >>> display.sources, display.weights.shape
-        (['a', 'b'], (2, 2))
         """
         caller = cls.__name__
         estimator, X = attending(estimator, X, caller)
@@ -176,21 +159,6 @@ class TokenWeightsDisplay:
         -------
         TokenWeightsDisplay
             With `ax_`, `figure_`, `words_`, `notes_`, `boxes_` and `legend_` set.
-
-        See Also
-        --------
-        to_html : The same as a page.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import TokenSequences
-        >>> from sk_metaembed.inspection import TokenWeightsDisplay
-        >>> tokens = TokenSequences.from_lists([["the", "goal"]])
-        >>> weights = np.array([[0.5, 0.5], [0.2, 0.8]])
-        >>> display = TokenWeightsDisplay(tokens, weights, sources=["w2v", "glove"])
-        >>> [note.get_text().strip() for note in display.plot().notes_]
-        ['even', '.80']
         """
         grows = ax is None
         ax = figure_of(ax, (7.2, 2.0), type(self).__name__)
@@ -238,24 +206,6 @@ class TokenWeightsDisplay:
         pandas.DataFrame
             One row a token: ``sequence``, ``position``, ``token``, ``leans_on`` (None
             where it leans on none), and a column a source.
-
-        See Also
-        --------
-        plot : Draws the same.
-        SourceWeightsDisplay.frame : Means by groups of words.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import TokenSequences
-        >>> from sk_metaembed.inspection import TokenWeightsDisplay
-        >>> tokens = TokenSequences.from_lists([["the", "goal"]])
-        >>> weights = np.array([[0.5, 0.5], [0.2, 0.8]])
-        >>> display = TokenWeightsDisplay(tokens, weights, sources=["w2v", "glove"])
-        >>> display.frame()[["token", "leans_on"]]
-          token leans_on
-        0   the     None
-        1  goal    glove
         """
         import pandas as pd
 
@@ -287,21 +237,6 @@ class TokenWeightsDisplay:
         -------
         str or None
             The page, None if it was written.
-
-        See Also
-        --------
-        plot : Draws it with matplotlib.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import TokenSequences
-        >>> from sk_metaembed.inspection import TokenWeightsDisplay
-        >>> tokens = TokenSequences.from_lists([["the", "goal"]])
-        >>> weights = np.array([[0.5, 0.5], [0.2, 0.8]])
-        >>> display = TokenWeightsDisplay(tokens, weights, sources=["w2v", "glove"])
-        >>> "goal" in display.to_html()
-        True
         """
         html = page(self._repr_html_(), "Which source each word leans on")
         if path is None:

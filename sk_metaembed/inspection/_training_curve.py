@@ -272,20 +272,6 @@ class TrainingCurveDisplay:
             If there is no record of epochs.
         ValueError
             If several branches have one.
-
-        See Also
-        --------
-        from_history : Takes the record itself.
-
-        Examples
-        --------
-        >>> from sklearn.neural_network import MLPClassifier
-        >>> from sk_metaembed.inspection import TrainingCurveDisplay
-        >>> mlp = MLPClassifier(2, solver="sgd")
-        >>> for _ in range(2):
-        ...     _ = mlp.partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
-        >>> TrainingCurveDisplay.from_estimator(mlp).epochs
-        array([1, 2])
         """
         epochs, curves = recorded_by(estimator, cls.__name__)
         if not curves:
@@ -325,17 +311,6 @@ class TrainingCurveDisplay:
             If it is something else.
         ValueError
             If no numbers are recorded in it.
-
-        See Also
-        --------
-        from_estimator : Takes what holds a record.
-
-        Examples
-        --------
-        >>> from sk_metaembed.inspection import TrainingCurveDisplay
-        >>> history = [{"epoch": 1, "valid_acc": 0.65}, {"epoch": 2, "valid_acc": 0.8}]
-        >>> TrainingCurveDisplay.from_history(history).best_epoch
-        2
         """
         caller = f"{cls.__name__}.from_history"
         if not is_history(history):
@@ -376,19 +351,6 @@ class TrainingCurveDisplay:
         ------
         ValueError
             If there is no curve of a name.
-
-        See Also
-        --------
-        frame : The curves as a table.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import TrainingCurveDisplay
-        >>> curves = {"train_loss": np.array([0.7, 0.5]), "lr": np.array([0.1, 0.05])}
-        >>> display = TrainingCurveDisplay(curves, epochs=np.array([1, 2]))
-        >>> [ax.get_ylabel() for ax in display.plot().axes_]
-        ['loss', 'learning rate']
         """
         kinds = self._kinds(curves)
         caller = type(self).__name__
@@ -447,21 +409,6 @@ class TrainingCurveDisplay:
         -------
         pandas.DataFrame
             One row an epoch: ``epoch``, and a column a curve.
-
-        See Also
-        --------
-        plot : Draws the curves.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed.inspection import TrainingCurveDisplay
-        >>> curves = {"train_loss": np.array([0.7, 0.5]), "lr": np.array([0.1, 0.05])}
-        >>> display = TrainingCurveDisplay(curves, epochs=np.array([1, 2]))
-        >>> display.frame()
-           epoch  train_loss    lr
-        0      1         0.7  0.10
-        1      2         0.5  0.05
         """
         import pandas as pd
 

@@ -72,21 +72,6 @@ class BlocksTransformer(
         ValueError
             If a source's vectors have dimension 0, or nothing can be learned from
             what the sources know; the class says when.
-
-        See Also
-        --------
-        transform : Applies what was learned.
-        fit_transform : Both, with the blocks combined once.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, SVDMetaEmbedding
-        >>> from sk_metaembed import EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"]])
-        >>> x, y = Block("x", [[3, 4], [0, 1]], "type"), Block("y", [[1], [2]], "type")
-        >>> X = EmbeddedSequences(tokens, [x, y])
-        >>> SVDMetaEmbedding(n_components=1).fit(X).dims_in_
-        {'x': 2, 'y': 1}
         """
         blocks = self._fit_blocks(X, y)
         # No row is enough to learn the output's dimension.
@@ -112,21 +97,6 @@ class BlocksTransformer(
         -------
         EmbeddedSequences
             As from `transform`.
-
-        See Also
-        --------
-        fit : Learns only.
-        transform : Takes further sequences.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, ConcatMetaEmbedding
-        >>> from sk_metaembed import EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"]])
-        >>> x, y = Block("x", [[3, 4], [0, 1]], "type"), Block("y", [[1], [2]], "type")
-        >>> X = EmbeddedSequences(tokens, [x, y])
-        >>> ConcatMetaEmbedding().fit_transform(X)
-        EmbeddedSequences(1 sequences, 2 tokens, 2 types; concat: type 3d)
         """
         outputs = self._outputs(self._fit_blocks(X, y))
         self._set_out(outputs)
@@ -148,22 +118,6 @@ class BlocksTransformer(
         EmbeddedSequences
             At the blocks' common level. A meta-embedder gives one block, named after
             the class.
-
-        See Also
-        --------
-        fit : Learns what this applies.
-        Pooling : Goes from word vectors to one row a sequence.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, ConcatMetaEmbedding
-        >>> from sk_metaembed import EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"]])
-        >>> x, y = Block("x", [[3, 4], [0, 1]], "type"), Block("y", [[1], [2]], "type")
-        >>> X = EmbeddedSequences(tokens, [x, y])
-        >>> ConcatMetaEmbedding(normalize=False).fit(X).transform(X[:1])[0]
-        array([[3., 4., 1.],
-               [0., 1., 2.]], dtype=float32)
         """
         check_is_fitted(self)
         check_embedded(X, caller=type(self).__name__)
@@ -275,16 +229,6 @@ class BaseMetaEmbedding(BlocksTransformer):
 
         Under it `Pooling` names its columns, and a further union or combiner finds the
         block.
-
-        See Also
-        --------
-        get_feature_names_out : The names of single dimensions.
-
-        Examples
-        --------
-        >>> from sk_metaembed import SVDMetaEmbedding
-        >>> SVDMetaEmbedding().block_name
-        'svd'
         """
         name = type(self).__name__.lower()
         return name.removesuffix("metaembedding").strip("_") or name
@@ -310,20 +254,6 @@ class BaseMetaEmbedding(BlocksTransformer):
         -------
         ndarray of str objects
             One name a dimension.
-
-        See Also
-        --------
-        block_name : What the names begin with.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, SVDMetaEmbedding
-        >>> from sk_metaembed import EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"]])
-        >>> x, y = Block("x", [[3, 4], [0, 1]], "type"), Block("y", [[1], [2]], "type")
-        >>> X = EmbeddedSequences(tokens, [x, y])
-        >>> SVDMetaEmbedding(n_components=2).fit(X).get_feature_names_out()
-        array(['svd0', 'svd1'], dtype=object)
         """
         check_is_fitted(self)
         names = [f"{self.block_name}{i}" for i in range(self.dim_)]

@@ -104,20 +104,6 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
         -------
         ndarray of str objects
             One name a dimension.
-
-        See Also
-        --------
-        transform : Gives what is named.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, ConcatMetaEmbedding
-        >>> from sk_metaembed import EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"]])
-        >>> x, y = Block("x", [[3, 4], [0, 1]], "type"), Block("y", [[1], [2]], "type")
-        >>> X = EmbeddedSequences(tokens, [x, y])
-        >>> ConcatMetaEmbedding().fit(X).get_feature_names_out()
-        array(['x0', 'x1', 'y0'], dtype=object)
         """
         check_is_fitted(self)
         return joined_names(self.dims_in_, input_features)

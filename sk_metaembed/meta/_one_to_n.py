@@ -313,24 +313,6 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
             vector that a source has is as it was learned from: of length one with
             `normalize`. One that it lacks is ``m W_i + b_i``, the optimum of 1TON+, if
             any source knows the word. Then it counts as known.
-
-        See Also
-        --------
-        transform : The meta-embedding itself.
-        SourceImputer : Fills vectors in as a step of a Pipeline.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import Block, EmbeddedSequences, OneToNMetaEmbedding
-        >>> from sk_metaembed import TokenSequences
-        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-        >>> y = Block("y", x * [[1], [1], [0]], "type", known=[True, True, False])
-        >>> tokens = TokenSequences.from_lists([["a", "b", "c"]])
-        >>> X = EmbeddedSequences(tokens, [Block("x", x, "type"), y])
-        >>> one_to_n = OneToNMetaEmbedding(1, impute_missing=True).fit(X)
-        >>> one_to_n.impute(X).block("y").values.round(1)[2]
-        array([1., 0.], dtype=float32)
         """
         meta = self.transform(X).blocks[0]
         filled = []

@@ -52,18 +52,6 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         -------
         estimator instance
             The fitted step.
-
-        See Also
-        --------
-        transform : Pools what was fitted, or further sequences.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, Pooling, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> X = EmbeddedSequences(tokens, [Block("x", [[2, 0], [0, 4]], "type")])
-        >>> Pooling("mean").fit(X).dims_in_
-        {'x': 2}
         """
         X = check_embedded(X, caller=type(self).__name__)
         self.dims_in_ = block_dims(X)
@@ -94,20 +82,6 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
             If X is not an EmbeddedSequences.
         ValueError
             If the blocks are not those of fit, or a result does not fit float32.
-
-        See Also
-        --------
-        get_feature_names_out : What the columns are.
-        CommonComponentRemoval : Goes behind it, for similarity.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, Pooling, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> X = EmbeddedSequences(tokens, [Block("x", [[2, 0], [0, 4]], "type")])
-        >>> Pooling("mean").fit(X).transform(X)
-        array([[1., 2.],
-               [0., 4.]], dtype=float32)
         """
         check_is_fitted(self)
         caller = type(self).__name__
@@ -139,18 +113,6 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         ndarray of str objects
             Columns of a sequence-level block have no part: ``block__number``. The
             last one is "missing" with ``add_indicator=True``.
-
-        See Also
-        --------
-        transform : Gives what is named.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, Pooling, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> X = EmbeddedSequences(tokens, [Block("x", [[2, 0], [0, 4]], "type")])
-        >>> Pooling("mean").fit(X).get_feature_names_out().tolist()
-        ['x__mean__0', 'x__mean__1']
         """
         check_is_fitted(self)
         names = [

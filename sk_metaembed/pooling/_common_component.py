@@ -212,18 +212,6 @@ class CommonComponentRemoval(
         -------
         estimator instance
             The fitted step.
-
-        See Also
-        --------
-        transform : Removes them.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import CommonComponentRemoval
-        >>> removal = CommonComponentRemoval().fit(np.array([[9.0, 1.0], [9.0, -1.0]]))
-        >>> abs(removal.components_).round(6) + 0.0
-        array([[1., 0.]])
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         self.n_components_ = min(self.n_components, *X.shape)
@@ -254,19 +242,6 @@ class CommonComponentRemoval(
         -------
         ndarray of shape (n_samples, n_features)
             Of float32 if X is, otherwise of float64.
-
-        See Also
-        --------
-        fit : Learns the directions.
-        Pooling : Gives the vectors.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import CommonComponentRemoval
-        >>> removal = CommonComponentRemoval().fit(np.array([[9.0, 1.0], [9.0, -1.0]]))
-        >>> removal.transform(np.array([[5.0, 2.0]])).round(6) + 0.0
-        array([[0., 2.]])
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)

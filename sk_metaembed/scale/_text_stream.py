@@ -91,20 +91,6 @@ class TextStream:
 
         gensim's threads read such a file without Python between them and the disk;
         every other source goes through this process.
-
-        See Also
-        --------
-        TextStream.opened_source : What is read otherwise.
-        Word2VecEmbedding : Trains on it.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed.scale import TextStream
-        >>> with tempfile.NamedTemporaryFile(suffix=".txt") as file:
-        ...     spaced = TextStream(file.name, tokenizer="spaces").corpus_file
-        ...     spaced == file.name, TextStream(file.name).corpus_file
-        (True, None)
         """
         if self.tokenizer != "spaces" or self._is_function():
             return None
@@ -131,18 +117,6 @@ class TextStream:
         -------
         source
             With ``batches(size, cursor)``.
-
-        See Also
-        --------
-        transform_in_batches : Reads from it and goes on where it was interrupted.
-        TextStream.corpus_file : The path, where the source is one plain file.
-
-        Examples
-        --------
-        >>> from sk_metaembed.scale import TextStream
-        >>> opened = TextStream(["to be", "or not", "to be"]).opened_source()
-        >>> [batch.rows for batch in opened.batches(2)]
-        [['to be', 'or not'], ['to be']]
         """
         if self.tokenizer not in (None, "spaces"):
             missing = accepts_missing(self.tokenizer)

@@ -121,18 +121,6 @@ class Block:
         Rows that are not known are zeros. A block of rows of a larger table, such as a
         mapped file, gathers them here when they are first asked for, and keeps them.
         The array is read-only.
-
-        See Also
-        --------
-        Block.indexed : The table and the rows, without gathering.
-        Block.known : Which of them the source really has.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block
-        >>> Block("glove", [[1, 2], [0, 0]], "type", known=[True, False]).values
-        array([[1., 2.],
-               [0., 0.]], dtype=float32)
         """
         values, rows = self._source
         if rows is not None:
@@ -156,18 +144,6 @@ class Block:
             Distinct vectors, or simply `values`.
         rows : ndarray of int, shape (n_rows,), or None
             -1 stands for zeros. None if the table is `values` as it is.
-
-        See Also
-        --------
-        Block.values : The vectors themselves.
-        Block.take : Another block, of some rows.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block
-        >>> table, rows = Block("glove", [[1, 2], [0, 0]], "type").indexed()
-        >>> table.tolist(), rows
-        ([[1.0, 2.0], [0.0, 0.0]], None)
         """
         return self._source
 
@@ -176,17 +152,6 @@ class Block:
         """Length of one vector.
 
         It is at hand without gathering the values.
-
-        See Also
-        --------
-        Block.n_rows : The other length of `values`.
-        EmbeddedSequences.dim : The sum over blocks.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block
-        >>> Block("glove", [[1, 2, 3]], "type").dim
-        3
         """
         return self._source[0].shape[1]
 
@@ -196,17 +161,6 @@ class Block:
 
         What a row stands for is said by the level: so this is the number of types, of
         tokens or of sequences.
-
-        See Also
-        --------
-        EmbeddedSequences.rows_of : How many rows a block of a level must have.
-        Block.dim : The other length of `values`.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block
-        >>> Block("sentences", [[1, 2, 3], [4, 5, 6]], "sequence").n_rows
-        2
         """
         return len(self.known)
 
@@ -216,18 +170,6 @@ class Block:
 
         Rows count alike, however often a word occurs; a source's `coverage_` also
         weighs words by their occurrences. A block without rows has the share 1.
-
-        See Also
-        --------
-        Block.known : The rows one by one.
-        sk_metaembed.metrics.coverage_report :
-            Shares of types and tokens of several sources.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block
-        >>> Block("glove", [[1], [0], [2], [0]], "type", known=[1, 0, 1, 0]).known_share
-        0.5
         """
         return float(self.known.mean()) if len(self.known) else 1.0
 
@@ -248,18 +190,6 @@ class Block:
         -------
         Block
             Of the same name.
-
-        See Also
-        --------
-        EmbeddedSequences.broadcast : Chooses the rows by the tokens.
-        Block.rename : The same rows under another name.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block
-        >>> table = Block("glove", [[1, 2], [3, 4]], "type")
-        >>> table.take([1, 0, 1], level="token").values.tolist()
-        [[3.0, 4.0], [1.0, 2.0], [3.0, 4.0]]
         """
         level = level or self.level
         table, own_rows = self._source
@@ -295,17 +225,6 @@ class Block:
         -------
         Block
             Shares its arrays with this one.
-
-        See Also
-        --------
-        EmbeddedSequences.with_blocks : Puts the renamed block in place of the old one.
-        Block.take : The same name with other rows.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block
-        >>> Block("glove", [[1, 2], [3, 4]], "type").rename("wikipedia")
-        Block('wikipedia', level='type', shape=(2, 2), known=100.0%)
         """
         renamed = type(self).__new__(type(self))
         table, rows = self._source

@@ -22,18 +22,6 @@ class BlockFacts:
 
         There is no second number: the vectors of a sequence are as many as its tokens,
         and not every block has one for each.
-
-        See Also
-        --------
-        EmbeddedSequences.dim : The length of a token's vector.
-        EmbeddedSequences.rows_of : Numbers of types and tokens.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> EmbeddedSequences(tokens, [Block("ab", [[1, 0], [0, 1]], "type")]).shape
-        (2,)
         """
         return (len(self),)
 
@@ -42,18 +30,6 @@ class BlockFacts:
         """Labels of the rows, those of `tokens`, or None.
 
         They are the index of every DataFrame made of the vectors.
-
-        See Also
-        --------
-        TokenSequences.index : Where they come from.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from sk_metaembed import FunctionEmbedding
-        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-        >>> source.fit_transform(pd.Series(["to be"], index=[7])).index
-        Index([7], dtype='int64')
         """
         return self.tokens.index
 
@@ -64,19 +40,6 @@ class BlockFacts:
         Within one container every name is another. `EmbeddingUnion` makes them of the
         names of its sources, and combining steps give weights and report results by
         them.
-
-        See Also
-        --------
-        EmbeddedSequences.block : The block behind a name.
-        EmbeddedSequences.select : Only the blocks of some names.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> blocks = [Block("ab", [[1], [0]], "type"), Block("n", [[1]] * 3, "token")]
-        >>> EmbeddedSequences(tokens, blocks).names
-        ('ab', 'n')
         """
         return tuple(block.name for block in self.blocks)
 
@@ -86,19 +49,6 @@ class BlockFacts:
 
         It is the width of what `to_list` and `to_padded` give, and of a concatenation
         without loss.
-
-        See Also
-        --------
-        EmbeddedSequences.to_list : Arrays of this width.
-        Block.dim : The length of one block's vectors.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> blocks = [Block("ab", [[1], [0]], "type"), Block("n", [[1]] * 3, "token")]
-        >>> EmbeddedSequences(tokens, blocks).dim
-        2
         """
         return sum(block.dim for block in self.blocks)
 
@@ -109,19 +59,6 @@ class BlockFacts:
         From coarse to fine these are "sequence", "type" and "token". Where it is
         "type", no vector depends on context, and steps may compute once for each
         distinct word.
-
-        See Also
-        --------
-        EmbeddedSequences.aligned : The blocks at one common level.
-        EmbeddedSequences.rows_of : Number of rows at a level.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> blocks = [Block("ab", [[1], [0]], "type"), Block("n", [[1]] * 3, "token")]
-        >>> EmbeddedSequences(tokens, blocks).level
-        'token'
         """
         levels = {block.level for block in self.blocks}
         return max(levels, key=LEVELS.index)
@@ -141,19 +78,6 @@ class BlockFacts:
         -------
         int
             Number of types, tokens or sequences.
-
-        See Also
-        --------
-        Block.n_rows : How many rows a block has.
-        EmbeddedSequences.level : The finest level of the blocks.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> X = EmbeddedSequences(tokens, [Block("ab", [[1, 0], [0, 1]], "type")])
-        >>> X.rows_of("type"), X.rows_of("token"), X.rows_of("sequence")
-        (2, 3, 2)
         """
         counts = {
             "type": self.tokens.n_types,
@@ -176,19 +100,6 @@ class BlockFacts:
         -------
         Block
             The first and only one of that name; a KeyError lists the names otherwise.
-
-        See Also
-        --------
-        EmbeddedSequences.names : What there is to ask for.
-        EmbeddedSequences.select : A container of some blocks.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> table = Block("ab", [[1, 0], [0, 0]], "type", known=[True, False])
-        >>> EmbeddedSequences(tokens, [table]).block("ab").known_share
-        0.5
         """
         for block in self.blocks:
             if block.name == name:
@@ -292,19 +203,6 @@ class EmbeddedSequences(BlockFacts):
         -------
         EmbeddedSequences
             Without the other blocks.
-
-        See Also
-        --------
-        SourceSelector : Chooses the blocks by cross-validation.
-        EmbeddedSequences.with_blocks : Other blocks than those that are there.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> blocks = [Block("ab", [[1], [0]], "type"), Block("n", [[1]] * 3, "token")]
-        >>> EmbeddedSequences(tokens, blocks).select(["n"])
-        EmbeddedSequences(2 sequences, 3 tokens, 2 types; n: token 1d)
         """
         return self.with_blocks([self.block(name) for name in names])
 
@@ -323,19 +221,6 @@ class EmbeddedSequences(BlockFacts):
         -------
         EmbeddedSequences
             With these blocks only.
-
-        See Also
-        --------
-        EmbeddedSequences.select : Some of the blocks that are there.
-        Block.rename : A block under another name.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> X = EmbeddedSequences(tokens, [Block("ab", [[1, 0], [0, 1]], "type")])
-        >>> X.with_blocks([Block("twice", 2 * X.block("ab").values, "type")])[1]
-        array([[0., 2.]], dtype=float32)
         """
         return type(self)(self.tokens, blocks)
 
@@ -357,19 +242,6 @@ class EmbeddedSequences(BlockFacts):
         -------
         Block
             With one row a token, or the block itself.
-
-        See Also
-        --------
-        EmbeddedSequences.aligned : All blocks, at a level they have in common.
-        Block.take : The repeating itself.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> X = EmbeddedSequences(tokens, [Block("ab", [[1, 0], [0, 1]], "type")])
-        >>> X.broadcast(X.block("ab"), "token").values.tolist()
-        [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
         """
         if block.level == level:
             return block
@@ -392,21 +264,6 @@ class EmbeddedSequences(BlockFacts):
         -------
         tuple of Block
             In the order of `blocks`.
-
-        See Also
-        --------
-        EmbeddedSequences.broadcast : One block at a given level.
-        EmbeddedSequences.level : The finest level of the blocks.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> blocks = [Block("ab", [[1], [0]], "type"), Block("n", [[1]] * 3, "token")]
-        >>> for block in EmbeddedSequences(tokens, blocks).aligned():
-        ...     print(block)
-        Block('ab', level='token', shape=(3, 1), known=100.0%)
-        Block('n', level='token', shape=(3, 1), known=100.0%)
         """
         levels = {block.level for block in self.blocks}
         common = levels.pop() if len(levels) == 1 else "token"
@@ -457,19 +314,6 @@ class EmbeddedSequences(BlockFacts):
         list of ndarray
             Blocks stand side by side; a sequence-level vector is repeated at each
             token.
-
-        See Also
-        --------
-        EmbeddedSequences.to_padded : One array with a mask.
-        TokenSequences.to_list : The tokens instead of the vectors.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> X = EmbeddedSequences(tokens, [Block("ab", [[1, 0], [0, 1]], "type")])
-        >>> [array.tolist() for array in X.to_list()]
-        [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0]]]
         """
         return (
             np.split(self._token_values(), self.tokens.offsets[1:-1])
@@ -489,19 +333,6 @@ class EmbeddedSequences(BlockFacts):
             Blocks side by side, as in `to_list`.
         mask : ndarray of bool, shape (n_sequences, max_length)
             True at real tokens.
-
-        See Also
-        --------
-        EmbeddedSequences.to_list : Without padding.
-        TokenSequences.to_padded : Codes instead of vectors.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
-        >>> X = EmbeddedSequences(tokens, [Block("ab", [[1, 0], [0, 1]], "type")])
-        >>> X.to_padded()[0].tolist()
-        [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]]
         """
         mask = padding_mask(self.tokens.lengths)
         values = self._token_values()

@@ -334,17 +334,6 @@ class SequencesOutputMixin(SequencesInputMixin):
         -------
         estimator instance
             As it was.
-
-        See Also
-        --------
-        TokenSequences : One of the containers.
-        EmbeddedSequences : The other.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Tokenizer
-        >>> Tokenizer().set_output(transform="pandas").transform(["to be", "or not"])
-        TokenSequences(2 sequences, 4 tokens, 4 types)
         """
         return self
 
@@ -414,20 +403,6 @@ class TaggerMixin:
         ------
         ValueError
             If y does not give every token one tag.
-
-        See Also
-        --------
-        sk_metaembed.metrics.span_f1_score : Scores the spans that tags mark.
-        TokenClassifier : A tagger with this score.
-
-        Examples
-        --------
-        >>> from sklearn.dummy import DummyClassifier
-        >>> from sk_metaembed import FunctionEmbedding, TokenClassifier
-        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-        >>> X, y = source.fit_transform(["in Rome"]), [["O", "B-place"]]
-        >>> TokenClassifier(DummyClassifier()).fit(X, y).score(X, y)
-        0.5
         """
         caller = type(self).__name__
         tokens = self._tokens_of(X)

@@ -109,17 +109,6 @@ class SequencePairs:
         ------
         TypeError
             If a row is no pair, or a side of it no list of str.
-
-        See Also
-        --------
-        PairEncoder : Makes pairs of two columns of texts.
-        TokenSequences.from_lists : The same for single sequences.
-
-        Examples
-        --------
-        >>> from sk_metaembed import SequencePairs
-        >>> SequencePairs.from_lists([(["a", "dog"], ["a", "cat"])])
-        SequencePairs(1 pairs of TokenSequences: 4 tokens, 3 types)
         """
         rows, _ = read_pairs(pairs, caller="SequencePairs.from_lists", texts=False)
         if isinstance(rows, list):
@@ -148,16 +137,6 @@ class SequencePairs:
 
         Folds are folds of pairs, and both sides of one are always on the same side of a
         split.
-
-        See Also
-        --------
-        SequencePairs.sides_of : Where the sides of some pairs stand.
-
-        Examples
-        --------
-        >>> from sk_metaembed import SequencePairs
-        >>> SequencePairs.from_lists([(["a"], ["b"]), (["b"], ["c", "d"])]).shape
-        (2,)
         """
         return (len(self),)
 
@@ -166,18 +145,6 @@ class SequencePairs:
         """Labels of the pairs, the index of the DataFrame they came from, or None.
 
         They are the index of every DataFrame made of the pairs.
-
-        See Also
-        --------
-        TokenSequences.index : The same of single sequences.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from sk_metaembed import PairEncoder, Tokenizer
-        >>> pairs = pd.DataFrame({"a": ["a dog"], "b": ["a cat"]}, index=[7])
-        >>> PairEncoder(Tokenizer()).fit_transform(pairs).index
-        Index([7], dtype='int64')
         """
         labels = self.sequences.index
         return None if labels is None else labels[: len(self)]
@@ -188,17 +155,6 @@ class SequencePairs:
 
         It shares types and vectors with the whole, so that its types are also those of
         the second sides.
-
-        See Also
-        --------
-        SequencePairs.second : The other side.
-
-        Examples
-        --------
-        >>> from sk_metaembed import SequencePairs
-        >>> pairs = SequencePairs.from_lists([(["a"], ["b"]), (["b"], ["c", "d"])])
-        >>> pairs.first.to_list()
-        [['a'], ['b']]
         """
         return self.sequences[: len(self)]
 
@@ -208,17 +164,6 @@ class SequencePairs:
 
         It shares types and vectors with the whole, so that its types are also those of
         the first sides.
-
-        See Also
-        --------
-        SequencePairs.first : The other side.
-
-        Examples
-        --------
-        >>> from sk_metaembed import SequencePairs
-        >>> pairs = SequencePairs.from_lists([(["a"], ["b"]), (["b"], ["c", "d"])])
-        >>> pairs.second.to_list()
-        [['b'], ['c', 'd']]
         """
         return self.sequences[len(self) :]
 
@@ -244,19 +189,6 @@ class SequencePairs:
         -------
         ndarray of int, shape (2 * len(rows),)
             The first sides' rows, then the second sides'.
-
-        See Also
-        --------
-        SequencePairs.first : The first sides themselves.
-        SequencePairs.second : The second sides themselves.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sk_metaembed import SequencePairs
-        >>> pairs = SequencePairs.from_lists([(["a"], ["b"]), (["b"], ["c", "d"])])
-        >>> pairs.sides_of(np.array([1]))
-        array([1, 3])
         """
         return np.concatenate([rows, rows + len(self)])
 
@@ -280,17 +212,6 @@ class SequencePairs:
         -------
         list of tuple
             Of two token lists, or of two arrays (n_tokens, dim).
-
-        See Also
-        --------
-        SequencePairs.from_lists : The way there.
-        SequencePairs.first : One side in its container.
-
-        Examples
-        --------
-        >>> from sk_metaembed import SequencePairs
-        >>> SequencePairs.from_lists([(["a"], ["b"]), (["b"], ["c", "d"])]).to_list()
-        [(['a'], ['b']), (['b'], ['c', 'd'])]
         """
         sides = self.sequences.to_list()
         return list(zip(sides[: len(self)], sides[len(self) :], strict=True))

@@ -25,18 +25,6 @@ class TokenCounts:
         None if they came from anything else. With ``set_output(transform="pandas")``
         it is the index of every DataFrame made of the sequences, so that columns are
         joined row by row.
-
-        See Also
-        --------
-        TokenSequences : Takes an index of your own.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from sk_metaembed import Tokenizer
-        >>> texts = pd.Series(["to be", "or not"], index=["b", "a"])
-        >>> Tokenizer().transform(texts)[1:].index
-        Index(['a'], dtype=...)
         """
         return self._rows.index
 
@@ -46,16 +34,6 @@ class TokenCounts:
 
         Missing rows are empty sequences. They are recorded by steps with
         ``missing="empty"``.
-
-        See Also
-        --------
-        Pooling : Makes a column of it, with ``add_indicator=True``.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Tokenizer
-        >>> Tokenizer(missing="empty").transform(["to be", None]).missing
-        array([False,  True])
         """
         return self._rows.missing
 
@@ -65,16 +43,6 @@ class TokenCounts:
 
         Sources whose vectors depend on case, punctuation or context read these in
         place of the tokens. Token lists have no texts.
-
-        See Also
-        --------
-        TokenSequences.spans : Where the tokens are in them.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Tokenizer
-        >>> Tokenizer().transform(["To be!"]).texts
-        array(['To be!'], dtype=object)
         """
         return self._rows.texts
 
@@ -89,17 +57,6 @@ class TokenCounts:
         ndarray of int32, shape (n_tokens, 2), or None
             First character and the one after the last; -1 where there is none. None if
             `texts` is None.
-
-        See Also
-        --------
-        TokenSequences.texts : The texts.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Tokenizer
-        >>> tokens = Tokenizer().transform(["To be!"])
-        >>> [tokens.texts[0][start:end] for start, end in tokens.spans()]
-        ['To', 'be']
         """
         return None if self.texts is None else self._rows.spans(self)
 
@@ -108,17 +65,6 @@ class TokenCounts:
         """``(n_sequences,)``, as scikit-learn's splitters ask for it.
 
         There is no second number, since sequences differ in length.
-
-        See Also
-        --------
-        TokenSequences.lengths : The number of tokens of each.
-        TokenSequences.n_tokens : The sum of these.
-
-        Examples
-        --------
-        >>> from sk_metaembed import TokenSequences
-        >>> TokenSequences.from_lists([["to", "be"], ["be"]]).shape
-        (2,)
         """
         return (len(self),)
 
@@ -128,18 +74,6 @@ class TokenCounts:
 
         A subset shares the table of the whole, so that codes and type-level vectors
         stay valid.
-
-        See Also
-        --------
-        TokenSequences.type_counts : Tells which are used.
-        TokenSequences.compact : Leaves out the others.
-
-        Examples
-        --------
-        >>> from sk_metaembed import TokenSequences
-        >>> tokens = TokenSequences.from_lists([["to", "be"], ["be"]])
-        >>> tokens.n_types, tokens[1:].n_types
-        (2, 2)
         """
         return len(self.types)
 
@@ -149,17 +83,6 @@ class TokenCounts:
 
         A token counts as often as it occurs; what does not depend on context is
         computed `n_types` times instead.
-
-        See Also
-        --------
-        TokenSequences.n_types : Number of distinct tokens.
-        TokenSequences.lengths : Number of tokens by sequence.
-
-        Examples
-        --------
-        >>> from sk_metaembed import TokenSequences
-        >>> TokenSequences.from_lists([["to", "be"], ["be"]]).n_tokens
-        3
         """
         return len(self.codes)
 
@@ -168,17 +91,6 @@ class TokenCounts:
         """Number of tokens of each sequence, int64 of shape (n_sequences,).
 
         Empty sequences have length 0. It is computed from `offsets` at each call.
-
-        See Also
-        --------
-        TokenSequences.n_tokens : The sum.
-        TokenSequences.segment_ids : For each token, its sequence.
-
-        Examples
-        --------
-        >>> from sk_metaembed import TokenSequences
-        >>> TokenSequences.from_lists([["to", "be"], [], ["be"]]).lengths
-        array([2, 0, 1])
         """
         return np.diff(self.offsets)
 
@@ -191,18 +103,6 @@ class TokenCounts:
         -------
         ndarray of int64, shape (n_types,)
             Zero for types that a subset leaves unused.
-
-        See Also
-        --------
-        TokenSequences.n_types : The length of the result.
-        TokenSequences.compact : Leaves out types that do not occur.
-
-        Examples
-        --------
-        >>> from sk_metaembed import TokenSequences
-        >>> tokens = TokenSequences.from_lists([["to", "be"], ["be"]])
-        >>> dict(zip(tokens.types, tokens.type_counts().tolist()))
-        {'to': 1, 'be': 2}
         """
         return np.bincount(self.codes, minlength=self.n_types)
 
@@ -215,17 +115,6 @@ class TokenCounts:
         -------
         ndarray of int64, shape (n_tokens,)
             Ascending.
-
-        See Also
-        --------
-        TokenSequences.lengths : How often each row occurs.
-        Pooling : Means and other summaries of each sequence.
-
-        Examples
-        --------
-        >>> from sk_metaembed import TokenSequences
-        >>> TokenSequences.from_lists([["to", "be"], ["be"]]).segment_ids()
-        array([0, 0, 1])
         """
         return np.repeat(np.arange(len(self)), self.lengths)
 
@@ -353,17 +242,6 @@ class TokenSequences(TokenCounts):
         ------
         TypeError
             If a row is a single str or no collection, or a token is not a str.
-
-        See Also
-        --------
-        Tokenizer : Splits texts first.
-        TokenSequences.to_list : The way back.
-
-        Examples
-        --------
-        >>> from sk_metaembed import TokenSequences
-        >>> TokenSequences.from_lists([["to", "be"], ["be"]]).codes.tolist()
-        [0, 1, 1]
         """
         sequences = [_row(sequence, i) for i, sequence in enumerate(sequences)]
         flat = list(chain.from_iterable(sequences))
@@ -414,18 +292,6 @@ class TokenSequences(TokenCounts):
         -------
         TokenSequences
             Equal to this one.
-
-        See Also
-        --------
-        TokenSequences.n_types : What gets smaller.
-        TokenSequences.type_counts : Zero for types that are left out.
-
-        Examples
-        --------
-        >>> from sk_metaembed import TokenSequences
-        >>> tokens = TokenSequences.from_lists([["to", "be"], ["be"]])[1:]
-        >>> tokens.types.tolist(), tokens.compact().types.tolist()
-        (['to', 'be'], ['be'])
         """
         order = self._used_types()
         position = np.zeros(self.n_types, dtype=np.int32)
@@ -478,17 +344,6 @@ class TokenSequences(TokenCounts):
         -------
         list of list of str
             One list a sequence.
-
-        See Also
-        --------
-        TokenSequences.from_lists : The way there.
-        TokenSequences.to_padded : Codes in one array.
-
-        Examples
-        --------
-        >>> from sk_metaembed import TokenSequences
-        >>> TokenSequences.from_lists([("to", "be"), ("be",)]).to_list()
-        [['to', 'be'], ['be']]
         """
         flat = self.types[self.codes].tolist()
         items = iter(flat)
@@ -505,18 +360,6 @@ class TokenSequences(TokenCounts):
             Padded with 0.
         mask : ndarray of bool, shape (n_sequences, max_length)
             True at real tokens.
-
-        See Also
-        --------
-        TokenSequences.lengths : How many tokens are real.
-        EmbeddedSequences.to_padded : Vectors instead of codes.
-
-        Examples
-        --------
-        >>> from sk_metaembed import TokenSequences
-        >>> codes, mask = TokenSequences.from_lists([["to", "be"], ["be"]]).to_padded()
-        >>> codes.tolist(), mask.tolist()
-        ([[0, 1], [1, 0]], [[True, True], [True, False]])
         """
         mask = padding_mask(self.lengths)
         codes = np.zeros(mask.shape, dtype=np.int32)

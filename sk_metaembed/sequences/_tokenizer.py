@@ -162,16 +162,6 @@ class Tokenizer(
         -------
         Tokenizer
             As it was.
-
-        See Also
-        --------
-        Tokenizer.transform : Splits the texts.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Tokenizer
-        >>> Tokenizer(punctuation=True).fit(["To be."])
-        Tokenizer(punctuation=True)
         """
         self._splitter()
         if not isinstance(X, Iterator):
@@ -194,16 +184,6 @@ class Tokenizer(
         -------
         TokenSequences
             One sequence a row of X.
-
-        See Also
-        --------
-        Tokenizer.transform : The same, since nothing is learned.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Tokenizer
-        >>> Tokenizer().fit_transform(text for text in ["To be", "or not"])
-        TokenSequences(2 sequences, 4 tokens, 4 types)
         """
         tokens = self.transform(X)
         self._count_missing(tokens)
@@ -225,17 +205,6 @@ class Tokenizer(
         -------
         TokenSequences
             One sequence a row of X.
-
-        See Also
-        --------
-        TokenSequences.to_list : The tokens as lists.
-        sk_metaembed.sequences.check_tokens : The same in a step of your own.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Tokenizer
-        >>> Tokenizer().transform(["It's 3 o'clock."]).to_list()
-        [['it', 's', '3', 'o', 'clock']]
         """
         return self._read(X, self._checked_splitter())
 
@@ -260,16 +229,6 @@ class Tokenizer(
         -------
         ndarray of object, shape (1,)
             The one name.
-
-        See Also
-        --------
-        PretrainedEmbedding.get_feature_names_out : One name a dimension.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Tokenizer
-        >>> Tokenizer().get_feature_names_out()
-        array(['tokens'], dtype=object)
         """
         return np.array(["tokens"], dtype=object)
 

@@ -193,17 +193,6 @@ class BaseEmbedding(
 
         `make_embedding_union` names sources by it. In an `EmbeddingUnion` the block has
         the name that the union gives to the source instead.
-
-        See Also
-        --------
-        make_embedding_union : Numbers sources of the same name.
-        Block.name : Where it ends up.
-
-        Examples
-        --------
-        >>> from sk_metaembed import FunctionEmbedding, PretrainedEmbedding
-        >>> FunctionEmbedding(len).block_name, PretrainedEmbedding("a.vec").block_name
-        ('function', 'pretrained')
         """
         name = type(self).__name__.lower()
         return name.removesuffix("embedding").strip("_") or name
@@ -241,18 +230,6 @@ class BaseEmbedding(
         -------
         estimator instance
             The fitted source.
-
-        See Also
-        --------
-        BaseEmbedding.fit_transform : The same and the vectors, computed once.
-        BaseEmbedding.transform : Embeds other texts.
-
-        Examples
-        --------
-        >>> from sk_metaembed import FunctionEmbedding
-        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-        >>> source.fit(["to be or not to be"]).dims_
-        {'function': 1}
         """
         tokens = self._read(X)
         self._learn(tokens, y)
@@ -278,18 +255,6 @@ class BaseEmbedding(
         -------
         EmbeddedSequences
             As `transform` of the same data gives.
-
-        See Also
-        --------
-        BaseEmbedding.fit : Learns without embedding.
-        BaseEmbedding.transform : Embeds other texts.
-
-        Examples
-        --------
-        >>> from sk_metaembed import FunctionEmbedding
-        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-        >>> source.fit_transform(["to be", "or not to be"])
-        EmbeddedSequences(2 sequences, 6 tokens, 4 types; function: type 1d)
         """
         tokens = self._read(X)
         computed = self._learn(tokens, y)
@@ -311,19 +276,6 @@ class BaseEmbedding(
         -------
         EmbeddedSequences
             Over the types that occur in X.
-
-        See Also
-        --------
-        BaseEmbedding.fit_transform : Both in one go, for the training fold.
-        EmbeddingUnion : Several sources over the same tokens.
-
-        Examples
-        --------
-        >>> from sk_metaembed import FunctionEmbedding
-        >>> source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-        >>> source.fit(["to be"]).transform(["or not"])[0]
-        array([[2.],
-               [3.]], dtype=float32)
         """
         check_is_fitted(self)
         tokens = self._read(X)
@@ -344,18 +296,6 @@ class BaseEmbedding(
         -------
         ndarray of str objects
             One name a dimension, over all blocks.
-
-        See Also
-        --------
-        BaseEmbedding.block_name : The name without a number.
-        EmbeddingUnion.get_feature_names_out : Names over several sources.
-
-        Examples
-        --------
-        >>> from sk_metaembed import FunctionEmbedding
-        >>> source = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
-        >>> source.fit(["to be"]).get_feature_names_out().tolist()
-        ['function0', 'function1']
         """
         check_is_fitted(self)
         names = [f"{name}{i}" for name, dim in self.dims_.items() for i in range(dim)]

@@ -295,18 +295,6 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
         OpenedCharacters
             With the dimension and level of its vectors, the characters of words and
             the network.
-
-        See Also
-        --------
-        FineTuned.open : The same for a transformer.
-        DynamicMetaClassifier : Trains what it gives.
-
-        Examples
-        --------
-        >>> from sk_metaembed import CharEmbedding, TokenSequences
-        >>> opened = CharEmbedding().open(TokenSequences.from_lists([["walking"]]))
-        >>> opened.dims, opened.levels
-        ({'char': 90}, {'char': 'type'})
         """
         self._validate_params()
         if self.kind == "cnn":

@@ -382,22 +382,6 @@ class ElmoEmbedding(BaseEmbedding):
         -------
         ElmoEmbedding
             The fitted source.
-
-        See Also
-        --------
-        ElmoLanguageModel : Trains or fine-tunes the model.
-        ElmoEmbedding.reset_states : What fit does to carried states.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
-        >>> model = ElmoLanguageModel(
-        ...     projection_dim=2, cell_dim=2, filters=((1, 2),), max_epochs=1
-        ... ).fit(["to be", "or not"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ElmoEmbedding(*model.save(folder)).fit(["to be"]).dims_
-        {'layer0': 4, 'layer1': 4, 'layer2': 4}
         """
         tokens = self._read(X)
         if self.preprocess is None:
@@ -423,23 +407,6 @@ class ElmoEmbedding(BaseEmbedding):
         -------
         ElmoEmbedding
             The source itself.
-
-        See Also
-        --------
-        ElmoEmbedding.fit : Forgets them too.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
-        >>> model = ElmoLanguageModel(
-        ...     projection_dim=2, cell_dim=2, filters=((1, 2),), max_epochs=1
-        ... ).fit(["to be", "or not"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     source = ElmoEmbedding(*model.save(folder), stateful=True).fit([["be"]])
-        ...     first, second = source.transform(["be"]), source.transform(["be"])
-        >>> first == second, first == source.reset_states().transform(["be"])
-        (False, True)
         """
         check_is_fitted(self)
         self._states = None

@@ -257,19 +257,6 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         -------
         estimator instance
             The fitted source.
-
-        See Also
-        --------
-        sk_metaembed.scale.TextStream :
-            Texts larger than memory, read anew in each pass.
-        PretrainedEmbedding : Vectors that are trained already.
-
-        Examples
-        --------
-        >>> from sk_metaembed import Word2VecEmbedding
-        >>> source = Word2VecEmbedding(vector_size=4, min_count=2, random_state=0)
-        >>> sorted(source.fit(["to be or not to be"]).vocabulary_)
-        ['be', 'to']
         """
         if is_corpus(X):
             self._check_trainable()

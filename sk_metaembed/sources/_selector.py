@@ -59,23 +59,6 @@ class Selection:
         -------
         ndarray of bool, shape (n_sources_in,), or of int
             The mask, or the positions of what is kept.
-
-        See Also
-        --------
-        SourceSelector.transform : Keeps them.
-        SourceSelector.frame : What the choice rests on.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> from sk_metaembed import SourceSelector, TokenClassifier
-        >>> tokens = TokenSequences.from_lists([["in", "Rome"]] * 5)
-        >>> blocks = [Block("a", [[1], [1]], "type"), Block("name", [[0], [1]], "type")]
-        >>> X, y = EmbeddedSequences(tokens, blocks), [["O", "B"]] * 5
-        >>> selector = SourceSelector(TokenClassifier(LogisticRegression())).fit(X, y)
-        >>> selector.get_support(), selector.get_support(indices=True)
-        (array([False,  True]), array([1]))
         """
         check_is_fitted(self)
         return np.flatnonzero(self.support_) if indices else self.support_
@@ -92,25 +75,6 @@ class Selection:
         pandas.DataFrame
             One row a step, numbered from 1, with the columns "source", "n_sources"
             (left after the step), "mean_score", "std_score", "taken" and "sources".
-
-        See Also
-        --------
-        SourceSelector.fit : Makes the choice.
-        sk_metaembed.inspection.grid_results : The same for a grid search.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> from sk_metaembed import SourceSelector, TokenClassifier
-        >>> tokens = TokenSequences.from_lists([["in", "Rome"]] * 5)
-        >>> blocks = [Block("a", [[1], [1]], "type"), Block("name", [[0], [1]], "type")]
-        >>> X, y = EmbeddedSequences(tokens, blocks), [["O", "B"]] * 5
-        >>> selector = SourceSelector(TokenClassifier(LogisticRegression())).fit(X, y)
-        >>> selector.frame()[["source", "mean_score", "taken"]]
-             source  mean_score  taken
-        step
-        1      name         1.0   True
         """
         import pandas as pd
 
@@ -136,23 +100,6 @@ class Selection:
         -------
         ndarray of str objects
             Those of the blocks that are kept.
-
-        See Also
-        --------
-        SourceSelector.get_support : Sources in place of dimensions.
-        EmbeddingUnion.get_feature_names_out : Where the names come from.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> from sk_metaembed import SourceSelector, TokenClassifier
-        >>> tokens = TokenSequences.from_lists([["in", "Rome"]] * 5)
-        >>> blocks = [Block("a", [[1], [1]], "type"), Block("name", [[0], [1]], "type")]
-        >>> X, y = EmbeddedSequences(tokens, blocks), [["O", "B"]] * 5
-        >>> selector = SourceSelector(TokenClassifier(LogisticRegression())).fit(X, y)
-        >>> selector.get_feature_names_out()
-        array(['name__0'], dtype=object)
         """
         check_is_fitted(self)
         if input_features is None:
@@ -364,22 +311,6 @@ class SourceSelector(
         -------
         estimator instance
             The fitted selector.
-
-        See Also
-        --------
-        SourceSelector.transform : Keeps the blocks of what was chosen.
-        SourceSelector.frame : The steps as a table.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> from sk_metaembed import SourceSelector, TokenClassifier
-        >>> tokens = TokenSequences.from_lists([["in", "Rome"]] * 5)
-        >>> blocks = [Block("a", [[1], [1]], "type"), Block("name", [[0], [1]], "type")]
-        >>> X, y = EmbeddedSequences(tokens, blocks), [["O", "B"]] * 5
-        >>> SourceSelector(TokenClassifier(LogisticRegression())).fit(X, y).sources_
-        ['name']
         """
         _raise_for_params(params, self, "fit")
         check_embedded(X, caller=type(self).__name__)
@@ -421,23 +352,6 @@ class SourceSelector(
         -------
         EmbeddedSequences
             The same tokens with fewer blocks, which are not copied.
-
-        See Also
-        --------
-        SourceSelector.get_support : What is kept, as a mask.
-        EmbeddedSequences.select : Keeps blocks by name.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-        >>> from sk_metaembed import SourceSelector, TokenClassifier
-        >>> tokens = TokenSequences.from_lists([["in", "Rome"]] * 5)
-        >>> blocks = [Block("a", [[1], [1]], "type"), Block("name", [[0], [1]], "type")]
-        >>> X, y = EmbeddedSequences(tokens, blocks), [["O", "B"]] * 5
-        >>> selector = SourceSelector(TokenClassifier(LogisticRegression()))
-        >>> selector.fit(X, y).transform(X).names
-        ('name',)
         """
         check_is_fitted(self)
         check_embedded(X, caller=type(self).__name__)
@@ -453,22 +367,6 @@ class SourceSelector(
         -------
         sklearn.utils.metadata_routing.MetadataRouter
             As `SequentialFeatureSelector` routes.
-
-        See Also
-        --------
-        SourceSelector.fit : Takes the metadata.
-        sklearn.utils.metadata_routing.MetadataRouter : What is returned.
-
-        Examples
-        --------
-        >>> from sklearn import config_context
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from sk_metaembed import SourceSelector
-        >>> with config_context(enable_metadata_routing=True):
-        ...     model = LogisticRegression().set_fit_request(sample_weight=True)
-        ...     router = SourceSelector(model).get_metadata_routing()
-        ...     router.consumes("fit", ["sample_weight", "groups"])
-        {'sample_weight'}
         """
         from sklearn.metrics import check_scoring
         from sklearn.model_selection import check_cv

@@ -220,17 +220,6 @@ class EmbeddingUnion(
         -------
         dict
             Values by name.
-
-        See Also
-        --------
-        EmbeddingUnion.set_params : Sets them.
-
-        Examples
-        --------
-        >>> from sk_metaembed import EmbeddingUnion, FunctionEmbedding
-        >>> union = EmbeddingUnion([("length", FunctionEmbedding(len))])
-        >>> sorted(union.get_params())[:4]
-        ['active', 'length', 'length__batch_size', 'length__dim']
         """
         return self._get_params("sources", deep=deep)
 
@@ -249,18 +238,6 @@ class EmbeddingUnion(
         -------
         estimator instance
             The union.
-
-        See Also
-        --------
-        EmbeddingUnion.get_params : What can be set.
-        source_subsets : Values of `active` for a grid.
-
-        Examples
-        --------
-        >>> from sk_metaembed import EmbeddingUnion, FunctionEmbedding
-        >>> union = EmbeddingUnion([("length", FunctionEmbedding(len))])
-        >>> union.set_params(length__level="sequence")["length"].level
-        'sequence'
         """
         self._set_params("sources", **params)
         return self
@@ -285,17 +262,6 @@ class EmbeddingUnion(
         -------
         estimator instance
             The fitted union.
-
-        See Also
-        --------
-        EmbeddingUnion.fit_transform : The same and the vectors.
-
-        Examples
-        --------
-        >>> from sk_metaembed import EmbeddingUnion, FunctionEmbedding
-        >>> length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-        >>> EmbeddingUnion([("length", length)]).fit(["to be"]).coverage_
-        {'length': {'types': 1.0, 'tokens': 1.0}}
         """
         sources = self._taking_part()
         tokens = self._read(X)
@@ -322,17 +288,6 @@ class EmbeddingUnion(
         -------
         EmbeddedSequences
             As `transform` of the same data gives.
-
-        See Also
-        --------
-        EmbeddingUnion.transform : Embeds other texts.
-
-        Examples
-        --------
-        >>> from sk_metaembed import FunctionEmbedding, make_embedding_union
-        >>> length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-        >>> make_embedding_union(length, length).fit_transform(["to be"]).names
-        ('function-1', 'function-2')
         """
         sources, tokens = self._taking_part(), self._read(X)
         results = self._each(_fit_transform, sources, tokens, y)
@@ -356,18 +311,6 @@ class EmbeddingUnion(
         -------
         EmbeddedSequences
             The blocks of all sources.
-
-        See Also
-        --------
-        EmbeddingUnion.fit_transform : Both in one go, for the training fold.
-        ConcatMetaEmbedding : Combines the blocks.
-
-        Examples
-        --------
-        >>> from sk_metaembed import EmbeddingUnion, FunctionEmbedding
-        >>> length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-        >>> EmbeddingUnion([("length", length)]).fit(["to be"]).transform(["or not"])
-        EmbeddedSequences(1 sequences, 2 tokens, 2 types; length: type 1d)
         """
         check_is_fitted(self)
         tokens = self._read(X)
@@ -391,17 +334,6 @@ class EmbeddingUnion(
         -------
         ndarray of str objects
             One name a dimension, over all blocks.
-
-        See Also
-        --------
-        BaseEmbedding.get_feature_names_out : The names within a source.
-
-        Examples
-        --------
-        >>> from sk_metaembed import EmbeddingUnion, FunctionEmbedding
-        >>> length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-        >>> EmbeddingUnion([("length", length)]).fit(["to be"]).get_feature_names_out()
-        array(['length__function0'], dtype=object)
         """
         check_is_fitted(self)
         names = [

@@ -111,21 +111,6 @@ class StoreReference:
 
         A pickle of the handle holds this path, so that the store must still be there
         when it is read.
-
-        See Also
-        --------
-        WordVectors.open : Takes this path.
-        WordVectors.fingerprint : Is compared when a pickle is read.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
-        >>> wv.path.startswith(folder.name)
-        True
-        >>> folder.cleanup()
         """
         return self._path
 
@@ -135,23 +120,6 @@ class StoreReference:
 
         It goes into the keys of caches, and two handles are equal when their
         fingerprints are, wherever the stores lie.
-
-        See Also
-        --------
-        WordVectors.path : Where the store is.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
-        >>> same = WordVectors.from_arrays(
-        ...     ["tea"], [[1, 2]], path=f"{folder.name}/copy"
-        ... )
-        >>> same.path == wv.path, same.fingerprint == wv.fingerprint
-        (False, True)
-        >>> folder.cleanup()
         """
         return self._meta["fingerprint"]
 
@@ -161,21 +129,6 @@ class StoreReference:
 
         The system reads the pages that are looked at and shares them between processes,
         so that a large matrix costs memory once at most.
-
-        See Also
-        --------
-        WordVectors.vectors_for : Copies for given words.
-        WordVectors.words : The word of each row.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
-        >>> wv.vectors[0].tolist(), wv.vectors.flags.writeable
-        ([1.0, 2.0], False)
-        >>> folder.cleanup()
         """
         return self._vectors
 
@@ -184,21 +137,6 @@ class StoreReference:
         """Length of a vector.
 
         It is read from the store's description, without a look at the vectors.
-
-        See Also
-        --------
-        WordVectors.vectors : The vectors themselves.
-        Block.dim : The same of a block.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
-        >>> wv.dim
-        2
-        >>> folder.cleanup()
         """
         return self._meta["dim"]
 
@@ -208,21 +146,6 @@ class StoreReference:
 
         `vectors` has this type; what is asked for by word comes as float32 whatever is
         stored.
-
-        See Also
-        --------
-        WordVectors.vectors : As they are stored.
-        WordVectors.vectors_for : Always float32.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
-        >>> wv.dtype
-        dtype('float32')
-        >>> folder.cleanup()
         """
         return np.dtype(self._meta["dtype"])
 
@@ -232,21 +155,6 @@ class StoreReference:
 
         Only fastText's models have n-grams: read from ``.bin`` files or from gensim.
         Text files of fastText, ``.vec``, lack them.
-
-        See Also
-        --------
-        WordVectors.subword_vectors : Vectors of unseen words.
-        PretrainedEmbedding : Uses them with ``oov="subword"``.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
-        >>> wv.has_subwords
-        False
-        >>> folder.cleanup()
         """
         return self._buckets is not None
 
@@ -256,20 +164,6 @@ class StoreReference:
 
         Only what was mended stands there, so that a clean file gives an empty dict. It
         is kept with the store: a file that is converted already tells it again.
-
-        See Also
-        --------
-        WordVectors.open : Converts files, and mends them.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"] * 2, [[1], [2]], cache_dir=folder.name)
-        >>> wv.repairs
-        {'duplicate_words': 1}
-        >>> folder.cleanup()
         """
         return dict(self._meta["repairs"])
 
@@ -346,21 +240,6 @@ class StoreQueries(StoreReference):
 
         They are decoded at the first call and kept, which takes time and memory for
         millions of words: `lookup`, and ``word in store``, do without.
-
-        See Also
-        --------
-        WordVectors.lookup : The way back, from words to rows.
-        WordVectors.vectors : The vectors in the same order.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
-        >>> wv.words.tolist()
-        ['tea']
-        >>> folder.cleanup()
         """
         if not hasattr(self, "_words"):
             words = np.empty(len(self), object)
@@ -385,20 +264,6 @@ class StoreQueries(StoreReference):
         ------
         ValueError
             If the store is damaged.
-
-        See Also
-        --------
-        WordVectors.fingerprint : The digest that the content is compared with.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
-        >>> wv.verify() is wv
-        True
-        >>> folder.cleanup()
         """
         check_content(self._path, self.fingerprint)
         return self
@@ -424,25 +289,10 @@ class StoreQueries(StoreReference):
         TypeError
             If a word is not a str; the message says which.
 
-        See Also
-        --------
-        WordVectors.vectors_for : The vectors instead of the rows.
-        WordVectors.words : The word of each row.
-
         Notes
         -----
         The words become one UTF-8 buffer, and compiled code probes the store's hash
         table and compares bytes, so equal hashes never make words equal.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"], [[1.0, 2.0]], cache_dir=folder.name)
-        >>> wv.lookup(["milk", "tea"])
-        array([-1,  0], dtype=int32)
-        >>> folder.cleanup()
         """
         if isinstance(words, np.ndarray) and words.ndim == 1:
             words = words.tolist()
@@ -483,24 +333,6 @@ class StoreQueries(StoreReference):
             A copy, also of a float16 store.
         known : ndarray of bool, shape (n,)
             Whether the store has the word.
-
-        See Also
-        --------
-        WordVectors.lookup : The rows instead of the vectors.
-        WordVectors.subword_vectors : Vectors of unseen words too.
-        PretrainedEmbedding :
-            The same as a step, with a choice of what unknown words get.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"], [[1.0, 2.0]], cache_dir=folder.name)
-        >>> values, known = wv.vectors_for(["tea", "milk"])
-        >>> values.tolist(), known.tolist()
-        ([[1.0, 2.0], [0.0, 0.0]], [True, False])
-        >>> folder.cleanup()
         """
         rows = self.lookup(words)
         known = rows >= 0
@@ -532,12 +364,6 @@ class StoreQueries(StoreReference):
         ValueError
             If the store has no n-gram vectors.
 
-        See Also
-        --------
-        WordVectors.has_subwords : Whether the store can.
-        WordVectors.vectors_for : Zeros for unseen words.
-        FastTextEmbedding : Learns such vectors from the training fold.
-
         Notes
         -----
         An unseen word is the mean of its n-grams' vectors,
@@ -549,20 +375,6 @@ class StoreQueries(StoreReference):
         ----------
         .. [1] Bojanowski, Grave, Joulin and Mikolov (2017), "Enriching word vectors
            with subword information", TACL 5.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from gensim.test.utils import datapath
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> model = datapath("crime-and-punishment.bin")
-        >>> wv = WordVectors.open(model, cache_dir=folder.name)
-        >>> "landlady" in wv, "landladies" in wv
-        (True, False)
-        >>> wv.subword_vectors(["landladies"]).shape
-        (1, 5)
-        >>> folder.cleanup()
         """
         if not self.has_subwords:
             raise ValueError(
@@ -736,23 +548,6 @@ class WordVectors(StoreQueries):
         ValueError
             If the content is damaged, empty, of no known format, or an untrusted
             pickle.
-
-        See Also
-        --------
-        WordVectors.convert : To a place of your choice instead of the cache.
-        sk_metaembed.datasets.load_vectors : Opens vectors by name.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> file = pathlib.Path(folder.name, "tiny.txt")
-        >>> _ = file.write_text("tea 0.5 1\ncoffee 2 -1\n")
-        >>> wv = WordVectors.open(file, cache_dir=folder.name)
-        >>> len(wv), wv.dim
-        (2, 2)
-        >>> folder.cleanup()
         """
         options = Options.of(limit, words, dtype, trusted, verbose)
         return handle_of(store_for(path, options, cache_dir), cls)
@@ -801,22 +596,6 @@ class WordVectors(StoreQueries):
         ------
         FileExistsError
             If there is something at ``path``.
-
-        See Also
-        --------
-        WordVectors.open : Converts into the cache, and opens stores.
-        export_vectors : Writes vectors of any embedding.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> file = pathlib.Path(folder.name, "tiny.txt")
-        >>> _ = file.write_text("2 2\ntea 0.5 1\ncoffee 2 -1\n")
-        >>> WordVectors.convert(file, file.with_suffix(".store"))
-        WordVectors(2 words, dim=2, float32, '...tiny.store')
-        >>> folder.cleanup()
         """
         options = Options.of(limit, words, dtype, trusted, verbose)
         return handle_of(store_at(source, path, options), cls)
@@ -854,23 +633,6 @@ class WordVectors(StoreQueries):
             If a word is not a str.
         ValueError
             If the shapes do not fit or nothing is left to store.
-
-        See Also
-        --------
-        WordVectors.from_keyed_vectors : From a model of gensim's.
-        WordVectors.open : From a file.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(
-        ...     ["tea", "tea"], [[1.0], [2.0]], cache_dir=folder.name
-        ... )
-        >>> len(wv), wv.repairs
-        (1, {'duplicate_words': 1})
-        >>> folder.cleanup()
         """
         packed, matrix = check_arrays(words, matrix)
         name = Options.of(None, None, dtype).dtype or "float32"
@@ -904,24 +666,6 @@ class WordVectors(StoreQueries):
         ------
         TypeError
             If ``kv`` is something else, or has keys that are not str.
-
-        See Also
-        --------
-        WordVectors.to_keyed_vectors : The way back.
-        WordVectors.open : Reads files that gensim saved.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from gensim.models import KeyedVectors
-        >>> from sk_metaembed import WordVectors
-        >>> kv = KeyedVectors(2)
-        >>> kv.add_vectors(["tea", "coffee"], [[1.0, 0.0], [0.0, 1.0]])
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_keyed_vectors(kv, cache_dir=folder.name)
-        >>> wv.to_keyed_vectors().index_to_key
-        ['tea', 'coffee']
-        >>> folder.cleanup()
         """
         kv = check(kv)
         packed, matrix = check_arrays(kv.index_to_key, kv.vectors)
@@ -939,21 +683,6 @@ class WordVectors(StoreQueries):
         -------
         gensim.models.KeyedVectors
             FastTextKeyedVectors where the store has n-gram vectors.
-
-        See Also
-        --------
-        WordVectors.from_keyed_vectors : The way there.
-        export_vectors : A file that gensim reads.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sk_metaembed import WordVectors
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> wv = WordVectors.from_arrays(["tea"], [[1, 2]], cache_dir=folder.name)
-        >>> wv.to_keyed_vectors().get_vector("tea")
-        array([1., 2.], dtype=float32)
-        >>> folder.cleanup()
         """
         buckets = None
         if self.has_subwords:

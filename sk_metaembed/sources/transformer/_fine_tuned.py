@@ -359,23 +359,6 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
         OpenedTransformer
             With the names, dimensions and levels of its vectors, the pieces of
             sequences and the network.
-
-        See Also
-        --------
-        CharEmbedding.open : The same for characters.
-        DynamicMetaClassifier : Trains what it gives.
-
-        Examples
-        --------
-        >>> from transformers import BertConfig, BertModel, BertTokenizer
-        >>> from sk_metaembed import FineTuned, TokenSequences, TransformerEmbedding
-        >>> words = "[PAD] [UNK] [CLS] [SEP] [MASK] good".split()
-        >>> tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(words)})
-        >>> size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
-        >>> model = BertModel(BertConfig(vocab_size=len(words), **size))
-        >>> tuned = FineTuned(TransformerEmbedding((model, tokenizer)))
-        >>> tuned.open(TokenSequences.from_lists([["good"]])).dims
-        {'layer1': 8}
         """
         if not isinstance(self.source, TransformerEmbedding):
             raise TypeError(
