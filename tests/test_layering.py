@@ -8,6 +8,8 @@ import pytest
 
 import sk_metaembed
 
+from .source_lines import code_lines
+
 PACKAGE = "sk_metaembed"
 ROOT = Path(sk_metaembed.__file__).parent
 
@@ -58,7 +60,7 @@ def imports(source, name, is_package, *, late=True):
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 yield from _below(alias.name)
-        elif isinstance(node, ast.Call) and _called(node) in (
+        elif isinstance(node, ast.Call) and _last_name(node.func) in (
             "import_module",
             "__import__",
         ):
@@ -73,10 +75,6 @@ def _nodes(tree, late):
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if late or not is_function:
             yield from _nodes(node, late)
-
-
-def _called(node):
-    return getattr(node.func, "id", getattr(node.func, "attr", ""))
 
 
 def _below(dotted):
@@ -119,20 +117,73 @@ def violations(sources):
 
 
 def circles(sources):
-    """Return the modules that import each other in a circle when they are loaded."""
+    """Return the modules that import each other in a circle, late imports included."""
     names = dict(sources.keys())
     graph = {}
     for (name, is_package), source in sources.items():
-        targets = set(imports(source, name, is_package, late=False))
+        targets = set(imports(source, name, is_package))
         # A package's __init__ loads its modules: only they can form circles.
         graph[name] = {t for t in targets if t in names and not names[t]}
     while True:
-        free = {name for name, targets in graph.items() if not targets & set(graph)}
-        if not free:
+        imported = set().union(*graph.values()) if graph else set()
+        left = {
+            name: targets & graph.keys()
+            for name, targets in graph.items()
+            if name in imported and targets & graph.keys()
+        }
+        if left == graph:
             return sorted(graph)
-        graph = {name: targets for name, targets in graph.items() if name not in free}
-        if not graph:
-            return []
+        graph = left
+
+
+# Importing one of these takes longer, or more memory, than all of the package.
+HEAVY = {"torch", "skorch", "numba", "gensim", "transformers", "matplotlib", "h5py"}
+OWN_IDEA = 150  # code lines
+# Alternatives to compiled modules, imported only where numba is not to be loaded.
+ALTERNATIVES = {"pooling._kernels_python", "vectors._kernels_python"}
+
+
+def single_importers(sources):
+    """Return the private modules that belong into the only module that imports them.
+
+    A module may stand alone if several modules or the room's ``__init__`` import it,
+    if it keeps the import of a heavy library lazy, or if it has an idea of its own.
+    """
+    importers = {name: set() for name, is_package in sources if not is_package}
+    for (name, is_package), source in sources.items():
+        for target in imports(source, name, is_package):
+            if target in importers and target != name:
+                importers[target].add(name)
+    return sorted(
+        name
+        for name, found in importers.items()
+        if len(found) < 2
+        and name.rpartition(".")[2].startswith("_")
+        and name not in {"_version", *ALTERNATIVES}
+        and not any(sources.get((importer, True)) for importer in found)
+        and not _third_parties(sources[name, False]) & HEAVY
+        and code_lines(sources[name, False]) < OWN_IDEA
+    )
+
+
+def single_subclasses(sources):
+    """Return the classes that are never made themselves and have one subclass."""
+    subclasses, defined, called = {}, set(), set()
+    for source in sources.values():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ClassDef):
+                defined.add(node.name)
+                for base in map(_last_name, node.bases):
+                    subclasses.setdefault(base, set()).add(node.name)
+            elif isinstance(node, ast.Call):
+                called.add(_last_name(node.func))
+    return sorted(
+        name for name in defined - called if len(subclasses.get(name, ())) == 1
+    )
+
+
+def _last_name(node):
+    return getattr(node, "id", getattr(node, "attr", ""))
 
 
 def test_imports_go_down_only():
@@ -141,6 +192,14 @@ def test_imports_go_down_only():
 
 def test_no_modules_import_each_other():
     assert circles(modules()) == []
+
+
+def test_helpers_live_with_their_only_user():
+    assert single_importers(modules()) == []
+
+
+def test_bases_have_several_subclasses():
+    assert single_subclasses(modules()) == []
 
 
 def test_sequences_import_scikit_learn_in_three_modules():
@@ -210,7 +269,7 @@ def test_planted_circle_is_caught():
         ("meta._a", False): "from ._b import f",
         ("meta._b", False): "from . import _c",
         ("meta._c", False): "from ._a import f",
-        ("meta._d", False): "def late():\n    from ._e import f",
+        ("meta._d", False): "from ._a import f",
         ("meta._e", False): "from ._d import f",
     }
     assert circles(sources) == ["meta._a", "meta._b", "meta._c"]
@@ -221,3 +280,40 @@ def test_the_guide_tells_which_room_may_import_what():
     rows = re.findall(r"^\| `(\w+)/` \|.*\| (.*) \|$", guide, flags=re.MULTILINE)
     told = {room: set(re.findall(r"`(\w+)`", below)) for room, below in rows}
     assert told == {room: BELOW[room] for room in BELOW if room not in ("", "_version")}
+
+
+def test_planted_late_circle_is_caught():
+    sources = {
+        ("meta._a", False): "from ._b import f",
+        ("meta._b", False): "def late():\n    from ._a import f",
+    }
+    assert circles(sources) == ["meta._a", "meta._b"]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("def f(): pass", ["meta._helper"]),
+        ("import torch", []),
+        ("x = 1\n" * OWN_IDEA, []),
+    ],
+)
+def test_planted_helper_with_one_user_is_caught(source, found):
+    sources = {
+        ("meta", True): "from ._user import g",
+        ("meta._user", False): "def g():\n    from ._helper import f",
+        ("meta._helper", False): source,
+    }
+    assert single_importers(sources) == found
+    sources["meta._other", False] = "from ._helper import f"
+    sources["meta._user", False] += "\nfrom ._other import f"
+    assert "meta._helper" not in single_importers(sources)
+
+
+def test_planted_base_with_one_subclass_is_caught():
+    sources = {
+        ("meta._a", False): "class Base: pass\nclass Twice: pass\nclass Used: pass",
+        ("meta._b", False): "class A(Base, Twice, _a.Used): pass\nclass B(Twice): pass",
+        ("meta._c", False): "Used()",
+    }
+    assert single_subclasses(sources) == ["Base"]

@@ -2,8 +2,6 @@
 
 import ast
 import inspect
-import io
-import tokenize
 from importlib import import_module
 from pathlib import Path
 
@@ -12,16 +10,10 @@ from numpydoc.validate import validate
 
 import sk_metaembed
 
+from .source_lines import code_lines
+
 ROOT = Path(sk_metaembed.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-NO_CODE = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
-}
 ROOMS = [
     "adapters",
     "datasets",
@@ -38,6 +30,10 @@ ROOMS = [
     "utils.estimator_checks",
     "vectors",
 ]
+
+
+# Of a property's docstring: what it is, its shape and unit.
+PROPERTY_LINES = 5
 
 
 def room(name):
@@ -67,16 +63,14 @@ def methods(cls):
 
 
 OBJECTS = public_objects()
-METHODS = sorted(
-    {
-        f"{owner.__module__}.{owner.__qualname__}.{name}"
-        for cls in OBJECTS.values()
-        if isinstance(cls, type)
-        for owner in cls.__mro__
-        if owner.__module__.startswith("sk_metaembed.")
-        for name in methods(owner)
-    }
-)
+METHODS = {
+    f"{owner.__module__}.{owner.__qualname__}.{name}": vars(owner)[name]
+    for cls in OBJECTS.values()
+    if isinstance(cls, type)
+    for owner in cls.__mro__
+    if owner.__module__.startswith("sk_metaembed.")
+    for name in methods(owner)
+}
 
 
 def complaints(path):
@@ -94,9 +88,19 @@ def test_class_or_function_is_documented_with_examples(path):
     assert complaints(path) == []
 
 
-@pytest.mark.parametrize("path", METHODS)
-def test_method_is_documented_with_examples(path):
-    assert complaints(path) == []
+@pytest.mark.parametrize("path", sorted(METHODS))
+def test_method_is_documented(path):
+    for_classes = ("ES01", "EX01", "SA01")
+    assert [c for c in complaints(path) if not c.startswith(for_classes)] == []
+
+
+@pytest.mark.parametrize("path", sorted(METHODS))
+def test_method_leaves_examples_to_its_class(path):
+    # Doctests of classes are collected from the room, which misses their methods.
+    docstring = inspect.getdoc(METHODS[path])
+    assert ">>>" not in docstring
+    if isinstance(METHODS[path], property):
+        assert len(docstring.splitlines()) <= PROPERTY_LINES
 
 
 @pytest.mark.parametrize("name", ROOMS)
@@ -119,18 +123,6 @@ def test_files_and_functions_are_short(path):
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef) and node.name != "__init__":
             assert length(node) <= 50, f"{node.name} has {length(node)} lines"
-
-
-def code_lines(source):
-    """Return the lines that hold code: no blanks, no comments, no docstrings."""
-    lines = set()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type not in NO_CODE:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            lines.difference_update(range(node.lineno, node.end_lineno + 1))
-    return len(lines)
 
 
 def length(function):
