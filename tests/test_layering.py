@@ -2,6 +2,7 @@
 
 import ast
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -275,9 +276,11 @@ def test_planted_circle_is_caught():
     assert circles(sources) == ["meta._a", "meta._b", "meta._c"]
 
 
-def test_the_guide_tells_which_room_may_import_what():
-    guide = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)/` \|.*\| (.*) \|$", guide, flags=re.MULTILINE)
+GUIDE = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def test_the_guide_lists_what_each_room_may_import():
+    rows = re.findall(r"^\| `(\w+)/` \|.*\| (.*) \|$", GUIDE, flags=re.MULTILINE)
     told = {room: set(re.findall(r"`(\w+)`", below)) for room, below in rows}
     assert told == {room: BELOW[room] for room in BELOW if room not in ("", "_version")}
 
@@ -317,3 +320,19 @@ def test_planted_base_with_one_subclass_is_caught():
         ("meta._c", False): "Used()",
     }
     assert single_subclasses(sources) == ["Base"]
+
+
+def test_the_map_shows_every_room_and_only_imports_that_are_allowed():
+    drawn = GUIDE.partition("```mermaid")[2].partition("```")[0]
+    rooms = set(re.findall(r"^        (\w+)$", drawn, flags=re.MULTILINE))
+    assert rooms == BELOW.keys() - {"", "_version"}
+    for line in re.findall(r"^    (\w.*-->.*)$", drawn, flags=re.MULTILINE):
+        stops = [stop.split(" & ") for stop in line.split(" --> ")]
+        for above, below in pairwise(stops):
+            assert all(set(below) <= BELOW[room] for room in above if room in BELOW)
+
+
+def test_the_guide_names_files_that_exist():
+    table = GUIDE.partition("## Where do I change")[2].partition("##")[0]
+    for path in re.findall(r"`(\w+/[\w/]+(?:\.py|/))`", table):
+        assert (ROOT / path).exists(), path
