@@ -118,7 +118,7 @@ class StateWriter:
         except OSError as error:
             if not self._told:
                 warnings.warn(
-                    f"{self.whose}: the checkpoint {self.file} cannot be written "
+                    f"{self.caller}: the checkpoint {self.file} cannot be written "
                     f"({error}). Training goes on; were it killed now, it would go on "
                     "from the last checkpoint that was written, if there is one.",
                     UserWarning,

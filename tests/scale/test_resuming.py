@@ -145,7 +145,6 @@ KILLED = """
     from pathlib import Path
     import joblib
     from sk_metaembed import transform_in_batches
-    from sk_metaembed.scale import _journal, _sidecar
 
     folder, name, batch, n_jobs = Path(sys.argv[1]), *sys.argv[2:]
     calls = [0]

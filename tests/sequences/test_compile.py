@@ -9,7 +9,11 @@ NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes 
 
 
 def test_loads_where_no_folder_can_keep_the_code():
-    modules = "sequences._scan", "vectors._kernel", "pooling._kernels"
+    modules = (
+        "sequences._split_numba",
+        "vectors._kernels_numba",
+        "pooling._kernels_numba",
+    )
     names = ", ".join(f"sk_metaembed.{module}" for module in modules)
     script = f"{NO_FOLDER}import {names}"
     done = subprocess.run(

@@ -71,7 +71,7 @@ def test_skops_writes_a_reference_and_shares_the_map(wv):
     assert len(data) < 5000
     trusted = skops.get_untrusted_types(data=data)
     holder = f"{Holder.__module__}.Holder"
-    assert trusted == ["sk_metaembed.vectors._word_vectors.WordVectors", holder]
+    assert trusted == ["sk_metaembed.vectors.WordVectors", holder]
     found, again = skops.loads(data, trusted=trusted).vectors
     assert found is again and found == wv
     assert np.shares_memory(found.vectors, wv.vectors)
