@@ -148,7 +148,7 @@ def checkpoint(data):
     body = io.BytesIO(data).getvalue()
     file = WORK / "fit.pt"
     file.write_bytes(body + state_file.blake2b(body, digest_size=16).digest())
-    state_file.read_state(file, "cpu")
+    state_file.read_checkpoint(file, "cpu")
 
 
 def saved(data):

@@ -11,7 +11,7 @@ from sk_metaembed.sequences._mixins import (
     SequencesOutputMixin,
     TaggerMixin,
 )
-from sk_metaembed.sequences._tags import read_tags, tag_codes, tag_lists
+from sk_metaembed.sequences._tags import decode_tags, encode_tags, read_tags
 from sk_metaembed.utils.estimator_checks import parametrize_with_checks
 
 
@@ -160,7 +160,7 @@ class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
             raise ValueError("Tagger needs at least one token; got 0 samples.")
         self.dims_ = {block.name: block.dim for block in X.blocks}
         self.classes_ = np.unique(tags.types[np.unique(tags.codes)].astype(str))
-        codes = tag_codes(tags, self.classes_, caller="Tagger")
+        codes = encode_tags(tags, self.classes_, caller="Tagger")
         values = self._values(X)
         self.means_ = np.array(
             [values[codes == i].mean(axis=0) for i in range(len(self.classes_))]
@@ -175,7 +175,7 @@ class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
         embedded_only(X, "Tagger", self.dims_)
         distances = self._values(X)[:, None] - self.means_
         codes = (distances**2).sum(axis=2).argmin(axis=1)
-        return tag_lists(codes, self.classes_, X.tokens.offsets)
+        return decode_tags(codes, self.classes_, X.tokens.offsets)
 
     def _values(self, X):
         return np.concatenate([np.empty((0, X.dim)), *X.to_list()])

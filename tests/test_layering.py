@@ -17,23 +17,24 @@ ROOT = Path(sk_metaembed.__file__).parent
 # What a room may import from. A room that is not here has no place yet: give it one.
 BELOW = {
     "_version": set(),
+    "_core": set(),
     "_io": set(),
-    "_training": {"_io"},
-    "sequences": {"_io"},
-    "vectors": {"_io", "sequences"},
-    "sources": {"_io", "_training", "sequences", "vectors", "elmo"},
-    "meta": {"_io", "_training", "sequences"},
-    "adapters": {"_io", "_training", "sequences"},
-    "dynamic": {"_io", "_training", "sequences"},
-    "pooling": {"_io", "_training", "sequences"},
+    "_training": {"_core", "_io"},
+    "sequences": {"_core", "_io"},
+    "vectors": {"_core", "_io", "sequences"},
+    "sources": {"_core", "_io", "_training", "sequences", "vectors", "elmo"},
+    "meta": {"_core", "_io", "_training", "sequences"},
+    "adapters": {"_core", "_io", "_training", "sequences"},
+    "dynamic": {"_core", "_io", "_training", "sequences"},
+    "pooling": {"_core", "_io", "_training", "sequences"},
     # a model to begin from may be behind a URL
-    "elmo": {"_io", "_training", "sequences", "vectors"},
-    "inspection": {"_io", "sequences"},
-    "metrics": {"_io", "sequences"},
-    "persistence": {"_io", "sequences", "sources", "vectors", "_version"},
-    "datasets": {"_io", "sequences", "vectors"},  # some hand out a WordVectors
-    "scale": {"_io", "sequences"},  # estimators by their methods only
-    "utils": {"_io", "sequences"},
+    "elmo": {"_core", "_io", "_training", "sequences", "vectors"},
+    "inspection": {"_core", "_io", "sequences"},
+    "metrics": {"_core", "_io", "sequences"},
+    "persistence": {"_core", "_io", "sequences", "sources", "vectors", "_version"},
+    "datasets": {"_core", "_io", "sequences", "vectors"},  # some hand out a WordVectors
+    "scale": {"_core", "_io", "sequences"},  # estimators by their methods only
+    "utils": {"_core", "_io", "sequences"},
     "": {"_version"},  # the top: its other imports are lazy, by name
 }
 

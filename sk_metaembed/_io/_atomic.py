@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def beside(target):
+def atomic_path(target):
     """Yield a path beside a target, which takes its place when all went well.
 
     Parameters
@@ -35,7 +35,7 @@ def beside(target):
 
 
 @contextlib.contextmanager
-def new_file(target):
+def atomic_write(target):
     """Yield a binary file that takes the target's place once it is on the disk.
 
     Parameters
@@ -49,7 +49,7 @@ def new_file(target):
         If it cannot be written, such as to a full disk; names the target.
     """
     try:
-        with beside(target) as part, open(part, "xb") as file:
+        with atomic_path(target) as part, open(part, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -11,7 +11,7 @@ _OPENERS = {
 }
 
 
-def compression_of(path):
+def detect_compression(path):
     """Return how a file is compressed, and the function that opens it.
 
     Parameters

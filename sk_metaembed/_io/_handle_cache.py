@@ -1,42 +1,39 @@
-"""Handles: what a process opens once, for all that ask for the same."""
+"""Cache of the files and models that a process holds open, shared by their users."""
 
 import threading
 from collections import deque
 from weakref import WeakValueDictionary
 
 
-class Handles:
-    """The handles of a process, one a key.
+class HandleCache:
+    """Handles by key: all that are in use, and the last few that were.
 
-    Parameters
-    ----------
-    keep : int
-        How many stay open without a user: workers and the candidates of a search drop
-        a handle and ask for it again.
+    Workers and the candidates of a search drop a handle and request it again, so the
+    `maxsize` handles used last stay open without a user.
     """
 
-    def __init__(self, keep):
+    def __init__(self, maxsize):
         self._lock = threading.RLock()
-        self._keep = keep
-        self.forget()
+        self._maxsize = maxsize
+        self.clear()
 
     def get(self, key, make):
-        """Return the handle behind a key, made by ``make()`` if it is new."""
+        """Return the handle of a key, created by ``make()`` if there is none."""
         with self._lock:
-            handle = self._living.get(key)
+            handle = self._in_use.get(key)
             if handle is None:
-                handle = self._living[key] = make()
+                handle = self._in_use[key] = make()
             if not any(handle is other for other in self._recent):
                 self._recent.append(handle)
             return handle
 
     def find(self, key):
-        """Return the handle behind a key, or None."""
+        """Return the handle of a key, or None."""
         with self._lock:
-            return self._living.get(key)
+            return self._in_use.get(key)
 
-    def forget(self):
-        """Be as in a process that has opened nothing."""
+    def clear(self):
+        """Drop all cached handles."""
         with self._lock:
-            self._living = WeakValueDictionary()
-            self._recent = deque(maxlen=self._keep)
+            self._in_use = WeakValueDictionary()
+            self._recent = deque(maxlen=self._maxsize)

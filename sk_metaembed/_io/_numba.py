@@ -7,7 +7,7 @@ late.
 import numba
 
 
-def compiled(function):
+def cached_njit(function):
     """Compile without the GIL; keep the machine code where a folder can be written.
 
     Parameters

@@ -11,7 +11,7 @@ import weakref
 import numpy as np
 
 
-def spilled_zeros(shape, dtype, caller):
+def memmap_zeros(shape, dtype, caller):
     """Return zeros that lie in a temporary file, mapped into memory.
 
     Parameters
@@ -33,9 +33,9 @@ def spilled_zeros(shape, dtype, caller):
 
     Examples
     --------
-    >>> array = spilled_zeros((2, 3), np.float32, "Example")
+    >>> array = memmap_zeros((2, 3), np.float32, "Example")
     >>> array[1] = 1
-    >>> float(array.sum()), is_spilled(array[1:]), is_spilled(np.zeros(3))
+    >>> float(array.sum()), is_temp_memmap(array[1:]), is_temp_memmap(np.zeros(3))
     (3.0, True, False)
     """
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
@@ -56,7 +56,7 @@ def spilled_zeros(shape, dtype, caller):
     name = f"/proc/{os.getpid()}/fd/{file.fileno()}"
     # joblib's workers open the file by it, while this process lives.
     array.filename = name if os.path.exists(name) else None
-    array.is_spilled = True
+    array.is_temp_memmap = True
     weakref.finalize(array._mmap, file.close).atexit = False
     return array
 
@@ -69,10 +69,10 @@ def _allocate(file, size):
         file.truncate(size)
 
 
-def is_spilled(array):
+def is_temp_memmap(array):
     """Tell whether an array lies in such a file."""
     while isinstance(array, np.ndarray):
-        if getattr(array, "is_spilled", False):
+        if getattr(array, "is_temp_memmap", False):
             return True
         array = array.base
     return False

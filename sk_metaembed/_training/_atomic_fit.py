@@ -1,26 +1,18 @@
-"""Fits that are whole or have not been: Ctrl-C leaves nothing half learned."""
+"""Fits that leave the estimator unchanged if they fail."""
 
 from functools import wraps
 
 
-def whole_or_nothing(fit):
-    """Have a method that fits leave the estimator as it was if it does not end.
+def rollback_on_error(fit):
+    """Decorate a `fit` that restores the estimator's attributes on any exception.
 
-    What was fitted before can be used on, and what was not is plainly unfitted.
-
-    Parameters
-    ----------
-    fit : callable
-        A method that sets attributes, and changes none that are there in place.
-
-    Returns
-    -------
-    callable
-        With the same signature and docstring.
+    Ctrl-C counts. After a failed refit the estimator is as fitted before; after a
+    failed first fit it is unfitted. The attributes must be replaced, not changed in
+    place.
     """
 
     @wraps(fit)
-    def whole(self, *args, **kwargs):
+    def wrapper(self, *args, **kwargs):
         before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
@@ -29,4 +21,4 @@ def whole_or_nothing(fit):
             vars(self).update(before)
             raise
 
-    return whole
+    return wrapper

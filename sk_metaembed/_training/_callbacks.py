@@ -6,7 +6,7 @@ Not for import at the top of the package: it needs skorch, and with it torch.
 from skorch.callbacks import Callback
 
 
-class FitTasks(Callback):
+class FitTaskReporter(Callback):
     """Reports epochs to scikit-learn's callbacks.
 
     Parameters
@@ -38,11 +38,11 @@ class FitTasks(Callback):
         )
 
 
-class StopWhenAsked(Callback):
+class StopOnRequest(Callback):
     """Ends training where a scikit-learn callback asked for it.
 
     A callback of its own, because it must come after those that keep the best
-    weights, and `FitTasks` before early stopping cuts an epoch short.
+    weights, and `FitTaskReporter` before early stopping cuts an epoch short.
     """
 
     def __init__(self, tasks):

@@ -1,127 +1,102 @@
-"""Files that training goes on from: there whole or not at all, and checked."""
+"""Checkpoint files: replaced atomically, verified by a digest, loaded without code.
+
+`torch.load` verifies no checksum of what it reads, so a digest of our own ends the
+file.
+"""
 
 import os
 import warnings
 from hashlib import blake2b
 from pathlib import Path
 
-from .._io._atomic import new_file
+from .._io._atomic import atomic_write
 
-_DIGEST = 16  # bytes, behind what torch wrote
-
-
-class NoStateError(ValueError):
-    """The file is none of these, or not as it was written."""
+_DIGEST_SIZE = 16  # bytes, after the content
 
 
-def write_state(file, content):
-    """Write what torch can save, so that the file is the old or the new one, and whole.
+class CorruptCheckpointError(ValueError):
+    """The file is not a checkpoint, or it is damaged."""
 
-    Parameters
-    ----------
-    file : path-like
-    content : dict
-        Tensors and plain values.
 
-    Raises
-    ------
-    OSError
-        If there is no writing it. A file of before is as it was.
-    """
+def write_checkpoint(file, content):
+    """Save a dict of tensors and plain values; on an OSError the old file remains."""
     import torch
 
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)
-    with new_file(file) as held:
-        digested = _Digested(held)
-        torch.save(content, digested)
-        held.write(digested.digest.digest())
+    with atomic_write(file) as stream:
+        hashing = _HashingStream(stream)
+        torch.save(content, hashing)
+        stream.write(hashing.digest.digest())
 
 
-class _Digested:
-    """A file to write to, whose bytes are digested as they come."""
+class _HashingStream:
+    """A stream that hashes what is written to it."""
 
-    def __init__(self, file):
-        self._file, self.digest = file, blake2b(digest_size=_DIGEST)
+    def __init__(self, stream):
+        self._stream, self.digest = stream, blake2b(digest_size=_DIGEST_SIZE)
 
     def write(self, data):
         self.digest.update(data)
-        return self._file.write(data)
+        return self._stream.write(data)
 
     def flush(self):
-        self._file.flush()
+        self._stream.flush()
 
 
-def read_state(file, device):
-    """Return what `write_state` wrote; nothing in it is executed.
+def read_checkpoint(file, device):
+    """Return the content of a checkpoint, with tensors on `device`.
 
-    Parameters
-    ----------
-    file : path-like
-    device : torch.device
-        Where tensors go.
-
-    Returns
-    -------
-    dict
+    Nothing in the file is executed.
 
     Raises
     ------
     FileNotFoundError
-        If there is no file.
-    NoStateError
+        If there is no such file.
+    CorruptCheckpointError
         If it is another kind of file, or damaged.
     """
     import torch
 
-    with open(file, "rb") as held:
-        if not _is_whole(held):
-            raise NoStateError("it is not as it was written")
+    with open(file, "rb") as stream:
+        if not _digest_matches(stream):
+            raise CorruptCheckpointError("its checksum does not match its content")
         try:
-            return torch.load(held, map_location=device, weights_only=True)
-        except Exception as error:  # torch raises many kinds for what it cannot read
-            raise NoStateError(f"{error!r:.200}") from error
+            return torch.load(stream, map_location=device, weights_only=True)
+        except Exception as error:  # torch raises many types for unreadable content
+            raise CorruptCheckpointError(f"{error!r:.200}") from error
 
 
-def _is_whole(held):
-    """Compare the digest at the end, for torch looks at none; back to the begin."""
-    left, digest = (
-        os.fstat(held.fileno()).st_size - _DIGEST,
-        blake2b(digest_size=_DIGEST),
-    )
-    while left > 0 and (block := held.read(min(left, 1 << 22))):
+def _digest_matches(stream):
+    """Compare the content with the digest at the end, and rewind."""
+    left = os.fstat(stream.fileno()).st_size - _DIGEST_SIZE
+    digest = blake2b(digest_size=_DIGEST_SIZE)
+    while left > 0 and (block := stream.read(min(left, 1 << 22))):
         digest.update(block)
         left -= len(block)
-    told = held.read()
-    held.seek(0)
-    return digest.digest() == told
+    expected = stream.read()
+    stream.seek(0)
+    return digest.digest() == expected
 
 
-class StateWriter:
-    """Writes a state again and again; a disk that is full ends no training.
-
-    Parameters
-    ----------
-    file : path-like
-    caller : str
-        Begins the warning.
-    """
+class CheckpointWriter:
+    """Write a checkpoint repeatedly; a full disk warns once and ends no training."""
 
     def __init__(self, file, caller):
         self.file, self.caller = Path(file), caller
-        self._told = False
+        self._has_warned = False
 
     def write(self, content):
-        """Write a state, or tell once that it cannot be written."""
+        """Write the checkpoint, or warn the first time that this fails."""
         try:
-            write_state(self.file, content)
+            write_checkpoint(self.file, content)
         except OSError as error:
-            if not self._told:
+            if not self._has_warned:
                 warnings.warn(
                     f"{self.caller}: the checkpoint {self.file} cannot be written "
-                    f"({error}). Training goes on; were it killed now, it would go on "
-                    "from the last checkpoint that was written, if there is one.",
+                    f"({error}). Training continues; if it is killed, it resumes from "
+                    "the last checkpoint that was written, if any.",
                     UserWarning,
                     stacklevel=2,
                 )
-            self._told = True
+            self._has_warned = True

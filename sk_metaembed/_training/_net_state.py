@@ -5,8 +5,8 @@ import json
 _PARTS = ("module", "criterion")
 
 
-def net_state(net):
-    """Return what `put_net_state` gives to another net of the same shapes.
+def net_state_dict(net):
+    """Return what `load_net_state_dict` gives to another net of the same shapes.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def _module(module):
     return getattr(module, "_orig_mod", module)  # beneath torch.compile
 
 
-def put_net_state(net, plain, tensors):
+def load_net_state_dict(net, plain, tensors):
     """Give an initialised net what another had learned.
 
     Parameters
@@ -74,7 +74,7 @@ def put_net_state(net, plain, tensors):
     net.history_ = History(json.loads(plain["history"]))  # trimming clears it
 
 
-def check_shapes(build, tensors, *, but=()):
+def check_shapes(build, tensors, *, ignore=()):
     """See that a module is no larger than its tensors, before memory is set aside.
 
     Parameters
@@ -95,7 +95,7 @@ def check_shapes(build, tensors, *, but=()):
     with torch.device("meta"):
         wanted = {f"module/{n}": w.shape for n, w in build().state_dict().items()}
     names = {name for name in tensors if name.startswith("module/")}
-    names = {name for name in names if not name.startswith(but)}
+    names = {name for name in names if not name.startswith(ignore)}
     wrong = names ^ {*wanted} or {n for n in names if tensors[n].shape != wanted[n]}
     if wrong:
         raise ValueError(f"the network and its weights differ in {sorted(wrong)[0]!r}")
@@ -109,7 +109,7 @@ def _numbered(tensors):
     return state
 
 
-def usable_device(device):
+def available_device(device):
     """Return a device that a net was on, or the CPU where there is no such GPU.
 
     Parameters

@@ -7,7 +7,7 @@ import multiprocessing
 import re
 
 
-def chosen_device(name, *, caller):
+def resolve_device(name, *, caller):
     """Return the torch device for "auto", "cuda:auto" or a name of torch's.
 
     Parameters
@@ -33,7 +33,7 @@ def chosen_device(name, *, caller):
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     elif name == "cuda:auto":
-        name = f"cuda:{(worker_number() or 0) % max(torch.cuda.device_count(), 1)}"
+        name = f"cuda:{(worker_index() or 0) % max(torch.cuda.device_count(), 1)}"
     try:
         device = torch.device(name)
     except RuntimeError as error:
@@ -49,7 +49,7 @@ def chosen_device(name, *, caller):
     return device
 
 
-def worker_number():
+def worker_index():
     """Return which of joblib's worker processes this is, from 0; None for another.
 
     They are counted up as they are started, so that those that run at the same time

@@ -17,9 +17,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 _current = ContextVar("current", default=None)
 _lock = threading.RLock()
-# Entered as `with weights_lock, OwnWeights():`. Locking in the mode's own methods would
-# not be safe: Ctrl-C between two of their lines would leave it locked for good.
-weights_lock = threading.RLock()
+# Entered as `with generator_mode_lock, GeneratorMode():`. Locking in the mode's own
+# methods would not be safe: Ctrl-C between two of their lines would leave it locked.
+generator_mode_lock = threading.RLock()
 
 
 class Generators:
@@ -31,13 +31,13 @@ class Generators:
 
     Attributes
     ----------
-    lent : bool
-        Whether the default generators stand in for these; see `lend_default`.
+    swapped : bool
+        Whether torch's default generators stand in for these.
     """
 
     def __init__(self, seed):
         self._seed, self._by_device = seed, {}
-        self.lent = False
+        self.swapped = False
 
     def on(self, device):
         """Return the generator for tensors on a device."""
@@ -47,7 +47,7 @@ class Generators:
             self._by_device[device] = generator
         return self._by_device[device]
 
-    def reseed(self, seed):
+    def manual_seed(self, seed):
         """Restart all generators from another seed."""
         self._seed, self._by_device = seed, {}
 
@@ -68,7 +68,7 @@ def _devices(device):
 
 
 @contextmanager
-def own_random(seed):
+def local_generators(seed):
     """Give the code inside, in this thread, generators of its own.
 
     Parameters
@@ -87,7 +87,7 @@ def own_random(seed):
         _current.reset(token)
 
 
-def own_generators():
+def current_generators():
     """Return the `Generators` of the fit running in this thread, None outside a fit."""
     return _current.get()
 
@@ -102,10 +102,10 @@ def generator_on(device):
     Returns
     -------
     torch.Generator or None
-        None, torch's default, outside a fit and within `lend_default`.
+        None, torch's default, outside a fit and within `swap_default_generators`.
     """
     own = _current.get()
-    return None if own is None or own.lent else own.on(device)
+    return None if own is None or own.swapped else own.on(device)
 
 
 def dropout(x, rate, training):
@@ -128,15 +128,15 @@ def dropout(x, rate, training):
     return x * keep.div_(1 - rate)
 
 
-class OwnWeights(TorchDispatchMode):
+class GeneratorMode(TorchDispatchMode):
     """Context in which layers draw their initial weights from the fit's generators.
 
     Layers take no generator, so it is added to each operation that draws. This slows
     down every operation, which does not matter where a network is built once.
 
-    One thread at a time, by `weights_lock`: torch notes for the whole process whether a
-    mode is active, and threads that overlap would leave this set, which turns off
-    `torch.compile`.
+    One thread at a time, by `generator_mode_lock`: torch notes for the whole process
+    whether a mode is active, and threads that overlap would leave this set, which turns
+    off `torch.compile`.
     """
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
@@ -163,7 +163,7 @@ def _takes_generator(packet):
 
 
 @contextmanager
-def lend_default(device):
+def swap_default_generators(device):
     """Let torch's default generators stand in for the fit's, one thread at a time.
 
     For code that can draw from the default generators only, such as the dropout of
@@ -174,7 +174,7 @@ def lend_default(device):
     device : torch.device or str
     """
     own = _current.get()
-    if own is None or own.lent:
+    if own is None or own.swapped:
         yield
         return
     pairs = [(own.on(each), _default(each)) for each in _devices(device)]
@@ -183,10 +183,10 @@ def lend_default(device):
         try:
             for generator, default in pairs:
                 default.set_state(generator.get_state())
-            own.lent = True
+            own.swapped = True
             yield
         finally:
-            own.lent = False
+            own.swapped = False
             for (generator, default), state in zip(pairs, kept, strict=True):
                 generator.set_state(default.get_state())
                 default.set_state(state)

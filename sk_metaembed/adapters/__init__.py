@@ -1,6 +1,6 @@
 """Adapters: steps that put a scikit-learn estimator where rows are more than a text."""
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._pair_encoder import PairEncoder
 from ._token_classifier import TokenClassifier
 

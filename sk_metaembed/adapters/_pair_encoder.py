@@ -12,12 +12,12 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from .._training._atomic_fit import whole_or_nothing
+from .._core._arrays import PAIR_FEATURES, pair_features
+from .._training._atomic_fit import rollback_on_error
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
-from ..sequences._arrays import PAIR_FEATURES, pair_features
 from ..sequences._mixins import MISSING_CONSTRAINT, SequencesInputMixin
 from ..sequences._sequence_pairs import column_names, read_pairs, tokens_of
-from ..sequences._validation import n_missing
+from ..sequences._validation import count_missing
 
 
 def check_features(features):
@@ -247,7 +247,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         self.add_indicator = add_indicator
 
     @_fit_context(prefer_skip_nested_validation=False)
-    @whole_or_nothing
+    @rollback_on_error
     def fit(self, X, y=None):
         """Fit a clone of the encoder on both sides.
 
@@ -272,7 +272,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    @whole_or_nothing
+    @rollback_on_error
     def fit_transform(self, X, y=None):
         """Fit a clone of the encoder on both sides, and encode them in one go.
 
@@ -342,7 +342,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_missing_ = n_missing(info)
+        self.n_missing_ = count_missing(info)
         return rows, info
 
     def _check_names(self, X):
@@ -440,7 +440,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 def _labelled(sequences, info):
     """Return sequences with the labels of the pairs, and which of them were missing."""
     tokens = tokens_of(sequences)
-    tokens = tokens._with_rows(index=info.index, missing=info.missing)
+    tokens = tokens._with_row_info(index=info.index, missing=info.missing)
     if isinstance(sequences, TokenSequences):
         return tokens
     return EmbeddedSequences(tokens, sequences.blocks)

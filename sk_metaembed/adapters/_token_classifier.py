@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from .._training._atomic_fit import whole_or_nothing
+from .._training._atomic_fit import rollback_on_error
 from ..sequences._mixins import (
     EmbeddedInputMixin,
     TaggerMixin,
@@ -29,7 +29,13 @@ from ..sequences._mixins import (
     check_blocks,
     check_embedded,
 )
-from ..sequences._tags import SCHEMES, check_scheme, convert_tags, read_tags, tag_lists
+from ..sequences._tags import (
+    SCHEMES,
+    check_scheme,
+    convert_tags,
+    decode_tags,
+    read_tags,
+)
 
 _BATCH = 2**22  # numbers of one batch: 16 MB
 
@@ -224,7 +230,7 @@ class TokenClassifier(
         self.scheme = scheme
 
     @_fit_context(prefer_skip_nested_validation=False)
-    @whole_or_nothing
+    @rollback_on_error
     def fit(self, X, y, sample_weight=None):
         """Fit the classifier with one row a token.
 
@@ -284,7 +290,7 @@ class TokenClassifier(
             Each a list of str.
         """
         labels, places = self._apply(X, "predict")
-        tags = tag_lists(places, labels, X.tokens.offsets)
+        tags = decode_tags(places, labels, X.tokens.offsets)
         return tags if self.scheme is None else convert_tags(tags, to=self.scheme)
 
     @available_if(_estimator_has("predict_proba"))

@@ -5,7 +5,7 @@ Some come in pip packages, others lie in the folder that the environment variabl
 from its URL into the cache. What is missing is told by name, with what to do.
 """
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._analogies import load_analogies
 from ._bbc import load_bbc_news
 from ._conll import load_conll

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._core._messages import plural
 from ..sequences import TokenSequences
-from ..sequences._validation import counted
 from ..vectors._detect_format import MOST_GROWTH, is_bomb
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -205,7 +205,7 @@ def _pick(fields, places, path, number):
         return [fields[place] for place in places]
     except IndexError:
         raise ValueError(
-            f"{path}, line {number}: has {counted(len(fields), 'column')}, but "
+            f"{path}, line {number}: has {plural(len(fields), 'column')}, but "
             f"`columns` asks for the numbers {places}, counted from 0."
         ) from None
 

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from .._io._atomic import beside
+from .._io._atomic import atomic_path
 from ..vectors._detect_format import MOST_GROWTH, is_bomb
 from ..vectors._download import (
     fetch,
@@ -111,7 +111,7 @@ def data_file(remote, *, caller):
     if remote.member is None:
         return archive
     cache.mkdir(parents=True, exist_ok=True)
-    with beside(cache / remote.file) as part:
+    with atomic_path(cache / remote.file) as part:
         copy_member(archive, remote.member, part)
         if remote.member_sha256 not in (None, found := sha256(part)):
             raise ValueError(

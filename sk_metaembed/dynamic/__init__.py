@@ -5,7 +5,7 @@ Sources come embedded, in the blocks of X, or are trained along, in `trainable`:
 method ``open`` that ``dynamic._trainable.TrainedSources`` describes.
 """
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._embedding import DynamicMetaEmbedding
 from ._image_targets import ImageTarget
 from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor

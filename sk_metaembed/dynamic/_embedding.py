@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._arrays import PAIR_FEATURES, pair_features
 from ..sequences import Block, EmbeddedSequences, SequencePairs
-from ..sequences._arrays import PAIR_FEATURES, pair_features
 from ._base import BaseDynamicMeta, TransformingMixin
 from ._docstrings import describe
 from ._targets import any_target

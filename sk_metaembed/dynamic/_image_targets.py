@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..sequences._validation import counted
+from .._core._messages import plural
 from ._targets import PerSequence, check_target
 
 
@@ -30,7 +30,7 @@ def read_images(y, n_captions, *, caller):
         raise ValueError(
             f"{caller}: Found input variables with inconsistent numbers of samples: "
             f"there are {n_captions} captions, and features of "
-            f"{counted(n_images, 'image')}. y takes a row a caption: repeat an image's "
+            f"{plural(n_images, 'image')}. y takes a row a caption: repeat an image's "
             "row for each of its captions, for example as features[image_of_caption]."
         )
     y = check_target(y, n_captions, caller=caller)

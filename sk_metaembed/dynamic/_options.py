@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
+from .._core._parameters import is_integer
 from .._training._parameters import check_callbacks
-from ..sequences._mixins import is_integer
 from ._targets import ColumnsTarget, own_type
 
 # Here and not beside their classes, because those need torch.

@@ -10,8 +10,8 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._parameters import is_integer
 from ..sequences import SequencePairs
-from ..sequences._mixins import is_integer
 from ._base import BaseDynamicMeta, TransformingMixin
 from ._docstrings import describe
 from ._image_targets import (

@@ -4,7 +4,12 @@ import numpy as np
 
 from ..sequences import TokenSequences
 from ..sequences._indexing import span_index
-from ..sequences._tags import spans_of, tag_classes, tag_codes, tag_transitions
+from ..sequences._tags import (
+    allowed_transitions,
+    encode_tags,
+    tag_classes,
+    tags_to_spans,
+)
 from ._targets import PerSequence
 
 
@@ -54,11 +59,12 @@ class TagTarget(PerSequence):
 
     def encode(self, y, *, caller):
         """Return tags as row numbers of `classes`, `TokenRows` of int64."""
-        return TokenRows(tag_codes(y, self.classes.tolist(), caller=caller), y.offsets)
+        codes = encode_tags(y, self.classes.tolist(), caller=caller)
+        return TokenRows(codes, y.offsets)
 
     def spread(self, weights, y, *, caller):
         """Return each token's weight: its sentence's times its tag's."""
-        tags = self.tag_weights[tag_codes(y, self.classes.tolist(), caller=caller)]
+        tags = self.tag_weights[encode_tags(y, self.classes.tolist(), caller=caller)]
         return TokenRows(np.repeat(weights, y.lengths) * tags, y.offsets)
 
     def stratify(self, y):
@@ -88,7 +94,7 @@ def tag_weights(class_weight, y, classes, *, caller):
         For tags that do not exist, and weights that are negative or 0 for all of y.
     """
     counts = np.bincount(
-        tag_codes(y, classes.tolist(), caller=caller), minlength=len(classes)
+        encode_tags(y, classes.tolist(), caller=caller), minlength=len(classes)
     ).astype(np.float64)
     weights = np.ones(len(classes))
     if class_weight == "balanced":
@@ -126,7 +132,7 @@ def allowed_tags(classes, scheme):
     """
     if scheme is None:
         return None
-    start, between, end = tag_transitions(classes, scheme)
+    start, between, end = allowed_transitions(classes, scheme)
     return between.tolist(), start.tolist(), end.tolist()
 
 
@@ -150,7 +156,7 @@ def weighted_span_f1(right, found, weights, lengths, classes, scheme):
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     sums, spans = [], []
     for codes in (right, found):
-        marked = spans_of(TokenSequences(classes, codes, offsets), scheme)
+        marked = tags_to_spans(TokenSequences(classes, codes, offsets), scheme)
         starts = offsets[marked.rows] + marked.starts
         sums.append(weights[starts].sum())
         stops = offsets[marked.rows] + marked.stops

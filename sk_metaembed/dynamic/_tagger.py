@@ -5,7 +5,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ..sequences import SequencePairs
 from ..sequences._mixins import TaggerMixin
-from ..sequences._tags import SCHEMES, check_scheme, read_tags, tag_lists
+from ..sequences._tags import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
 from ._docstrings import describe
 from ._tag_targets import TagTarget, allowed_tags, tag_weights
@@ -235,7 +235,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
 
         data, net = self._data(X), self.net_
         codes = run_tokens(net, data, net.module_.decode, 1)[:, 0].astype(np.int64)
-        return tag_lists(codes, self.classes_, data.offsets)
+        return decode_tags(codes, self.classes_, data.offsets)
 
     def predict_proba(self, X):
         """Return the probability of each tag at each token.

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from .._core._messages import plural
 from ..sequences._sequence_pairs import column_names, frame_columns
-from ..sequences._validation import counted
 
 _BINARIZE = (
     "Turn sets of labels into an indicator matrix with "
@@ -50,7 +50,7 @@ def check_target(y, n_rows, *, caller):
     if len(y) != n_rows:
         raise ValueError(
             f"{caller}: Found input variables with inconsistent numbers of samples: X "
-            f"has {counted(n_rows, 'sequence')} and y {counted(len(y), 'label')}."
+            f"has {plural(n_rows, 'sequence')} and y {plural(len(y), 'label')}."
         )
     gaps = _missing(y)
     if gaps.any():
@@ -59,7 +59,7 @@ def check_target(y, n_rows, *, caller):
         rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
         raise ValueError(
             f"{caller}: y is missing (None, NaN or infinity) at {where}, "
-            f"{counted(int(rows.sum()), 'row')} in all. Drop those rows of X and y, or "
+            f"{plural(int(rows.sum()), 'row')} in all. Drop those rows of X and y, or "
             "label them. (Input y contains NaN.)"
         )
     return _typed(y)

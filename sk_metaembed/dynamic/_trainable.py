@@ -154,7 +154,7 @@ def _tokens_of_pairs(X, pairs, caller):
         return X
     rows, info = read_pairs(X, caller=caller)
     tokens = check_tokens(rows, caller=caller)
-    return SequencePairs(tokens._with_rows(index=info.index))
+    return SequencePairs(tokens._with_row_info(index=info.index))
 
 
 def _check_kind(X, pairs, caller):

@@ -1,6 +1,6 @@
 """ELMo's bidirectional language model: files, characters, network, training."""
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._corpus import Vocabulary
 from ._language_model import ElmoLanguageModel
 from ._options import ElmoOptions

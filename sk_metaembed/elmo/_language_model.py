@@ -259,7 +259,7 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
     def _go_on(self, net, given, corpora, counts, checkpoint, epochs, schedule):
         """Train a net, and tell of it."""
-        from .._training._callbacks import FitTasks
+        from .._training._callbacks import FitTaskReporter
         from ._lm_training import train
 
         X, y = given
@@ -269,7 +269,7 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         task = {"estimator": self, "X": X, "y": () if y is None else y}
         context = self._init_callback_context(max_subtasks=epochs)
         context.call_on_fit_task_begin(**task)
-        tasks = FitTasks(context=context, **task)
+        tasks = FitTaskReporter(context=context, **task)
         seed = self._seed()
         try:
             train(self, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks)

@@ -12,8 +12,12 @@ from skorch import NeuralNet
 from skorch.callbacks import Callback, EpochTimer, PrintLog
 from torch import nn
 
-from .._training._checkpoint_file import NoStateError, StateWriter, read_state
-from .._training._random import own_generators
+from .._training._checkpoint_file import (
+    CheckpointWriter,
+    CorruptCheckpointError,
+    read_checkpoint,
+)
+from .._training._random import current_generators
 from ._bptt import NOTHING
 from ._lm_modules import TrainableBiLM, make_softmax
 
@@ -315,7 +319,7 @@ class Checkpoints(Callback):
     """
 
     def __init__(self, file, every, belongs, seed, perplexities, schedule, keeper):
-        self.writer = StateWriter(file, "ElmoLanguageModel")
+        self.writer = CheckpointWriter(file, "ElmoLanguageModel")
         self.every, self.belongs, self.seed = every, belongs, seed
         self.perplexities, self.schedule, self.keeper = perplexities, schedule, keeper
         self.n_batches = 0
@@ -340,7 +344,7 @@ class Checkpoints(Callback):
                 "seed": self.seed,
                 "module": net.module_.state_dict(),
                 "optimizer": net.optimizer_.state_dict(),
-                "generators": own_generators().states(net.device),
+                "generators": current_generators().states(net.device),
                 "history": [_plain(epoch) for epoch in finished],
                 "n_batches": self.n_batches,
                 "sums": None if epoch_over else self.perplexities.sums_["train"],
@@ -359,7 +363,7 @@ class Checkpoints(Callback):
         net : LanguageNet
             Initialised.
         found : dict
-            As `read_checkpoint` gives it.
+            As `read_matching_checkpoint` gives it.
         """
         net.module_.load_state_dict(found["module"])
         net.optimizer_.load_state_dict(found["optimizer"])
@@ -374,10 +378,10 @@ class Checkpoints(Callback):
         self.schedule.step = found["step"]
         self.keeper.best, self.keeper.n_worse = found["best"]
         self.keeper.weights = found["best_weights"]
-        own_generators().set_states(found["generators"], net.device)
+        current_generators().set_states(found["generators"], net.device)
 
 
-def read_checkpoint(file, belongs, device):
+def read_matching_checkpoint(file, belongs, device):
     """Return what a checkpoint holds, or None where there is none.
 
     Parameters
@@ -399,9 +403,9 @@ def read_checkpoint(file, belongs, device):
     if not file.exists():
         return None
     try:
-        found = read_state(file, device)
+        found = read_checkpoint(file, device)
         told = found["belongs"]
-    except (NoStateError, KeyError) as error:
+    except (CorruptCheckpointError, KeyError) as error:
         raise ValueError(
             f"ElmoLanguageModel: {file} is no checkpoint, or damaged ({error}). "
             "Delete it, or give another place as checkpoint."

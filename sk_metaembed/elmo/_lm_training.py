@@ -11,15 +11,15 @@ from sklearn.base import clone
 from skorch.callbacks import GradientNormClipping
 from skorch.helper import predefined_split
 
-from .._training._callbacks import StopWhenAsked
+from .._training._callbacks import StopOnRequest
 from .._training._net_state import (
+    available_device,
     check_shapes,
-    net_state,
-    put_net_state,
-    usable_device,
+    load_net_state_dict,
+    net_state_dict,
 )
-from .._training._parameters import chosen_device
-from .._training._random import OwnWeights, own_random, weights_lock
+from .._training._parameters import resolve_device
+from .._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._bptt import NOTHING, GridStream
 from ._lm_net import (
     Checkpoints,
@@ -31,7 +31,7 @@ from ._lm_net import (
     StopWhenDiverged,
     StopWhenWorse,
     check_finite,
-    read_checkpoint,
+    read_matching_checkpoint,
 )
 from ._weight_files import weight_shapes
 
@@ -53,10 +53,10 @@ def new_net(model, seed, saved):
     -------
     LanguageNet
     """
-    device = chosen_device(model.device, caller="ElmoLanguageModel")
+    device = resolve_device(model.device, caller="ElmoLanguageModel")
     softmax = model.softmax if saved is None else saved.softmax(model)
     net = make_net(model, softmax, device)
-    with own_random(seed), weights_lock, OwnWeights():
+    with local_generators(seed), generator_mode_lock, GeneratorMode():
         net.initialize()
         if saved is not None:
             saved.load_into(net.module_)
@@ -114,12 +114,12 @@ def train(model, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks
     checkpoint : (path-like, dict) or None
         Where to, and what the fit is told by.
     schedule : {"cosine", "constant"}
-    tasks : FitTasks
+    tasks : FitTaskReporter
     """
     count = counts[0]
     device, found = torch.device(net.device), None
     if checkpoint is not None:
-        found = read_checkpoint(Path(checkpoint[0]), checkpoint[1], device)
+        found = read_matching_checkpoint(Path(checkpoint[0]), checkpoint[1], device)
         seed = seed if found is None else found["seed"]
     n_lanes = min(model.batch_size, count.n_rows)
     streams = _streams(model, corpora, counts, seed, device, n_lanes)
@@ -130,7 +130,7 @@ def train(model, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks
     callbacks = [StopWhenDiverged(), rates, counter, keeper]
     if model.gradient_clip is not None:
         callbacks.append(GradientNormClipping(model.gradient_clip))
-    with own_random(seed):
+    with local_generators(seed):
         if checkpoint is not None:
             writer = Checkpoints(
                 Path(checkpoint[0]),
@@ -149,7 +149,7 @@ def train(model, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks
             epochs = 0 if keeper.is_over() else epochs - streams[0].epoch
         # After all that keeps account, so that a callback may end the process.
         callbacks += _clones(model.callbacks)
-        ends = [StopWhenAsked(tasks), StopWhenWorse(keeper)]
+        ends = [StopOnRequest(tasks), StopWhenWorse(keeper)]
         _run(net, streams, epochs, [*callbacks, tasks], ends)
     keeper.load_best(net)
     check_finite(net)
@@ -263,7 +263,7 @@ def net_parts(model):
     plain : dict
     tensors : dict of str to tensor
     """
-    plain, tensors = net_state(model.net_)
+    plain, tensors = net_state_dict(model.net_)
     told = {name: getattr(model.net_, f"module__{name}") for name in _NETWORK}
     plain["network"], plain["bfloat16"] = told, bool(model.net_.bfloat16)
     return plain, tensors
@@ -283,7 +283,7 @@ def net_of(model, plain, tensors):
     -------
     LanguageNet
     """
-    device = usable_device(plain["device"])
+    device = available_device(plain["device"])
     net = make_net(model, plain["network"]["softmax"], device)
     for name in _NETWORK:
         setattr(net, f"module__{name}", plain["network"][name])
@@ -292,9 +292,9 @@ def net_of(model, plain, tensors):
     sizes = {"options": model.options_, "n_words": len(model.vocabulary_)}
     sizes["weights"] = {name: _weightless(shape) for name, shape in shapes}
     check_shapes(lambda: LanguageModule(**sizes, **plain["network"]), tensors)
-    with own_random(0), weights_lock, OwnWeights():
+    with local_generators(0), generator_mode_lock, GeneratorMode():
         net.initialize()
-    put_net_state(net, plain, tensors)
+    load_net_state_dict(net, plain, tensors)
     return net
 
 

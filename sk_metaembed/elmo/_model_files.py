@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._io._atomic import beside
+from .._io._atomic import atomic_path
 from ..vectors._download import local_file
 from ._corpus import SPECIAL
 from ._options import N_CHARACTERS, ElmoOptions, read_options
@@ -57,7 +57,7 @@ def write_model(folder, options, weights, words=None):
     files = [folder / "options.json", folder / "weights.hdf5"]
     files += [] if words is None else [folder / VOCABULARY]
     with ExitStack() as stack:
-        parts = [stack.enter_context(beside(file)) for file in files]
+        parts = [stack.enter_context(atomic_path(file)) for file in files]
         parts[0].write_text(json.dumps(options_as_json(options), indent=2), "utf-8")
         with h5py.File(parts[1], "w") as held:
             for name, array in weights.items():

@@ -1,6 +1,6 @@
 """Looking at what fitted steps do: displays in scikit-learn's form."""
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._attention import attention_weights
 from ._distance import DistanceDisplay
 from ._grid_search import GridSearchDisplay

@@ -5,7 +5,7 @@ Which source a word leans on, how strongly, and how to write that down.
 
 import numpy as np
 
-from ..sequences._find_step import step_within
+from ..sequences._find_step import find_step
 
 # Columns of the attention weights' table that are not sources.
 _PLACES = ("sequence", "position", "token")
@@ -92,7 +92,7 @@ def attending(estimator, X, caller):
     step : fitted estimator
     X : what the step takes
     """
-    step, X = step_within(
+    step, X = find_step(
         estimator, X, lambda step: hasattr(step, "attention_weights"), caller
     )
     if step is None:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core._arrays import chunks, normalize_rows
 from ..sequences import TokenSequences
-from ..sequences._arrays import chunks, unit_rows
-from ..sequences._find_step import embedded_within
-from ..sequences._word_lookup import _word_rows, word_vectors_of
+from ..sequences._find_step import find_embedded
+from ..sequences._word_lookup import lookup_vectors, word_rows
 from ._panels import panel_axes
 
 
@@ -41,7 +41,7 @@ def nearest(values, known, queries, vocabulary, n_neighbors):
     Nearest
         Of words that are equally near the earlier ones.
     """
-    unit = unit_rows(np.asarray(values))
+    unit = normalize_rows(np.asarray(values))
     cosines = np.empty((len(queries), len(unit)), dtype=np.float32)
     for rows in chunks(len(unit)):
         cosines[:, rows] = unit[queries] @ unit[rows].T
@@ -61,7 +61,7 @@ def embeddings_within(estimator, words, caller):
     Parameters
     ----------
     estimator : fitted estimator
-        As `embedded_within` takes it.
+        As `find_embedded` takes it.
     words : list of str
         Each is read as a text of its own.
     caller : str
@@ -74,7 +74,7 @@ def embeddings_within(estimator, words, caller):
         those of the last step that gives any.
     """
     given = TokenSequences.from_lists([word] for word in words)
-    found = embedded_within(estimator, given, caller)
+    found = find_embedded(estimator, given, caller)
     if not found:
         raise TypeError(
             f"{caller}: {type(estimator).__name__} gives no EmbeddedSequences for "
@@ -84,7 +84,7 @@ def embeddings_within(estimator, words, caller):
     first = next((each for each in found if len(each.blocks) > 1), found[0])
     shown = [first] if first is found[-1] else [first, found[-1]]
     return {
-        _free_name(block.name, shown, each): _word_rows(each, block)
+        _free_name(block.name, shown, each): word_rows(each, block)
         for each in shown
         for block in each.blocks
     }
@@ -102,7 +102,7 @@ def embeddings_named(embeddings, words, caller):
     Parameters
     ----------
     embeddings : mapping of str to embedding
-        As `word_vectors_of` takes them.
+        As `lookup_vectors` takes them.
     words : list of str
     caller : str
         Begins the error messages.
@@ -112,7 +112,7 @@ def embeddings_named(embeddings, words, caller):
     dict of str to (ndarray of shape (n_words, dim), ndarray of bool)
     """
     return {
-        str(name): word_vectors_of(embedding, words, caller=caller)
+        str(name): lookup_vectors(embedding, words, caller=caller)
         for name, embedding in embeddings.items()
     }
 

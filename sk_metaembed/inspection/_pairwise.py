@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..sequences._word_lookup import word_vectors_of
+from ..sequences._word_lookup import lookup_vectors
 from ._token_selection import (
     check_number,
     chosen_vectors,
@@ -122,7 +122,7 @@ class PairsDisplay:
         """
         words = list(words)
         check_number(len(words), cls.__name__)
-        values, known = word_vectors_of(embedding, words, caller=cls.__name__)
+        values, known = lookup_vectors(embedding, words, caller=cls.__name__)
         refuse_unknown(known, words, cls.__name__)
         return cls.from_vectors(values, words if labels is None else labels, **options)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..sequences._html import shown_word
+from ..sequences._html import display_word
 from ._attention import SYMBOLS, tint, written
 from ._style import point_style
 
@@ -303,5 +303,5 @@ def _write_heads(ax, texts, laid, scale):
 
 def shown_words(tokens):
     """Return the words of a TokenSequences as they can be shown."""
-    shown = [shown_word(word) for word in tokens.types]
+    shown = [display_word(word) for word in tokens.types]
     return [shown[code] for code in tokens.codes]

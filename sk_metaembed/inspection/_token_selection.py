@@ -4,9 +4,9 @@ from collections import Counter
 
 import numpy as np
 
+from .._core._parameters import is_integer
 from ..sequences import EmbeddedSequences
-from ..sequences._find_step import embedded_within
-from ..sequences._mixins import is_integer
+from ..sequences._find_step import find_embedded
 
 _MANY = 1000
 
@@ -64,7 +64,7 @@ def last_embedded(estimator, X, caller, hint=""):
     TypeError
         If there is none.
     """
-    found = embedded_within(estimator, X, caller)
+    found = find_embedded(estimator, X, caller)
     if not found:
         raise TypeError(
             f"{caller}.from_estimator takes a fitted estimator that gives "

@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..sequences._find_step import branches_of, fitted_part
+from ..sequences._find_step import parallel_branches, unwrap_fitted
 from ._panels import panel_axes
 from ._style import point_style
 
@@ -41,12 +41,12 @@ def recorded_by(estimator, caller):
     curves : dict of str to ndarray of shape (n_epochs,)
         None, None if there is nothing.
     """
-    estimator = fitted_part(estimator, caller)
+    estimator = unwrap_fitted(estimator, caller)
     for _, step in reversed(getattr(estimator, "steps", ())):
         epochs, curves = recorded_by(step, caller)
         if curves:
             return epochs, curves
-    parts = {name: part for name, part, _ in branches_of(estimator)}
+    parts = {name: part for name, part, _ in parallel_branches(estimator)}
     found = {name: recorded_by(part, caller) for name, part in parts.items()}
     found = {name: record for name, record in found.items() if record[1]}
     if len(found) > 1:

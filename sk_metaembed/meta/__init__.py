@@ -1,6 +1,6 @@
 """Unsupervised meta-embedders: the blocks of several sources become one."""
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._autoencoded import AutoencodedMetaEmbedding, Layer
 from ._average import AverageMetaEmbedding
 from ._base import BaseMetaEmbedding

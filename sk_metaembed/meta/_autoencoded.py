@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._training._parameters import chosen_device
-from ..sequences._arrays import row_product, unit_rows
+from .._core._arrays import normalize_rows, row_product
+from .._training._parameters import resolve_device
 from ._base import BaseMetaEmbedding
 from ._gradient import minimise, seeded_generator
 from ._linear import (
@@ -91,9 +91,9 @@ def joined(encodings, variant):
     ndarray of float32, shape (n_rows, dim)
     """
     if variant == "averaged":
-        return unit_rows(np.sum(encodings, axis=0))
+        return normalize_rows(np.sum(encodings, axis=0))
     together = np.concatenate(encodings, axis=1)
-    return unit_rows(together) if variant == "concatenated" else together
+    return normalize_rows(together) if variant == "concatenated" else together
 
 
 def reconstruction_loss(encodings, decoders, targets, knows, weights, variant, pull):
@@ -168,7 +168,7 @@ def train_encoders(estimator, sources, known, weights, *, caller):
     """
     import torch
 
-    device = chosen_device(estimator.device, caller=caller)
+    device = resolve_device(estimator.device, caller=caller)
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T[:, :, None].astype(np.float32)).to(device)
     generator = seeded_generator(estimator.random_state, device)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..sequences._arrays import chunks
+from .._core._arrays import chunks
 from ._base import BaseMetaEmbedding
 from ._linear import known_matrix, row_scales, source_weights
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
-from .._training._atomic_fit import whole_or_nothing
+from .._training._atomic_fit import rollback_on_error
 from ..sequences import Block
 from ..sequences._mixins import (
     EmbeddedInputMixin,
@@ -48,7 +48,7 @@ class BlocksTransformer(
         """Set the attributes that tell of the output; none by default."""
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_nothing
+    @rollback_on_error
     def fit(self, X, y=None):
         """Learn from the training fold.
 
@@ -79,7 +79,7 @@ class BlocksTransformer(
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_nothing
+    @rollback_on_error
     def fit_transform(self, X, y=None):
         """Learn from the training fold and transform it.
 

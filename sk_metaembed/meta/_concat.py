@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..sequences._arrays import chunks
+from .._core._arrays import chunks
 from ._base import BaseMetaEmbedding, joined_names
 from ._linear import known_matrix, row_scales, source_weights
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import block_diag, eigh
 from sklearn.utils._param_validation import Interval
 
-from ..sequences._arrays import chunks
+from .._core._arrays import chunks
 from ._base import BaseMetaEmbedding
 from ._linear import (
     SourceMap,

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._arrays import row_product
 from ..sequences import Block
-from ..sequences._arrays import row_product
 from ._base import BlocksTransformer, joined_names
 from ._linear import known_matrix, nonzero_matrix, source_rows
 from ._neighbors import (

@@ -12,8 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..sequences._arrays import chunks, row_norms, row_product, unit_rows, unit_scales
-from ..sequences._mixins import is_real
+from .._core._arrays import (
+    chunks,
+    inverse_norms,
+    normalize_rows,
+    row_norms,
+    row_product,
+)
+from .._core._parameters import is_real
 
 
 class SourceMap(NamedTuple):
@@ -46,7 +52,7 @@ def source_rows(block, rows=slice(None), *, normalize):
         A copy.
     """
     values = block.values[rows]
-    values = unit_rows(values) if normalize else np.array(values, dtype=np.float32)
+    values = normalize_rows(values) if normalize else np.array(values, dtype=np.float32)
     values[~block.known[rows]] = 0
     return values
 
@@ -282,5 +288,5 @@ def row_scales(block, weights, normalize):
         float64 with `normalize`: a tiny row's factor leaves the range of float32.
     """
     if normalize:
-        return (unit_scales(block.values) * weights)[:, None]
+        return (inverse_norms(block.values) * weights)[:, None]
     return np.broadcast_to(np.asarray(weights, np.float32), block.n_rows)[:, None]

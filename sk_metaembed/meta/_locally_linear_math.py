@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from ..sequences._arrays import row_norms
+from .._core._arrays import row_norms
 from ._neighbors import nearest_rows
 
 _QUERIES = 8192  # rows between two steps of the progress bar

@@ -6,8 +6,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._core._arrays import row_product
 from ..sequences import Block
-from ..sequences._arrays import row_product
 from ._base import BaseMetaEmbedding
 from ._linear import (
     common_scale,

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
-from .._training._parameters import chosen_device
-from ..sequences._arrays import chunks
+from .._core._arrays import chunks
+from .._training._parameters import resolve_device
 from ._gradient import minimise, seeded_generator, stands_still
 from ._linear import fixed_signs
 
@@ -323,7 +323,7 @@ def descend(estimator, sources, known, weights, n_components, *, caller):
     """
     import torch
 
-    device = chosen_device(estimator.device, caller=caller)
+    device = resolve_device(estimator.device, caller=caller)
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T.astype(np.float32)).to(device)
     generator = seeded_generator(estimator.random_state, device)

@@ -15,7 +15,7 @@ from scipy.linalg import svd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from ..sequences._arrays import chunks, row_product, unit_rows
+from .._core._arrays import chunks, normalize_rows, row_product
 from ._average import known_shares
 from ._base import BaseMetaEmbedding
 from ._linear import (
@@ -51,7 +51,7 @@ def centred_rows(block, mean):
         values = source_rows(block, rows, normalize=True) - mean
         values[~block.known[rows]] = 0
         values[np.abs(values).max(axis=1, initial=0) < _NOTHING] = 0
-        centred[rows] = unit_rows(values)
+        centred[rows] = normalize_rows(values)
     return centred
 
 
@@ -403,7 +403,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
             vectors, missing, telling, self._shared, self.n_neighbors
         )
         for i, (rows, values) in enumerate(filled):
-            vectors[i][rows] = unit_rows(values)
+            vectors[i][rows] = normalize_rows(values)
             known[rows, i] = True
 
     def _dim(self):

@@ -8,7 +8,7 @@ from scipy.linalg import eigh
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import randomized_svd
 
-from ..sequences._arrays import chunks
+from .._core._arrays import chunks
 from ._base import BaseMetaEmbedding
 from ._linear import (
     SourceMap,

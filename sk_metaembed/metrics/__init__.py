@@ -1,6 +1,6 @@
 """How good embeddings are, measured without labels; and the spans of predicted tags."""
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._analogy import analogy_score
 from ._coverage import coverage_report
 from ._scorers import (

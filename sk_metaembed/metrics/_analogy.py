@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
-from ..sequences._arrays import unit_rows
-from ..sequences._mixins import is_integer, is_real
-from ..sequences._word_lookup import word_vectors_of
+from .._core._arrays import normalize_rows
+from .._core._parameters import is_integer, is_real
+from ..sequences._word_lookup import lookup_vectors
 from ._validation import check_option, check_vocabulary, check_words
 from ._word_similarity import check_finite
 
@@ -189,12 +189,12 @@ def _check_categories(categories, n_questions, caller):
 def _candidates(embedding, vocabulary, caller):
     """Return the words that can be answers, each once, and their unit vectors."""
     words = _vocabulary(embedding, vocabulary, caller)
-    values, known = word_vectors_of(embedding, words, caller=caller)
+    values, known = lookup_vectors(embedding, words, caller=caller)
     if not known.all():
         words = [words[i] for i in np.flatnonzero(known)]
         values = values[known]
     check_finite(values, caller)
-    return words, unit_rows(values)
+    return words, normalize_rows(values)
 
 
 def _vocabulary(embedding, vocabulary, caller):

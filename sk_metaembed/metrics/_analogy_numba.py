@@ -5,12 +5,12 @@ Imported only inside functions, for numba's sake.
 
 import numpy as np
 
-from .._io._numba import compiled
+from .._io._numba import cached_njit
 
 _NOWHERE = np.float32(-np.inf)
 
 
-@compiled
+@cached_njit
 def _ban(objective, start, words, banned, offsets):
     """Take a question's own words out of a tile."""
     for w in words:
@@ -20,7 +20,7 @@ def _ban(objective, start, words, banned, offsets):
                 objective[at] = _NOWHERE
 
 
-@compiled
+@cached_njit
 def _exceed(objective, limit):
     """Tell whether any entry is larger, without a branch; in most tiles none is."""
     found = np.int32(0)
@@ -29,7 +29,7 @@ def _exceed(objective, limit):
     return found > 0
 
 
-@compiled
+@cached_njit
 def best_in_tile(
     cosines, inverse, start, abc, banned, offsets, first, last, best, answer
 ):

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .._core._parameters import is_integer
 from ..sequences import check_tokens
 from ..sequences._find_step import texts_by_branch
-from ..sequences._mixins import is_integer
-from ..sequences._word_lookup import known_words_of
+from ..sequences._word_lookup import lookup_known
 
 
 def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame=False):
@@ -173,12 +173,12 @@ def _is_embedding(thing):
 
 
 def _known(embedding, words, case_fallback):
-    known = known_words_of(embedding, words, caller="coverage_report")
+    known = lookup_known(embedding, words, caller="coverage_report")
     lower = [i for i, word in enumerate(words) if word.lower() != word]
     if not case_fallback or not lower:
         return known
     again = [words[i].lower() for i in lower]
-    found = known_words_of(embedding, again, caller="coverage_report")
+    found = lookup_known(embedding, again, caller="coverage_report")
     known = {name: np.array(mask) for name, mask in known.items()}
     for name, mask in known.items():
         mask[lower] |= found[name]

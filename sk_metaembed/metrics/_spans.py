@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..sequences import EmbeddedSequences, check_tokens
-from ..sequences._tags import check_scheme, read_tags, spans_of
+from ..sequences._tags import check_scheme, read_tags, tags_to_spans
 
 INVALID = ("repair", "drop", "raise")
 LEVELS = ("entity", "surface")
@@ -106,11 +106,11 @@ def _read_tokens(tokens, caller):
 
 
 def _valid_spans(tags, scheme, invalid, caller, name):
-    spans = spans_of(tags, scheme, caller=caller, name=name)
+    spans = tags_to_spans(tags, scheme, caller=caller, name=name)
     if invalid == "raise":
         check_scheme(tags, scheme, caller=caller, name=name)
     if invalid == "drop":
-        return spans._replace(**{k: v[spans.sound] for k, v in spans._asdict().items()})
+        return spans._replace(**{k: v[spans.valid] for k, v in spans._asdict().items()})
     return spans
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
-from ..sequences._arrays import unit_rows
-from ..sequences._word_lookup import word_vectors_of
+from .._core._arrays import normalize_rows
+from ..sequences._word_lookup import lookup_vectors
 from ._validation import check_option, check_scores, check_words
 
 
@@ -34,7 +34,7 @@ def cosines(values, left, right):
     -------
     ndarray of float64, shape (n_pairs,)
     """
-    unit = unit_rows(values)
+    unit = normalize_rows(values)
     return np.einsum("ij,ij->i", unit[left], unit[right], dtype=np.float64)
 
 
@@ -170,12 +170,12 @@ def word_similarity_score(
 
 def vectors_of_words(embedding, words, case_fallback, caller):
     """Return distinct words' vectors and which are known, in lower case at need."""
-    values, known = word_vectors_of(embedding, words, caller=caller)
+    values, known = lookup_vectors(embedding, words, caller=caller)
     known = np.array(known)  # a store's or block's own may be read-only
     others = [i for i in np.flatnonzero(~known) if words[i].lower() != words[i]]
     if case_fallback and others:
         lower = [words[i].lower() for i in others]
-        found, is_known = word_vectors_of(embedding, lower, caller=caller)
+        found, is_known = lookup_vectors(embedding, lower, caller=caller)
         rows = np.array(others)[is_known]
         values = np.array(values)
         values[rows], known[rows] = found[is_known], True

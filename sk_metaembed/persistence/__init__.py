@@ -3,7 +3,7 @@
 Sits on all other rooms, and asks of them only how their handles and nets are told of.
 """
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._codecs import StandIn
 from ._errors import SavedFileError, UntrustedError
 from ._load import load

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from .._io._atomic import new_file
+from .._io._atomic import atomic_write
 from .._version import __version__
 from ._errors import SavedFileError, told_as_damaged
 
@@ -227,7 +227,7 @@ def write_sealed(path, members, told):
     told : dict
         What else the manifest says.
     """
-    with new_file(path) as out, ZipFile(out, "w") as file:
+    with atomic_write(path) as out, ZipFile(out, "w") as file:
         seals = {name: put(file, name, members[name]) for name in sorted(members)}
         manifest = {
             "format": FORMAT,

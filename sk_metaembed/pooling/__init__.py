@@ -1,6 +1,6 @@
 """Pooling: embedded sequences to one row of numbers each."""
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._common_component import CommonComponentRemoval
 from ._modes import (
     Part,

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
-from .._training._atomic_fit import whole_or_nothing
+from .._training._atomic_fit import rollback_on_error
 from ..sequences._mixins import (
     EmbeddedInputMixin,
     block_dims,
@@ -34,7 +34,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_nothing
+    @rollback_on_error
     def fit(self, X, y=None):
         """Learn the blocks' names and dimensions, and what pooling needs of the data.
 

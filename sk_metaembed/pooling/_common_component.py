@@ -16,9 +16,9 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._training._atomic_fit import whole_or_nothing
-from ..sequences._arrays import chunks
-from ..sequences._mixins import CheckedParametersMixin
+from .._core._arrays import chunks
+from .._core._parameters import CheckedParametersMixin
+from .._training._atomic_fit import rollback_on_error
 
 
 def top_components(X, n_components, mean=None):
@@ -194,7 +194,7 @@ class CommonComponentRemoval(
         self.centre = centre
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_nothing
+    @rollback_on_error
     def fit(self, X, y=None):
         """Learn the common directions.
 

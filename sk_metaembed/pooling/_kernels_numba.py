@@ -11,12 +11,12 @@ import numba
 import numpy as np
 from numba.extending import overload
 
-from .._io._numba import compiled
+from .._io._numba import cached_njit
 
 _HALF_TO_SINGLE = np.float32(2.0**112)
 
 
-@compiled
+@cached_njit
 def _decode(bits, decoded):
     """Write float16 given by its bits as float32; numba knows no float16.
 
@@ -48,7 +48,7 @@ def _row_of(values, i, scratch):
     return lambda values, i, scratch: values[i]
 
 
-@compiled
+@cached_njit
 def sum_rows(values, rows, offsets, weights, divisors, first, last, out, at):
     """Write each sequence's sum of weighted rows over its divisor.
 
@@ -89,7 +89,7 @@ def sum_rows(values, rows, offsets, weights, divisors, first, last, out, at):
             out[i, at + j] = total[j] / divisors[i]
 
 
-@compiled
+@cached_njit
 def power_mean_rows(
     values, rows, offsets, weights, divisors, power, first, last, out, at
 ):
@@ -113,7 +113,7 @@ def power_mean_rows(
             out[i, at + j] = np.copysign(np.abs(mean) ** (1.0 / power), mean)
 
 
-@compiled
+@cached_njit
 def max_rows(values, rows, offsets, first, last, out, at):
     """Write each sequence's largest entries."""
     dim = values.shape[1]
@@ -131,7 +131,7 @@ def max_rows(values, rows, offsets, first, last, out, at):
             out[i, at + j] = best[j]
 
 
-@compiled
+@cached_njit
 def min_rows(values, rows, offsets, first, last, out, at):
     """Write each sequence's smallest entries."""
     dim = values.shape[1]
@@ -149,7 +149,7 @@ def min_rows(values, rows, offsets, first, last, out, at):
             out[i, at + j] = best[j]
 
 
-@compiled
+@cached_njit
 def window_max_rows(values, rows, offsets, size, first, last, out, at):
     """Write the largest entries among the means of each sequence's windows."""
     dim = values.shape[1]
@@ -174,7 +174,7 @@ def window_max_rows(values, rows, offsets, size, first, last, out, at):
             out[i, at + j] = best[j] / width
 
 
-@compiled
+@cached_njit
 def count_holders(codes, offsets, n_types):
     """Return the number of sequences that each type stands in."""
     holders = np.zeros(n_types, np.int64)

@@ -9,7 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..sequences._mixins import is_real
+from .._core._parameters import is_real
 from ._bags import block_bags
 from ._base import BasePooling
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts

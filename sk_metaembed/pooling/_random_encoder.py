@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..sequences._arrays import chunks
+from .._core._arrays import chunks
 from ._bags import Bags, block_bags
 from ._base import BasePooling
 from ._modes import write_max, write_mean

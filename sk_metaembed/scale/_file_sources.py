@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._io._compression import compression_of
+from .._io._compression import detect_compression
 from ._batches import Batch, is_missing
 
 _DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
@@ -166,7 +166,7 @@ class TextLines:
     @property
     def plain_file(self):
         """The one file, if it is one and not compressed."""
-        if len(self.files) > 1 or compression_of(self.files[0])[0]:
+        if len(self.files) > 1 or detect_compression(self.files[0])[0]:
             return None
         return str(self.files[0])
 
@@ -203,7 +203,7 @@ class TextLines:
     @contextmanager
     def _opened(self, file, at):
         """Open a file where the lines to be read begin."""
-        _, opener = compression_of(file)
+        _, opener = detect_compression(file)
         with (opener or open)(file, "rb") as opened:
             lines = LineReader(opened, file)
             if opener is None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._io._atomic import beside, cache_home
+from .._io._atomic import atomic_path, cache_home
 from ._batches import ALLOWED, is_missing
 from ._fingerprint import pipeline_fingerprint
 from ._results import compute
@@ -149,7 +149,7 @@ def _filed(pipeline, folder, key):
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"pipeline-{key}"
     if not path.exists():
-        with beside(path) as part:
+        with atomic_path(path) as part:
             joblib.dump(pipeline, part)
     return str(path)
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import joblib
 from joblib import effective_n_jobs
 
-from ..sequences._mixins import is_integer
+from .._core._parameters import is_integer
 from ._arrow import packed
 from ._batches import accepts_missing, other_rows
 from ._fingerprint import pipeline_fingerprint

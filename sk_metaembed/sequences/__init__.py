@@ -1,6 +1,6 @@
 """What flows between steps: token sequences, their vectors, and tokenising."""
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._block import Block
 from ._embedded_sequences import EmbeddedSequences
 from ._mixins import (

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._io._temp_memmap import is_spilled
-from ._arrays import chunks
+from .._core._arrays import chunks
+from .._io._temp_memmap import is_temp_memmap
 from ._token_sequences import _read_only
 
 LEVELS = ("sequence", "type", "token")
@@ -109,7 +109,7 @@ class Block:
         values = self.values
         return type(self)._trusted, (
             self.name,
-            values if is_spilled(values) else np.array(values),
+            values if is_temp_memmap(values) else np.array(values),
             self.level,
             np.array(self.known),
         )
@@ -193,7 +193,7 @@ class Block:
         """
         level = level or self.level
         table, own_rows = self._source
-        if own_rows is None and not isinstance(rows, slice) and is_spilled(table):
+        if own_rows is None and not isinstance(rows, slice) and is_temp_memmap(table):
             # What spills is zero where it is not known, as rows of a table are.
             own_rows = np.where(self.known, np.arange(len(table)), -1)
         if own_rows is not None:

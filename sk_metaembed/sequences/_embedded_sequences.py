@@ -63,7 +63,7 @@ class BlockFacts:
         levels = {block.level for block in self.blocks}
         return max(levels, key=LEVELS.index)
 
-    def rows_of(self, level):
+    def n_rows_at(self, level):
         """Return how many rows a block of that level has.
 
         The constructor compares it with what a block has, and steps that build blocks
@@ -371,7 +371,7 @@ def _check_blocks(embedded, blocks):
             "Rename a source, for example in EmbeddingUnion's list of pairs."
         )
     for block in blocks:
-        expected = embedded.rows_of(block.level)
+        expected = embedded.n_rows_at(block.level)
         if block.n_rows != expected:
             raise ValueError(
                 f"Block {block.name!r} is at level {block.level!r} and must have "

@@ -36,7 +36,7 @@ def embeds(step):
     return isinstance(step, kinds) and not isinstance(step, Tokenizer)
 
 
-def step_within(estimator, X, is_wanted, caller):
+def find_step(estimator, X, is_wanted, caller):
     """Return the first step of a kind, and X as the steps before it transform it.
 
     Parameters
@@ -69,18 +69,18 @@ def step_within(estimator, X, is_wanted, caller):
     return moves[place], _applied(moves[:place], X)
 
 
-def output_within(estimator, X, caller):
+def features_within(estimator, X, caller):
     """Return what an estimator makes of X before it predicts; X itself if nothing."""
     return _applied(_one_route(estimator, embeds, caller).moves, X)
 
 
-def embedded_within(estimator, X, caller):
+def find_embedded(estimator, X, caller):
     """Return every EmbeddedSequences on the way through an estimator, in order.
 
     Parameters
     ----------
     estimator : fitted estimator
-        As for `step_within`.
+        As for `find_step`.
     X : what the estimator takes
         Or the texts alone, where it takes a table.
     caller : str
@@ -100,7 +100,7 @@ def texts_by_branch(estimator, X, caller):
     Parameters
     ----------
     estimator : fitted estimator
-        As for `step_within`, but several branches may embed.
+        As for `find_step`, but several branches may embed.
     X : what the estimator takes
         Or the texts alone, where it takes a table.
     caller : str
@@ -174,7 +174,7 @@ def _one_route(estimator, is_wanted, caller):
         )
     if routes:
         return routes[0]
-    estimator = fitted_part(estimator, caller)
+    estimator = unwrap_fitted(estimator, caller)
     steps = [step for _, step in _flat_steps(estimator, caller)]
     return Route("", tuple(steps) or (estimator,))
 
@@ -194,10 +194,10 @@ def _is_one_column(X):
 
 def _routes(estimator, is_wanted, caller, name="", moves=()):
     """Return a Route for each branch with a wanted step."""
-    estimator = fitted_part(estimator, caller)
+    estimator = unwrap_fitted(estimator, caller)
     for own_name, step in _flat_steps(estimator, caller) or [("", estimator)]:
         # Behind a wanted step branches read what it gives, and are not looked into.
-        branches = branches_of(step) if not any(map(is_wanted, moves)) else []
+        branches = parallel_branches(step) if not any(map(is_wanted, moves)) else []
         routes = [
             route
             for branch, inner, select in branches
@@ -217,7 +217,7 @@ def _flat_steps(estimator, caller, name=""):
     for own_name, step in _steps(estimator):
         if step is None or isinstance(step, str):
             continue
-        full_name, step = _join(name, own_name), fitted_part(step, caller)
+        full_name, step = _join(name, own_name), unwrap_fitted(step, caller)
         found += _flat_steps(step, caller, full_name) or [(full_name, step)]
     return found
 
@@ -226,7 +226,7 @@ def _steps(estimator):
     return getattr(estimator, "steps", ())
 
 
-def branches_of(estimator):
+def parallel_branches(estimator):
     """Return the parallel parts of an estimator: names, estimators, what selects."""
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import FeatureUnion
@@ -242,7 +242,7 @@ def branches_of(estimator):
     return [each for each in found if not isinstance(each[1], str | None)]
 
 
-def fitted_part(estimator, caller):
+def unwrap_fitted(estimator, caller):
     """Return what a search or another estimator around a single one has fitted.
 
     Raises
@@ -251,12 +251,12 @@ def fitted_part(estimator, caller):
         If a search has not refitted its best candidate.
     """
     if hasattr(estimator, "best_estimator_"):
-        return fitted_part(estimator.best_estimator_, caller)
+        return unwrap_fitted(estimator.best_estimator_, caller)
     # Transformers work by themselves, and the estimator_ of an ensemble is a template.
     wraps = not (hasattr(estimator, "transform") or hasattr(estimator, "estimators_"))
     for name in ("regressor_", "estimator_"):
         if wraps and hasattr(estimator, name):
-            return fitted_part(getattr(estimator, name), caller)
+            return unwrap_fitted(getattr(estimator, name), caller)
     if hasattr(estimator, "refit") and hasattr(estimator, "estimator"):
         raise NotFittedError(
             f"{caller}: this {type(estimator).__name__} has no fitted estimator. Fit "

@@ -26,12 +26,12 @@ border-radius:3px;padding:0 4px;margin:1px;max-width:100%;overflow-wrap:anywhere
 """
 
 
-def shown_word(word):
+def display_word(word):
     r"""Return a word as it can be shown: what is not seen as Python writes it.
 
     Examples
     --------
-    >>> shown_word("word"), shown_word("\n"), shown_word("ab" * 30)
+    >>> display_word("word"), display_word("\n"), display_word("ab" * 30)
     ('word', "'\\n'", 'abababababababababababababababababababa…')
     """
     word = word.encode("utf-8", "backslashreplace").decode()
@@ -42,7 +42,7 @@ def shown_word(word):
 
 def tokens_html(tokens):
     """Return the numbers and the first rows of a TokenSequences."""
-    size = shown_bytes(bytes_of_tokens(tokens))
+    size = format_bytes(tokens_nbytes(tokens))
     told = [*_counts(tokens), f"about {size}"]
     return _page("TokenSequences", told, [_preview(tokens)])
 
@@ -51,8 +51,8 @@ def embedded_html(embedded):
     """Return the numbers, the blocks and the first rows of an EmbeddedSequences."""
     tokens = embedded.tokens
     told = [*_counts(tokens), f"{embedded.dim:,} dimensions", f"level {embedded.level}"]
-    own = bytes_of_tokens(tokens) + sum(bytes_of(b)[0] for b in embedded.blocks)
-    told.append(f"about {shown_bytes(own)}")
+    own = tokens_nbytes(tokens) + sum(block_nbytes(b)[0] for b in embedded.blocks)
+    told.append(f"about {format_bytes(own)}")
     head = ("block", "level", "rows", "dim", "dtype", "known", "memory")
     rows = [_block_row(embedded, block) for block in embedded.blocks]
     parts = [_table("Blocks", head, rows, numeric=(2, 3)), _preview(tokens)]
@@ -88,7 +88,7 @@ def known_shares(embedded, block):
     return f"{types:.1%} of types, {tokens:.1%} of tokens"
 
 
-def bytes_of(block):
+def block_nbytes(block):
     """Return the bytes of a block's own arrays, and of a table that it points into."""
     table, rows = block.indexed()
     own = block.known.nbytes
@@ -97,19 +97,19 @@ def bytes_of(block):
     return own + rows.nbytes, table.nbytes
 
 
-def bytes_of_tokens(tokens):
+def tokens_nbytes(tokens):
     """Return about how many bytes tokens take; the types' size is that of a sample."""
     size = tokens.codes.nbytes + tokens.offsets.nbytes + tokens.types.nbytes
     step = max(1, tokens.n_types // _SAMPLE)
     return size + step * sum(map(getsizeof, tokens.types[::step]))
 
 
-def shown_bytes(n):
+def format_bytes(n):
     """Return a number of bytes in a unit that suits it.
 
     Examples
     --------
-    >>> shown_bytes(900), shown_bytes(2_000_000), shown_bytes(3 * 2**40)
+    >>> format_bytes(900), format_bytes(2_000_000), format_bytes(3 * 2**40)
     ('900 B', '1.9 MiB', '3.0 TiB')
     """
     if n < 1024:
@@ -137,10 +137,10 @@ def _counts(tokens):
 
 
 def _block_row(embedded, block):
-    own, table = bytes_of(block)
-    size = shown_bytes(own)
+    own, table = block_nbytes(block)
+    size = format_bytes(own)
     if table:
-        size += f", rows of a table of {shown_bytes(table)}"
+        size += f", rows of a table of {format_bytes(table)}"
     dtype = block.indexed()[0].dtype
     cells = (block.name, block.level, f"{block.n_rows:,}", f"{block.dim:,}", dtype)
     told = (*cells, known_shares(embedded, block), size)
@@ -168,7 +168,7 @@ def _chips(words):
 
 
 def _word(word):
-    return escape(shown_word(word))
+    return escape(display_word(word))
 
 
 def _escaped(value):

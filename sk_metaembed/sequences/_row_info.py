@@ -12,7 +12,7 @@ import numpy as np
 from ._text_spans import text_spans
 
 
-class RowsInfo(NamedTuple):
+class RowInfo(NamedTuple):
     """Facts about rows, each None where it is not known."""
 
     index: Any = None  # pandas Index
@@ -40,16 +40,16 @@ class RowsInfo(NamedTuple):
         return np.concatenate([none, *parts], dtype=np.int32)
 
 
-NOTHING = RowsInfo()
+NO_INFO = RowInfo()
 
 
-def row_labels(X):
+def pandas_index(X):
     """Return the index of a pandas Series or DataFrame, None of anything else."""
     # Lists and tuples have an `index` too: a method.
     return X.index if hasattr(X, "iloc") else None
 
 
-def checked_index(index, n_rows):
+def as_pandas_index(index, n_rows):
     """Return labels as a pandas Index of n_rows, or raise ValueError; None stays."""
     if index is None:
         return None

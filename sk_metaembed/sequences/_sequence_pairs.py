@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
+from .._core._messages import plural, short_repr
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
 from ._indexing import row_index
-from ._row_info import RowsInfo, row_labels
+from ._row_info import RowInfo, pandas_index
 from ._token_sequences import TokenSequences
 from ._validation import (
     _EITHER,
@@ -19,9 +20,7 @@ from ._validation import (
     _is_token_list,
     _kind,
     _remedy,
-    _shown,
     _token_remedy,
-    counted,
     fill_missing,
     first_present,
 )
@@ -257,7 +256,7 @@ def read_pairs(X, *, caller="X", texts=True, missing="raise"):
     -------
     rows : list of str or of list of str, or TokenSequences, or EmbeddedSequences
         All first sides, then all second sides; a container if X is SequencePairs.
-    info : RowsInfo
+    info : RowInfo
         What is known of the sides: which were missing, the labels of the pairs twice.
 
     Raises
@@ -270,8 +269,8 @@ def read_pairs(X, *, caller="X", texts=True, missing="raise"):
     """
     if isinstance(X, SequencePairs):
         return X.sequences, tokens_of(X.sequences)._rows
-    index = row_labels(X)
-    info = RowsInfo(index=None if index is None else index.append(index))
+    index = pandas_index(X)
+    info = RowInfo(index=None if index is None else index.append(index))
     first, second = _columns(X, caller)
     rows = [*first, *second]
     if texts and missing == "raise" and set(map(type, rows)) <= {str}:
@@ -333,7 +332,7 @@ def holds_pairs(X, *, caller="X"):
     if spaced is not None:
         raise TypeError(
             f"{caller}: every row is two strings, some with white space "
-            f"({_shown(spaced)}), which can be a pair of texts or a list of two "
+            f"({short_repr(spaced)}), which can be a pair of texts or a list of two "
             "tokens. Pass pairs of texts as an array of shape (n_pairs, 2) or a "
             "DataFrame of two columns, or put PairEncoder(Tokenizer()) before this "
             "step; pass token lists as TokenSequences.from_lists(X)."
@@ -405,7 +404,8 @@ def _refuse_others(X, caller):
     single = isinstance(X, str | bytes | numbers.Number | Mapping | Set)
     is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
     if X is None or single or hasattr(X, "tocsr") or not is_rows:
-        raise TypeError(f"{caller} got {type(X).__name__}: {_shown(X)}. {_ALLOWED}.")
+        came = f"{type(X).__name__}: {short_repr(X)}"
+        raise TypeError(f"{caller} got {came}. {_ALLOWED}.")
     if type(X).__name__ == "LazyFrame":
         raise TypeError(f"{caller} got a LazyFrame; call its collect() first.")
 
@@ -414,7 +414,7 @@ def _check_two(shape, caller):
     if shape[1] != 2:
         raise ValueError(
             f"{caller} takes two columns of texts, the sides of the pairs; got "
-            f"{counted(shape[1], 'column')} (shape {tuple(shape)}). Select two, for "
+            f"{plural(shape[1], 'column')} (shape {tuple(shape)}). Select two, for "
             "example with "
             'ColumnTransformer([("pairs", step, ["one column", "another"])]).'
         )
@@ -426,14 +426,14 @@ def _pair(row, i, caller):
         if not hasattr(row, "to_list") or is_text:
             came = _kind(row)
             raise TypeError(
-                f"{caller}: row {i} is {came} ({_shown(row)}), not a pair. Every row "
-                f"must have two sides. {_ALLOWED}."
+                f"{caller}: row {i} is {came} ({short_repr(row)}), not a pair. Every "
+                f"row must have two sides. {_ALLOWED}."
             )
         row = row.to_list()
     if len(row) != 2:
         raise ValueError(
-            f"{caller}: row {i} has {counted(len(row), 'side')} ({_shown(row)}), not "
-            "two. If these are the columns of all pairs, pass "
+            f"{caller}: row {i} has {plural(len(row), 'side')} ({short_repr(row)}), "
+            "not two. If these are the columns of all pairs, pass "
             "list(zip(first, second))."
         )
     return row
@@ -452,15 +452,15 @@ def _tokens(value, where, wanted):
     for j, token in enumerate(tokens):
         if not isinstance(token, str):
             raise TypeError(
-                f"{where}, token {j} is {_kind(token)} ({_shown(token)}). Every token "
-                f"must be a str; {_token_remedy(token)}"
+                f"{where}, token {j} is {_kind(token)} ({short_repr(token)}). Every "
+                f"token must be a str; {_token_remedy(token)}"
             )
     return [str(token) for token in tokens]
 
 
 def _complaint(value, where, wanted):
     came = _kind(value)
-    shown = f" ({_shown(value)})" if came == "missing" else f": {_shown(value)}"
+    shown = f" ({short_repr(value)})" if came == "missing" else f": {short_repr(value)}"
     return f"{where} is {came}{shown}. Every side must be {wanted}; " + _remedy(
         value, wanted, "PairEncoder"
     )

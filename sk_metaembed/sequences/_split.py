@@ -88,7 +88,7 @@ def with_texts(tokens, texts, prepare, locate):
     """Return tokens that know the texts they were split from, and how."""
     written = np.empty(len(texts), dtype=object)
     written[:] = texts
-    return tokens._with_rows(texts=written, prepare=prepare, locate=locate)
+    return tokens._with_row_info(texts=written, prepare=prepare, locate=locate)
 
 
 def split_words(texts, rule):

@@ -5,11 +5,11 @@ Imported only where a text is long enough to be worth loading numba.
 
 import numpy as np
 
-from .._io._numba import compiled
+from .._io._numba import cached_njit
 from ._characters import BOUNDARY
 
 
-@compiled
+@cached_njit
 def _code_point(buffer, i):
     """Return the code point that begins at a byte, and its length in bytes."""
     lead = np.int64(buffer[i])
@@ -23,7 +23,7 @@ def _code_point(buffer, i):
     return (lead & 0x07) << 18 | middle << 6 | (buffer[i + 3] & 0x3F), 4
 
 
-@compiled
+@cached_njit
 def find_tokens(buffer, text_ends, classes, steps, emits, min_length):
     """Find where tokens begin and end, by a rule's tables.
 
@@ -75,7 +75,7 @@ def find_tokens(buffer, text_ends, classes, steps, emits, min_length):
     return starts[:n].copy(), ends[:n].copy(), counts
 
 
-@compiled
+@cached_njit
 def _eight_bytes(buffer, i):
     word = np.uint64(0)
     for j in range(8):
@@ -83,7 +83,7 @@ def _eight_bytes(buffer, i):
     return word
 
 
-@compiled
+@cached_njit
 def hash_spans(buffer, starts, ends):
     """Return a hash of each span; spans of one length up to 8 never share one.
 
@@ -117,7 +117,7 @@ def hash_spans(buffer, starts, ends):
     return hashes
 
 
-@compiled
+@cached_njit
 def _same(buffer, other, start, end):
     shift = np.int64(other) - start
     while start < end and buffer[start + shift] == buffer[start]:
@@ -125,7 +125,7 @@ def _same(buffer, other, start, end):
     return start == end
 
 
-@compiled
+@cached_njit
 def _slots(records, n_types, capacity):
     """Return an open-addressed table of rows of `records`, -1 where it is free."""
     slots = np.full(capacity, -1, np.int32)
@@ -138,7 +138,7 @@ def _slots(records, n_types, capacity):
     return slots
 
 
-@compiled
+@cached_njit
 def code_spans(buffer, starts, ends, hashes):
     """Code the spans by the distinct ones, numbered in first-seen order.
 
@@ -203,7 +203,7 @@ def code_spans(buffer, starts, ends, hashes):
     return codes, records[:n_types, 3].astype(np.int64)
 
 
-@compiled
+@cached_njit
 def gather_spans(buffer, starts, ends, separator):
     """Return the bytes of the spans, a separator behind each.
 

@@ -10,14 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core._messages import plural, short_repr
 from ._token_sequences import TokenSequences
-from ._validation import (
-    _is_token_list,
-    _kind,
-    _shown,
-    counted,
-    read_rows,
-)
+from ._validation import _is_token_list, _kind, read_rows
 
 
 def read_tags(y, tokens=None, *, caller, name="y"):
@@ -66,8 +61,8 @@ def _from_rows(y, caller, name):
     for i, row in enumerate(rows):
         if not _is_token_list(row):
             raise TypeError(
-                f"{caller}: row {i} of {name} is {_kind(row)}: {_shown(row)}. Every "
-                "row must be a list of str, one tag a token of its sentence."
+                f"{caller}: row {i} of {name} is {_kind(row)}: {short_repr(row)}. "
+                "Every row must be a list of str, one tag per token of its sentence."
             )
         kinds.update(map(type, row))
     if kinds <= {str}:
@@ -86,7 +81,7 @@ def _plain(row, i, caller, name):
         if not isinstance(tag, str):
             raise TypeError(
                 f"{caller}: row {i} of {name}, tag {j} is {_kind(tag)} "
-                f"({_shown(tag)}). "
+                f"({short_repr(tag)}). "
                 'Every tag must be a str, such as "O" or "B-person"; turn numbers '
                 "into the names that they stand for."
             )
@@ -96,8 +91,8 @@ def _plain(row, i, caller, name):
 def _check_lengths(tags, tokens, caller, name):
     if len(tags) != len(tokens):
         raise ValueError(
-            f"{caller}: {name} has {counted(len(tags), 'row')} for "
-            f"{counted(len(tokens), 'sentence')}. Pass one list of tags a sentence, "
+            f"{caller}: {name} has {plural(len(tags), 'row')} for "
+            f"{plural(len(tokens), 'sentence')}. Pass one list of tags a sentence, "
             "also for an empty one: []."
         )
     wrong = np.flatnonzero(tags.lengths != tokens.lengths)
@@ -105,9 +100,9 @@ def _check_lengths(tags, tokens, caller, name):
         i = wrong[0]
         more = f" ({len(wrong)} rows are wrong in all.)" if len(wrong) > 1 else ""
         raise ValueError(
-            f"{caller}: row {i} of {name} has {counted(tags.lengths[i], 'tag')} for a "
-            f"sentence of {counted(tokens.lengths[i], 'token')}: {_shown(tags[i])} for "
-            f"{_shown(tokens[i])}. Give every token one tag.{more}"
+            f"{caller}: row {i} of {name} has {plural(tags.lengths[i], 'tag')} for a "
+            f"sentence of {plural(tokens.lengths[i], 'token')}: {short_repr(tags[i])} "
+            f"for {short_repr(tokens[i])}. Give every token one tag.{more}"
         )
 
 
@@ -126,7 +121,7 @@ def tag_classes(tags):
     return np.array(sorted(tags.types[np.unique(tags.codes)]), dtype=object)
 
 
-def tag_codes(tags, classes, *, caller, name="y"):
+def encode_tags(tags, classes, *, caller, name="y"):
     """Return each tag's place among the classes, or say which is none of them.
 
     Parameters
@@ -152,7 +147,7 @@ def tag_codes(tags, classes, *, caller, name="y"):
     if len(strange):
         raise ValueError(
             f"{caller}: {place_of(tags, strange[0], name)}, which is none of the tags "
-            f"learned: {_shown(list(classes))}."
+            f"learned: {short_repr(list(classes))}."
         )
     return codes
 
@@ -178,7 +173,7 @@ def place_of(tags, position, name="y"):
     return f"row {row} of {name}, tag {position - tags.offsets[row]} is {tag!r}"
 
 
-def tag_lists(codes, classes, offsets):
+def decode_tags(codes, classes, offsets):
     """Return tags as an array of lists, one list a sentence: what taggers predict.
 
     Arrays of lists can be concatenated, so that ``cross_val_predict`` puts folds
@@ -220,7 +215,7 @@ class Spans(NamedTuple):
         First token and the one behind the last, counted from the sentence's first.
     labels : ndarray of object
         Such as "person", str.
-    sound : ndarray of bool
+    valid : ndarray of bool
         Whether the span begins and ends as the scheme asks.
     """
 
@@ -228,7 +223,7 @@ class Spans(NamedTuple):
     starts: np.ndarray
     stops: np.ndarray
     labels: np.ndarray
-    sound: np.ndarray
+    valid: np.ndarray
 
 
 class _Parts(NamedTuple):
@@ -276,7 +271,7 @@ def _parts_of(tags, scheme, caller, name):
     return parts
 
 
-def spans_of(tags, scheme=None, *, caller="spans_of", name="y"):
+def tags_to_spans(tags, scheme=None, *, caller="tags_to_spans", name="y"):
     """Return the spans that tags mark, read as the scorer conlleval reads them.
 
     A span begins at B, at S, and where there is no span of the same label to go on
@@ -286,7 +281,7 @@ def spans_of(tags, scheme=None, *, caller="spans_of", name="y"):
     ----------
     tags : TokenSequences
     scheme : {"IOB2", "IOBES", "BIOES"}, default=None
-        Whose letters are allowed, and by which `Spans.sound` is judged. None allows
+        Whose letters are allowed, and by which `Spans.valid` is judged. None allows
         those of both, and judges by IOB2.
     caller, name : str
         For messages, as in `read_tags`.
@@ -311,20 +306,20 @@ def spans_of(tags, scheme=None, *, caller="spans_of", name="y"):
     first = inside & ~np.concatenate([[False], joined])[: len(codes)]
     last = inside & ~np.concatenate([joined, [False]])[: len(codes)]
     starts, ends = np.flatnonzero(first), np.flatnonzero(last)
-    sound = parts.among("BS")[codes][starts]
+    valid = parts.among("BS")[codes][starts]
     if scheme in ("IOBES", "BIOES"):
-        sound &= parts.among("ES")[codes][ends]
+        valid &= parts.among("ES")[codes][ends]
     begin = tags.offsets[rows[starts]]
     return Spans(
         rows[starts],
         starts - begin,
         ends + 1 - begin,
         parts.labels[codes[starts]],
-        sound,
+        valid,
     )
 
 
-def tag_transitions(classes, scheme):
+def allowed_transitions(classes, scheme):
     """Return which tags may begin a sentence, follow each other, and end one.
 
     Parameters
@@ -381,7 +376,7 @@ def check_scheme(tags, scheme, *, caller, name="y"):
         np.zeros(shape, dtype=bool)
         for shape in (tags.n_types, (tags.n_types,) * 2, tags.n_types)
     )
-    allowed = tag_transitions(tags.types[used], scheme)
+    allowed = allowed_transitions(tags.types[used], scheme)
     start[used], end[used] = allowed[0], allowed[2]
     between[np.ix_(used, used)] = allowed[1]
     codes, offsets = tags.codes, tags.offsets
@@ -453,7 +448,7 @@ def convert_tags(y, to):
     """
     letters = _letters_of(to)
     tags = read_tags(y, caller="convert_tags")
-    spans = spans_of(tags, caller="convert_tags")
+    spans = tags_to_spans(tags, caller="convert_tags")
     starts = tags.offsets[spans.rows] + spans.starts
     lengths = spans.stops - spans.starts
     written = np.full(tags.n_tokens, "O")
@@ -471,4 +466,4 @@ def convert_tags(y, to):
         for letter, label in zip(written[inside], labels, strict=True)
     ]
     classes, codes = np.unique(flat.astype(str), return_inverse=True)
-    return tag_lists(codes, classes, tags.offsets)
+    return decode_tags(codes, classes, tags.offsets)

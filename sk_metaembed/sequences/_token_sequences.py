@@ -10,7 +10,7 @@ import numpy as np
 
 from ._html import tokens_html
 from ._indexing import row_index, span_index
-from ._row_info import NOTHING, checked_index
+from ._row_info import NO_INFO, as_pandas_index
 
 
 class TokenCounts:
@@ -198,7 +198,7 @@ class TokenSequences(TokenCounts):
         _check_layout(types, codes, offsets)
         # Checked before: a code beyond 32 bits would come back as another one.
         codes = codes.astype(np.int32, copy=False)
-        rows = NOTHING._replace(index=checked_index(index, len(offsets) - 1))
+        rows = NO_INFO._replace(index=as_pandas_index(index, len(offsets) - 1))
         self._set(types, codes, offsets.astype(np.int64, copy=False), rows)
 
     def _set(self, types, codes, offsets, rows):
@@ -208,13 +208,13 @@ class TokenSequences(TokenCounts):
         object.__setattr__(self, "_rows", rows)
 
     @classmethod
-    def _trusted(cls, types, codes, offsets, rows=NOTHING):
+    def _trusted(cls, types, codes, offsets, rows=NO_INFO):
         """Build from arrays that are known to fit together."""
         self = cls.__new__(cls)
         self._set(types, codes, offsets, rows)
         return self
 
-    def _with_rows(self, **facts):
+    def _with_row_info(self, **facts):
         """Return the same sequences with other facts about their rows."""
         rows = self._rows._replace(**facts)
         return self._trusted(self.types, self.codes, self.offsets, rows)
@@ -258,7 +258,7 @@ class TokenSequences(TokenCounts):
         codes = np.fromiter(map(table.__getitem__, flat), np.int32, count=len(flat))
         lengths = np.fromiter(map(len, sequences), np.int64, count=len(sequences))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        rows = NOTHING._replace(index=checked_index(index, len(lengths)))
+        rows = NO_INFO._replace(index=as_pandas_index(index, len(lengths)))
         return cls._trusted(types, codes, offsets, rows)
 
     def __setattr__(self, name, value):

@@ -20,7 +20,7 @@ from ._split import (
 )
 from ._text_spans import locate_in_order, locate_matches, locate_words
 from ._token_sequences import TokenSequences
-from ._validation import check_tokens, n_missing
+from ._validation import check_tokens, count_missing
 
 # Checking the parameters takes as long as splitting a short text, so it is done once.
 _SPLITTERS = WeakKeyDictionary()  # parameters and splitter, by step
@@ -212,7 +212,7 @@ class Tokenizer(
         return check_tokens(X, caller="Tokenizer", split=split, missing=self.missing)
 
     def _count_missing(self, tokens):
-        self.n_missing_ = n_missing(tokens)
+        self.n_missing_ = count_missing(tokens)
 
     def get_feature_names_out(self, input_features=None):
         """Return one name, "tokens": the output is one column of sequences.

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
+from .._core._messages import short_repr
 from ._embedded_sequences import EmbeddedSequences
-from ._row_info import row_labels
+from ._row_info import pandas_index
 from ._split import split_by_default
 from ._token_sequences import TokenSequences
 
@@ -41,10 +42,12 @@ def read_rows(X, *, caller="X"):
     if isinstance(X, str | bytes):
         raise TypeError(
             f"{caller} expects a collection of texts, got a single "
-            f"{type(X).__name__}: {_shown(X)}. Put it in a list: [text]. {_ALLOWED}."
+            f"{type(X).__name__}: {short_repr(X)}. Put it in a list: [text]. "
+            f"{_ALLOWED}."
         )
     if X is None or isinstance(X, numbers.Number | Mapping | Set):
-        raise TypeError(f"{caller} got {type(X).__name__}: {_shown(X)}. {_ALLOWED}.")
+        came = f"{type(X).__name__}: {short_repr(X)}"
+        raise TypeError(f"{caller} got {came}. {_ALLOWED}.")
     if type(X).__name__ == "LazyFrame":
         raise TypeError(f"{caller} got a LazyFrame; call its collect() first.")
     if getattr(X, "ndim", 1) == 2 or hasattr(X, "columns"):
@@ -77,7 +80,7 @@ def _only_column(X, caller):
                 "Pooling does, the order of the steps is wrong."
             )
         names = getattr(X, "column_names", getattr(X, "columns", None))
-        named = "" if names is None else f", named {_shown(list(names))}"
+        named = "" if names is None else f", named {short_repr(list(names))}"
         raise ValueError(
             f"{caller} takes one column of texts, got {n_columns} columns "
             f"(shape {tuple(X.shape)}{named}). Select one, for example with "
@@ -217,8 +220,9 @@ def _tokens(row, i, caller):
     for j, token in enumerate(row):
         if not isinstance(token, str):
             raise TypeError(
-                f"{caller}: row {i}, token {j} is {_kind(token)} ({_shown(token)}). "
-                "Every token must be a str; " + _token_remedy(token)
+                f"{caller}: row {i}, token {j} is {_kind(token)} "
+                f"({short_repr(token)}). Every token must be a str; "
+                + _token_remedy(token)
             )
     return [str(token) for token in row]
 
@@ -312,11 +316,11 @@ def check_tokens(X, *, caller="X", split=None, missing="raise"):
         tokens = (split or split_by_default)(check_texts(rows, caller=caller))
     else:
         tokens = check_token_lists(rows, caller=caller)
-    return tokens._with_rows(index=row_labels(X), missing=absent)
+    return tokens._with_row_info(index=pandas_index(X), missing=absent)
 
 
-def n_missing(rows):
-    """Return how many rows of a TokenSequences or RowsInfo are known to be missing."""
+def count_missing(rows):
+    """Return how many rows of a TokenSequences or RowInfo are known to be missing."""
     return 0 if rows.missing is None else int(rows.missing.sum())
 
 
@@ -330,7 +334,7 @@ def fill_missing(rows, empty):
 
 def _complaint(row, i, caller, wanted):
     came = _kind(row)
-    shown = f" ({_shown(row)})" if came == "missing" else f": {_shown(row)}"
+    shown = f" ({short_repr(row)})" if came == "missing" else f": {short_repr(row)}"
     return (
         f"{caller}: row {i} is {came}{shown}. Every row must be {wanted}; "
         + _remedy(row, wanted)
@@ -367,17 +371,3 @@ def _remedy(value, wanted, reader="Tokenizer"):
             "str(value)."
         )
     return f"drop the row or convert it to {wanted}."
-
-
-def counted(n, thing):
-    """Return a number and what it counts, for messages.
-
-    >>> counted(1, "tag"), counted(2, "tag")
-    ('1 tag', '2 tags')
-    """
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
-
-
-def _shown(value):
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from ._embedded_sequences import EmbeddedSequences
-from ._find_step import embedded_by_branch, output_within
+from ._find_step import embedded_by_branch, features_within
 from ._token_sequences import TokenSequences
 
 
-def word_vectors_of(embedding, words, *, caller):
+def lookup_vectors(embedding, words, *, caller):
     """Return the vectors of words from an embedding of any kind.
 
     Parameters
@@ -45,7 +45,7 @@ def word_vectors_of(embedding, words, *, caller):
         return _of_output(given, words, embedding, caller)
     if hasattr(embedding, "predict") and not isinstance(embedding, type):
         one_a_word = _one_a_sequence(words)
-        given = output_within(embedding, one_a_word, caller)
+        given = features_within(embedding, one_a_word, caller)
         if given is not one_a_word:
             return _of_output(given, words, embedding, caller)
     if hasattr(embedding, "vectors_for"):
@@ -58,13 +58,13 @@ def word_vectors_of(embedding, words, *, caller):
     )
 
 
-def known_words_of(embedding, words, *, caller):
+def lookup_known(embedding, words, *, caller):
     """Tell which words an embedding knows, block by block.
 
     Parameters
     ----------
     embedding : fitted estimator, WordVectors, KeyedVectors or mapping
-        As for `word_vectors_of`, and an estimator may give several blocks; or a search
+        As for `lookup_vectors`, and an estimator may give several blocks; or a search
         or a Pipeline that ends in a predictor. Of several steps that give
         EmbeddedSequences the last one with the most blocks counts.
     words : sequence of str, length n
@@ -80,7 +80,7 @@ def known_words_of(embedding, words, *, caller):
     """
     words = list(words)
     if isinstance(embedding, type):
-        return {"": word_vectors_of(embedding, words, caller=caller)[1]}
+        return {"": lookup_vectors(embedding, words, caller=caller)[1]}
     given = _one_a_sequence(words)
     branches = embedded_by_branch(embedding, given, caller)
     if not any(branches.values()) and hasattr(embedding, "transform"):
@@ -94,8 +94,8 @@ def known_words_of(embedding, words, *, caller):
         embedded = max(reversed(found), key=lambda each: len(each.blocks))
         for block in embedded.blocks:
             name = f"{branch}.{block.name}" if len(branches) > 1 else block.name
-            known[name] = _word_rows(embedded, block)[1]
-    return known or {"": word_vectors_of(embedding, words, caller=caller)[1]}
+            known[name] = word_rows(embedded, block)[1]
+    return known or {"": lookup_vectors(embedding, words, caller=caller)[1]}
 
 
 def _of_output(embedded, words, estimator, caller):
@@ -108,7 +108,7 @@ def _of_output(embedded, words, estimator, caller):
             f"blocks, {list(embedded.names)}. Put a meta-embedder behind it, such as "
             "ConcatMetaEmbedding, that makes them one."
         )
-    return _word_rows(embedded, embedded.blocks[0])
+    return word_rows(embedded, embedded.blocks[0])
 
 
 def _array(given, words, estimator, caller):
@@ -127,7 +127,7 @@ def _one_a_sequence(words):
     return TokenSequences.from_lists([word] for word in words)
 
 
-def _word_rows(embedded, block):
+def word_rows(embedded, block):
     """Return values and `known` of a block, one row a sequence of one word."""
     lengths = embedded.tokens.lengths
     block = embedded.broadcast(block, "token")

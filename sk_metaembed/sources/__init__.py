@@ -1,6 +1,6 @@
 """Sources: steps that give token sequences their vectors."""
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._base import BaseEmbedding, Preprocessing
 from ._char_embedding import CharEmbedding, OpenedCharacters
 from ._contextual_to_static import contextual_to_static

@@ -16,17 +16,17 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._io._temp_memmap import is_spilled, spilled_zeros
-from .._training._atomic_fit import whole_or_nothing
+from .._core._arrays import chunks, normalize_rows
+from .._io._temp_memmap import is_temp_memmap, memmap_zeros
+from .._training._atomic_fit import rollback_on_error
 from ..sequences import (
     Block,
     EmbeddedSequences,
     TokenSequences,
     check_tokens,
 )
-from ..sequences._arrays import chunks, unit_rows
 from ..sequences._mixins import SequencesOutputMixin
-from ..sequences._validation import n_missing
+from ..sequences._validation import count_missing
 
 PREPROCESSINGS = (None, "unit", "centre", "unit-centre-unit", "all-but-the-top")
 FREQUENT = 100_000  # rows, in order of frequency, that statistics are learned from
@@ -68,9 +68,9 @@ class Preprocessing(NamedTuple):
 
     def _change(self, rows):
         if self.kind == "unit-centre-unit":
-            return unit_rows(unit_rows(rows) - self.mean)
+            return normalize_rows(normalize_rows(rows) - self.mean)
         if self.kind == "unit":
-            return unit_rows(rows)
+            return normalize_rows(rows)
         if self.kind is None:
             return rows
         rows = rows.astype(np.float32, copy=False) - self.mean
@@ -97,7 +97,7 @@ def fit_preprocessing(kind, vocabulary):
         return Preprocessing(kind)
     vocabulary = vocabulary[:FREQUENT]
     if kind == "unit-centre-unit":
-        return Preprocessing(kind, row_mean(vocabulary, unit_rows))
+        return Preprocessing(kind, row_mean(vocabulary, normalize_rows))
     mean = row_mean(vocabulary)
     if kind == "centre":
         return Preprocessing(kind, mean)
@@ -211,7 +211,7 @@ class BaseEmbedding(
         )
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_nothing
+    @rollback_on_error
     def fit(self, X, y=None):
         """Learn the source from the training fold.
 
@@ -233,11 +233,11 @@ class BaseEmbedding(
         """
         tokens = self._read(X)
         self._learn(tokens, y)
-        self.n_missing_ = n_missing(tokens)
+        self.n_missing_ = count_missing(tokens)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_nothing
+    @rollback_on_error
     def fit_transform(self, X, y=None):
         """Learn the source and embed the training fold, computing it once.
 
@@ -258,7 +258,7 @@ class BaseEmbedding(
         """
         tokens = self._read(X)
         computed = self._learn(tokens, y)
-        self.n_missing_ = n_missing(tokens)
+        self.n_missing_ = count_missing(tokens)
         return self._finish(tokens, computed)
 
     def transform(self, X):
@@ -338,7 +338,7 @@ class BaseEmbedding(
         preprocessing = self._preprocessings.get(block.name)
         if preprocessing is None:
             return block
-        if is_spilled(block.values):
+        if is_temp_memmap(block.values):
             values = _in_pieces(preprocessing, block.values, type(self).__name__)
         else:
             values = preprocessing.apply(block.values)
@@ -357,7 +357,7 @@ class BaseEmbedding(
 
 def _in_pieces(preprocessing, values, caller):
     """Return what a preprocessing makes of an array that memory need not hold."""
-    out = spilled_zeros(values.shape, np.float32, caller)
+    out = memmap_zeros(values.shape, np.float32, caller)
     for start in range(0, len(values), _PIECE):
         rows = slice(start, start + _PIECE)
         out[rows] = preprocessing.apply(values[rows])

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._core._parameters import CheckedParametersMixin, is_integer
 from ..elmo._characters import PADDING, character_ids, n_cut
-from ..sequences._mixins import CheckedParametersMixin, is_integer
 from ._base import used_types
 from ._original_text import spelled_words
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
+from .._core._parameters import is_integer
 from ..sequences import EmbeddedSequences, TokenSequences
-from ..sequences._mixins import is_integer
 from ..sequences._validation import read_rows
 from ..vectors import WordVectors
 

@@ -13,13 +13,13 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._training._atomic_fit import whole_or_nothing
-from .._training._parameters import chosen_device
+from .._training._atomic_fit import rollback_on_error
+from .._training._parameters import resolve_device
 from ..elmo._characters import n_cut
 from ..elmo._scalar_mix import layer_shares
 from ..sequences import Block, TokenSequences, check_tokens
 from ..sequences._mixins import MISSING_CONSTRAINT
-from ..sequences._validation import n_missing
+from ..sequences._validation import count_missing
 from ._base import (
     PREPROCESS_CONSTRAINT,
     BaseEmbedding,
@@ -363,7 +363,7 @@ class ElmoEmbedding(BaseEmbedding):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_nothing
+    @rollback_on_error
     def fit(self, X, y=None):
         """Read the model; without `preprocess`, nothing is computed.
 
@@ -394,7 +394,7 @@ class ElmoEmbedding(BaseEmbedding):
         else:
             self._learn(tokens, y)
         self.reset_states()
-        self.n_missing_ = n_missing(tokens)
+        self.n_missing_ = count_missing(tokens)
         return self
 
     def reset_states(self):
@@ -424,7 +424,7 @@ class ElmoEmbedding(BaseEmbedding):
                 "came before it, so no cache can keep them. Use cache=None."
             )
         places = map(os.fspath, (self.options, self.weights))
-        device = str(chosen_device(self.device, caller=type(self).__name__))
+        device = str(resolve_device(self.device, caller=type(self).__name__))
         model = self._model = shared_elmo(ElmoSpec(*places, device, self.dtype))
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._io._handle_cache import Handles
+from .._io._handle_cache import HandleCache
 from ..elmo._options import read_options
 from ..elmo._packing import N_MARKS
 from ..elmo._scalar_mix import mixed
@@ -26,7 +26,7 @@ from .cache._compute import Layer
 
 _WHOSE = "ElmoEmbedding"
 _NAMES = ("options.json", "weights.hdf5")
-_handles = Handles(keep=2)
+_handles = HandleCache(maxsize=2)
 
 
 class ElmoSpec(NamedTuple):

@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._core._messages import short_repr
 from ..sequences import Block
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
@@ -120,12 +121,13 @@ def _checked(result, shape, which, entry):
             result = result.astype(np.float32, copy=False)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"{which}, for {_shown(entry)}, is no array of numbers: {error}. Return "
-            "None for an entry that has no vector."
+            f"{which}, for {short_repr(entry)}, is no array of numbers: {error}. "
+            "Return None for an entry that has no vector."
         ) from error
     if result.shape != shape:
         raise ValueError(
-            f"{which}, for {_shown(entry)}, has shape {result.shape}, expected {shape}."
+            f"{which}, for {short_repr(entry)}, has shape {result.shape}, expected "
+            f"{shape}."
         )
     return result
 
@@ -135,14 +137,9 @@ def _check_finite(values, ends, entries, caller):
     if len(bad):
         i = int(np.searchsorted(ends, bad[0], side="right"))
         raise ValueError(
-            f"{caller}: func's result {i}, for {_shown(entries[i])}, holds NaN or "
+            f"{caller}: func's result {i}, for {short_repr(entries[i])}, holds NaN or "
             "infinity. Return None for an entry that has no vector."
         )
-
-
-def _shown(entry):
-    text = repr(entry)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 class FunctionEmbedding(BaseEmbedding):

@@ -16,11 +16,11 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options
 
-from .._training._atomic_fit import whole_or_nothing
+from .._training._atomic_fit import rollback_on_error
 from ..elmo._corpus import is_stream
 from ..sequences import TokenSequences, check_tokens
 from ..sequences._mixins import MISSING_CONSTRAINT
-from ..sequences._validation import n_missing
+from ..sequences._validation import count_missing
 from ._base import PREPROCESS_CONSTRAINT
 from ._word_base import BaseWordEmbedding
 
@@ -83,7 +83,7 @@ class TokenStream:
                 raise
             self.n_rows += len(tokens)
             self.n_tokens += tokens.n_tokens
-            self.n_missing += n_missing(tokens)
+            self.n_missing += count_missing(tokens)
             yield tokens
 
     def _all_rows(self):
@@ -235,7 +235,7 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         )
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_nothing
+    @rollback_on_error
     def fit(self, X, y=None):
         """Train on the training fold, or on a stream that memory need not hold.
 

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..sequences._mixins import is_integer
+from .._core._parameters import is_integer
 
 
 def source_of(name):

@@ -25,7 +25,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from .._training._atomic_fit import whole_or_nothing
+from .._training._atomic_fit import rollback_on_error
 from ..sequences._mixins import (
     EmbeddedInputMixin,
     SequencesOutputMixin,
@@ -289,7 +289,7 @@ class SourceSelector(
 
     # The estimator validates its own parameters.
     @_fit_context(prefer_skip_nested_validation=False)
-    @whole_or_nothing
+    @rollback_on_error
     def fit(self, X, y=None, **params):
         """Choose the sources.
 

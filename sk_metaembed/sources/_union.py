@@ -17,7 +17,8 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._training._atomic_fit import whole_or_nothing
+from .._core._messages import short_repr
+from .._training._atomic_fit import rollback_on_error
 from ..sequences import (
     EmbeddedInputMixin,
     EmbeddedSequences,
@@ -25,7 +26,7 @@ from ..sequences import (
     check_tokens,
 )
 from ..sequences._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
-from ..sequences._validation import _shown, n_missing
+from ..sequences._validation import count_missing
 from ._base import used_types
 from ._estimator import reads_tokens
 
@@ -37,7 +38,7 @@ def check_pairs(sources):
         if not named or not isinstance(pair[0], str):
             raise TypeError(
                 f"EmbeddingUnion: sources must be a list of (name, source) pairs, but "
-                f"entry {i} is {_shown(pair)}. make_embedding_union(*sources) "
+                f"entry {i} is {short_repr(pair)}. make_embedding_union(*sources) "
                 "finds names by itself."
             )
         _check_source(*pair)
@@ -62,7 +63,7 @@ def _check_source(name, source):
     if not (hasattr(source, "fit") and hasattr(source, "transform")):
         raise TypeError(
             f"EmbeddingUnion: source {name!r} must have fit and transform, or be "
-            f'"drop"; got {type(source).__name__}: {_shown(source)}.'
+            f'"drop"; got {type(source).__name__}: {short_repr(source)}.'
         )
 
 
@@ -244,7 +245,7 @@ class EmbeddingUnion(
 
     # Nested estimators validate their own parameters.
     @_fit_context(prefer_skip_nested_validation=False)
-    @whole_or_nothing
+    @rollback_on_error
     def fit(self, X, y=None):
         """Fit every source that takes part.
 
@@ -266,11 +267,11 @@ class EmbeddingUnion(
         sources = self._taking_part()
         tokens = self._read(X)
         self._remember(sources, self._each(_fit, sources, tokens, y))
-        self.n_missing_ = n_missing(tokens)
+        self.n_missing_ = count_missing(tokens)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    @whole_or_nothing
+    @rollback_on_error
     def fit_transform(self, X, y=None):
         """Fit every source that takes part, and embed with it.
 
@@ -293,7 +294,7 @@ class EmbeddingUnion(
         results = self._each(_fit_transform, sources, tokens, y)
         fitted, embedded = zip(*results, strict=True)
         self._remember(sources, fitted)
-        self.n_missing_ = n_missing(tokens)
+        self.n_missing_ = count_missing(tokens)
         return self._joined(tokens, embedded)
 
     def transform(self, X):

@@ -3,7 +3,7 @@
 Knows nothing of estimators: only words, rows and the file formats.
 """
 
-from .._io._public_module import set_public_module
+from .._core._public_module import set_public_module
 from ._export import ExportReport, export_vectors
 from ._word_vectors import WordVectors
 

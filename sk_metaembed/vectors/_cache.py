@@ -10,7 +10,7 @@ import shutil
 import time
 from pathlib import Path
 
-from .._io._atomic import beside, cache_home
+from .._io._atomic import atomic_path, cache_home
 
 # A file changed this lately may change again without its time stamp moving
 _SETTLED_NS = 2_000_000_000
@@ -62,7 +62,7 @@ def _stat(path):
 
 def _write_record(record, content):
     record.parent.mkdir(parents=True, exist_ok=True)
-    with beside(record) as part:
+    with atomic_path(record) as part:
         part.write_text(json.dumps(content), "utf-8")
 
 

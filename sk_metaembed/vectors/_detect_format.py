@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from typing import NamedTuple
 
-from .._io._compression import compression_of
+from .._io._compression import detect_compression
 from ._store_files import is_store
 
 MOST_GROWTH = 100  # numbers and tagged text shrink to a third or a tenth
@@ -42,7 +42,7 @@ class SourceStream:
         self.path = os.fspath(path)
         self.position = 0
         self._ahead = b""
-        self.compression, opener = compression_of(path)
+        self.compression, opener = detect_compression(path)
         length = os.path.getsize(path)
         self.size = None if opener else length
         self._raw = open(path, "rb")  # noqa: SIM115 (closed in __exit__)

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._io._atomic import beside
-from ..sequences._word_lookup import word_vectors_of
+from .._io._atomic import atomic_path
+from ..sequences._word_lookup import lookup_vectors
 from ._convert import arrays_store
 from ._gensim import to_keyed_vectors
 from ._word_index import pack
@@ -124,7 +124,7 @@ def write_vectors(words, matrix, path, fmt):
     if fmt == "store":
         _write_store(words, matrix, path)
         return
-    with beside(path) as part:
+    with atomic_path(path) as part:
         _WRITERS[fmt](words, matrix, part)
 
 
@@ -440,7 +440,7 @@ def _vectors(embedding, words):
     matrix, known = None, np.zeros(len(words), dtype=bool)
     for start in range(0, len(words), _BATCH):
         batch = words[start : start + _BATCH]
-        values, found = word_vectors_of(embedding, batch, caller=_WHOSE)
+        values, found = lookup_vectors(embedding, batch, caller=_WHOSE)
         if matrix is None:
             matrix = np.empty((len(words), values.shape[1]), np.float32)
         matrix[start : start + len(batch)] = values

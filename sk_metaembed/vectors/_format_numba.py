@@ -5,7 +5,7 @@ Imported only inside functions, for numba's sake.
 
 import numpy as np
 
-from .._io._numba import compiled
+from .._io._numba import cached_njit
 
 WIDEST = 16  # bytes of "-1.23456789e-38" and the blank before it
 _LARGEST = 60
@@ -14,7 +14,7 @@ _HALF_STEPS = np.array([2.0 ** (max(e, 1) - 151) for e in range(255)])
 _WITHIN = 1e-14  # many times what scaling in float64 is off by
 
 
-@compiled
+@cached_njit
 def _scaled(value, exponent):
     """Return value * 10**exponent to a float64's last bits."""
     if exponent >= 0:
@@ -22,7 +22,7 @@ def _scaled(value, exponent):
     return value / _POWERS[-exponent]
 
 
-@compiled
+@cached_njit
 def _exponent_of(value):
     """Return the decimal exponent of a positive number."""
     exponent = np.int64(np.floor(np.log10(value)))
@@ -33,7 +33,7 @@ def _exponent_of(value):
     return exponent
 
 
-@compiled
+@cached_njit
 def _shortest(value, field):
     """Return (digits, exponent of the first digit) of a positive float32.
 
@@ -70,7 +70,7 @@ def _shortest(value, field):
     return digits, first
 
 
-@compiled
+@cached_njit
 def _count(digits):
     count = 0
     while digits > 0:
@@ -79,7 +79,7 @@ def _count(digits):
     return count
 
 
-@compiled
+@cached_njit
 def _put_digits(out, at, digits, count):
     """Write the last ``count`` digits, with zeros in front where there are fewer."""
     for i in range(at + count - 1, at - 1, -1):
@@ -88,7 +88,7 @@ def _put_digits(out, at, digits, count):
     return at + count
 
 
-@compiled
+@cached_njit
 def _put_fixed(out, at, digits, count, first):
     if first < 0:
         out[at], out[at + 1] = 48, 46
@@ -107,7 +107,7 @@ def _put_fixed(out, at, digits, count, first):
     return _put_digits(out, at + 1, digits % split, count - whole)
 
 
-@compiled
+@cached_njit
 def _put_scientific(out, at, digits, count, first):
     split = np.int64(_POWERS[count - 1])
     at = _put_digits(out, at, digits // split, 1)
@@ -119,7 +119,7 @@ def _put_scientific(out, at, digits, count, first):
     return _put_digits(out, at + 2, abs(first), 2)
 
 
-@compiled
+@cached_njit
 def _put_number(out, at, value, bits):
     if bits >> np.uint32(31):
         out[at] = 45
@@ -135,7 +135,7 @@ def _put_number(out, at, value, bits):
     return _put_fixed(out, at, digits, count, first)
 
 
-@compiled
+@cached_njit
 def put_lines(blob, offsets, matrix, bits, out):
     """Write one line a word: the word, then each number after a blank.
 

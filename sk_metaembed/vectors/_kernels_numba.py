@@ -6,14 +6,14 @@ here ever touches a Python object.
 
 import numpy as np
 
-from .._io._numba import compiled
+from .._io._numba import cached_njit
 
 _POWERS = 10.0 ** np.arange(23)
 _EXACT = np.uint64(2**53)
 _WOBBLE = 2.0**-49
 
 
-@compiled
+@cached_njit
 def _hash(buf, start, end):
     """Return 64-bit FNV-1a of the bytes, mixed so that the low bits are good."""
     h = np.uint64(0xCBF29CE484222325)
@@ -24,7 +24,7 @@ def _hash(buf, start, end):
     return h ^ (h >> np.uint64(33))
 
 
-@compiled
+@cached_njit
 def _same(a, a_start, a_end, b, b_start, b_end):
     if a_end - a_start != b_end - b_start:
         return False
@@ -34,7 +34,7 @@ def _same(a, a_start, a_end, b, b_start, b_end):
     return True
 
 
-@compiled
+@cached_njit
 def _probe(buf, start, end, blob, offsets, slots):
     """Return (slot, row) of a word; row is -1 where the slot is still empty.
 
@@ -61,7 +61,7 @@ def _probe(buf, start, end, blob, offsets, slots):
     return at, np.int64(-2)
 
 
-@compiled
+@cached_njit
 def fill_slots(blob, offsets, slots, first):
     """Enter every word; ``first[i]`` becomes the row that holds word i already."""
     for row in range(len(offsets) - 1):
@@ -73,7 +73,7 @@ def fill_slots(blob, offsets, slots, first):
             slots[at] = (tag << np.uint64(32)) | np.uint64(row + 1)
 
 
-@compiled
+@cached_njit
 def find_rows(buf, starts, blob, offsets, slots, rows):
     """Write each asked word's row, or -1."""
     for i in range(len(starts) - 1):
@@ -81,7 +81,7 @@ def find_rows(buf, starts, blob, offsets, slots, rows):
         rows[i] = row
 
 
-@compiled
+@cached_njit
 def gather_words(buf, starts, ends, blob, offsets):
     """Copy words side by side, each followed by a newline."""
     at = np.int64(0)
@@ -95,7 +95,7 @@ def gather_words(buf, starts, ends, blob, offsets):
         offsets[row + 1] = at
 
 
-@compiled
+@cached_njit
 def _scale(mantissa, exponent):
     """Return mantissa * 10**exponent, and whether only the last bits may be off."""
     if exponent < -44 or exponent > 44:
@@ -110,7 +110,7 @@ def _scale(mantissa, exponent):
     return value / 1e22 / _POWERS[-exponent - 22], True
 
 
-@compiled
+@cached_njit
 def _exponent(buf, at, end):
     """Read what follows an 'e'; return (value, position, ok)."""
     negative = False
@@ -125,7 +125,7 @@ def _exponent(buf, at, end):
     return (-value if negative else value), at, at > begin
 
 
-@compiled
+@cached_njit
 def _run(buf, at, end, mantissa):
     """Append a run of digits to the mantissa; return it and the position."""
     while at < end:
@@ -137,7 +137,7 @@ def _run(buf, at, end, mantissa):
     return mantissa, at
 
 
-@compiled
+@cached_njit
 def _digits(buf, at, end):
     """Read a decimal; return (mantissa, exponent, cut off, position, ok)."""
     begin = at
@@ -152,7 +152,7 @@ def _digits(buf, at, end):
     return _many_digits(buf, begin, end)
 
 
-@compiled
+@cached_njit
 def _many_digits(buf, at, end):
     """Do as `_digits`, for more digits than a mantissa holds: keep the first 19."""
     mantissa = np.uint64(0)
@@ -178,7 +178,7 @@ def _many_digits(buf, at, end):
     return mantissa, exponent, cut, at, seen > 0
 
 
-@compiled
+@cached_njit
 def _number(buf, at, end):
     """Read one number up to a blank; return (float32, position, certain).
 
@@ -208,7 +208,7 @@ def _number(buf, at, end):
     return low, at, ok and low == np.float32(value * (1.0 + _WOBBLE))
 
 
-@compiled
+@cached_njit
 def parse_lines(buf, starts, ends, out, word_ends, doubtful):
     """Parse ``word number ... number`` lines; flag the lines that are not plain."""
     for row in range(len(starts)):
@@ -227,7 +227,7 @@ def parse_lines(buf, starts, ends, out, word_ends, doubtful):
         doubtful[row] = not ok or at != end
 
 
-@compiled
+@cached_njit
 def parse_records(buf, width, starts, ends, out):
     """Split ``word`` + space + ``width`` bytes records; return (count, bytes used).
 
@@ -250,13 +250,13 @@ def parse_records(buf, width, starts, ends, out):
     return len(starts), used
 
 
-@compiled
+@cached_njit
 def _fold(h, byte):
     """Take one byte into a 32-bit FNV-1a hash, as fastText's signed char."""
     return np.uint32((h ^ np.uint32(np.int32(np.int8(byte)))) * np.uint32(16777619))
 
 
-@compiled
+@cached_njit
 def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
     """Hash the n-grams of every ``<word>``; with no ids yet, only count them.
 
@@ -289,7 +289,7 @@ def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
         indptr[row + 1] = total
 
 
-@compiled
+@cached_njit
 def add_means(ids, indptr, table, own, out):
     """Add the table rows of each word to ``out`` and divide by their number.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._io._handle_cache import Handles
+from .._io._handle_cache import HandleCache
 from ._cache import default_root
 from ._convert import (
     Options,
@@ -29,7 +29,7 @@ from ._ngram_hash import mean_ngrams
 from ._store_files import META, is_store, read_meta
 from ._word_index import FEW, PackedWords, find, pack
 
-_handles = Handles(keep=16)
+_handles = HandleCache(maxsize=16)
 
 
 def handle_of(path, make):

@@ -45,7 +45,7 @@ def embedded(rows=ROWS, levels=("type", "token", "sequence")):
     )
     blocks = []
     for i, level in enumerate(levels):
-        values = rng.normal(size=(X.rows_of(level), i + 2)).astype(np.float32)
+        values = rng.normal(size=(X.n_rows_at(level), i + 2)).astype(np.float32)
         known = np.arange(len(values)) % 3 > 0
         values[~known] = 0
         blocks.append(Block(f"{level}{i}", values, level, known))

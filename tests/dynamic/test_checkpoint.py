@@ -235,7 +235,7 @@ def test_a_full_disk_ends_no_training(tmp_path, monkeypatch):
     def full(file, content):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_checkpoint_file, "write_state", full)
+    monkeypatch.setattr(_checkpoint_file, "write_checkpoint", full)
     X = make_embedded(24)
     estimator = clone(SUBJECT).set_params(checkpoint=tmp_path)
     with pytest.warns(UserWarning, match=r"cannot be written .*No space") as told:
@@ -258,7 +258,7 @@ def test_nothing_in_a_checkpoint_is_executed(tmp_path):
             return os.mkdir, (str(tmp_path / "executed"),)
 
     file = tmp_path / "forged.pt"
-    _checkpoint_file.write_state(file, {"done": Gadget()})
-    with pytest.raises(_checkpoint_file.NoStateError):
-        _checkpoint_file.read_state(file, torch.device("cpu"))
+    _checkpoint_file.write_checkpoint(file, {"done": Gadget()})
+    with pytest.raises(_checkpoint_file.CorruptCheckpointError):
+        _checkpoint_file.read_checkpoint(file, torch.device("cpu"))
     assert not (tmp_path / "executed").exists()

@@ -16,7 +16,7 @@ import torch
 from sklearn.base import clone
 
 from sk_metaembed._training import _parameters
-from sk_metaembed._training._parameters import chosen_device
+from sk_metaembed._training._parameters import resolve_device
 from sk_metaembed.dynamic.training import _distributed
 from sk_metaembed.dynamic.training._distributed import PartedError, Processes
 
@@ -167,7 +167,7 @@ def test_without_accelerate_there_is_a_sentence(monkeypatch):
 
 def test_workers_of_joblib_cannot_share_a_fit(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setattr(_distributed, "worker_number", lambda: 0)
+    monkeypatch.setattr(_distributed, "worker_index", lambda: 0)
     with pytest.raises(ValueError, match="Use n_jobs=1"):
         launched.model(device="accelerate").fit(*launched.data())
 
@@ -198,7 +198,7 @@ def named(monkeypatch, name):
 )
 def test_workers_are_numbered(monkeypatch, name, number):
     named(monkeypatch, name)
-    assert _parameters.worker_number() == number
+    assert _parameters.worker_index() == number
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_workers_take_the_gpus_in_turn(monkeypatch, name, device):
     named(monkeypatch, name)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    found = chosen_device("cuda:auto", caller="DynamicMetaClassifier")
+    found = resolve_device("cuda:auto", caller="DynamicMetaClassifier")
     assert found == torch.device("cuda", device)
 
 

@@ -9,7 +9,7 @@ import torch
 from skorch.callbacks import Callback
 
 from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
-from sk_metaembed._training._checkpoint_file import write_state
+from sk_metaembed._training._checkpoint_file import write_checkpoint
 
 from .grammar import SMALL, sentences
 
@@ -144,7 +144,7 @@ def test_a_checkpoint_of_a_gpu_goes_on_without_one(tmp_path):
     ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows)
     state = torch.load(file, weights_only=True)
     state["generators"].append(torch.zeros(16, dtype=torch.uint8))
-    write_state(file, state)
+    write_checkpoint(file, state)
     ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows)
 
 

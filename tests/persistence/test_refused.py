@@ -204,7 +204,7 @@ def forget_handles():
     from sk_metaembed.vectors import _word_vectors
 
     for module in (_word_vectors, _elmo_model, _model):
-        module._handles.forget()
+        module._handles.clear()
 
 
 def test_an_elmo_that_moved(tmp_path):

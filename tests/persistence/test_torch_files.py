@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sk_metaembed import ElmoLanguageModel, TransformerEmbedding
-from sk_metaembed.elmo._lm_net import read_checkpoint
+from sk_metaembed.elmo._lm_net import read_matching_checkpoint
 
 from .. import tiny_bert
 from ..test_estimators import LANGUAGE_MODEL
@@ -36,7 +36,7 @@ def test_a_checkpoint_runs_nothing(write, tmp_path):
     canary, file = tmp_path / "canary", tmp_path / "checkpoint.pt"
     write({"belongs": {}, "gadget": Gadget(canary)}, file)
     with pytest.raises(ValueError, match="is no checkpoint, or damaged"):
-        read_checkpoint(file, {}, torch.device("cpu"))
+        read_matching_checkpoint(file, {}, torch.device("cpu"))
     with pytest.raises(ValueError, match="is no checkpoint, or damaged"):
         ElmoLanguageModel(**LANGUAGE_MODEL, checkpoint=file).fit(["a cup", "of tea"])
     assert not canary.exists()

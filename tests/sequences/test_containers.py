@@ -359,7 +359,7 @@ def test_blocks_of_an_embedding():
     assert embedded.block("token2") is embedded.blocks[1]
     assert embedded.select(["sequence3", "type1"]).names == ("sequence3", "type1")
     assert embed(ROWS, ["sequence", "type"]).level == "type"
-    assert [embedded.rows_of(level) for level in ("type", "token", "sequence")] == [
+    assert [embedded.n_rows_at(level) for level in ("type", "token", "sequence")] == [
         4,
         8,
         5,

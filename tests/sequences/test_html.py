@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-from sk_metaembed.sequences._html import bytes_of, known_shares, shown_bytes
+from sk_metaembed.sequences._html import block_nbytes, format_bytes, known_shares
 
 ROWS = [["<script>", "$a$", "\n"], [], ["b"] * 30, ["b"], ["c"], ["d", "x" * 200]]
 
@@ -31,13 +31,13 @@ def test_shares_count_the_types_that_occur(embedded):
 
 def test_memory_is_that_of_the_arrays(embedded):
     for block in embedded.blocks:
-        assert bytes_of(block) == (block.values.nbytes + block.known.nbytes, 0)
+        assert block_nbytes(block) == (block.values.nbytes + block.known.nbytes, 0)
     table = np.ones((1000, 50), dtype=np.float32)
     block = Block._of_table("mapped", table, np.array([3, -1, 5]), "type")
-    own, shared = bytes_of(block)
+    own, shared = block_nbytes(block)
     assert own < 100
     assert shared == table.nbytes
-    assert shown_bytes(own + shared) == "195.3 KiB"
+    assert format_bytes(own + shared) == "195.3 KiB"
 
 
 def test_page_tells_numbers_blocks_and_rows(embedded):

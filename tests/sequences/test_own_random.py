@@ -7,13 +7,13 @@ from torch import nn
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from sk_metaembed._training._random import (
-    OwnWeights,
+    GeneratorMode,
+    current_generators,
     dropout,
+    generator_mode_lock,
     generator_on,
-    lend_default,
-    own_generators,
-    own_random,
-    weights_lock,
+    local_generators,
+    swap_default_generators,
 )
 
 X = torch.arange(1.0, 201.0).view(10, 20)
@@ -59,15 +59,15 @@ def assert_equal(found, expected):
 
 
 def test_weights_are_those_of_the_seed():
-    with own_random(3), OwnWeights():
+    with local_generators(3), GeneratorMode():
         found = layers()
     assert_equal(tensors(found), tensors(seeded(3, layers)))
 
 
 def test_networks_on_the_meta_device_draw_nothing():
-    with own_random(3), OwnWeights(), torch.device("meta"):
+    with local_generators(3), GeneratorMode(), torch.device("meta"):
         assert nn.Linear(2, 2).weight.device.type == "meta"
-    with own_random(3), OwnWeights():
+    with local_generators(3), GeneratorMode():
         found = nn.Dropout(0.5).eval()(X)  # an operation that takes no generator
     torch.testing.assert_close(found, X)
 
@@ -78,44 +78,44 @@ def test_dropout_is_torchs_own_with_another_generator():
 
     expected = seeded(3, lambda: nn.functional.dropout(X, 0.3))
     assert torch.equal(seeded(3, ours), expected)  # outside a fit
-    with own_random(3):
+    with local_generators(3):
         assert torch.equal(ours(), expected)
         assert not torch.equal(ours(), expected)
-        state = own_generators().states("cpu")
+        state = current_generators().states("cpu")
         for rate, training in ((0.3, False), (0, True)):
             assert dropout(X, rate, training) is X
-        assert_equal(own_generators().states("cpu"), state)
+        assert_equal(current_generators().states("cpu"), state)
 
 
 def test_default_generators_are_lent_and_go_on_where_the_fit_is():
     expected = seeded(3, lambda: [torch.rand(3) for _ in range(4)])
-    with own_random(3) as own:
+    with local_generators(3) as own:
         found = [torch.rand(3, generator=generator_on("cpu"))]
-        with lend_default("cpu"):
+        with swap_default_generators("cpu"):
             assert generator_on("cpu") is None
             found.append(torch.rand(3))
-            with lend_default("cpu"):
+            with swap_default_generators("cpu"):
                 found.append(torch.rand(3))
         found.append(torch.rand(3, generator=own.on("cpu")))
     assert_equal(found, expected)
     assert generator_on("cpu") is None
-    assert own_generators() is None
+    assert current_generators() is None
 
 
 def test_an_error_gives_the_default_generator_back():
-    with own_random(3) as own:
-        with pytest.raises(ZeroDivisionError), lend_default("cpu"):
+    with local_generators(3) as own:
+        with pytest.raises(ZeroDivisionError), swap_default_generators("cpu"):
             torch.rand(3)
             raise ZeroDivisionError
-        assert not own.lent
+        assert not own.swapped
         found = torch.rand(3, generator=generator_on("cpu"))
     assert torch.equal(found, seeded(3, lambda: torch.rand(6))[3:])
 
 
 def test_a_fit_within_a_fit_has_generators_of_its_own():
-    with own_random(3), lend_default("cpu"):
+    with local_generators(3), swap_default_generators("cpu"):
         first = torch.rand(3)
-        with own_random(4), lend_default("cpu"):
+        with local_generators(4), swap_default_generators("cpu"):
             inner = torch.rand(3)
         second = torch.rand(3)
     assert_equal(
@@ -128,11 +128,11 @@ def test_states_are_restored_and_seeds_begin_again():
     def draw(own):
         return torch.rand(3, generator=own.on("cpu"))
 
-    with own_random(3) as own:
+    with local_generators(3) as own:
         draw(own)
         states = pickle.loads(pickle.dumps(own.states("cpu")))
         expected = draw(own)
-        own.reseed(4)
+        own.manual_seed(4)
         assert torch.equal(draw(own), seeded(4, lambda: torch.rand(3)))
         own.set_states(states, "cpu")
         assert torch.equal(draw(own), expected)
@@ -143,10 +143,10 @@ def test_threads_that_borrow_wait_for_each_other():
 
     def run(i):
         barrier.wait(timeout=30)
-        with own_random(i):
+        with local_generators(i):
             parts = []
             for _ in range(50):
-                with lend_default("cpu"):
+                with swap_default_generators("cpu"):
                     parts.append(torch.rand(100))
         results[i] = torch.cat(parts)
 
@@ -164,13 +164,13 @@ def test_threads_that_build_networks_leave_no_mode_of_torch_behind():
     inside, waits = threading.Event(), threading.Event()
 
     def first():
-        with own_random(0), weights_lock, OwnWeights():
+        with local_generators(0), generator_mode_lock, GeneratorMode():
             inside.set()
             waits.wait(timeout=0.2)  # for the second, unless it is kept out
 
     def second():
         inside.wait(timeout=30)
-        with own_random(0), weights_lock, OwnWeights():
+        with local_generators(0), generator_mode_lock, GeneratorMode():
             waits.set()
             threads[0].join(timeout=30)
 

@@ -12,7 +12,7 @@ from sk_metaembed import (
     SequencePairs,
     TokenSequences,
 )
-from sk_metaembed.sequences._arrays import pair_features
+from sk_metaembed._core._arrays import pair_features
 from sk_metaembed.sequences._sequence_pairs import read_pairs
 
 ROWS = [(["a", "dog"], ["a", "cat"]), (["hi"], []), (["a"], ["dog", "dog"])]

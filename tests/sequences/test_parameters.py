@@ -14,8 +14,8 @@ from sk_metaembed import (
     Pooling,
     Tokenizer,
 )
+from sk_metaembed._core._parameters import CheckedParametersMixin
 from sk_metaembed.metrics import coverage_report
-from sk_metaembed.sequences._mixins import CheckedParametersMixin
 
 PUBLIC = [getattr(sk_metaembed, name) for name in sk_metaembed.__all__]
 ESTIMATORS = [c for c in PUBLIC if isinstance(c, type) and issubclass(c, BaseEstimator)]

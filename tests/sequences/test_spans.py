@@ -7,7 +7,11 @@ import pytest
 
 from sk_metaembed import TokenSequences
 from sk_metaembed.sequences import convert_tags
-from sk_metaembed.sequences._tags import check_scheme, spans_of, tag_transitions
+from sk_metaembed.sequences._tags import (
+    allowed_transitions,
+    check_scheme,
+    tags_to_spans,
+)
 
 IOB2 = ["O", "B-x", "I-x", "B-y", "I-y"]
 IOBES = [*IOB2, "E-x", "S-x", "E-y", "S-y"]
@@ -19,7 +23,7 @@ def sequences(tags, length):
 
 def read(tags, scheme=None):
     """Return the spans of each row as a list of (start, stop, label)."""
-    spans = spans_of(TokenSequences.from_lists(tags), scheme)
+    spans = tags_to_spans(TokenSequences.from_lists(tags), scheme)
     found = [[] for _ in tags]
     for row, *span in zip(*spans[:4], strict=True):
         found[row].append(tuple(span))
@@ -62,8 +66,8 @@ def test_what_a_scheme_allows_is_what_it_writes(scheme, tags, length):
         else:
             with pytest.raises(ValueError, match="T: row 1 of y, tag"):
                 check_scheme(sequence, scheme, caller="T")
-        spans = spans_of(sequence, scheme)
-        assert row != written or spans.sound.all()
+        spans = tags_to_spans(sequence, scheme)
+        assert row != written or spans.valid.all()
 
 
 def test_no_span_reaches_beyond_its_sentence():
@@ -76,7 +80,7 @@ def test_no_span_reaches_beyond_its_sentence():
 
 
 def test_no_tags_hold_no_spans():
-    spans = spans_of(TokenSequences.from_lists([]), "IOB2")
+    spans = tags_to_spans(TokenSequences.from_lists([]), "IOB2")
     assert [len(array) for array in spans] == [0] * 5
     check_scheme(TokenSequences.from_lists([[], []]), "IOBES", caller="T")
 
@@ -114,17 +118,17 @@ def test_damage_is_named(row, scheme, message):
 
 def test_a_scheme_that_is_none_is_refused():
     with pytest.raises(ValueError, match="scheme must be one of .*, got 'BILOU'"):
-        spans_of(TokenSequences.from_lists([["O"]]), "BILOU")
+        tags_to_spans(TokenSequences.from_lists([["O"]]), "BILOU")
 
 
 def test_transitions_are_those_that_the_check_lets_pass():
-    start, between, end = tag_transitions(IOBES, "IOBES")
+    start, between, end = allowed_transitions(IOBES, "IOBES")
     for (i, one), (j, other) in product(enumerate(IOBES), repeat=2):
         legal = start[i] and between[i, j] and end[j]
         assert legal == keeps([one, other], "IOBES")
     assert np.array_equal(start & end, [keeps([tag], "IOBES") for tag in IOBES])
     with pytest.raises(ValueError, match=r"\['X'\] are no tags of IOB2"):
-        tag_transitions(["O", "X"], "IOB2")
+        allowed_transitions(["O", "X"], "IOB2")
 
 
 def test_conversion_there_and_back_changes_nothing():

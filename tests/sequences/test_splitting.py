@@ -101,7 +101,7 @@ telling = st.sampled_from(
 texts = st.lists(st.text(st.one_of(telling, st.characters())), min_size=1, max_size=8)
 
 
-def compiled(rows, rule):
+def cached_njit(rows, rule):
     # Chunks of a few characters, so that every example merges some.
     whole, _split.CHUNK = _split.CHUNK, 8
     try:
@@ -117,7 +117,7 @@ def test_words_are_what_the_definition_says(punctuation, rows):
     expected = [split_slowly(text, punctuation) for text in rows]
     rule = word_rule(punctuation)
     assert _split.split_words(rows, rule) == expected
-    assert compiled(rows, rule).to_list() == expected
+    assert cached_njit(rows, rule).to_list() == expected
 
 
 @pytest.mark.parametrize("punctuation", [False, True])
@@ -130,7 +130,7 @@ def test_any_three_characters_of_ascii(punctuation):
 @unhurried
 @given(rows=texts)
 def test_types_are_distinct_and_in_first_seen_order(rows):
-    tokens = compiled(rows, word_rule(True))
+    tokens = cached_njit(rows, word_rule(True))
     flat = [word for row in tokens.to_list() for word in row]
     assert tokens.types.tolist() == list(dict.fromkeys(flat))
 
@@ -161,7 +161,7 @@ def test_runs_are_what_re_finds(pattern, rows):
     rule = run_rule(pattern)
     assert rule is not None
     expected = [re.findall(pattern, text) for text in rows]
-    assert compiled(rows, rule).to_list() == expected
+    assert cached_njit(rows, rule).to_list() == expected
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from sklearn.utils import _safe_indexing
 
 from sk_metaembed import TokenSequences
 from sk_metaembed.sequences._tags import (
+    decode_tags,
+    encode_tags,
     read_tags,
     tag_classes,
-    tag_codes,
-    tag_lists,
 )
 
 TOKENS = TokenSequences.from_lists([["in", "Rome"], [], ["Ada"]])
@@ -81,8 +81,8 @@ def test_wrong_tags_are_named(y, error, message):
 def test_tags_come_back_as_lists_that_can_be_concatenated_and_indexed():
     tags = read_tags(TAGS, TOKENS, caller="T")
     classes = tag_classes(tags)
-    codes = tag_codes(tags, classes, caller="T")
-    lists = tag_lists(codes, classes, TOKENS.offsets)
+    codes = encode_tags(tags, classes, caller="T")
+    lists = decode_tags(codes, classes, TOKENS.offsets)
     assert lists.shape == (3,)
     assert lists.tolist() == TAGS
     assert np.concatenate([lists[2:], lists[:2]])[[1, 2, 0]].tolist() == TAGS
@@ -90,13 +90,13 @@ def test_tags_come_back_as_lists_that_can_be_concatenated_and_indexed():
 
 
 def test_predictions_of_one_length_stay_lists():
-    lists = tag_lists(np.zeros(4, dtype=int), ["O"], np.array([0, 2, 4]))
+    lists = decode_tags(np.zeros(4, dtype=int), ["O"], np.array([0, 2, 4]))
     assert lists.shape == (2,)
     assert lists.tolist() == [["O", "O"], ["O", "O"]]
-    assert tag_lists(np.zeros(0, dtype=int), [], np.array([0])).shape == (0,)
+    assert decode_tags(np.zeros(0, dtype=int), [], np.array([0])).shape == (0,)
 
 
 def test_a_tag_that_was_not_learned_is_named():
     tags = TokenSequences.from_lists([["O"], [], ["O", "B-new"]])
     with pytest.raises(ValueError, match="T: row 2 of y, tag 1 is 'B-new', which is"):
-        tag_codes(tags, ["O", "B-old"], caller="T")
+        encode_tags(tags, ["O", "B-old"], caller="T")

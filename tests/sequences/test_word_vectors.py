@@ -11,7 +11,7 @@ from sk_metaembed import (
     TokenSequences,
     WordVectors,
 )
-from sk_metaembed.sequences._word_lookup import known_words_of, word_vectors_of
+from sk_metaembed.sequences._word_lookup import lookup_known, lookup_vectors
 
 TABLE = {"tea": [1.0, 2.0], "milk": [3.0, 4.0], "nil": [0.0, 0.0]}
 WORDS = ["milk", "gnu", "tea", "milk"]
@@ -54,11 +54,11 @@ class Splitting:
     ids=["dict", "store", "gensim", "estimator"],
 )
 def test_every_embedding_gives_the_same(make):
-    values, known = word_vectors_of(make(), WORDS, caller="x")
+    values, known = lookup_vectors(make(), WORDS, caller="x")
     np.testing.assert_array_equal(values, VALUES)
     assert values.dtype == np.float32
     assert known.tolist() == KNOWN
-    (by_block,) = known_words_of(make(), WORDS, caller="x").values()
+    (by_block,) = lookup_known(make(), WORDS, caller="x").values()
     assert by_block.tolist() == KNOWN
 
 
@@ -69,17 +69,17 @@ def test_levels_above_words_give_a_row_a_word(level):
         return rows if level == "token" else rows[:, 0]
 
     source = FunctionEmbedding(embed, level=level)
-    values, known = word_vectors_of(source.fit([["tea"]]), WORDS, caller="x")
+    values, known = lookup_vectors(source.fit([["tea"]]), WORDS, caller="x")
     assert values.tolist() == [[4, 1], [3, 1], [3, 1], [4, 1]]
     assert known.all()
 
 
 def test_words_that_are_not_one_token_have_no_vector():
     # Two letters in one place and none in another: as many tokens as words.
-    values, known = word_vectors_of(Splitting(), ["ab", "", "tea"], caller="x")
+    values, known = lookup_vectors(Splitting(), ["ab", "", "tea"], caller="x")
     assert known.tolist() == [False, False, True]
     assert values.tolist() == [[0, 0], [0, 0], [3, 3]]
-    known = known_words_of(Splitting(), ["ab", "", "tea"], caller="x")["letters"]
+    known = lookup_known(Splitting(), ["ab", "", "tea"], caller="x")["letters"]
     assert known.tolist() == [False, False, True]
 
 
@@ -87,11 +87,11 @@ def test_blocks_are_told_apart_only_where_known_is_asked():
     other = PretrainedEmbedding(WordVectors.from_arrays(["gnu"], np.eye(1)))
     union = EmbeddingUnion([("a", PretrainedEmbedding(store())), ("b", other)])
     union.fit(WORDS)
-    known = known_words_of(union, WORDS, caller="x")
+    known = lookup_known(union, WORDS, caller="x")
     assert known["a"].tolist() == KNOWN
     assert known["b"].tolist() == [False, True, False, False]
     with pytest.raises(ValueError, match=r"gives 2 blocks, \['a', 'b'\]. Put a meta"):
-        word_vectors_of(union, WORDS, caller="x")
+        lookup_vectors(union, WORDS, caller="x")
 
 
 def test_arrays_know_the_rows_that_are_not_zero():
@@ -99,18 +99,18 @@ def test_arrays_know_the_rows_that_are_not_zero():
         def transform(self, tokens):
             return np.array([[len(row[0]) - 3.0] for row in tokens])
 
-    values, known = word_vectors_of(Lengths(), WORDS, caller="x")
+    values, known = lookup_vectors(Lengths(), WORDS, caller="x")
     assert values.tolist() == [[1], [0], [0], [1]]
     assert known.tolist() == [True, False, False, True]
-    assert known_words_of(Lengths(), WORDS, caller="x")[""].tolist() == known.tolist()
+    assert lookup_known(Lengths(), WORDS, caller="x")[""].tolist() == known.tolist()
 
     class Sparse(Lengths):
         def transform(self, tokens):
             return csr_array(super().transform(tokens))
 
-    again, known_again = word_vectors_of(Sparse(), WORDS, caller="x")
+    again, known_again = lookup_vectors(Sparse(), WORDS, caller="x")
     np.testing.assert_array_equal(again, values)
-    assert known_words_of(Sparse(), WORDS, caller="x")[""].tolist() == known.tolist()
+    assert lookup_known(Sparse(), WORDS, caller="x")[""].tolist() == known.tolist()
     assert known_again.tolist() == known.tolist()
 
 
@@ -119,7 +119,7 @@ def test_an_array_with_other_rows_than_words_gets_a_sentence():
         def transform(self, tokens):
             return np.zeros(len(tokens))
 
-    for reader in (word_vectors_of, known_words_of):
+    for reader in (lookup_vectors, lookup_known):
         with pytest.raises(ValueError, match=r"Means gave shape \(4,\) for 4 words"):
             reader(Means(), WORDS, caller="x")
 
@@ -141,4 +141,4 @@ def test_an_array_with_other_rows_than_words_gets_a_sentence():
 )
 def test_bad_embeddings_get_a_sentence(embedding, error, match):
     with pytest.raises(error, match=match):
-        word_vectors_of(embedding, WORDS, caller="x")
+        lookup_vectors(embedding, WORDS, caller="x")

@@ -8,7 +8,7 @@ import torch
 from sklearn.base import clone
 
 from sk_metaembed import ElmoEmbedding, EmbeddingUnion, TokenSequences
-from sk_metaembed._io._handle_cache import Handles
+from sk_metaembed._io._handle_cache import HandleCache
 from sk_metaembed.elmo import _network
 from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.elmo._packing import Packing
@@ -91,7 +91,7 @@ def test_matrices_in_the_processors_own_layout_give_the_same(monkeypatch, layers
     # Where oneDNN cannot lay matrices out, there is nothing to compare.
     if product._packed is None:
         pytest.skip("This torch has no oneDNN operators for packed matrices.")
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", Handles(2))
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", HandleCache(2))
     packed = source().fit_transform(SENTENCES)
     for a, b in zip(plain.blocks, packed.blocks, strict=True):
         assert_close(a.values, b.values)
@@ -103,7 +103,7 @@ def test_both_directions_in_one_lane_give_the_same(monkeypatch, stateful):
     expected = [expected.transform(SENTENCES) for _ in range(2)]
     # As on a GPU.
     monkeypatch.setattr("sk_metaembed.elmo._network._lanes", lambda device: [(0, 1)])
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", Handles(2))
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", HandleCache(2))
     step = source(stateful=stateful).fit(SENTENCES)
     assert len(step._model.network._layers[0]) == 1
     for before in expected:
@@ -180,7 +180,7 @@ def test_long_sequences_go_in_stretches(monkeypatch):
     sentences = [words, words[:70], words[5:300]]
     whole = source().fit_transform(sentences)
     monkeypatch.setattr("sk_metaembed.elmo._network._BYTES_AT_ONCE", {"cpu": 1})
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", Handles(2))
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", HandleCache(2))
     stretched = source().fit_transform(sentences)
     for a, b in zip(whole.blocks, stretched.blocks, strict=True):
         assert_close(a.values, b.values)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
-from sk_metaembed._io._handle_cache import Handles
+from sk_metaembed._io._handle_cache import HandleCache
 from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.elmo._options import read_options
 from sk_metaembed.elmo._weight_files import read_weights
@@ -186,7 +186,7 @@ def test_h5py_is_asked_for_by_the_extra_that_brings_it(monkeypatch):
 
     paths = [str(path) for path in files()]
     monkeypatch.setattr(builtins, "__import__", without)
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", Handles(2))
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", HandleCache(2))
     with pytest.raises(ImportError, match=r"pip install 'sk_metaembed\[elmo\]'"):
         ElmoEmbedding(*paths).fit([["a"]])
 

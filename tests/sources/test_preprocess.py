@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sk_metaembed.sequences._arrays import row_norms, unit_rows
+from sk_metaembed._core._arrays import normalize_rows, row_norms
 from sk_metaembed.sources._base import (
     PREPROCESSINGS,
     fit_preprocessing,
@@ -106,5 +106,5 @@ def test_top_directions_of_a_line():
 
 @given(arrays(np.float32, (3, 4), elements=st.floats(-(2.0**100), 2.0**100, width=32)))
 def test_unit_rows_of_anything_finite(values):
-    norms = row_norms(unit_rows(values))
+    norms = row_norms(normalize_rows(values))
     np.testing.assert_allclose(norms, values.any(axis=1), rtol=1e-5)

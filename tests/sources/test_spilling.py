@@ -21,7 +21,7 @@ from sk_metaembed import (
     TransformerEmbedding,
 )
 from sk_metaembed._io import _temp_memmap
-from sk_metaembed._io._temp_memmap import is_spilled
+from sk_metaembed._io._temp_memmap import is_temp_memmap
 
 from .. import tiny_bert, tiny_elmo
 
@@ -62,8 +62,8 @@ def test_what_spills_is_equal(kind, preprocess, cached, tmp_path):
     assert spilled == whole
     of_tokens = [block for block in spilled.blocks if block.level == "token"]
     assert of_tokens
-    assert all(is_spilled(block.values) for block in of_tokens)
-    assert not any(is_spilled(block.values) for block in whole.blocks)
+    assert all(is_temp_memmap(block.values) for block in of_tokens)
+    assert not any(is_temp_memmap(block.values) for block in whole.blocks)
     rows = [5, 0, 1, 2]
     assert spilled[rows] == whole[rows]
     assert spilled[3:9] == whole[3:9]
@@ -71,7 +71,7 @@ def test_what_spills_is_equal(kind, preprocess, cached, tmp_path):
         Pooling().fit_transform(whole).tolist()
     )
     enough = make(kind, **options, memory_limit=10**6).fit_transform(TEXTS)
-    assert not any(is_spilled(block.values) for block in enough.blocks)
+    assert not any(is_temp_memmap(block.values) for block in enough.blocks)
 
 
 def test_a_stateful_elmo_spills_too():
@@ -80,7 +80,7 @@ def test_a_stateful_elmo_spills_too():
         for limit in (None, 0)
     )
     assert spilled == whole
-    assert is_spilled(spilled.blocks[1].values)
+    assert is_temp_memmap(spilled.blocks[1].values)
 
 
 @pytest.fixture
@@ -158,9 +158,9 @@ def test_nothing_is_left_when_it_is_no_longer_used():
 KILLED = """
     import os, signal, sys
     import numpy as np
-    from sk_metaembed._io._temp_memmap import spilled_zeros
+    from sk_metaembed._io._temp_memmap import memmap_zeros
 
-    array = spilled_zeros((1000, 100), np.float32, "Test")
+    array = memmap_zeros((1000, 100), np.float32, "Test")
     array[:] = 1
     if sys.argv[1] == "kill":
         os.kill(os.getpid(), signal.SIGKILL)

@@ -66,7 +66,7 @@ def test_nothing_is_loaded_before_fit_nor_by_a_warm_cache(folder, tmp_path, pass
     source = TransformerEmbedding(folder, "all", cache=tmp_path / "cache")
     cold = source.fit_transform(SENTENCES)
     assert len(passes) == 2  # each distinct sentence once
-    models._handles.forget()
+    models._handles.clear()
     warm = clone(source)
     assert cold == warm.fit_transform(SENTENCES)
     assert len(passes) == 2
@@ -155,7 +155,7 @@ def test_a_pickle_holds_no_weights(folder):
     source = TransformerEmbedding(big, "all", static=True).fit(SENTENCES)
     data = pickle.dumps(source)
     assert len(data) < 5000
-    models._handles.forget()
+    models._handles.clear()
     again = pickle.loads(data)
     assert again._model._call is None
     assert again.transform(SENTENCES) == source.transform(SENTENCES)
@@ -209,7 +209,7 @@ def test_threads_get_what_one_gets(folder):
     rows = [["good"] * n + ["king"] for n in range(1, 20)]
     source = TransformerEmbedding(folder, prefix="query:").fit(SENTENCES)
     expected = values(source, rows)
-    models._handles.forget()
+    models._handles.clear()
     shared = TransformerEmbedding(folder, prefix="query:").fit(SENTENCES)
     assert shared._model._call is not source._model._call
     results = [None] * 8

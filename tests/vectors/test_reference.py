@@ -26,7 +26,7 @@ class Holder(BaseEstimator):
 
 def forget():
     """Leave the registry as a process that has opened nothing has it."""
-    _word_vectors._handles.forget()
+    _word_vectors._handles.clear()
 
 
 def test_copies_are_the_handle(wv):

@@ -9,9 +9,13 @@ import numpy as np
 import torch
 from skorch.callbacks import Callback, PassthroughScoring
 
-from ..._training._checkpoint_file import NoStateError, StateWriter, read_state
-from ..._training._net_state import net_state, put_net_state
-from ..._training._random import own_generators
+from ..._training._checkpoint_file import (
+    CheckpointWriter,
+    CorruptCheckpointError,
+    read_checkpoint,
+)
+from ..._training._net_state import load_net_state_dict, net_state_dict
+from ..._training._random import current_generators
 from .._trainable import blocks_of, tokens_of
 from ._distributed import processes_of
 
@@ -44,7 +48,7 @@ class Checkpoint(Callback):
     """
 
     def __init__(self, file, random, found, caller):
-        self._writer = StateWriter(file, caller)
+        self._writer = CheckpointWriter(file, caller)
         self._random, self._found = _plain(random), found
         self._done = 0
 
@@ -62,7 +66,7 @@ class Checkpoint(Callback):
             Epochs that need not be trained any more.
         """
         if self._found is not None:
-            put_net_state(net, self._found["plain"], self._found["tensors"])
+            load_net_state_dict(net, self._found["plain"], self._found["tensors"])
             _set(net.iterator_train__rng, self._found["batches"])
             self._done = self._found["done"]
         return self._done
@@ -79,7 +83,7 @@ class Checkpoint(Callback):
             stop.misses_, stop.dynamic_threshold_, stop.best_epoch_ = told
             stop.best_model_weights_ = self._found["best"]
             plateau.lr_scheduler_.load_state_dict(self._found["plateau"])
-        own_generators().set_states(self._found["generators"], net.device)
+        current_generators().set_states(self._found["generators"], net.device)
         self._found = None
 
     def on_epoch_end(self, net, **kwargs):
@@ -88,7 +92,7 @@ class Checkpoint(Callback):
         if not net.processes_.is_main:
             return
         stop, plateau = _followers(net)
-        plain, tensors = net_state(net)
+        plain, tensors = net_state_dict(net)
         content = {
             "version": _VERSION,
             "done": self._done,
@@ -96,7 +100,7 @@ class Checkpoint(Callback):
             "plain": plain,
             "tensors": tensors,
             "batches": _plain(net.iterator_train__rng),
-            "generators": own_generators().states(net.device),
+            "generators": current_generators().states(net.device),
             "bests": {name: float(c.best_score_) for name, c in _scores(net)},
         }
         if stop is not None:
@@ -167,10 +171,10 @@ def _folder(place, caller):
 
 def _found(file, caller):
     try:
-        found = read_state(file, "cpu")
+        found = read_checkpoint(file, "cpu")
     except FileNotFoundError:
         return None
-    except NoStateError as error:
+    except CorruptCheckpointError as error:
         warnings.warn(
             f"{caller}: the checkpoint {file} is damaged ({error}). Training begins "
             "anew.",
@@ -199,7 +203,7 @@ def _told(estimator, X, y, weights, held_out, goes_on):
     if goes_on:
         told["net"] = [
             (name, value.detach().cpu().float().numpy())
-            for name, value in net_state(estimator.net_)[1].items()
+            for name, value in net_state_dict(estimator.net_)[1].items()
         ]
     return told
 

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import distributed
 
-from ..._training._parameters import worker_number
+from ..._training._parameters import worker_index
 
 # They wrap network or optimizer in ways that a skorch net knows nothing of.
 _REFUSED = {"FSDP", "DEEPSPEED", "MEGATRON_LM", "XLA", "TP"}
@@ -221,7 +221,7 @@ def _n_launched():
 def _refuse_workers(caller):
     """Raise where a fit runs beside others in one of the launched processes."""
     is_thread = threading.current_thread() is not threading.main_thread()
-    if _n_launched() > 1 and (worker_number() is not None or is_thread):
+    if _n_launched() > 1 and (worker_index() is not None or is_thread):
         raise ValueError(
             f"{caller}: device='accelerate' shares each fit among the "
             f"{_n_launched()} processes of the launch, which must come to it one fit "

@@ -24,9 +24,9 @@ from skorch.callbacks import (
 )
 from skorch.helper import predefined_split
 
-from ..._training._callbacks import FitTasks, StopWhenAsked
-from ..._training._parameters import chosen_device
-from ..._training._random import OwnWeights, own_random, weights_lock
+from ..._training._callbacks import FitTaskReporter, StopOnRequest
+from ..._training._parameters import resolve_device
+from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ..nets._mixing import share_of_hits
 from ._data import BucketLoader, SequenceDataset, rows_of
 from ._distributed import ALONE, align, check_same_data, processes_of
@@ -241,7 +241,7 @@ def train(net, train_set, valid_set, epochs, tasks, processes, checkpoint=None):
     train_set : SequenceDataset
     valid_set : SequenceDataset or None
     epochs : int
-    tasks : FitTasks
+    tasks : FitTaskReporter
     processes : Processes
     checkpoint : Checkpoint, default=None
         What may have been left of this fit, and where it is written to.
@@ -253,7 +253,7 @@ def train(net, train_set, valid_set, epochs, tasks, processes, checkpoint=None):
         ("fit_tasks", tasks),
         *_acting(kept, processes),
         *([] if checkpoint is None else [("checkpoint", checkpoint)]),
-        ("stop_when_asked", StopWhenAsked(tasks)),
+        ("stop_when_asked", StopOnRequest(tasks)),
     ]
     epochs -= 0 if checkpoint is None else checkpoint.restore(net)
     net.max_epochs, net.processes_ = epochs, processes
@@ -324,12 +324,12 @@ def train_estimator(
         asked = settings(estimator)
         check_same_data(processes, train_set, valid_set, asked, caller=caller)
     seed = estimator._random.randint(np.iinfo(np.int32).max)
-    with own_random(seed):
+    with local_generators(seed):
         if new:
             net = _new_net(estimator, valid_set is not None, device, seed, processes)
         else:
             net = _old_net(estimator, valid_set is not None, processes)
-        tasks = FitTasks(estimator, context, X, y)
+        tasks = FitTaskReporter(estimator, context, X, y)
         train(net, train_set, valid_set, epochs, tasks, processes, checkpoint)
     return net
 
@@ -338,7 +338,7 @@ def _device(estimator, processes, new):
     if processes.device is not None:
         return processes.device
     if new:
-        return chosen_device(estimator.device, caller=type(estimator).__name__)
+        return resolve_device(estimator.device, caller=type(estimator).__name__)
     # A net that goes on stays where it is: it may come from another machine.
     return torch.device(estimator.net_.device)
 
@@ -398,7 +398,7 @@ def _new_net(estimator, has_valid, device, seed, processes):
         np.random.RandomState(seed),
         processes,
     )
-    with weights_lock, OwnWeights():
+    with generator_mode_lock, GeneratorMode():
         return net.initialize()
 
 

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import torch
 from skorch import NeuralNet
 
-from ..._training._random import lend_default, own_generators
+from ..._training._random import current_generators, swap_default_generators
 from ._distributed import (
     ALONE,
     SharedBatch,
@@ -86,11 +86,11 @@ class SequenceNet(NeuralNet):
         Anew each epoch and by the main process, whose generator checkpoints keep.
         """
         if self.processes_.count > 1:
-            own = own_generators()
+            own = current_generators()
             seed = int(torch.randint(2**31, (), generator=own.on("cpu")))
             seed = self.processes_.told(seed)
             if not self.processes_.is_main:
-                own.reseed(seed + self.processes_.rank)
+                own.manual_seed(seed + self.processes_.rank)
 
     def fit_loop(self, *args, **kwargs):
         """Train; a single process cannot leave the others within an epoch."""
@@ -115,7 +115,7 @@ class SequenceNet(NeuralNet):
         sources = self.module_.trained
         own = all(getattr(source, "takes_generator", False) for source in sources)
         if self.module_.training and (self.compile or not own):
-            return lend_default(self.device)
+            return swap_default_generators(self.device)
         return nullcontext()
 
     def torch_compile(self, module, name):

@@ -3,12 +3,12 @@
 import numpy as np
 
 from ..._training._net_state import (
+    available_device,
     check_shapes,
-    net_state,
-    put_net_state,
-    usable_device,
+    load_net_state_dict,
+    net_state_dict,
 )
-from ..._training._random import OwnWeights, own_random, weights_lock
+from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._fit import _network, make_net
 
 # What `_old_net` gives a net that goes on, and prediction may depend on.
@@ -29,7 +29,7 @@ def net_parts(estimator):
     tensors : dict of str to tensor
     """
     net = estimator.net_
-    plain, tensors = net_state(net)
+    plain, tensors = net_state_dict(net)
     # Parameters may have been set to something else since.
     names = _network(estimator)
     plain["network"] = {name: getattr(net, f"module__{name}") for name in names}
@@ -56,10 +56,10 @@ def net_of(estimator, plain, tensors):
     """
     import torch
 
-    device = usable_device(plain["device"])
+    device = available_device(plain["device"])
     rng = plain["rng"] or np.random.RandomState()
     _check_shapes(estimator, plain["network"], tensors)
-    with own_random(0), weights_lock, OwnWeights():
+    with local_generators(0), generator_mode_lock, GeneratorMode():
         net = make_net(
             estimator, plain["network"], plain["loss"], None, device, rng
         ).initialize()
@@ -67,7 +67,7 @@ def net_of(estimator, plain, tensors):
     for name, value in settings.items():
         setattr(net, name, value)
     net.autocast = torch.bfloat16 if plain["autocast"] else None
-    put_net_state(net, plain, tensors)
+    load_net_state_dict(net, plain, tensors)
     return net
 
 
@@ -78,7 +78,7 @@ def _check_shapes(estimator, network, tensors):
     files = [i for i, source in enumerate(opened) if hasattr(source, "source")]
     light = _Light([_Empty() if i in files else o for i, o in enumerate(opened)])
     but = tuple(f"module/trained.{i}." for i in files)
-    check_shapes(lambda: build(**{**network, "trained": light}), tensors, but=but)
+    check_shapes(lambda: build(**{**network, "trained": light}), tensors, ignore=but)
 
 
 class _Light:

@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
-from ...sequences._mixins import is_real
+from ..._core._parameters import is_real
 from ._entry import FORMAT
 from ._memory import MEMORY
 from ._sqlite import (

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._io._temp_memmap import spilled_zeros
+from ..._io._temp_memmap import memmap_zeros
 from .._original_text import WrittenText, at_level
 from ._entry import as_kept
 
@@ -120,7 +120,7 @@ class SentenceRows:
         n_rows = len(tokens) if layer.level == "sequence" else len(tokens.codes)
         shape = n_rows, layer.dim
         if spills and layer.level == "token":
-            values = spilled_zeros(shape, np.float32, "Token-level vectors")
+            values = memmap_zeros(shape, np.float32, "Token-level vectors")
         else:
             values = np.zeros(shape, np.float32)
         return values, np.zeros(n_rows, bool)

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._core._parameters import CheckedParametersMixin
 from ...sequences._indexing import span_index
-from ...sequences._mixins import CheckedParametersMixin
 from .._base import used_types
 from ._embedding import TransformerEmbedding
 from ._forward import padding_id

@@ -292,10 +292,10 @@ def quiet():
 @contextmanager
 def own_randomness():
     """Leave the global generators as they are: networks begin with random weights."""
-    from ..._training._random import lend_default, own_random
+    from ..._training._random import local_generators, swap_default_generators
 
     # Its lock also guards the other global state that loading changes.
-    with own_random(0), lend_default("cpu"):
+    with local_generators(0), swap_default_generators("cpu"):
         state = random.getstate()
         try:
             yield

@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..._io._handle_cache import Handles
+from ..._io._handle_cache import HandleCache
 from .._fingerprint import file_digest, fingerprint_of, is_plain, reopened
 from ._alignment import Aligner
 from ._forward import pool_pieces
@@ -151,7 +151,7 @@ def _rebuilt(kind, config, dtype, weights, how, tokenizer):
 
 
 _lock = threading.RLock()
-_handles = Handles(keep=2)
+_handles = HandleCache(maxsize=2)
 _loaded = WeakValueDictionary()
 
 

@@ -2,8 +2,8 @@
 
 import os
 
-from ..._training._parameters import chosen_device
-from ...sequences._mixins import is_integer
+from ..._core._parameters import is_integer
+from ..._training._parameters import resolve_device
 from ._model import ModelSpec, loaded_model, shared_model
 
 OUTPUTS = ("words", "cls", "mean")
@@ -46,7 +46,7 @@ def opened_model(source):
             source.revision,
             source.trust_remote_code,
             source.trusted,
-            str(chosen_device(source.device, caller="TransformerEmbedding")),
+            str(resolve_device(source.device, caller="TransformerEmbedding")),
             source.dtype,
             source.attn_implementation,
             source.compile,

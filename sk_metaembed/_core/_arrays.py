@@ -36,13 +36,13 @@ def row_norms(values):
     return norms
 
 
-def unit_scales(values):
+def inverse_norms(values):
     """Return the factor that makes each row's length one, 0 for rows of zeros."""
     norms = row_norms(values)
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
-def unit_rows(values):
+def normalize_rows(values):
     """Return the rows scaled to length one, float32; zero rows stay zero.
 
     Parameters
@@ -54,7 +54,7 @@ def unit_rows(values):
     ndarray of float32, shape (n_rows, dim)
     """
     unit = np.empty(values.shape, dtype=np.float32)
-    scales = unit_scales(values)
+    scales = inverse_norms(values)
     for rows in chunks(len(values)):
         np.multiply(
             values[rows], scales[rows, None], out=unit[rows], casting="same_kind"

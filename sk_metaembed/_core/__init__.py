@@ -1,0 +1,1 @@
+"""Array arithmetic, parameter checks and message text that all rooms share."""
