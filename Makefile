@@ -48,6 +48,7 @@ $(VENV)/.ready-docs: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
@@ -60,4 +61,4 @@ bench: $(READY)
 	for script in $(filter-out $(LONG),$(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) demo_output docs/_build docs/api docs/gallery
+	rm -rf $(VENV) .mypy_cache demo_output docs/_build docs/api docs/gallery

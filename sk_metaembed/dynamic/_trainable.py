@@ -68,7 +68,7 @@ class TrainedSources:
             return NotImplemented
         return self.names == other.names and self.opened == other.opened
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self):
         return repr(list(zip(self.names, self.opened, strict=True)))

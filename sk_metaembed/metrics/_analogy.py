@@ -1,8 +1,11 @@
 """Analogies: man is to king as woman is to the word whose vector fits best."""
 
+from __future__ import annotations
+
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -14,22 +17,61 @@ from ..sequences._word_lookup import lookup_vectors
 from ._validation import check_option, check_vocabulary, check_words
 from ._word_similarity import check_finite
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypedDict, Unpack
+
+    from numpy.typing import ArrayLike
+
+    from ..sequences._typing import WordEmbedding
+
+    class AnalogyOptions(TypedDict, total=False):
+        """Options of `analogy_score`, but for the one that decides what it returns."""
+
+        categories: ArrayLike | None
+        vocabulary: Iterable[str] | int | None
+        method: Literal["3cosadd", "3cosmul"]
+        epsilon: float
+        ignore_case: bool
+        missing: Literal["omit", "wrong"]
+
+
 _TILE = 1024  # candidates at a time: a question's three rows stay in the caches
 _METHODS = ("3cosadd", "3cosmul")
 
 
+@overload
 def analogy_score(
-    embedding,
-    questions,
+    embedding: WordEmbedding,
+    questions: ArrayLike,
     *,
-    categories=None,
-    vocabulary=None,
-    method="3cosadd",
-    epsilon=1e-3,
-    ignore_case=True,
-    missing="omit",
-    return_report=False,
-):
+    return_report: Literal[False] = ...,
+    **options: Unpack[AnalogyOptions],
+) -> float: ...
+
+
+@overload
+def analogy_score(
+    embedding: WordEmbedding,
+    questions: ArrayLike,
+    *,
+    return_report: Literal[True],
+    **options: Unpack[AnalogyOptions],
+) -> Bunch: ...
+
+
+def analogy_score(
+    embedding: WordEmbedding,
+    questions: ArrayLike,
+    *,
+    categories: ArrayLike | None = None,
+    vocabulary: Iterable[str] | int | None = None,
+    method: Literal["3cosadd", "3cosmul"] = "3cosadd",
+    epsilon: float = 1e-3,
+    ignore_case: bool = True,
+    missing: Literal["omit", "wrong"] = "omit",
+    return_report: bool = False,
+) -> float | Bunch:
     """Return the share of analogy questions that an embedding answers.
 
     A question is a, b, c, d: "a is to b as c is to d". The answer is the word of the
@@ -140,10 +182,10 @@ def analogy_score(
     rows, banned, offsets = _places(words, candidates, key)
     whole = (rows[codes] >= 0).all(axis=1)
     used, asked = np.unique(codes[whole, :3], return_inverse=True)
-    cut = _banned_of(used, banned, offsets)
+    banned, offsets = _banned_of(used, banned, offsets)
     abc = asked.reshape(-1, 3)
-    epsilon = np.float32(epsilon) if method == "3cosmul" else None
-    found = _best_candidates(unit, rows[used], abc, *cut, epsilon)
+    shift = np.float32(epsilon) if method == "3cosmul" else None
+    found = _best_candidates(unit, rows[used], abc, banned, offsets, shift)
     answers = np.full(len(codes), None, dtype=object)
     answers[whole] = [candidates[i] if i >= 0 else None for i in found]
     right = np.zeros(len(codes), dtype=bool)

@@ -1,6 +1,9 @@
 """Coverage: which words of some texts an embedding knows."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -9,8 +12,51 @@ from ..sequences import check_tokens
 from ..sequences._find_step import texts_by_branch
 from ..sequences._word_lookup import lookup_known
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
 
-def coverage_report(embeddings, X, *, n_unknown=10, case_fallback=True, as_frame=False):
+    import pandas as pd
+
+    from ..sequences._typing import WordEmbedding
+
+    WordEmbeddings: TypeAlias = (
+        WordEmbedding
+        | Mapping[str, WordEmbedding]
+        | Sequence[tuple[str, WordEmbedding]]
+    )
+
+
+@overload
+def coverage_report(
+    embeddings: WordEmbeddings,
+    X: Any,
+    *,
+    n_unknown: int = ...,
+    case_fallback: bool = ...,
+    as_frame: Literal[False] = ...,
+) -> list[dict[str, Any]]: ...
+
+
+@overload
+def coverage_report(
+    embeddings: WordEmbeddings,
+    X: Any,
+    *,
+    n_unknown: int = ...,
+    case_fallback: bool = ...,
+    as_frame: Literal[True],
+) -> pd.DataFrame: ...
+
+
+def coverage_report(
+    embeddings: WordEmbeddings,
+    X: Any,
+    *,
+    n_unknown: int = 10,
+    case_fallback: bool = True,
+    as_frame: bool = False,
+) -> list[dict[str, Any]] | pd.DataFrame:
     """Count which types and tokens of some texts each source knows.
 
     The types are the distinct words. Low coverage of types is usual and mostly

@@ -3,6 +3,10 @@
 Scorers: callables that rate a fitted estimator, as scikit-learn's searches do.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
 import numpy as np
 
 from ..sequences._tags import SCHEMES
@@ -193,9 +197,23 @@ def _text_pairs(rows, caller):
     return left + right, len(left)
 
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TypeAlias
+
+    from numpy.typing import ArrayLike
+    from sklearn.utils import Bunch
+
+    RatedPairs: TypeAlias = tuple[ArrayLike, ArrayLike] | Bunch
+
+
 def make_word_similarity_scorer(
-    sets, *, average=True, missing="omit", case_fallback=True
-):
+    sets: RatedPairs | Mapping[str, RatedPairs],
+    *,
+    average: bool = True,
+    missing: Literal["omit", "zero", "mean"] = "omit",
+    case_fallback: bool = True,
+) -> Callable[..., float | dict[str, float]]:
     """Make a scorer that rates an embedding by word similarity.
 
     Pass it as ``scoring`` to ``GridSearchCV`` or ``cross_val_score``, with words as X
@@ -258,7 +276,12 @@ def make_word_similarity_scorer(
     return WordSimilarityScorer(sets, average, missing, case_fallback)
 
 
-def make_sentence_similarity_scorer(sets, *, average=True, correlation="pearson"):
+def make_sentence_similarity_scorer(
+    sets: RatedPairs | Mapping[str, RatedPairs],
+    *,
+    average: bool = True,
+    correlation: Literal["pearson", "spearman"] = "pearson",
+) -> Callable[..., float | dict[str, float]]:
     """Make a scorer that rates an embedding of texts by sentence similarity.
 
     Pass it as ``scoring`` to ``GridSearchCV`` or ``cross_val_score``, with texts as X
@@ -309,14 +332,14 @@ def make_sentence_similarity_scorer(sets, *, average=True, correlation="pearson"
 
 
 def make_analogy_scorer(
-    questions,
+    questions: ArrayLike,
     *,
-    vocabulary,
-    method="3cosadd",
-    epsilon=1e-3,
-    ignore_case=True,
-    missing="omit",
-):
+    vocabulary: Iterable[str],
+    method: Literal["3cosadd", "3cosmul"] = "3cosadd",
+    epsilon: float = 1e-3,
+    ignore_case: bool = True,
+    missing: Literal["omit", "wrong"] = "omit",
+) -> Callable[..., float]:
     """Make a scorer that rates an embedding by the analogies it answers.
 
     Pass it as ``scoring`` to ``GridSearchCV`` or ``cross_val_score``, with words as X
@@ -383,13 +406,13 @@ def make_analogy_scorer(
 
 def make_span_f1_scorer(
     *,
-    scheme="IOB2",
-    average="micro",
-    labels=None,
-    level="entity",
-    invalid="repair",
-    zero_division=0.0,
-):
+    scheme: Literal["IOB2", "IOBES", "BIOES"] = "IOB2",
+    average: Literal["micro", "macro", "weighted"] = "micro",
+    labels: Iterable[str] | None = None,
+    level: Literal["entity", "surface"] = "entity",
+    invalid: Literal["repair", "drop", "raise"] = "repair",
+    zero_division: float | Literal["warn"] = 0.0,
+) -> Callable[..., float]:
     """Make a scorer that rates a tagger by the spans that it finds.
 
     Pass it as ``scoring`` to ``GridSearchCV`` or ``cross_val_score``. For entities it

@@ -1,5 +1,9 @@
 """Sentence similarity: what people find similar should have similar vectors."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, overload
+
 import numpy as np
 from sklearn.utils import Bunch
 
@@ -7,12 +11,44 @@ from ..sequences import EmbeddedSequences
 from ._validation import check_option, check_scores, check_text_pairs
 from ._word_similarity import check_finite, correlation, cosines
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..sequences._typing import SupportsTransform
+
 KINDS = ("pearson", "spearman")
 
 
+@overload
 def sentence_similarity_score(
-    estimator, pairs, scores, *, correlation="pearson", return_report=False
-):
+    estimator: SupportsTransform,
+    pairs: ArrayLike,
+    scores: ArrayLike,
+    *,
+    correlation: Literal["pearson", "spearman"] = ...,
+    return_report: Literal[False] = ...,
+) -> float: ...
+
+
+@overload
+def sentence_similarity_score(
+    estimator: SupportsTransform,
+    pairs: ArrayLike,
+    scores: ArrayLike,
+    *,
+    correlation: Literal["pearson", "spearman"] = ...,
+    return_report: Literal[True],
+) -> Bunch: ...
+
+
+def sentence_similarity_score(
+    estimator: SupportsTransform,
+    pairs: ArrayLike,
+    scores: ArrayLike,
+    *,
+    correlation: Literal["pearson", "spearman"] = "pearson",
+    return_report: bool = False,
+) -> float | Bunch:
     """Correlate the cosines of pairs of sentences with the scores people gave them.
 
     Nothing is trained on the pairs, so that it tells what the vectors themselves hold.

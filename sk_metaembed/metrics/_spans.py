@@ -3,15 +3,38 @@
 Counts of spans found, by label: at their places, as forms, or overlapping.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections import Counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._tags import check_scheme, read_tags, tags_to_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypedDict, Unpack
+
+    from numpy.typing import NDArray
+
+    from ..sequences import EmbeddedSequences
+    from ..sequences._typing import Tags, Texts
+
+    class SpanOptions(TypedDict, total=False):
+        """Options that both scores take."""
+
+        scheme: Literal["IOB2", "IOBES", "BIOES"]
+        labels: Iterable[str] | None
+        level: Literal["entity", "surface"]
+        tokens: Texts | EmbeddedSequences | None
+        match: Literal["strict", "exact", "partial", "type"]
+        invalid: Literal["repair", "drop", "raise"]
+        zero_division: float | Literal["warn"]
+
 
 INVALID = ("repair", "drop", "raise")
 LEVELS = ("entity", "surface")
@@ -194,19 +217,35 @@ _PARTS = {
 _UNDEFINED = {"Precision": "predicted", "Recall": "true", "F1": "true or predicted"}
 
 
+@overload
 def span_f1_score(
-    y_true,
-    y_pred,
+    y_true: Tags,
+    y_pred: Tags,
     *,
-    scheme="IOB2",
-    average="micro",
-    labels=None,
-    level="entity",
-    tokens=None,
-    match="strict",
-    invalid="repair",
-    zero_division="warn",
-):
+    average: Literal["micro", "macro", "weighted"] = ...,
+    **options: Unpack[SpanOptions],
+) -> float: ...
+
+
+@overload
+def span_f1_score(
+    y_true: Tags, y_pred: Tags, *, average: None, **options: Unpack[SpanOptions]
+) -> NDArray[np.float64]: ...
+
+
+def span_f1_score(
+    y_true: Tags,
+    y_pred: Tags,
+    *,
+    scheme: Literal["IOB2", "IOBES", "BIOES"] = "IOB2",
+    average: Literal["micro", "macro", "weighted"] | None = "micro",
+    labels: Iterable[str] | None = None,
+    level: Literal["entity", "surface"] = "entity",
+    tokens: Texts | EmbeddedSequences | None = None,
+    match: Literal["strict", "exact", "partial", "type"] = "strict",
+    invalid: Literal["repair", "drop", "raise"] = "repair",
+    zero_division: float | Literal["warn"] = "warn",
+) -> float | NDArray[np.float64]:
     r"""Score predicted tags by the spans that they mark: F1 of entities.
 
     The usual score of named entity recognition. A span is found if it is predicted with
@@ -309,20 +348,42 @@ def span_f1_score(
     return score if average is None else float(score)
 
 
+@overload
 def span_classification_report(
-    y_true,
-    y_pred,
+    y_true: Tags,
+    y_pred: Tags,
     *,
-    scheme="IOB2",
-    labels=None,
-    level="entity",
-    tokens=None,
-    match="strict",
-    invalid="repair",
-    zero_division="warn",
-    digits=2,
-    output_dict=False,
-):
+    digits: int = ...,
+    output_dict: Literal[False] = ...,
+    **options: Unpack[SpanOptions],
+) -> str: ...
+
+
+@overload
+def span_classification_report(
+    y_true: Tags,
+    y_pred: Tags,
+    *,
+    digits: int = ...,
+    output_dict: Literal[True],
+    **options: Unpack[SpanOptions],
+) -> dict[str, dict[str, float]]: ...
+
+
+def span_classification_report(
+    y_true: Tags,
+    y_pred: Tags,
+    *,
+    scheme: Literal["IOB2", "IOBES", "BIOES"] = "IOB2",
+    labels: Iterable[str] | None = None,
+    level: Literal["entity", "surface"] = "entity",
+    tokens: Texts | EmbeddedSequences | None = None,
+    match: Literal["strict", "exact", "partial", "type"] = "strict",
+    invalid: Literal["repair", "drop", "raise"] = "repair",
+    zero_division: float | Literal["warn"] = "warn",
+    digits: int = 2,
+    output_dict: bool = False,
+) -> str | dict[str, dict[str, float]]:
     """Tell precision, recall and F1 of the spans of each label, and their averages.
 
     It shows which labels a tagger misses or gives wrongly, where one number hides that

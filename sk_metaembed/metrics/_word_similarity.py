@@ -3,7 +3,10 @@
 Cosines of pairs of rows, and how they agree with scores.
 """
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -75,18 +78,47 @@ def _noise(found):
     return 4 * np.finfo(np.float32).eps * np.abs(found).max(initial=0.0)
 
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..sequences._typing import WordEmbedding
+
 MISSING = ("omit", "zero", "mean")
 
 
+@overload
 def word_similarity_score(
-    embedding,
-    pairs,
-    scores,
+    embedding: WordEmbedding,
+    pairs: ArrayLike,
+    scores: ArrayLike,
     *,
-    missing="omit",
-    case_fallback=True,
-    return_report=False,
-):
+    missing: Literal["omit", "zero", "mean"] = ...,
+    case_fallback: bool = ...,
+    return_report: Literal[False] = ...,
+) -> float: ...
+
+
+@overload
+def word_similarity_score(
+    embedding: WordEmbedding,
+    pairs: ArrayLike,
+    scores: ArrayLike,
+    *,
+    missing: Literal["omit", "zero", "mean"] = ...,
+    case_fallback: bool = ...,
+    return_report: Literal[True],
+) -> Bunch: ...
+
+
+def word_similarity_score(
+    embedding: WordEmbedding,
+    pairs: ArrayLike,
+    scores: ArrayLike,
+    *,
+    missing: Literal["omit", "zero", "mean"] = "omit",
+    case_fallback: bool = True,
+    return_report: bool = False,
+) -> float | Bunch:
     """Correlate the cosines of pairs of words with the scores people gave them.
 
     Spearman's rank correlation: only the order of the pairs counts. Compare embeddings

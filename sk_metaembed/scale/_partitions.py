@@ -26,7 +26,7 @@ from ._results import compute
 SMALL = 2**20  # bytes: what a graph takes along
 _KEPT = 4  # pipelines that a process has at hand
 
-_loaded = OrderedDict()
+_loaded: OrderedDict[str, object] = OrderedDict()
 _lock = threading.Lock()
 
 

@@ -240,7 +240,7 @@ class Block:
             and np.array_equal(self.known, other.known)
         )
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self):
         shape = self.n_rows, self.dim

@@ -292,7 +292,7 @@ class EmbeddedSequences(BlockFacts):
         pairs = zip(self._compact_blocks(), other._compact_blocks(), strict=True)
         return all(mine == theirs for mine, theirs in pairs)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def _compact_blocks(self):
         """Blocks whose type rows are the used types in first-seen order."""

@@ -200,7 +200,7 @@ class SequencePairs:
             return NotImplemented
         return self.sequences == other.sequences
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def to_list(self):
         """Return the pairs as a list of tuples.

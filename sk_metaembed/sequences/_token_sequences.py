@@ -333,7 +333,7 @@ class TokenSequences(TokenCounts):
                 return False
         return np.array_equal(self.codes, other.codes)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def to_list(self):
         """Return the tokens as a list of lists of str.

@@ -23,7 +23,7 @@ from ._token_sequences import TokenSequences
 from ._validation import check_tokens, count_missing
 
 # Checking the parameters takes as long as splitting a short text, so it is done once.
-_SPLITTERS = WeakKeyDictionary()  # parameters and splitter, by step
+_SPLITTERS: WeakKeyDictionary["Tokenizer", tuple] = WeakKeyDictionary()  # by step
 
 
 class Tokenizer(

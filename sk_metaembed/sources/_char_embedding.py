@@ -94,7 +94,7 @@ class OpenedCharacters:
     def __eq__(self, other):
         return isinstance(other, OpenedCharacters) and self._key == other._key
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def _key(self):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 _lock = threading.Lock()
-_digests = {}
+_digests: dict[tuple[object, ...], str] = {}
 
 
 def fingerprint_of(options, weights=()):

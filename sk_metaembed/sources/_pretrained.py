@@ -229,7 +229,8 @@ def _shown(words):
 
 
 _FEW = 0.05  # of the training fold's tokens: fewer known ones are a mistake
-_LEARNED = WeakKeyDictionary()  # what preprocessing learned, by store and kind
+# What preprocessing learned, by store and kind.
+_LEARNED: WeakKeyDictionary[WordVectors, dict] = WeakKeyDictionary()
 
 
 class PretrainedEmbedding(BaseWordEmbedding):

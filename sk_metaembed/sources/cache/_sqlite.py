@@ -254,8 +254,9 @@ def _made(connection):
     return connection.execute(asked).fetchone() is not None
 
 
-_INHERITED = []  # connections of a parent process, which SQLite forbids to close
-_STORES = weakref.WeakSet()  # of this process
+# Connections of a parent process, which SQLite forbids to close.
+_INHERITED: list[sqlite3.Connection] = []
+_STORES: weakref.WeakSet["CacheStore"] = weakref.WeakSet()  # of this process
 _AT_ONCE = 256  # keys a query: SQLite once allowed 999 parameters
 _NOTE_AFTER = 4096  # entries read before their use is noted
 _KEEP = 0.9  # share of the limit that eviction leaves, so that it is rare

@@ -224,7 +224,7 @@ class OpenedTransformer:
     def __eq__(self, other):
         return isinstance(other, OpenedTransformer) and self._key == other._key
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def _key(self):

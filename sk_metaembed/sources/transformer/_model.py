@@ -152,7 +152,7 @@ def _rebuilt(kind, config, dtype, weights, how, tokenizer):
 
 _lock = threading.RLock()
 _handles = HandleCache(maxsize=2)
-_loaded = WeakValueDictionary()
+_loaded: WeakValueDictionary[tuple, "LoadedModel"] = WeakValueDictionary()
 
 
 class ModelSpec(NamedTuple):

@@ -1,0 +1,120 @@
+"""The public names for type checkers and editors; `__init__.py` loads them lazily."""
+
+from . import adapters as adapters
+from . import datasets as datasets
+from . import dynamic as dynamic
+from . import elmo as elmo
+from . import inspection as inspection
+from . import meta as meta
+from . import metrics as metrics
+from . import persistence as persistence
+from . import pooling as pooling
+from . import scale as scale
+from . import sequences as sequences
+from . import sources as sources
+from . import utils as utils
+from . import vectors as vectors
+from ._version import __version__
+from .adapters import PairEncoder, TokenClassifier
+from .dynamic import (
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRanker,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+)
+from .elmo import ElmoLanguageModel
+from .meta import (
+    AutoencodedMetaEmbedding,
+    AverageMetaEmbedding,
+    ConcatMetaEmbedding,
+    GCCAMetaEmbedding,
+    LocallyLinearMetaEmbedding,
+    OneToNMetaEmbedding,
+    ProcrustesMetaEmbedding,
+    SourceImputer,
+    SVDMetaEmbedding,
+)
+from .persistence import load, save
+from .pooling import CommonComponentRemoval, Pooling, RandomEncoderPooling
+from .scale import TextStream, transform_in_batches, transform_partitions
+from .sequences import (
+    Block,
+    EmbeddedSequences,
+    SequencePairs,
+    Tokenizer,
+    TokenSequences,
+)
+from .sources import (
+    CharEmbedding,
+    ElmoEmbedding,
+    EmbeddingUnion,
+    EstimatorEmbedding,
+    FastTextEmbedding,
+    FineTuned,
+    FunctionEmbedding,
+    PretrainedEmbedding,
+    SourceSelector,
+    TransformerEmbedding,
+    Word2VecEmbedding,
+    cache_info,
+    clear_cache,
+    contextual_to_static,
+    limit_cache,
+    make_embedding_union,
+    source_subsets,
+)
+from .vectors import WordVectors, export_vectors
+
+__all__ = [
+    "__version__",
+    "AutoencodedMetaEmbedding",
+    "AverageMetaEmbedding",
+    "Block",
+    "CharEmbedding",
+    "CommonComponentRemoval",
+    "ConcatMetaEmbedding",
+    "DynamicMetaClassifier",
+    "DynamicMetaEmbedding",
+    "DynamicMetaRanker",
+    "DynamicMetaRegressor",
+    "DynamicMetaTagger",
+    "ElmoEmbedding",
+    "ElmoLanguageModel",
+    "EmbeddedSequences",
+    "EmbeddingUnion",
+    "EstimatorEmbedding",
+    "FastTextEmbedding",
+    "FineTuned",
+    "FunctionEmbedding",
+    "GCCAMetaEmbedding",
+    "LocallyLinearMetaEmbedding",
+    "OneToNMetaEmbedding",
+    "PairEncoder",
+    "Pooling",
+    "PretrainedEmbedding",
+    "ProcrustesMetaEmbedding",
+    "RandomEncoderPooling",
+    "SVDMetaEmbedding",
+    "SequencePairs",
+    "SourceImputer",
+    "SourceSelector",
+    "TextStream",
+    "TokenClassifier",
+    "TokenSequences",
+    "Tokenizer",
+    "TransformerEmbedding",
+    "Word2VecEmbedding",
+    "WordVectors",
+    "cache_info",
+    "clear_cache",
+    "contextual_to_static",
+    "export_vectors",
+    "limit_cache",
+    "load",
+    "make_embedding_union",
+    "save",
+    "source_subsets",
+    "transform_in_batches",
+    "transform_partitions",
+]

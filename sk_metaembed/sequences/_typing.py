@@ -1,0 +1,70 @@
+"""Types for the annotations of public functions and methods.
+
+Other modules import them under ``if TYPE_CHECKING:``: nothing is loaded at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    import torch
+
+StrPath: TypeAlias = str | PathLike[str]
+
+# One text or one list of tokens per row, as a list, an array, a Series, a generator or
+# a TokenSequences. Type checkers accept a single str too; `check_tokens` raises.
+Texts: TypeAlias = Iterable[str] | Iterable[Iterable[str]]
+
+# One tag per token, as lists, an array of lists or a TokenSequences.
+Tags: TypeAlias = Iterable[Iterable[str]]
+
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+Device: TypeAlias = "str | torch.device | None"
+
+
+class SupportsTransform(Protocol):
+    """A fitted transformer: a source, a meta-embedder or a Pipeline."""
+
+    def transform(self, X: Any, /) -> Any:
+        """Return the output for X."""
+
+
+class SupportsPredict(Protocol):
+    """A fitted predictor, such as a Pipeline that ends in a classifier."""
+
+    def predict(self, X: Any, /) -> Any:
+        """Return a prediction per row of X."""
+
+
+class SupportsVectorsFor(Protocol):
+    """A store of word vectors: a `WordVectors`."""
+
+    def vectors_for(self, words: Any, /) -> Any:
+        """Return the vectors of words, and which words are known."""
+
+
+class SupportsKeyToIndex(Protocol):
+    """A table of word vectors: gensim's KeyedVectors."""
+
+    key_to_index: Any
+
+    def __contains__(self, word: Any, /) -> bool: ...
+
+    def __getitem__(self, word: Any, /) -> Any: ...
+
+
+# Anything with one vector per word that `word_vectors_of` accepts.
+WordEmbedding: TypeAlias = (
+    SupportsTransform
+    | SupportsPredict
+    | SupportsVectorsFor
+    | SupportsKeyToIndex
+    | Mapping[str, ArrayLike]
+)

@@ -1,0 +1,63 @@
+"""Calls of the public API: mypy checks their types, `test_types.py` runs them."""
+
+from typing import Any, assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sk_metaembed
+from sk_metaembed.metrics import (
+    analogy_score,
+    coverage_report,
+    make_analogy_scorer,
+    make_span_f1_scorer,
+    make_word_similarity_scorer,
+    sentence_similarity_score,
+    span_classification_report,
+    span_f1_score,
+    word_similarity_score,
+)
+
+assert_type(sk_metaembed.__version__, str)
+
+# Scores are floats, reports only on request.
+vectors = {"cat": [1.0, 0.2], "dog": [0.9, 0.3], "car": [0.0, 1.0]}
+pairs = [("cat", "dog"), ("dog", "car"), ("cat", "car")]
+questions = [("cat", "dog", "car", "car")]
+tags = [["B-place", "O"], ["O"]]
+
+
+class Lengths:
+    """A transformer without a base class."""
+
+    def transform(self, X: list[str]) -> NDArray[np.float64]:
+        """Return the length of each text, and 1."""
+        return np.array([[len(text), 1.0] for text in X])
+
+
+assert_type(word_similarity_score(vectors, pairs, [9, 2, 1]), float)
+assert_type(
+    sentence_similarity_score(Lengths(), [("a", "the"), ("of", "on")], [1, 2]), float
+)
+assert_type(analogy_score(vectors, questions, missing="wrong"), float)
+assert_type(coverage_report(vectors, ["cat and dog"]), list[dict[str, Any]])
+assert_type(coverage_report([("a", vectors)], ["cat"]), list[dict[str, Any]])
+assert_type(span_f1_score(tags, tags, scheme="IOB2"), float)
+assert_type(span_f1_score(tags, tags, average=None), NDArray[np.float64])
+assert_type(span_classification_report(tags, tags, digits=3), str)
+assert_type(
+    span_classification_report(tags, tags, output_dict=True),
+    dict[str, dict[str, float]],
+)
+assert_type(make_analogy_scorer(questions, vocabulary=list(vectors))(vectors), float)
+scorer = make_word_similarity_scorer({"one set": (pairs, [9, 2, 1])}, average=False)
+assert_type(scorer(vectors), float | dict[str, float])
+
+
+def misuse() -> None:
+    """Hold calls with type errors. An ignore comment without an error fails too."""
+    word_similarity_score(vectors, pairs, [1], missing="skip")  # type: ignore[call-overload]
+    analogy_score(12, questions)  # type: ignore[call-overload]
+    analogy_score(vectors, questions, n_words=5)  # type: ignore[call-overload]
+    span_f1_score(tags, 12)  # type: ignore[call-overload]
+    make_span_f1_scorer(average=None)  # type: ignore[arg-type]
