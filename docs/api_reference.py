@@ -1,7 +1,7 @@
 """The API reference as data: every public name of every room, in reading order.
 
-A public name that ROOMS does not have is shown under "More" at the end of its room, so
-that none is missing; `tests/test_docs.py` holds both to the rooms' `__all__`.
+Public names missing from ROOMS are shown under "More" at the end of their room;
+`tests/test_docs.py` compares both with the `__all__` of each room.
 """
 
 import inspect
@@ -11,15 +11,15 @@ from pathlib import Path
 
 import sk_metaembed
 
-# Room, its heading, and its sections: what one looks for, and the names.
+# Room, its heading, and its sections with their names.
 ROOMS = {
     "sequences": (
-        "Tokens and what flows between steps",
+        "Tokens and containers",
         {
             "Steps": ["Tokenizer"],
             "Containers": ["TokenSequences", "EmbeddedSequences", "Block"],
             "Pairs and tags": ["SequencePairs", "convert_tags"],
-            "For one's own steps": [
+            "For custom steps": [
                 "check_texts",
                 "check_tokens",
                 "SequencesInputMixin",
@@ -34,16 +34,16 @@ ROOMS = {
         {"": ["WordVectors", "export_vectors", "ExportReport"]},
     ),
     "sources": (
-        "Sources: tokens to vectors",
+        "Sources",
         {
-            "One vector a word": [
+            "Static vectors": [
                 "PretrainedEmbedding",
                 "Word2VecEmbedding",
                 "FastTextEmbedding",
             ],
-            "Vectors in context": ["ElmoEmbedding", "TransformerEmbedding"],
-            "Anything else": ["FunctionEmbedding", "EstimatorEmbedding"],
-            "Trained on labels, with a Dynamic* estimator": [
+            "Contextual vectors": ["ElmoEmbedding", "TransformerEmbedding"],
+            "Functions and estimators": ["FunctionEmbedding", "EstimatorEmbedding"],
+            "Trained with a Dynamic* estimator": [
                 "FineTuned",
                 "CharEmbedding",
             ],
@@ -55,27 +55,33 @@ ROOMS = {
             ],
             "The sentence cache": ["cache_info", "limit_cache", "clear_cache"],
             "From contextual to static": ["contextual_to_static"],
-            "For one's own sources": ["BaseEmbedding", "BaseWordEmbedding"],
+            "For custom sources": ["BaseEmbedding", "BaseWordEmbedding"],
         },
     ),
-    "elmo": ("Training an ELMo", {"": ["ElmoLanguageModel"]}),
+    "elmo": ("Training an ELMo language model", {"": ["ElmoLanguageModel"]}),
     "meta": (
-        "Combining without labels",
+        "Meta-embeddings without labels",
         {
-            "Nothing learned": ["ConcatMetaEmbedding", "AverageMetaEmbedding"],
+            "Without learned parameters": [
+                "ConcatMetaEmbedding",
+                "AverageMetaEmbedding",
+            ],
             "Linear": [
                 "SVDMetaEmbedding",
                 "GCCAMetaEmbedding",
                 "ProcrustesMetaEmbedding",
                 "OneToNMetaEmbedding",
             ],
-            "Not linear": ["AutoencodedMetaEmbedding", "LocallyLinearMetaEmbedding"],
-            "Before any of them": ["SourceImputer"],
-            "For one's own": ["BaseMetaEmbedding"],
+            "Nonlinear and local": [
+                "AutoencodedMetaEmbedding",
+                "LocallyLinearMetaEmbedding",
+            ],
+            "Imputation": ["SourceImputer"],
+            "For custom meta-embeddings": ["BaseMetaEmbedding"],
         },
     ),
     "dynamic": (
-        "Combining by labels: DME, CDME, scalar mix",
+        "Dynamic meta-embeddings: DME, CDME, scalar mix",
         {
             "": [
                 "DynamicMetaEmbedding",
@@ -87,15 +93,15 @@ ROOMS = {
         },
     ),
     "pooling": (
-        "Pooling: sequences to rows",
+        "Pooling",
         {"": ["Pooling", "RandomEncoderPooling", "CommonComponentRemoval"]},
     ),
     "adapters": (
-        "Tagging and pairs by any scikit-learn estimator",
+        "Tagging and pairs with any scikit-learn estimator",
         {"": ["TokenClassifier", "PairEncoder"]},
     ),
     "scale": (
-        "More than memory holds",
+        "Large data and clusters",
         {
             "": [
                 "transform_in_batches",
@@ -106,7 +112,7 @@ ROOMS = {
         },
     ),
     "metrics": (
-        "Measuring",
+        "Metrics",
         {
             "Scores": [
                 "word_similarity_score",
@@ -114,8 +120,8 @@ ROOMS = {
                 "sentence_similarity_score",
                 "coverage_report",
             ],
-            "Scores of tags": ["span_f1_score", "span_classification_report"],
-            "Scorers, to search a grid without labels": [
+            "Scores for tags": ["span_f1_score", "span_classification_report"],
+            "Scorers": [
                 "make_word_similarity_scorer",
                 "make_analogy_scorer",
                 "make_sentence_similarity_scorer",
@@ -124,7 +130,7 @@ ROOMS = {
         },
     ),
     "inspection": (
-        "Looking",
+        "Inspection",
         {
             "": [
                 "SourceWeightsDisplay",
@@ -140,18 +146,18 @@ ROOMS = {
         },
     ),
     "persistence": (
-        "Files that hold no code",
+        "Saving and loading",
         {"": ["save", "load", "SavedFileError", "UntrustedError"]},
     ),
     "datasets": (
         "Data sets",
         {
-            "Texts and vectors that pip brings": [
+            "Installed with pip": [
                 "load_bbc_news",
                 "load_glove_6b_50d",
             ],
-            "From files": ["load_conll"],
-            "Fetched once, and kept": [
+            "Read from files": ["load_conll"],
+            "Downloaded once and cached": [
                 "fetch_wnut17",
                 "fetch_snli",
                 "fetch_multinli",
@@ -180,8 +186,8 @@ HEAD = """\
 API reference
 =============
 
-Every public name, by what it is for. What stands under ``sk_metaembed`` is imported
-from there; the rest from its room.
+All public classes and functions, by topic. Names listed under ``sk_metaembed`` are
+imported from the top level, the others from their subpackage.
 
 """
 
@@ -194,7 +200,7 @@ def path(room, name):
 
 
 def rooms():
-    """Return what of ROOMS is public, and the rest of each room under "More"."""
+    """Return the public names of ROOMS, and the others of each room under "More"."""
     found = {}
     for room in (*ROOMS, *sk_metaembed._ROOMS):
         home = "utils.estimator_checks" if room == "utils" else room
@@ -211,7 +217,7 @@ def rooms():
 
 
 def entries():
-    """Return every name by its dotted path."""
+    """Return every public object by its dotted path."""
     return {
         path(room, name): getattr(import_module(f"sk_metaembed.{room}"), name)
         for room, (_, sections) in rooms().items()
@@ -221,7 +227,7 @@ def entries():
 
 
 def table(room, names):
-    """Return a table of links and first lines; data have a line of their own."""
+    """Return a table of links and summaries; constants have a line of their own."""
     paths = {name: path(room, name) for name in names}
     home = import_module(f"sk_metaembed.{room}")
     shown = [paths[name] for name in names if callable(getattr(home, name))]
@@ -235,9 +241,9 @@ def table(room, names):
 
 # Constants have no docstring of their own.
 DATA = {
-    "WORD_SIMILARITY": "Names of the sets that "
-    ":func:`~sk_metaembed.datasets.load_word_similarity` knows.",
-    "WORDS": "The words that the checks are made of; a source should know some.",
+    "WORD_SIMILARITY": "Names of the data sets that "
+    ":func:`~sk_metaembed.datasets.load_word_similarity` loads.",
+    "WORDS": "The words used by the checks; a source should have vectors for some.",
 }
 
 
@@ -256,7 +262,7 @@ def page():
 
 
 def write(app, config=None):
-    """Write the index, if it has changed, and remove pages of names that went."""
+    """Write the index, if it has changed, and remove pages of removed names."""
     file = Path(app.srcdir, "api", "index.rst")
     file.parent.mkdir(exist_ok=True)
     for old in file.parent.glob("generated/*.rst"):
@@ -267,7 +273,7 @@ def write(app, config=None):
 
 
 def own_methods(fullname):
-    """Return the public methods of a class that are written in this package."""
+    """Return the public methods of a class that are defined in this package."""
     home, _, name = fullname.rpartition(".")
     cls = getattr(import_module(home), name)
     ours = {
@@ -286,14 +292,14 @@ def own_methods(fullname):
 
 
 def kind(fullname, method):
-    """Return what autodoc calls a member: a method or a property."""
+    """Return the autodoc type of a member: a method or a property."""
     home, _, name = fullname.rpartition(".")
     member = inspect.getattr_static(getattr(import_module(home), name), method)
     return "property" if isinstance(member, property) else "method"
 
 
 def is_step(fullname):
-    """Return whether scikit-learn's own methods are there as well."""
+    """Return whether a class also has scikit-learn's own methods."""
     home, _, name = fullname.rpartition(".")
     return hasattr(getattr(import_module(home), name), "get_params")
 
@@ -302,15 +308,15 @@ TRAILING = re.compile(r"(``.*?``|`[^`]*`|\w+?_+(?=[\s,.;:)*\"']|$))")
 
 
 def escape(app, what, name, obj, options, lines):
-    """Keep names such as ``components_`` from being read as references.
+    """Escape names such as ``components_``, which would be read as references.
 
-    numpydoc has turned the docstring into reStructuredText by now. Examples are code,
-    and end it.
+    numpydoc has already converted the docstring to reStructuredText. Examples come last
+    and are left as they are.
     """
     for i, line in enumerate(lines):
         if line.startswith(".. rubric:: Examples"):
             break
-        line = re.sub(r"(?<=\w)@(?=\d)", r"\\@", line)  # R@10 is no address
+        line = re.sub(r"(?<=\w)@(?=\d)", r"\\@", line)  # R@10 is not an address
         lines[i] = TRAILING.sub(_escaped, line)
 
 
@@ -324,7 +330,7 @@ SHORT = {dotted.rpartition(".")[2]: dotted for dotted in entries()}
 
 
 def resolve(app, env, node, contnode):
-    """Link `Name` and `Name.method` of a public object from wherever it stands."""
+    """Link `Name` and `Name.method` of public objects from any page."""
     if node.get("refdomain") != "py":
         return None
     asked = node.get("reftarget", "").removeprefix("sk_metaembed.")

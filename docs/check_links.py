@@ -1,8 +1,8 @@
-"""Follow every link of the built site within itself, and list those that lead out.
+"""Check the internal links of the built site and list the external ones.
 
     python docs/check_links.py docs/_build/html
 
-Ends with 1 if a link leads nowhere, or there is none. The network is not asked.
+The exit status is 1 if a link is broken or no link exists. The network is not used.
 """
 
 import re
@@ -24,12 +24,12 @@ def text(page):
 
 @cache
 def anchors(page):
-    """Return the ids that a page has."""
+    """Return the ids of a page."""
     return set(re.findall(r'\bid="([^"]+)"', text(page)))
 
 
-def leads_somewhere(page, link):
-    """Return whether a link's file is there, and has its anchor."""
+def resolves(page, link):
+    """Return whether the file of a link exists and has its anchor."""
     path, _, anchor = link.partition("#")
     target = (page.parent / unquote(path.partition("?")[0])).resolve() if path else page
     if not target.exists():
@@ -38,7 +38,7 @@ def leads_somewhere(page, link):
 
 
 def main(root):
-    """Check all pages below a folder; return how many links are broken, or why none."""
+    """Check all pages in a folder; return the number of broken links or a message."""
     pages = [
         p for p in Path(root).resolve().rglob("*.html") if "_static" not in p.parts
     ]
@@ -47,12 +47,12 @@ def main(root):
     ]
     out = sorted({link for _, link in links if link.startswith(ELSEWHERE)})
     inside = [(p, link) for p, link in links if not link.startswith(ELSEWHERE)]
-    broken = [(p, link) for p, link in inside if not leads_somewhere(p, link)]
+    broken = [(p, link) for p, link in inside if not resolves(p, link)]
     for page, link in broken:
         sys.stdout.write(f"{page.relative_to(Path(root).resolve())}: {link}\n")
-    sys.stdout.write(f"{len(inside)} links, {len(broken)} broken. Leading out:\n")
+    sys.stdout.write(f"{len(inside)} links, {len(broken)} broken. External links:\n")
     sys.stdout.writelines(f"  {link}\n" for link in out)
-    return len(broken) if inside else "There is no page: the build ended early."
+    return len(broken) if inside else "No page found: the build did not finish."
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Settings of the documentation: `make docs` builds it from here."""
+"""Sphinx configuration; `make docs` builds the site."""
 
 import os
 import sys
@@ -30,12 +30,12 @@ exclude_patterns = ["_build", "api/generated/*.bak"]
 default_role = "py:obj"
 suppress_warnings = ["config.cache"]  # autosummary gets functions
 nitpicky = True
-# What stands in single backticks in a docstring is a parameter as often as a class.
+# Single backticks in docstrings mark parameters as well as classes.
 nitpick_ignore_regex = [("py:obj", r".*")]
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
 
-# The reference: one page an object, written from api_reference.ROOMS.
+# The reference: one page per object, written from api_reference.ROOMS.
 autosummary_generate = True
 autosummary_context = {
     "is_step": api_reference.is_step,
@@ -47,16 +47,16 @@ toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-# The gallery. `-D plot_gallery=0` leaves the examples unrun. Those that read data which
-# no package brings are shown without what they print where the data are not at hand:
-# building asks no network.
+# `-D plot_gallery=0` builds the gallery without running the examples. Examples whose
+# data no package contains are shown without output if the data are missing: the build
+# needs no network.
 NEEDS_DATA = "(?!ner_tweets|nli_pairs)"
 HAS_DATA = bool(os.environ.get("SK_METAEMBED_DATA"))
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_" + ("" if HAS_DATA else NEEDS_DATA),
-    "within_subsection_order": "gallery_order.TaughtOrder",
+    "within_subsection_order": "gallery_order.GalleryOrder",
     "ignore_pattern": r"(demo|__init__)\.py",
     "backreferences_dir": "api/backreferences",
     "doc_module": ("sk_metaembed",),
@@ -91,14 +91,14 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-# Pages without neighbours in their section have no use for the left column.
+# Pages without siblings need no left column.
 html_sidebars = {
     page: [] for page in ("index", "start", "faq", "glossary", "extending", "changelog")
 }
 
 
 def setup(app):
-    """Write the index of the reference, and mend what docstrings shorten."""
+    """Write the index of the reference and resolve abbreviated names in docstrings."""
     app.connect("config-inited", api_reference.write)
     app.connect("missing-reference", api_reference.resolve)
     app.connect("autodoc-process-docstring", api_reference.escape, priority=900)

@@ -1,4 +1,4 @@
-"""The order of the gallery's cards: from first steps to what few need."""
+"""Order of the examples in the gallery, from basic to advanced."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ FIRST = (
     "plot_nli_pairs.py",
     "plot_not_language.py",
     "plot_export.py",
-    # reproductions, in the order of what they build on
+    # reproductions
     "plot_dynamic_meta_embeddings.py",
     "plot_scalar_mix.py",
     "plot_word_senses.py",
@@ -22,7 +22,7 @@ FIRST = (
 )
 
 
-class TaughtOrder:
+class GalleryOrder:
     """Sorts the examples of a folder; those not in `FIRST` come last, by name.
 
     Parameters
@@ -38,7 +38,7 @@ class TaughtOrder:
         return f"<{type(self).__name__}>"
 
     def __call__(self, filename):
-        """Return what a file is sorted by."""
+        """Return the sort key of a file."""
         name = Path(filename).name
         place = FIRST.index(name) if name in FIRST else len(FIRST)
         return place, name

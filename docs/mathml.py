@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw by themselves: no script, no network."""
+"""Render formulas as MathML, which browsers display without scripts or network."""
 
 import re
 
@@ -7,19 +7,19 @@ from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
-# docutils knows \left and \right only.
+# docutils supports only \left and \right.
 OPENING = re.compile(r"\\[bB]ig(?=[(\[]|\\lVert)")
 CLOSING = re.compile(r"\\[bB]ig(?=[)\]]|\\rVert)")
 
 
 def visit_math(translator, node):
-    """Write a formula within a line."""
+    """Write an inline formula."""
     translator.body.append(convert(node, as_block=False))
     raise nodes.SkipNode
 
 
 def visit_displaymath(translator, node):
-    """Write a formula on lines of its own."""
+    """Write a display formula."""
     formula = convert(node, as_block=True)
     translator.body.append(f'<div class="math-block">{formula}</div>\n')
     raise nodes.SkipNode

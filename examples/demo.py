@@ -1,19 +1,19 @@
 """
-The main job on real data: BBC news through meta-embeddings
-===========================================================
+Meta-embeddings for BBC news
+============================
 
-Sorts 2225 news articles into five classes. Three sources embed the words: word2vec
-and fastText, trained on the training articles, and published GloVe vectors. A table
-compares each source alone, their combinations, and TF-IDF; then gated recurrent
-nets read the articles from end to end, as in an article on Keras that this library
-grew out of. The picture shows which source each class's words lean on.
+This example classifies 2225 news articles into five classes. Three sources embed the
+words: word2vec and fastText, trained on the training articles, and published GloVe
+vectors. A table compares each source, their combinations, and TF-IDF. Then recurrent
+networks are trained end to end, as in an article on Keras that inspired this library.
+The figure shows the mean weight of each source by class.
 
-Seen: on its own TF-IDF is best here, .99, and nothing beside it helps: the articles are
-long, and single words give their class away. Word vectors come near to it in a hundred
-dimensions in place of 27,000; the average and the concatenation of three sources beat
-each source alone.
+TF-IDF alone is best here, .99, and adding embeddings does not help: the articles are
+long, and single words determine their class. Word vectors come close to it with a
+hundred dimensions instead of 27,000; the average and the concatenation of the three
+sources are better than each source.
 
-Run it with ``make demo``, or ``python examples/demo.py``. Minutes on two cores.
+Run it with ``make demo`` or ``python examples/demo.py``. It takes minutes on two cores.
 """
 
 import time
@@ -51,10 +51,10 @@ OUTPUT = Path("demo_output")
 
 
 def split(news):
-    """Return rows of the article's 80/20 split: train, test, and test without twins.
+    """Return rows of the article's 80/20 split: train, test, and test without copies.
 
-    A hundred articles occur twice. The table leaves out the test articles that have
-    a twin in the training part.
+    A hundred articles occur twice. The table excludes the test articles that have a
+    copy in the training part.
     """
     train, test = train_test_split(
         np.arange(len(news.texts)), test_size=0.2, random_state=33
@@ -63,12 +63,12 @@ def split(news):
 
 
 def make_sources():
-    """Return the three sources; each trains in one thread, so results repeat."""
-    own = {"vector_size": 100, "min_count": 4, "sg": True, "random_state": 0}
+    """Return the three sources; each trains in one thread to be reproducible."""
+    options = {"vector_size": 100, "min_count": 4, "sg": True, "random_state": 0}
     return EmbeddingUnion(
         [
-            ("word2vec", Word2VecEmbedding(**own)),
-            ("fasttext", FastTextEmbedding(**own, bucket=200_000)),
+            ("word2vec", Word2VecEmbedding(**options)),
+            ("fasttext", FastTextEmbedding(**options, bucket=200_000)),
             ("glove", PretrainedEmbedding(load_glove_6b_50d())),
         ],
         n_jobs=2,
@@ -77,7 +77,7 @@ def make_sources():
 
 
 def make_rows(names):
-    """Yield a row's name and the steps from EmbeddedSequences to numbers."""
+    """Yield the name of a row and its steps from EmbeddedSequences to features."""
     yield "TF-IDF", tfidf()
     for name in names:
         alone = FunctionTransformer(methodcaller("select", [name]))
@@ -87,9 +87,9 @@ def make_rows(names):
     cdme = clone(MIXTURE).set_params(attention="context")
     yield "DME", make_pipeline(*pooled(clone(MIXTURE)))
     yield "CDME", make_pipeline(*pooled(cdme))
-    # Both parts at length one, so that neither drowns the other.
+    # Both parts have unit length, so that neither dominates.
     meta = make_pipeline(*pooled(clone(MIXTURE)), Normalizer())
-    yield "TF-IDF beside DME", FeatureUnion([("words", tfidf()), ("meta", meta)])
+    yield "TF-IDF and DME", FeatureUnion([("words", tfidf()), ("meta", meta)])
 
 
 def tfidf():
@@ -104,7 +104,7 @@ def pooled(meta):
 
 
 def score(features, X, y, X_test, y_test):
-    """Fit a row's steps and a classifier; return the model, accuracy and seconds."""
+    """Fit the steps of a row and a classifier; return model, accuracy and seconds."""
     begin = time.perf_counter()
     classifier = GridSearchCV(
         LogisticRegression(max_iter=1000), {"C": [1, 10, 100]}, cv=3
@@ -114,7 +114,7 @@ def score(features, X, y, X_test, y_test):
 
 
 def compare(workers, names, *data):
-    """Print a line for each row in turn; return the fitted models by name."""
+    """Print a line per row; return the fitted models by name."""
     rows = dict(make_rows(names))
     jobs = (delayed(score)(features, *data) for features in rows.values())
     print(f"\n{'':<20}{'accuracy':>9}{'dimension':>11}{'seconds':>9}", flush=True)
@@ -127,12 +127,12 @@ def compare(workers, names, *data):
 
 
 class Tick(Callback):
-    """Prints a line an epoch, with the accuracy on a held-out part of the training.
+    """Print a line per epoch with the accuracy on held-out training articles.
 
     Parameters
     ----------
     name : str
-        Which net it is.
+        Name of the network.
     """
 
     def __init__(self, name):
@@ -149,12 +149,12 @@ class Tick(Callback):
 
 
 def first_words(tokens, n):
-    """Cut every sequence to its first n tokens."""
+    """Truncate every sequence to its first n tokens."""
     return TokenSequences.from_lists(words[:n] for words in tokens.to_list())
 
 
 def train_net(name, attention, embedded, y, train):
-    """Train the article's net; return where it is right, and the seconds it took."""
+    """Train the article's network; return a mask of correct rows and the seconds."""
     begin = time.perf_counter()
     net = clone(NET).set_params(attention=attention, callbacks=[Tick(name)])
     net.fit(embedded[train], y[train])
@@ -162,7 +162,7 @@ def train_net(name, attention, embedded, y, train):
 
 
 def repeat_article(workers, embedded, y, train, test, apart):
-    """Train the article's net over DME and over CDME, side by side."""
+    """Train the article's network with DME and with CDME in parallel."""
     nets = {"DME": "word", "CDME": "context"}
     jobs = (delayed(train_net)(*net, embedded, y, train) for net in nets.items())
     for name, (right, seconds) in zip(nets, workers(jobs), strict=True):
@@ -174,52 +174,50 @@ def repeat_article(workers, embedded, y, train, test, apart):
 
 
 def draw(dme, X, y):
-    """Save the picture of the mean weights of the articles' words."""
+    """Save a figure of the mean weights of the words by class."""
     display = SourceWeightsDisplay.from_estimator(dme, X, groups=y)
-    display.ax_.set_title("Which source the words of BBC news lean on (DME)")
+    display.ax_.set_title("Mean weight of each source on BBC news (DME)")
     OUTPUT.mkdir(exist_ok=True)
     path = OUTPUT / "source_weights.png"
     display.figure_.savefig(path, dpi=110)
-    print(f"\nWhich source each class leans on: {path}")
+    print(f"\nMean weight of each source by class: {path}")
 
 
 def main():
-    """Run everything, printing as it goes."""
+    """Run all experiments and print the results."""
     begin, workers = time.perf_counter(), Parallel(n_jobs=2, return_as="generator")
     news = load_bbc_news()
     y, tokens = news.target, Tokenizer().fit_transform(news.texts)
     train, test, apart = split(news)
     print(f"BBC news: {len(tokens)} articles, {tokens.n_tokens} words.")
-    print(f"{len(train)} articles to learn from, {len(test)} to test on. Of the latter")
-    print(f"{len(apart)} are new, the others copies of articles among the former.")
-    print("\nSources, trained once for all rows:", flush=True)
+    print(f"{len(train)} training articles, {len(test)} test articles, of which")
+    print(f"{len(apart)} are new and the others copies of training articles.")
+    print("\nTraining the sources, once for all rows:", flush=True)
     sources = make_sources().fit(tokens[train])
     embedded = sources.transform(tokens)
     for name, share in sources.coverage_.items():
-        print(f"  {name} knows {share['tokens']:.1%} of the training articles' words")
+        print(f"  {name} covers {share['tokens']:.1%} of the training articles")
 
-    print("\nAverages of an article's word vectors, scaled, then LogisticRegression")
+    print("\nMean word vectors of each article, scaled, then LogisticRegression")
     print("(C by 3-fold search), scored on the new test articles:")
     data = embedded[train], y[train], embedded[apart], y[apart]
     models = compare(workers, embedded.names, *data)
 
-    print(
-        "\nThe Keras article's experiment, end to end on its own split: sources mixed"
-    )
+    print("\nThe experiment of the Keras article on its own split: sources combined")
     print(f"by DME or CDME, then GRU(128), GRU(32), softmax, over the first {LENGTH}")
     print("words. It reports about .93.", flush=True)
     short = sources.transform(first_words(tokens, LENGTH))
     repeat_article(workers, short, y, train, test, apart)
 
     draw(models["DME"][0][0], embedded[test], y[test])
-    print(f"All in {time.perf_counter() - begin:.0f} s.")
+    print(f"Total time: {time.perf_counter() - begin:.0f} s.")
 
 
-# joblib says when it replaces a worker process; no result depends on it.
+# joblib warns when it replaces a worker process; results do not depend on it.
 warnings.filterwarnings("ignore", message="A worker stopped")
 
 LENGTH = 200
-# Chosen by accuracy on a fifth held out of the training articles.
+# Chosen by accuracy on a held-out fifth of the training articles.
 TRAINING = {"batch_size": 32, "patience": 12, "lr_patience": 1, "lr_factor": 0.5}
 MIXTURE = DynamicMetaEmbedding(
     projection_dim=100, lr=5e-3, max_epochs=6, random_state=0, **TRAINING

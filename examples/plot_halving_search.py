@@ -1,17 +1,17 @@
 """
-Searching sources, combination and pooling by successive halving
-================================================================
+Search sources, combination and pooling by successive halving
+=============================================================
 
-Three sources make seven subsets; with five ways to combine them and two to pool, a
-grid has 46 candidates. `HalvingGridSearchCV` tries them all on few texts, and only the
-better half goes on to twice as many. `SourceSelector` chooses the sources alone. It
+Three sources have seven subsets; with five combinations and two poolings, a grid has 46
+candidates. `HalvingGridSearchCV` evaluates all of them on few texts, and only the
+better half on twice as many. `SourceSelector` selects the sources only. The example
 takes about half a minute, nearly half of it to train word2vec.
 """
 
 # %%
-# The task: the class of a BBC news article from its headline, five words on average.
-# Each article occurs once; a quarter is held out. Headlines are split into words once,
-# before the search, which takes rows of a `TokenSequences` as it takes those of a list.
+# The task is to predict the class of a BBC news article from its headline of five words
+# on average. Each article occurs once; a quarter is held out. Headlines are tokenized
+# once, before the search, which indexes a `TokenSequences` like a list.
 import numpy as np
 from sklearn.model_selection import train_test_split
 
@@ -29,11 +29,11 @@ X, y = tokens[train], news.target[train]
 X_test, y_test = tokens[test], news.target[test]
 
 # %%
-# Three sources that know different things: GloVe has read the most; word2vec has read
-# the training articles, bodies and all, but no label; the letters of a word are there
-# for every word. Vectors trained once, before the search, make a candidate cheap. Only
-# the outer split is free of what was read here: scores inside the search are a little
-# too kind to word2vec.
+# The three sources differ in their information: GloVe is trained on the most text;
+# word2vec on the training articles with their bodies, without labels; letter counts are
+# available for every word. Vectors trained once, before the search, make candidates
+# cheap. Only the outer split excludes this training data: scores inside the search are
+# slightly optimistic for word2vec.
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sk_metaembed import (
@@ -52,12 +52,12 @@ articles = WordVectors.from_arrays(list(trained.vocabulary_), trained.vectors_)
 
 
 def letters(words):
-    """Return the counts of a word's letter groups, folded into 50 numbers."""
+    """Return the counts of character n-grams, hashed to 50 features."""
     counts = HashingVectorizer(analyzer="char_wb", ngram_range=(2, 4), n_features=50)
     return counts.transform(words).toarray()
 
 
-# Both families of vectors are better without their common directions.
+# Both kinds of vectors improve without their common directions.
 options = {"preprocess": "all-but-the-top"}
 union = EmbeddingUnion(
     [
@@ -68,8 +68,8 @@ union = EmbeddingUnion(
 )
 
 # %%
-# Single sources need no combination, so that the grid has two parts. `source_subsets`
-# gives the values of `active`, smallest first.
+# Single sources need no combination, so the grid has two parts. `source_subsets` lists
+# the values of `active`, smallest first.
 import pandas as pd
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LogisticRegression
@@ -128,18 +128,18 @@ search = HalvingGridSearchCV(
 ).fit(X, y)
 
 # %%
-# Each rung halves the candidates and doubles the titles. Shown are the best six of a
-# rung, the last rung first. Seen: GloVe with the articles' vectors leads, or is level,
-# in every rung; their concatenation pooled by the mean comes out best, with .874, and
-# the letters add nothing to it. The last six lie within two points; folds differ by as
-# much.
+# Each rung halves the candidates and doubles the titles. The table shows the best six
+# candidates per rung, last rung first. Result: GloVe with the vectors of the articles
+# is best or equal in every rung; their concatenation with mean pooling is best with
+# .874, and the letters add nothing. The last six differ by at most two points, as do
+# the folds.
 rungs = zip(search.n_candidates_, search.n_resources_, strict=True)
 for number, (n_candidates, n_texts) in enumerate(rungs):
     print(f"rung {number}: {n_candidates} candidates, {n_texts} titles")
 
 
 def named(params):
-    """Return what a candidate is made of, for a table."""
+    """Return a description of a candidate for the table."""
     mode = params["pool__mode"]
     return {
         "sources": " + ".join(params["embed__active"]),
@@ -163,10 +163,10 @@ with pd.option_context("display.width", 100, "display.precision", 3):
     print(table.groupby("iter", sort=False).head(6).to_string(index=False))
 
 # %%
-# The honest baseline is the words themselves: TF-IDF on the same folds, for as many
-# titles as in each rung, and on the titles held out. Seen: .457 on 199 titles, where
-# the best candidate has .833, and .781 on all, against .874; held out .823 and .848.
-# Vectors help most where labels are few.
+# The baseline is TF-IDF on the same folds, with as many titles as in each rung, and on
+# the held-out titles. Result: .457 on 199 titles, where the best candidate has .833,
+# and .781 on all, compared with .874; held out .823 and .848. Vectors help most with
+# few labels.
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -185,20 +185,20 @@ print(f"held out: best candidate {search.score(X_test, y_test):.3f}", end=", ")
 print(f"TF-IDF {tfidf.fit(texts, y).score(titles[test], y_test):.3f}")
 
 # %%
-# What does halving miss? SVD and GCCA have 100 directions to learn. On 199 titles they
-# do worst (.712 and .697 at best), so that no GCCA goes on and SVD goes on once; on all
-# titles they score .866 and .864, next to the best. Begin with more texts
-# (`min_resources`) where a candidate has much to learn.
+# What does halving miss? SVD and GCCA learn 100 directions. On 199 titles they are
+# worst (.712 and .697 at best), so no GCCA candidate and one SVD candidate is kept; on
+# all titles they have .866 and .864, close to the best. Start with more texts
+# (`min_resources`) if candidates have many parameters to learn.
 for meta in (SVDMetaEmbedding(100), GCCAMetaEmbedding(100)):
     pipe.set_params(embed__active=("glove", "articles"), meta=meta, pool__mode="mean")
     score = cross_val_score(pipe, X, y, cv=folds).mean()
     print(f"{type(meta).__name__} on all titles: {score:.3f}")
 
 # %%
-# `SourceSelector` is a step: behind the sources, before what combines them. It is asked
-# to stop where one source more gains less than half a point, and like scikit-learn's
-# selector of columns it leaves out one source at least. Seen: GloVe first (.821), then
-# the articles (.874), after five sets of sources in place of seven.
+# `SourceSelector` is a step between the sources and the combination. Here it stops when
+# another source improves the score by less than half a point, and like scikit-learn's
+# feature selector it drops at least one source. Result: GloVe first (.821), then the
+# articles (.874), after evaluating five subsets instead of seven.
 from sk_metaembed import SourceSelector
 
 pipe.set_params(embed__active=None, meta=ConcatMetaEmbedding())
@@ -209,7 +209,7 @@ print(chosen["select"].frame().round(3).to_string())
 print(f"held out: {chosen.score(X_test, y_test):.3f}")
 
 # %%
-# A line is a candidate and ends where it was left behind; its colour and symbol are its
+# Each line is a candidate and ends at its last rung. Colour and symbol show its
 # sources.
 import matplotlib.pyplot as plt
 
@@ -232,4 +232,4 @@ ax.set_xticks(search.n_resources_, labels=search.n_resources_)
 ax.minorticks_off()
 ax.set(xlabel="titles", ylabel="accuracy, mean of 3 folds")
 ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-_ = ax.set_title("Which candidates go on")
+_ = ax.set_title("Accuracy of the candidates by rung")

