@@ -1,9 +1,15 @@
 """Fits that leave the estimator unchanged if they fail."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from functools import wraps
+from typing import Any, TypeVar
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def rollback_on_error(fit):
+def rollback_on_error(fit: Method) -> Method:
     """Decorate a `fit` that restores the estimator's attributes on any exception.
 
     Ctrl-C counts. After a failed refit the estimator is as fitted before; after a
@@ -12,7 +18,7 @@ def rollback_on_error(fit):
     """
 
     @wraps(fit)
-    def wrapper(self, *args, **kwargs):
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
@@ -21,4 +27,4 @@ def rollback_on_error(fit):
             vars(self).update(before)
             raise
 
-    return wrapper
+    return wrapper  # type: ignore[return-value]

@@ -7,12 +7,13 @@ What an encoder gives, as rows of numbers; and rows that occur several times.
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
+from .._core._decorators import fit_context
 from .._training._atomic_fit import rollback_on_error
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._mixins import MISSING_CONSTRAINT, SequencesInputMixin
@@ -246,7 +247,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         self.missing = missing
         self.add_indicator = add_indicator
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit(self, X, y=None):
         """Fit a clone of the encoder on both sides.
@@ -271,7 +272,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         self._see(self.encoder_.transform(rows[:2]), 2)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit_transform(self, X, y=None):
         """Fit a clone of the encoder on both sides, and encode them in one go.

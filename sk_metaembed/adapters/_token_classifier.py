@@ -9,18 +9,17 @@ import numpy as np
 from sklearn.base import (
     BaseEstimator,
     MetaEstimatorMixin,
-    _fit_context,
     clone,
     is_classifier,
 )
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
     has_fit_parameter,
 )
 
+from .._core._decorators import available_if, fit_context
 from .._training._atomic_fit import rollback_on_error
 from ..sequences._mixins import (
     EmbeddedInputMixin,
@@ -229,7 +228,7 @@ class TokenClassifier(
         self.add_indicator = add_indicator
         self.scheme = scheme
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit(self, X, y, sample_weight=None):
         """Fit the classifier with one row a token.

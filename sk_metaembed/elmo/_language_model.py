@@ -7,12 +7,13 @@ import os
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._decorators import fit_context
 from .._training._parameters import check_callbacks
 from ..sequences._mixins import SequencesInputMixin
 from ._corpus import (
@@ -34,7 +35,7 @@ _FREE = ("device", "verbose", "checkpoint", "checkpoint_every", "callbacks")
 class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator):
     """The methods of `ElmoLanguageModel`, which has the parameters."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, *, X_val=None):
         """Train on a corpus.
 
@@ -79,7 +80,7 @@ class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
             net, given, corpora, counts, checkpoint, self.max_epochs, self.schedule
         )
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
         """Train for one more epoch, at a learning rate that stays.
 

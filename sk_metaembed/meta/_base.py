@@ -5,9 +5,10 @@ A meta-embedder makes one block of them: its leaf writes `_combine`, and
 """
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._decorators import fit_context
 from .._training._atomic_fit import rollback_on_error
 from ..sequences import Block
 from ..sequences._mixins import (
@@ -47,7 +48,7 @@ class BlocksTransformer(
     def _set_out(self, outputs):
         """Set the attributes that tell of the output; none by default."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
         """Learn from the training fold.
@@ -78,7 +79,7 @@ class BlocksTransformer(
         self._set_out(self._outputs([block.take(slice(0)) for block in blocks]))
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit_transform(self, X, y=None):
         """Learn from the training fold and transform it.

@@ -5,9 +5,10 @@ checks the input, lays out the columns and names them.
 """
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._decorators import fit_context
 from .._training._atomic_fit import rollback_on_error
 from ..sequences._mixins import (
     EmbeddedInputMixin,
@@ -33,7 +34,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         """Write a block's parts into zeros, from column `at` on."""
         raise NotImplementedError
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
         """Learn the blocks' names and dimensions, and what pooling needs of the data.

@@ -11,12 +11,12 @@ from sklearn.base import (
     BaseEstimator,
     OneToOneFeatureMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._core._arrays import chunks
+from .._core._decorators import fit_context
 from .._core._parameters import CheckedParametersMixin
 from .._training._atomic_fit import rollback_on_error
 
@@ -193,7 +193,7 @@ class CommonComponentRemoval(
         self.weighted = weighted
         self.centre = centre
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
         """Learn the common directions.

@@ -7,9 +7,10 @@ from operator import is_
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 
+from .._core._decorators import fit_context
 from ._characters import run_rule, word_rule
 from ._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
 from ._split import (
@@ -144,7 +145,7 @@ class Tokenizer(
         self.normalize = normalize
         self.missing = missing
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Check the parameters and the input; nothing is learned.
 

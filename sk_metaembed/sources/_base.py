@@ -12,11 +12,12 @@ own vocabulary, and applied to the vectors of any words.
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks, normalize_rows
+from .._core._decorators import fit_context
 from .._io._temp_memmap import is_temp_memmap, memmap_zeros
 from .._training._atomic_fit import rollback_on_error
 from ..sequences import (
@@ -210,7 +211,7 @@ class BaseEmbedding(
             "or a list of Blocks."
         )
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
         """Learn the source from the training fold.
@@ -236,7 +237,7 @@ class BaseEmbedding(
         self.n_missing_ = count_missing(tokens)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit_transform(self, X, y=None):
         """Learn the source and embed the training fold, computing it once.

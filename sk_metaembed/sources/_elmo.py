@@ -9,10 +9,10 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._decorators import fit_context
 from .._training._atomic_fit import rollback_on_error
 from .._training._parameters import resolve_device
 from ..elmo._characters import n_cut
@@ -362,7 +362,7 @@ class ElmoEmbedding(BaseEmbedding):
         self.missing = missing
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
         """Read the model; without `preprocess`, nothing is computed.

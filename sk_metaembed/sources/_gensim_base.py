@@ -12,10 +12,10 @@ from threading import Lock
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options
 
+from .._core._decorators import fit_context
 from .._training._atomic_fit import rollback_on_error
 from ..elmo._corpus import is_stream
 from ..sequences import TokenSequences, check_tokens
@@ -234,7 +234,7 @@ class BaseGensimEmbedding(BaseWordEmbedding):
             callbacks=progress(self),
         )
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
         """Train on the training fold, or on a stream that memory need not hold.

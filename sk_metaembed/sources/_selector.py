@@ -10,7 +10,6 @@ from sklearn.base import (
     BaseEstimator,
     MetaEstimatorMixin,
     TransformerMixin,
-    _fit_context,
     clone,
     is_classifier,
     is_regressor,
@@ -25,6 +24,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._decorators import fit_context
 from .._training._atomic_fit import rollback_on_error
 from ..sequences._mixins import (
     EmbeddedInputMixin,
@@ -288,7 +288,7 @@ class SourceSelector(
         self.n_jobs = n_jobs
 
     # The estimator validates its own parameters.
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit(self, X, y=None, **params):
         """Choose the sources.

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import TransformerMixin, _fit_context, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils._repr_html.estimator import _VisualBlock
 from sklearn.utils._user_interface import _print_elapsed_time
@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._decorators import fit_context
 from .._core._messages import short_repr
 from .._training._atomic_fit import rollback_on_error
 from ..sequences import (
@@ -244,7 +245,7 @@ class EmbeddingUnion(
         return self
 
     # Nested estimators validate their own parameters.
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit(self, X, y=None):
         """Fit every source that takes part.
@@ -270,7 +271,7 @@ class EmbeddingUnion(
         self.n_missing_ = count_missing(tokens)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit_transform(self, X, y=None):
         """Fit every source that takes part, and embed with it.
