@@ -1,1 +1,1 @@
-"""Files, handles and compiled code that every room may use."""
+"""Files, caches of open handles and compiled code, for all rooms."""

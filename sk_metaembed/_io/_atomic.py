@@ -1,4 +1,4 @@
-"""New files: each takes its place when it is whole, or nothing changes."""
+"""Atomic writes: a file appears complete in its place, or nothing changes."""
 
 import contextlib
 import os
@@ -8,18 +8,11 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def atomic_path(target):
-    """Yield a path beside a target, which takes its place when all went well.
+    """Yield a temporary path that replaces `target`, in the same directory, on success.
 
-    Parameters
-    ----------
-    target : Path
-        In a folder that is there.
-
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     with beside(Path(folder, "words.txt")) as part:
+    ...     with atomic_path(Path(folder, "words.txt")) as part:
     ...         _ = part.write_text("tea")
     ...         print([path.name for path in Path(folder).glob("*.txt")])
     ...     print([path.name for path in Path(folder).iterdir()])
@@ -36,17 +29,9 @@ def atomic_path(target):
 
 @contextlib.contextmanager
 def atomic_write(target):
-    """Yield a binary file that takes the target's place once it is on the disk.
+    """Yield a binary file that replaces `target` once it is on the disk.
 
-    Parameters
-    ----------
-    target : Path
-        In a folder that is there.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, such as to a full disk; names the target.
+    An OSError, such as that of a full disk, names the target.
     """
     try:
         with atomic_path(target) as part, open(part, "xb") as file:
@@ -58,11 +43,11 @@ def atomic_write(target):
         if error.errno is not None and error.filename is None:
             error.filename = os.fspath(target)
         raise
-    _sync_folder(target.parent)
+    _sync_directory(target.parent)
 
 
-def _sync_folder(folder):
-    with contextlib.suppress(OSError):  # not everywhere can a folder be opened
+def _sync_directory(folder):
+    with contextlib.suppress(OSError):  # not every system can open a directory
         number = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(number)
@@ -71,10 +56,7 @@ def _sync_folder(folder):
 
 
 def cache_home():
-    """Return the folder that all of the package's caches lie in.
-
-    It is ``$SK_METAEMBED_CACHE``, or ``~/.cache/sk_metaembed``.
-    """
+    """Return ``$SK_METAEMBED_CACHE``, by default ``~/.cache/sk_metaembed``."""
     root = os.environ.get("SK_METAEMBED_CACHE")
     home = Path(root) if root else Path.home() / ".cache" / "sk_metaembed"
     return home.expanduser().resolve()

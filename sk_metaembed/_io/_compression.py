@@ -1,4 +1,4 @@
-"""Compressed files, known by how they begin."""
+"""Compressed files, recognized by their first bytes."""
 
 import bz2
 import gzip
@@ -12,21 +12,10 @@ _OPENERS = {
 
 
 def detect_compression(path):
-    """Return how a file is compressed, and the function that opens it.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    name : {"gz", "bz2", "xz"} or None
-    opener : callable or None
-        None where the file is not compressed.
-    """
+    """Return "gz", "bz2" or "xz" and the function that opens it, else None, None."""
     with open(path, "rb") as file:
         head = file.read(6)
-    for magic, found in _OPENERS.items():
+    for magic, (name, opener) in _OPENERS.items():
         if head.startswith(magic):
-            return found
+            return name, opener
     return None, None

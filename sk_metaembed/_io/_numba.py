@@ -1,26 +1,14 @@
-"""Compiling loops with numba, also where no folder can keep the machine code.
+"""Compile loops with numba, with or without a writable cache directory.
 
-Imports numba, so it is itself imported only by modules of compiled loops, which load
-late.
+Imports numba, so only modules of compiled loops, which are imported late, import it.
 """
 
 import numba
 
 
 def cached_njit(function):
-    """Compile without the GIL; keep the machine code where a folder can be written.
-
-    Parameters
-    ----------
-    function : callable
-        What numba compiles.
-
-    Returns
-    -------
-    Dispatcher
-        Compiled when it is first called with arguments of new types.
-    """
+    """Compile without the GIL; cache the machine code where a directory is writable."""
     try:
         return numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # no folder to keep it in: compiled again in each process
+    except RuntimeError:  # no writable directory: compiled again in each process
         return numba.njit(nogil=True)(function)

@@ -1,7 +1,7 @@
-"""Arrays in temporary files that go when they are no longer used, however that comes.
+"""Arrays in temporary files, for vectors that exceed a memory limit.
 
-The file has no name from the beginning on, so that nothing is left of it when the array
-is collected, the process ends, or is killed.
+The file is unlinked when it is created, so nothing is left of it when the array is
+collected, or the process ends or is killed.
 """
 
 import os
@@ -12,27 +12,8 @@ import numpy as np
 
 
 def memmap_zeros(shape, dtype, caller):
-    """Return zeros that lie in a temporary file, mapped into memory.
+    """Return zeros in an unlinked file of `tempfile.gettempdir`, mapped into memory.
 
-    Parameters
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    np.memmap
-        In a file without a name, in the folder that `tempfile.gettempdir` names.
-
-    Raises
-    ------
-    OSError
-        If there is no room for it.
-
-    Examples
-    --------
     >>> array = memmap_zeros((2, 3), np.float32, "Example")
     >>> array[1] = 1
     >>> float(array.sum()), is_temp_memmap(array[1:]), is_temp_memmap(np.zeros(3))
@@ -49,12 +30,12 @@ def memmap_zeros(shape, dtype, caller):
         raise OSError(
             error.errno,
             f"{caller}: memory_limit is exceeded, and {tempfile.gettempdir()} has no "
-            f"room for {size / 2**20:,.0f} MiB of vectors. Set TMPDIR to a folder on a "
-            "larger disk, or pass fewer sequences at a time",
+            f"room for {size / 2**20:,.0f} MiB of vectors. Set TMPDIR to a directory "
+            "on a larger disk, or pass fewer sequences at a time",
         ) from error
     array = np.memmap(file, dtype=dtype, mode="r+", shape=shape)
     name = f"/proc/{os.getpid()}/fd/{file.fileno()}"
-    # joblib's workers open the file by it, while this process lives.
+    # joblib's workers open the file by this name while this process lives.
     array.filename = name if os.path.exists(name) else None
     array.is_temp_memmap = True
     weakref.finalize(array._mmap, file.close).atexit = False
@@ -62,7 +43,7 @@ def memmap_zeros(shape, dtype, caller):
 
 
 def _allocate(file, size):
-    """Take the room now: a mapped page that finds none later kills the process."""
+    """Reserve the space now: a page that finds none later kills the process."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
     else:
@@ -70,7 +51,7 @@ def _allocate(file, size):
 
 
 def is_temp_memmap(array):
-    """Tell whether an array lies in such a file."""
+    """Return whether an array, or one it is a view of, is a `memmap_zeros`."""
     while isinstance(array, np.ndarray):
         if getattr(array, "is_temp_memmap", False):
             return True

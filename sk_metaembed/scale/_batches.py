@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..sequences._validation import _kind
+from ..sequences._row_errors import is_missing
 
 
 def accepts_missing(estimator):
@@ -36,17 +36,6 @@ def accepts_missing(estimator):
         elif not isinstance(value, type) and accepts_missing(value):
             return True
     return False
-
-
-def is_missing(row):
-    """Return whether a row is None, NaN, ``pd.NA`` or ``pd.NaT``.
-
-    Examples
-    --------
-    >>> is_missing(None), is_missing(float("nan")), is_missing("")
-    (True, True, False)
-    """
-    return _kind(row) == "missing"
 
 
 ALLOWED = (

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from .._io._compression import detect_compression
-from ._batches import Batch, is_missing
+from ..sequences._row_errors import is_missing
+from ._batches import Batch
 
 _DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _HEAD = 2**20

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._io._atomic import atomic_path, cache_home
-from ._batches import ALLOWED, is_missing
+from ..sequences._row_errors import is_missing
+from ._batches import ALLOWED
 from ._fingerprint import pipeline_fingerprint
 from ._results import compute
 

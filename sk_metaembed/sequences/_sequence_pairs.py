@@ -12,15 +12,19 @@ from .._core._messages import plural, short_repr
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
 from ._indexing import row_index
+from ._row_errors import (
+    NUMBERS,
+    TEXT,
+    TEXT_OR_TOKENS,
+    TOKEN_LIST,
+    is_token_list,
+    kind,
+    plain_tokens,
+    row_error,
+)
 from ._row_info import RowInfo, pandas_index
 from ._token_sequences import TokenSequences
 from ._validation import (
-    _EITHER,
-    _NUMBERS,
-    _is_token_list,
-    _kind,
-    _remedy,
-    _token_remedy,
     fill_missing,
     first_present,
 )
@@ -276,16 +280,16 @@ def read_pairs(X, *, caller="X", texts=True, missing="raise"):
     if texts and missing == "raise" and set(map(type, rows)) <= {str}:
         return rows, info
     _, known = first_present(rows)
-    wanted = "a list of str" if not texts or _is_token_list(known) else "a str"
-    if isinstance(known, _NUMBERS):
-        wanted = _EITHER
+    expected = TOKEN_LIST if not texts or is_token_list(known) else TEXT
+    if isinstance(known, NUMBERS):
+        expected = TEXT_OR_TOKENS
     if missing == "empty":
-        rows, absent = fill_missing(rows, [] if wanted == "a list of str" else "")
+        rows, absent = fill_missing(rows, [] if expected == TOKEN_LIST else "")
         info = info._replace(missing=absent)
-    read = _tokens if wanted == "a list of str" else _text
+    read = _tokens if expected == TOKEN_LIST else _text
     n_pairs = len(first)
     rows = [
-        read(row, f"{caller}: row {i % n_pairs}, {_SIDES[i // n_pairs]} side", wanted)
+        read(row, f"{caller}: row {i % n_pairs}, {_SIDES[i // n_pairs]} side", expected)
         for i, row in enumerate(rows)
     ]
     return rows, info
@@ -326,7 +330,7 @@ def holds_pairs(X, *, caller="X"):
     if not is_list or not all(isinstance(r, list | tuple) and len(r) == 2 for r in X):
         return False
     sides = [side for row in X for side in row]
-    if all(map(_is_token_list, sides)):
+    if all(map(is_token_list, sides)):
         return True
     spaced = next((s for s in sides if isinstance(s, str) and len(s.split()) > 1), None)
     if spaced is not None:
@@ -424,10 +428,9 @@ def _pair(row, i, caller):
     is_text = isinstance(row, str | bytes)
     if is_text or not isinstance(row, Sequence | np.ndarray):
         if not hasattr(row, "to_list") or is_text:
-            came = _kind(row)
             raise TypeError(
-                f"{caller}: row {i} is {came} ({short_repr(row)}), not a pair. Every "
-                f"row must have two sides. {_ALLOWED}."
+                f"{caller}: row {i} is {kind(row)} ({short_repr(row)}), not a pair. "
+                f"Every row must have two sides. {_ALLOWED}."
             )
         row = row.to_list()
     if len(row) != 2:
@@ -439,28 +442,14 @@ def _pair(row, i, caller):
     return row
 
 
-def _text(value, where, wanted):
+def _text(value, where, expected):
     if isinstance(value, str):
         return str(value)
-    raise TypeError(_complaint(value, where, wanted))
+    raise row_error(value, where, expected, part="side", reader="PairEncoder")
 
 
-def _tokens(value, where, wanted):
-    if not _is_token_list(value):
-        raise TypeError(_complaint(value, where, wanted))
+def _tokens(value, where, expected):
+    if not is_token_list(value):
+        raise row_error(value, where, expected, part="side", reader="PairEncoder")
     tokens = value.tolist() if isinstance(value, np.ndarray) else list(value)
-    for j, token in enumerate(tokens):
-        if not isinstance(token, str):
-            raise TypeError(
-                f"{where}, token {j} is {_kind(token)} ({short_repr(token)}). Every "
-                f"token must be a str; {_token_remedy(token)}"
-            )
-    return [str(token) for token in tokens]
-
-
-def _complaint(value, where, wanted):
-    came = _kind(value)
-    shown = f" ({short_repr(value)})" if came == "missing" else f": {short_repr(value)}"
-    return f"{where} is {came}{shown}. Every side must be {wanted}; " + _remedy(
-        value, wanted, "PairEncoder"
-    )
+    return plain_tokens(tokens, where)

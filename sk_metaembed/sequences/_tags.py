@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core._messages import plural, short_repr
+from ._row_errors import is_token_list, kind
 from ._token_sequences import TokenSequences
-from ._validation import _is_token_list, _kind, read_rows
+from ._validation import read_rows
 
 
 def read_tags(y, tokens=None, *, caller, name="y"):
@@ -59,9 +60,9 @@ def _from_rows(y, caller, name):
         rows = read_rows(y, caller=f"{caller}: {name}")
     kinds = set()
     for i, row in enumerate(rows):
-        if not _is_token_list(row):
+        if not is_token_list(row):
             raise TypeError(
-                f"{caller}: row {i} of {name} is {_kind(row)}: {short_repr(row)}. "
+                f"{caller}: row {i} of {name} is {kind(row)}: {short_repr(row)}. "
                 "Every row must be a list of str, one tag per token of its sentence."
             )
         kinds.update(map(type, row))
@@ -80,7 +81,7 @@ def _plain(row, i, caller, name):
     for j, tag in enumerate(row):
         if not isinstance(tag, str):
             raise TypeError(
-                f"{caller}: row {i} of {name}, tag {j} is {_kind(tag)} "
+                f"{caller}: row {i} of {name}, tag {j} is {kind(tag)} "
                 f"({short_repr(tag)}). "
                 'Every tag must be a str, such as "O" or "B-person"; turn numbers '
                 "into the names that they stand for."

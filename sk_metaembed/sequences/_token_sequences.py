@@ -10,6 +10,7 @@ import numpy as np
 
 from ._html import tokens_html
 from ._indexing import row_index, span_index
+from ._row_errors import token_error
 from ._row_info import NO_INFO, as_pandas_index
 
 
@@ -398,13 +399,8 @@ def _check_tokens(sequences):
     for i, sequence in enumerate(sequences):
         for j, token in enumerate(sequence):
             if not isinstance(token, str):
-                from ._validation import _token_remedy  # which imports this module
-
-                raise TypeError(
-                    f"TokenSequences.from_lists: row {i}, token {j} is {token!r}, of "
-                    f"type {type(token).__name__}. Every token must be a str; "
-                    + _token_remedy(token)
-                )
+                where = f"TokenSequences.from_lists: row {i}, token {j}"
+                raise token_error(token, where)
 
 
 def padding_mask(lengths):

@@ -4,15 +4,23 @@ scikit-learn's ``check_array`` is made for numbers: it turns token lists of equa
 length into a matrix and lets None and integers pass as text.
 """
 
-import datetime
-import decimal
 import numbers
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 
 import numpy as np
 
 from .._core._messages import short_repr
 from ._embedded_sequences import EmbeddedSequences
+from ._row_errors import (
+    NUMBERS,
+    TEXT,
+    TEXT_OR_TOKENS,
+    TOKEN_LIST,
+    is_missing,
+    is_token_list,
+    plain_tokens,
+    row_error,
+)
 from ._row_info import pandas_index
 from ._split import split_by_default
 from ._token_sequences import TokenSequences
@@ -21,9 +29,6 @@ _ALLOWED = (
     "Allowed are a list, tuple, array, generator, or a pandas or polars Series or "
     "one-column DataFrame, of str or of lists of str; or a TokenSequences"
 )
-_EITHER = "a str or a list of str"
-_NUMBERS = numbers.Number | np.bool_ | datetime.date | datetime.timedelta
-_SCALARS = float, np.number, np.datetime64, np.timedelta64, decimal.Decimal
 
 
 def read_rows(X, *, caller="X"):
@@ -151,25 +156,22 @@ def check_texts(X, *, caller="X"):
         return rows
     caller = _with_column(caller, X)
     _refuse_numbers(rows, caller)
-    return [_text(row, i, caller) for i, row in enumerate(rows)]
-
-
-def _text(row, i, caller):
-    if isinstance(row, str):
-        return str(row)
-    raise TypeError(_complaint(row, i, caller, "a str"))
+    for i, row in enumerate(rows):
+        if not isinstance(row, str):
+            raise row_error(row, f"{caller}: row {i}", TEXT)
+    return [str(row) for row in rows]
 
 
 def _refuse_numbers(rows, caller):
     """Raise if the first row that is not missing is a number."""
     i, first = first_present(rows)
-    if isinstance(first, _NUMBERS):
-        raise TypeError(_complaint(first, i, caller, _EITHER))
+    if isinstance(first, NUMBERS):
+        raise row_error(first, f"{caller}: row {i}", TEXT_OR_TOKENS)
 
 
 def first_present(rows):
     """Return number and value of the first row that is not missing, or 0 and ""."""
-    present = ((i, row) for i, row in enumerate(rows) if _kind(row) != "missing")
+    present = ((i, row) for i, row in enumerate(rows) if not is_missing(row))
     return next(present, (0, ""))
 
 
@@ -196,9 +198,9 @@ def check_token_lists(rows, *, caller="X"):
     TokenSequences
     """
     for i, row in enumerate(rows):
-        if not _is_token_list(row):
-            wanted = "a list of str" if any(map(_is_token_list, rows)) else _EITHER
-            raise TypeError(_complaint(row, i, caller, wanted))
+        if not is_token_list(row):
+            expected = TOKEN_LIST if any(map(is_token_list, rows)) else TEXT_OR_TOKENS
+            raise row_error(row, f"{caller}: row {i}", expected)
     rows = [row.tolist() if isinstance(row, np.ndarray) else list(row) for row in rows]
     kinds = set()
     for row in rows:
@@ -206,47 +208,8 @@ def check_token_lists(rows, *, caller="X"):
     if kinds <= {str}:
         return TokenSequences.from_lists(rows)
     return TokenSequences.from_lists(
-        [_tokens(row, i, caller) for i, row in enumerate(rows)]
+        [plain_tokens(row, f"{caller}: row {i}") for i, row in enumerate(rows)]
     )
-
-
-def _is_token_list(row):
-    if isinstance(row, str | bytes):
-        return False
-    return isinstance(row, Sequence | np.ndarray) or hasattr(row, "to_list")
-
-
-def _tokens(row, i, caller):
-    for j, token in enumerate(row):
-        if not isinstance(token, str):
-            raise TypeError(
-                f"{caller}: row {i}, token {j} is {_kind(token)} "
-                f"({short_repr(token)}). Every token must be a str; "
-                + _token_remedy(token)
-            )
-    return [str(token) for token in row]
-
-
-def _token_remedy(token):
-    came = _kind(token)
-    if came == "missing":
-        return "leave missing tokens out."
-    if came == "of type bytes":
-        return "decode bytes first, for example with token.decode('utf-8')."
-    if _is_token_list(token):
-        return (
-            "the lists are nested one level too deep. Flatten each row, for example "
-            "with [token for part in row for token in part], or pass each inner list "
-            "as a row of its own. Of (word, tag) pairs keep the words: "
-            "[word for word, tag in row]."
-        )
-    if isinstance(token, _NUMBERS):
-        return (
-            "numbers are not tokens. If they are ids, turn them into str, for example "
-            "with [str(t) for t in row]; if they are features or vectors, pass the "
-            "texts they were computed from."
-        )
-    return "convert it, for example with [str(t) for t in row]."
 
 
 def check_tokens(X, *, caller="X", split=None, missing="raise"):
@@ -326,48 +289,7 @@ def count_missing(rows):
 
 def fill_missing(rows, empty):
     """Return rows with `empty` in place of missing ones, and where these were."""
-    absent = np.array([_kind(row) == "missing" for row in rows], dtype=bool)
+    absent = np.array([is_missing(row) for row in rows], dtype=bool)
     if absent.any():
         rows = [empty if gone else row for row, gone in zip(rows, absent, strict=True)]
     return rows, absent
-
-
-def _complaint(row, i, caller, wanted):
-    came = _kind(row)
-    shown = f" ({short_repr(row)})" if came == "missing" else f": {short_repr(row)}"
-    return (
-        f"{caller}: row {i} is {came}{shown}. Every row must be {wanted}; "
-        + _remedy(row, wanted)
-    )
-
-
-def _kind(value):
-    if value is None:
-        return "missing"
-    if type(value).__name__ in ("NAType", "NaTType"):
-        return "missing"
-    if isinstance(value, _SCALARS) and value != value:  # NaN of any type of number
-        return "missing"
-    return f"of type {type(value).__name__}"
-
-
-def _remedy(value, wanted, reader="Tokenizer"):
-    """Return what to do with a row; `reader` is a step that accepts missing ones."""
-    came = _kind(value)
-    if came == "missing":
-        empty = '"" (an empty text)' if wanted == "a str" else "[] (no tokens)"
-        return (
-            f"drop the row, replace it, for example by {empty}, or read it as empty "
-            f'with {reader}(missing="empty").'
-        )
-    if came == "of type bytes":
-        return "decode bytes first, for example with row.decode('utf-8')."
-    if came == "of type str" or (_is_token_list(value) and wanted == "a str"):
-        return "rows of str and rows of token lists cannot be mixed."
-    if isinstance(value, _NUMBERS) and wanted == _EITHER:
-        return (
-            "numbers and dates are not texts, so this is probably the wrong column. "
-            "Select the column of texts; ids and categories can be converted with "
-            "str(value)."
-        )
-    return f"drop the row or convert it to {wanted}."

@@ -1,0 +1,106 @@
+"""Error messages for rows of user input: what a row is, and what to do about it."""
+
+import datetime
+import decimal
+import numbers
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._core._messages import short_repr
+
+TEXT, TOKEN_LIST = "a str", "a list of str"
+TEXT_OR_TOKENS = f"{TEXT} or {TOKEN_LIST}"
+NUMBERS = numbers.Number | np.bool_ | datetime.date | datetime.timedelta
+_SCALARS = float, np.number, np.datetime64, np.timedelta64, decimal.Decimal
+
+
+def is_missing(value):
+    """Return whether a value is None, NaN, ``pd.NA`` or ``pd.NaT``.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing("")
+    (True, True, False)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    # NaN, of any type of number, differs from itself.
+    return isinstance(value, _SCALARS) and bool(value != value)
+
+
+def is_token_list(row):
+    """Return whether a row is a list, tuple, array or Series, whatever it holds."""
+    if isinstance(row, str | bytes):
+        return False
+    return isinstance(row, Sequence | np.ndarray) or hasattr(row, "to_list")
+
+
+def kind(value):
+    """Return "missing" or "of type ..."."""
+    return "missing" if is_missing(value) else f"of type {type(value).__name__}"
+
+
+def row_error(row, where, expected, *, part="row", reader="Tokenizer"):
+    """Return the TypeError of a row; `reader` is a step that accepts missing ones."""
+    shown = short_repr(row)
+    shown = f" ({shown})" if is_missing(row) else f": {shown}"
+    return TypeError(
+        f"{where} is {kind(row)}{shown}. Every {part} must be {expected}; "
+        + _row_remedy(row, expected, reader)
+    )
+
+
+def token_error(token, where):
+    """Return the TypeError of a token that is not a str."""
+    return TypeError(
+        f"{where} is {kind(token)} ({short_repr(token)}). Every token must be a str; "
+        + _token_remedy(token)
+    )
+
+
+def plain_tokens(row, where):
+    """Return tokens as a list of plain str, or raise for the first that is not one."""
+    for j, token in enumerate(row):
+        if not isinstance(token, str):
+            raise token_error(token, f"{where}, token {j}")
+    return [str(token) for token in row]
+
+
+def _row_remedy(row, expected, reader):
+    if is_missing(row):
+        empty = '"" (an empty text)' if expected == TEXT else "[] (no tokens)"
+        return (
+            f"drop the row, replace it, for example by {empty}, or read it as empty "
+            f'with {reader}(missing="empty").'
+        )
+    if isinstance(row, bytes):
+        return "decode bytes first, for example with row.decode('utf-8')."
+    if isinstance(row, str) or (is_token_list(row) and expected == TEXT):
+        return "rows of str and rows of token lists cannot be mixed."
+    if isinstance(row, NUMBERS) and expected == TEXT_OR_TOKENS:
+        return (
+            "numbers and dates are not texts, so this is probably the wrong column. "
+            "Select the column of texts; ids and categories can be converted with "
+            "str(value)."
+        )
+    return f"drop the row or convert it to {expected}."
+
+
+def _token_remedy(token):
+    if is_missing(token):
+        return "leave missing tokens out."
+    if isinstance(token, bytes):
+        return "decode bytes first, for example with token.decode('utf-8')."
+    if is_token_list(token):
+        return (
+            "the lists are nested one level too deep. Flatten each row, for example "
+            "with [token for part in row for token in part], or pass each inner list "
+            "as a row of its own. Of (word, tag) pairs keep the words: "
+            "[word for word, tag in row]."
+        )
+    if isinstance(token, NUMBERS):
+        return (
+            "numbers are not tokens. If they are ids, convert them to str, for example "
+            "with [str(t) for t in row]; if they are features or vectors, pass the "
+            "texts they were computed from."
+        )
+    return "convert it, for example with [str(t) for t in row]."
