@@ -4,8 +4,8 @@ from .._core._public_module import set_public_module
 from ._base import BaseEmbedding, Preprocessing
 from ._char_embedding import CharEmbedding, OpenedCharacters
 from ._contextual_to_static import contextual_to_static
-from ._elmo import ElmoEmbedding, Output
-from ._elmo_model import ElmoWanted
+from ._elmo import ElmoBlock, ElmoEmbedding
+from ._elmo_model import ElmoOutputSpec
 from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding, NgramVectors
 from ._function import FunctionEmbedding
@@ -14,7 +14,7 @@ from ._pretrained import PretrainedEmbedding
 from ._selector import SourceSelector
 from ._union import EmbeddingUnion, make_embedding_union
 from ._word2vec import Word2VecEmbedding
-from ._word_base import BaseWordEmbedding, Filler
+from ._word_base import BaseWordEmbedding, OOVPolicy
 from .cache._admin import cache_info, clear_cache, limit_cache
 from .transformer._embedding import TransformerEmbedding
 from .transformer._fine_tuned import FineTuned, OpenedTransformer
@@ -45,11 +45,11 @@ __all__ = [
 set_public_module(
     globals(),
     NgramVectors,
-    Filler,
+    OOVPolicy,
     OpenedCharacters,
     OpenedTransformer,
     Wanted,
-    Output,
-    ElmoWanted,
+    ElmoBlock,
+    ElmoOutputSpec,
     Preprocessing,
 )

@@ -1,12 +1,7 @@
-"""What every embedding source shares: the template that a new source fills in.
+"""Base class of embedding sources, and preprocessing of their vectors.
 
-A leaf writes `_embed`, and `_fit_vectors` where it learns something; the template
-reads the input, learns and applies `preprocess`, and counts what is known.
-
-What is done to a source's vectors before they are combined.
-
-Arrays in, arrays out: statistics are learned from the frequent words of a source's
-own vocabulary, and applied to the vectors of any words.
+Preprocessing statistics are learned from the frequent words of a source's own
+vocabulary and applied to the vectors of any words.
 """
 
 from typing import NamedTuple
@@ -30,19 +25,21 @@ from ..sequences._mixins import SequencesOutputMixin
 from ..sequences._validation import count_missing
 
 PREPROCESSINGS = (None, "unit", "centre", "unit-centre-unit", "all-but-the-top")
-FREQUENT = 100_000  # rows, in order of frequency, that statistics are learned from
+PREPROCESS_CONSTRAINT = [StrOptions(set(PREPROCESSINGS) - {None}), None]
+FREQUENT = 100_000  # number of frequent words that statistics are learned from
+_CHUNK = 65_536  # rows of a spilled array that are preprocessed at a time
 
 
 class Preprocessing(NamedTuple):
-    """A way to change vectors, with what it learned.
+    """Fitted preprocessing of vectors.
 
     Parameters
     ----------
     kind : {None, "unit", "centre", "unit-centre-unit", "all-but-the-top"}
     mean : ndarray of float32, shape (dim,), or None
-        Of the vocabulary, or of its unit vectors for "unit-centre-unit".
+        Mean of the vocabulary, or of its unit vectors for "unit-centre-unit".
     directions : ndarray of float32, shape (n_removed, dim), or None
-        Orthonormal directions that "all-but-the-top" projects out.
+        Orthonormal directions that "all-but-the-top" removes.
     """
 
     kind: str | None = None
@@ -50,24 +47,13 @@ class Preprocessing(NamedTuple):
     directions: np.ndarray | None = None
 
     def apply(self, values, out=None):
-        """Return changed vectors, of the same shape and dtype.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, dim)
-        out : ndarray of shape (n_rows, dim), default=None
-            Where to write them, perhaps `values` itself. None makes a new array.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, dim)
-        """
-        changed = np.empty(values.shape, values.dtype) if out is None else out
+        """Return preprocessed vectors, (n, dim) -> (n, dim); `out` may be `values`."""
+        out = np.empty(values.shape, values.dtype) if out is None else out
         for rows in chunks(len(values)):
-            changed[rows] = self._change(values[rows])
-        return changed
+            out[rows] = self._apply(values[rows])
+        return out
 
-    def _change(self, rows):
+    def _apply(self, rows):
         if self.kind == "unit-centre-unit":
             return normalize_rows(normalize_rows(rows) - self.mean)
         if self.kind == "unit":
@@ -76,24 +62,13 @@ class Preprocessing(NamedTuple):
             return rows
         rows = rows.astype(np.float32, copy=False) - self.mean
         for direction in () if self.directions is None else self.directions:
-            # A matrix product would round by a row's place among the others.
+            # With a matrix product, rounding would depend on the other rows.
             rows -= np.einsum("ij,j->i", rows, direction)[:, None] * direction
         return rows
 
 
 def fit_preprocessing(kind, vocabulary):
-    """Learn what a preprocessing needs from a vocabulary's vectors.
-
-    Parameters
-    ----------
-    kind : {None, "unit", "centre", "unit-centre-unit", "all-but-the-top"}
-    vocabulary : ndarray of shape (n_words, dim)
-        The most frequent words first; only the first 100,000 are read.
-
-    Returns
-    -------
-    Preprocessing
-    """
+    """Learn a `Preprocessing` from vectors (n_words, dim), frequent words first."""
     if kind in (None, "unit"):
         return Preprocessing(kind)
     vocabulary = vocabulary[:FREQUENT]
@@ -107,11 +82,11 @@ def fit_preprocessing(kind, vocabulary):
     return Preprocessing(kind, mean, top_directions(vocabulary, mean, n_removed))
 
 
-def row_mean(values, change=np.asarray):
-    """Return the mean of the changed rows, float32; zeros where there is no row."""
+def row_mean(values, transform=np.asarray):
+    """Return the float32 mean of ``transform(rows)``, (n, dim) -> (dim,), 0 if n=0."""
     total = np.zeros(values.shape[1])
     for rows in chunks(len(values)):
-        total += change(values[rows]).sum(axis=0, dtype=np.float64)
+        total += transform(values[rows]).sum(axis=0, dtype=np.float64)
     return (total / max(len(values), 1)).astype(np.float32)
 
 
@@ -126,43 +101,40 @@ def top_directions(values, mean, n_directions):
     return vectors[:, dim - n_directions :].T.astype(np.float32)
 
 
-_PIECE = 65_536  # rows
-PREPROCESS_CONSTRAINT = [StrOptions(set(PREPROCESSINGS) - {None}), None]
-
-
 class BaseEmbedding(
     SequencesOutputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 ):
-    """Base class of embedding sources; derive from it to write your own.
+    """Base class for embedding sources; derive from it to write your own.
 
-    A leaf writes one or two methods, with a TokenSequences in which every type
-    occurs at least once:
+    A subclass implements one or two methods. Both receive a TokenSequences in which
+    every type occurs at least once:
 
     ``_embed(tokens)``
-        Returns one `Block` or a list of them, at any level. Rows that the source
-        has no vector for are zero and ``known=False``.
+        Returns one `Block` or a list of blocks, at any level. Rows without a vector
+        are zero and ``known=False``.
     ``_fit_vectors(tokens, y)``
-        Learns from the training fold, sets attributes ending in ``_``. Leave it out
-        where nothing is learned.
+        Learns from the training data and sets attributes ending in ``_``. Not needed
+        if nothing is learned.
 
-    If the leaf has a parameter `preprocess`, the template learns and applies it; if it
-    has a parameter `missing`, "raise" or "empty", missing rows are an error or empty
-    sequences. For sources with one vector per word, `BaseWordEmbedding` does more.
+    If the subclass has a parameter `preprocess`, the base class learns and applies it.
+    If it has a parameter `missing`, "raise" or "empty", missing rows raise an error or
+    become empty sequences. `BaseWordEmbedding` does more for sources with one vector
+    per word.
 
     Attributes
     ----------
     coverage_ : dict
         Share of the training data that is known: ``"types"`` of its distinct tokens,
-        ``"tokens"`` of its tokens.
+        ``"tokens"`` of all tokens.
     dims_ : dict of str to int
-        Dimension of each block, by its name.
+        Dimension of each block, by block name.
     n_missing_ : int
-        Number of missing rows in the data of `fit`.
+        Number of missing rows in the data passed to `fit`.
 
     See Also
     --------
-    BaseWordEmbedding : The base of sources with one vector a word.
-    FunctionEmbedding : A source made from a callable, without a class.
+    BaseWordEmbedding : Base class for sources with one vector per word.
+    FunctionEmbedding : Makes a source from a callable, without a class.
 
     Examples
     --------
@@ -170,7 +142,7 @@ class BaseEmbedding(
     >>> from sk_metaembed import Block
     >>> from sk_metaembed.sources import BaseEmbedding
     >>> class ShapeEmbedding(BaseEmbedding):
-    ...     '''Length of a word, and whether it begins with a capital.'''
+    ...     '''Length of a word, and whether it starts with a capital.'''
     ...
     ...     def __init__(self, *, preprocess=None):
     ...         self.preprocess = preprocess
@@ -190,22 +162,22 @@ class BaseEmbedding(
 
     @property
     def block_name(self):
-        """The name of the source's block: the class's name without "Embedding".
+        """Name of the source's block: the class name in lower case without "Embedding".
 
-        `make_embedding_union` names sources by it. In an `EmbeddingUnion` the block has
-        the name that the union gives to the source instead.
+        `make_embedding_union` uses it to name sources. Inside an `EmbeddingUnion` the
+        block takes the name that the union gives to the source.
         """
         name = type(self).__name__.lower()
         return name.removesuffix("embedding").strip("_") or name
 
     def _fit_vectors(self, tokens, y):
-        """Learn from the training fold; nothing by default."""
+        """Learn from the training data; the default does nothing."""
 
-    def _types_read(self, tokens):
-        """Return which types count as known at all, None if the blocks say it."""
+    def _readable_types(self, tokens):
+        """Return which types can be known at all, (n_types,) bool, or None for all."""
 
     def _embed(self, tokens):
-        """Return the Block or Blocks of tokens."""
+        """Return the Block or the list of Blocks of the tokens."""
         raise NotImplementedError(
             f"{type(self).__name__} must define _embed(tokens), which returns a Block "
             "or a list of Blocks."
@@ -214,11 +186,10 @@ class BaseEmbedding(
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
-        """Learn the source from the training fold.
+        """Fit the source on the training data.
 
-        Within a Pipeline this is the training fold alone, so that nothing of a test
-        fold gets into what is learned: vectors, `preprocess`, `coverage_`. What was
-        learned before is forgotten.
+        Vectors, `preprocess` and `coverage_` are learned from X only. Fitting again
+        starts from scratch.
 
         Parameters
         ----------
@@ -240,10 +211,7 @@ class BaseEmbedding(
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit_transform(self, X, y=None):
-        """Learn the source and embed the training fold, computing it once.
-
-        A Pipeline calls it while it is fitted. What a network takes long to compute for
-        the training fold is then not computed once to learn and once more to embed.
+        """Fit the source and embed the training data, computing the vectors once.
 
         Parameters
         ----------
@@ -255,7 +223,7 @@ class BaseEmbedding(
         Returns
         -------
         EmbeddedSequences
-            As `transform` of the same data gives.
+            The same as ``fit(X, y).transform(X)``.
         """
         tokens = self._read(X)
         computed = self._learn(tokens, y)
@@ -265,8 +233,8 @@ class BaseEmbedding(
     def transform(self, X):
         """Embed sequences.
 
-        Nothing is learned from X. A word that the source has no vector for is marked as
-        not known, and what combines sources leaves it to the others.
+        A word without a vector is marked as unknown, so that later steps can use the
+        other sources for it.
 
         Parameters
         ----------
@@ -283,10 +251,7 @@ class BaseEmbedding(
         return self._finish(tokens, self._compute(tokens))
 
     def get_feature_names_out(self, input_features=None):
-        """Return a name for each dimension: the block's name and a number.
-
-        They are the names of columns once a step behind, such as `Pooling`, has made an
-        array with one row a text.
+        """Return one name per dimension: the block name followed by a number.
 
         Parameters
         ----------
@@ -296,7 +261,7 @@ class BaseEmbedding(
         Returns
         -------
         ndarray of str objects
-            One name a dimension, over all blocks.
+            One name per dimension, over all blocks.
         """
         check_is_fitted(self)
         names = [f"{name}{i}" for name, dim in self.dims_.items() for i in range(dim)]
@@ -306,12 +271,11 @@ class BaseEmbedding(
         missing = getattr(self, "missing", "raise")
         return used_types(check_tokens(X, caller=type(self).__name__, missing=missing))
 
-    # Computing comes apart from finishing, so that to fit and transform in one go
-    # computes once.
+    # `_compute` and `_finish` are separate so that fit_transform computes once.
     def _learn(self, tokens, y):
-        """Learn all there is, and return what `_compute` gives for the tokens."""
+        """Learn everything, and return what `_compute` returns for the tokens."""
         self._fit_vectors(tokens, y)
-        # Building the container sees to it that the blocks fit the tokens.
+        # The constructor checks that the blocks fit the tokens.
         embedded = EmbeddedSequences(tokens, _as_blocks(self._embed(tokens), self))
         blocks = embedded.blocks
         kind = getattr(self, "preprocess", None)
@@ -320,12 +284,12 @@ class BaseEmbedding(
             for block in blocks
             if kind is not None
         }
-        self.coverage_ = coverage(tokens, blocks, self._types_read(tokens))
+        self.coverage_ = coverage(tokens, blocks, self._readable_types(tokens))
         self.dims_ = {block.name: block.dim for block in blocks}
         return blocks
 
     def _compute(self, tokens):
-        """Return what `_finish` needs."""
+        """Return the input of `_finish`."""
         blocks = _as_blocks(self._embed(tokens), self)
         self._check_dims(blocks)
         return blocks
@@ -340,7 +304,7 @@ class BaseEmbedding(
         if preprocessing is None:
             return block
         if is_temp_memmap(block.values):
-            values = _in_pieces(preprocessing, block.values, type(self).__name__)
+            values = _apply_in_chunks(preprocessing, block.values, type(self).__name__)
         else:
             values = preprocessing.apply(block.values)
         values[~block.known] = block.values[~block.known]
@@ -350,25 +314,25 @@ class BaseEmbedding(
         dims = {block.name: block.dim for block in blocks}
         if dims != self.dims_:
             raise ValueError(
-                f"{type(self).__name__} gave blocks with dimensions {dims} after it "
-                f"had been fitted with {self.dims_}. A source must give the same "
-                "blocks for any input."
+                f"{type(self).__name__}._embed returned blocks with dimensions {dims}, "
+                f"but {self.dims_} in fit. A source must return the same blocks for "
+                "any input."
             )
 
 
-def _in_pieces(preprocessing, values, caller):
-    """Return what a preprocessing makes of an array that memory need not hold."""
+def _apply_in_chunks(preprocessing, values, caller):
+    """Apply a preprocessing to an array that may not fit into memory."""
     out = memmap_zeros(values.shape, np.float32, caller)
-    for start in range(0, len(values), _PIECE):
-        rows = slice(start, start + _PIECE)
+    for start in range(0, len(values), _CHUNK):
+        rows = slice(start, start + _CHUNK)
         out[rows] = preprocessing.apply(values[rows])
     return out
 
 
 def used_types(tokens):
-    """Return the same sequences over the types that occur, in their old order.
+    """Return the same sequences over the types that occur, in the same order.
 
-    A subset of rows keeps all types; sources look at those that are used.
+    A subset of rows keeps all types; sources embed only those that are used.
     """
     used = tokens.type_counts() > 0
     if used.all():
@@ -380,26 +344,26 @@ def used_types(tokens):
     )
 
 
-def coverage(tokens, blocks, read=None):
-    """Return the shares of types and of tokens that any block knows; 1.0 of none.
+def coverage(tokens, blocks, readable=None):
+    """Return the known shares of types and tokens, over all blocks.
 
-    Types that are not `read` count as unknown whatever the blocks say.
+    Types that are not `readable` count as unknown whatever the blocks contain.
     """
     known = np.logical_or.reduce([_known_tokens(tokens, b) for b in blocks])
-    if read is not None:
-        known = known & read[tokens.codes]
+    if readable is not None:
+        known = known & readable[tokens.codes]
     return shares_known(tokens, known)
 
 
 def shares_known(tokens, known):
-    """Return the shares of types and of tokens that are known, by tokens' flags."""
+    """Return the known shares of types and tokens, from flags per token."""
     types = np.zeros(tokens.n_types, dtype=bool)
     types[tokens.codes[known]] = True
     return {"types": _share(types), "tokens": _share(known)}
 
 
 def word_coverage(tokens, known):
-    """Return the shares of types and of tokens that are known, by types' flags."""
+    """Return the known shares of types and tokens, from flags per type."""
     return {"types": _share(known), "tokens": _share(known[tokens.codes])}
 
 
@@ -417,11 +381,11 @@ def _share(flags):
 
 def _as_blocks(blocks, source):
     blocks = blocks if isinstance(blocks, list | tuple) else [blocks]
-    strange = [b for b in blocks if not isinstance(b, Block)]
-    if strange or not blocks:
-        came = type(strange[0]).__name__ if strange else "an empty list"
+    invalid = [type(block).__name__ for block in blocks if not isinstance(block, Block)]
+    if invalid or not blocks:
+        received = invalid[0] if invalid else "an empty list"
         raise TypeError(
-            f"{type(source).__name__}._embed must return a Block or a list of Blocks, "
-            f"got {came}."
+            f"{type(source).__name__}._embed must return a Block or a list of Blocks; "
+            f"got {received}."
         )
     return blocks

@@ -1,22 +1,22 @@
-"""Batches of like length within a budget of tokens; halved where memory runs out."""
+"""Batches of similar length within a token budget, halved when GPU memory runs out."""
 
 import warnings
 
 import numpy as np
 
 
-def token_batches(lengths, budget, company="any", *, most_rows=None):
-    """Return batches of rows, longest rows first, none above the budget if padded.
+def token_batches(lengths, budget, policy="any", *, most_rows=None):
+    """Return batches of row numbers, longest rows first.
 
     Parameters
     ----------
     lengths : array-like of int, shape (n_rows,)
     budget : int
-        Tokens a batch, padding included. A longer row is a batch by itself.
-    company : {"any", "alike", "none"}, default="any"
-        Which rows go together: any, those of one length, or none.
+        Tokens per batch, padding included. A longer row is a batch of its own.
+    policy : {"any", "alike", "none"}, default="any"
+        Which rows may share a batch: any, those of equal length, or none.
     most_rows : int, default=None
-        Rows a batch; None for as many as the budget allows.
+        Maximum number of rows per batch, None for no limit.
 
     Returns
     -------
@@ -33,25 +33,25 @@ def token_batches(lengths, budget, company="any", *, most_rows=None):
     while start < len(order):
         longest = int(lengths[order[start]])
         size = max(1, min(budget // max(1, longest), most_rows or budget))
-        if company != "any":
+        if policy != "any":
             n_alike = int((lengths[order[start:]] == longest).sum())
-            size = min(size, n_alike) if company == "alike" else 1
+            size = min(size, n_alike) if policy == "alike" else 1
         batches.append(order[start : start + size])
         start += size
     return batches
 
 
 class BatchRunner:
-    """Runs batches, and goes on with smaller ones where a GPU's memory runs out.
+    """Run batches, and continue with smaller ones when GPU memory runs out.
 
     Parameters
     ----------
     budget : int
-        Tokens a batch; halved when memory runs out, for all that follows.
+        Tokens per batch; halved for all later batches when memory runs out.
     caller : str, default="TransformerEmbedding"
-        Begins the messages.
+        Prefix of messages.
     shorter : str, default="a smaller max_length, "
-        What may help where one row is too long.
+        Remedy to suggest if a single row is too long.
     most_rows : int, default=None
         See `token_batches`.
     """
@@ -65,50 +65,49 @@ class BatchRunner:
         most_rows=None,
     ):
         self.budget = budget
-        self._whose, self._shorter = caller, shorter
+        self._caller, self._shorter = caller, shorter
         self._most_rows = most_rows
 
-    def run(self, lengths, forward, company="any"):
-        """Call `forward` with batches of rows, all of them once.
+    def run(self, lengths, forward, policy="any"):
+        """Call ``forward(rows)`` with batches of row numbers, each row once.
 
         Parameters
         ----------
         lengths : array-like of int, shape (n_rows,)
         forward : callable
-            Gets an array of row numbers.
-        company : {"any", "alike", "none"}, default="any"
+        policy : {"any", "alike", "none"}, default="any"
             As for `token_batches`.
 
         Raises
         ------
         MemoryError
-            If the memory does not suffice for one row.
+            If a single row does not fit into memory.
         """
         import torch
 
         lengths = np.asarray(lengths, dtype=np.int64)
-        left = self._batches(lengths, company)
-        while left:
-            batch = left.pop()
+        remaining = self._batches(lengths, policy)
+        while remaining:
+            batch = remaining.pop()
             try:
                 forward(batch)
                 continue
             except torch.OutOfMemoryError as error:
                 if len(batch) == 1:
                     raise MemoryError(
-                        f"{self._whose}: the GPU's memory does not suffice for one "
-                        f"sequence of {lengths[batch[0]]} pieces ({error}). Use "
+                        f"{self._caller}: out of GPU memory on a single sequence of "
+                        f"{lengths[batch[0]]} pieces ({error}). Use "
                         f"{self._shorter}dtype='bfloat16' or device='cpu'."
                     ) from error
-            # Outside of the handler, whose traceback holds the batch's tensors.
+            # Not in the handler: its traceback keeps the batch's tensors alive.
             self._halve(int(lengths[batch].max()), len(batch))
-            rows = np.concatenate([batch, *left[::-1]])
-            left = [rows[some] for some in self._batches(lengths[rows], company)]
+            rows = np.concatenate([batch, *remaining[::-1]])
+            remaining = [rows[part] for part in self._batches(lengths[rows], policy)]
 
-    def _batches(self, lengths, company):
-        """Return the batches, the first one last."""
+    def _batches(self, lengths, policy):
+        """Return the batches in reverse order, to be popped."""
         most = self._most_rows
-        return token_batches(lengths, self.budget, company, most_rows=most)[::-1]
+        return token_batches(lengths, self.budget, policy, most_rows=most)[::-1]
 
     def _halve(self, longest, size):
         import torch
@@ -117,9 +116,9 @@ class BatchRunner:
             torch.cuda.empty_cache()
         self.budget = max(1, longest * size // 2)
         warnings.warn(
-            f"{self._whose}: the GPU's memory ran out on a batch of {size} "
-            f"sequences. Going on with at most {self.budget} tokens a batch; "
-            f"batch_tokens={self.budget} does so from the start.",
+            f"{self._caller}: out of GPU memory on a batch of {size} sequences. "
+            f"Continuing with at most {self.budget} tokens per batch; set "
+            f"batch_tokens={self.budget} to start with that.",
             UserWarning,
             stacklevel=3,
         )

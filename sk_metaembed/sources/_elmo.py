@@ -27,9 +27,9 @@ from ._base import (
     used_types,
 )
 from ._elmo_model import (
-    ElmoPass,
+    ElmoForward,
+    ElmoOutputSpec,
     ElmoSpec,
-    ElmoWanted,
     read_texts,
     shared_elmo,
     spelled_tokens,
@@ -42,7 +42,7 @@ from .cache._sentence_cache import opened_cache
 _FIXED = {"word_emb": "word", "elmo": "mix", "default": "mean"}
 
 
-class Output(NamedTuple):
+class ElmoBlock(NamedTuple):
     """A block that is asked for.
 
     Parameters
@@ -70,7 +70,7 @@ def chosen_outputs(output, n_layers):
 
     Returns
     -------
-    list of Output
+    list of ElmoBlock
 
     Raises
     ------
@@ -94,12 +94,12 @@ def chosen_outputs(output, n_layers):
     found = []
     for name in names:
         if name == "layers":
-            found.append(Output("layer0", "twice"))
-            found += [Output(f"layer{k}", "layer", k) for k in lstms.values()]
+            found.append(ElmoBlock("layer0", "twice"))
+            found += [ElmoBlock(f"layer{k}", "layer", k) for k in lstms.values()]
         elif name in lstms:
-            found.append(Output(name, "layer", lstms[name]))
+            found.append(ElmoBlock(name, "layer", lstms[name]))
         else:
-            found.append(Output(name, _FIXED[name]))
+            found.append(ElmoBlock(name, _FIXED[name]))
     return found
 
 
@@ -108,7 +108,7 @@ def wanted_of(outputs, mix_weights, gamma, layer_norm, n_layers):
 
     Parameters
     ----------
-    outputs : list of Output
+    outputs : list of ElmoBlock
     mix_weights, gamma, layer_norm
         As `ElmoEmbedding` takes them.
     n_layers : int
@@ -116,7 +116,7 @@ def wanted_of(outputs, mix_weights, gamma, layer_norm, n_layers):
 
     Returns
     -------
-    ElmoWanted
+    ElmoOutputSpec
 
     Raises
     ------
@@ -124,7 +124,7 @@ def wanted_of(outputs, mix_weights, gamma, layer_norm, n_layers):
         If the weights are not one finite number a layer.
     """
     kinds = [output.kind for output in outputs]
-    return ElmoWanted(
+    return ElmoOutputSpec(
         tuple(sorted({o.layer for o in outputs if o.kind == "layer"})),
         "mix" in kinds,
         "mean" in kinds,
@@ -449,7 +449,7 @@ class ElmoEmbedding(BaseEmbedding):
         found = {}
         read = _reader(tokens, layers.values())
         with opened_cache(self) as cache, token_bar(self, tokens, read) as bar:
-            compute = ElmoPass(model, wanted, budget, most_rows, bar.update)
+            compute = ElmoForward(model, wanted, budget, most_rows, bar.update)
             if any(output.kind in ("word", "twice") for output in self._outputs):
                 found["word", 0] = self._words(cache, tokens, compute)
             named = list(layers.values())

@@ -1,6 +1,6 @@
 """ElmoModel: a bidirectional language model from files, loaded once a process.
 
-ElmoPass: sentences through ELMo, to the vectors of their words.
+ElmoForward: sentences through ELMo, to the vectors of their words.
 
 Original texts as ELMo reads them, and the tokens that its words belong to.
 """
@@ -20,8 +20,8 @@ from ..elmo._weight_files import check_weights, read_weights
 from ..sequences import Tokenizer
 from ..vectors._download import kept_at, local_file
 from ._batching import BatchRunner
-from ._fingerprint import file_digest, fingerprint_of, reopened
-from ._original_text import WrittenText, overlapping, written_sentences
+from ._fingerprint import file_digest, fingerprint_of, reopen_model
+from ._original_text import OriginalText, distinct_texts, overlapping
 from .cache._compute import Layer
 
 _WHOSE = "ElmoEmbedding"
@@ -142,7 +142,7 @@ def _signature(file):
 
 
 def _reopen(spec, fingerprint):
-    return reopened(
+    return reopen_model(
         shared_elmo,
         spec,
         fingerprint,
@@ -184,7 +184,7 @@ def words_of(sentences):
 
     Parameters
     ----------
-    sentences : list of WrittenText or of sequence of str
+    sentences : list of OriginalText or of sequence of str
 
     Returns
     -------
@@ -192,7 +192,7 @@ def words_of(sentences):
     spans : list of ndarray of int, shape (n_words, 2), or None
         None for sentences that are words already.
     """
-    if not any(isinstance(sentence, WrittenText) for sentence in sentences):
+    if not any(isinstance(sentence, OriginalText) for sentence in sentences):
         return sentences, [None] * len(sentences)
     found = _split(sentences)
     spans = found.spans()
@@ -212,14 +212,14 @@ def read_texts(tokens, *, words, whole, together=True):
     Parameters
     ----------
     tokens, words, whole, together
-        As for `written_sentences`.
+        As for `distinct_texts`.
 
     Returns
     -------
     places : list of list of int
-    sentences : list of WrittenText
+    sentences : list of OriginalText
     """
-    places, sentences = written_sentences(
+    places, sentences = distinct_texts(
         tokens, words=words, whole=whole, together=together
     )
     kept = np.flatnonzero(_split(sentences).lengths)
@@ -232,7 +232,7 @@ def mean_of_words(values, sentence, spans):
     Parameters
     ----------
     values : ndarray of shape (n_words, dim)
-    sentence : WrittenText
+    sentence : OriginalText
     spans : ndarray of int, shape (n_words, 2)
         Of the words.
 
@@ -258,7 +258,7 @@ class SpelledTokens(NamedTuple):
 
 def spelled_tokens(tokens):
     """Return the `SpelledTokens` of a TokenSequences that knows its texts."""
-    places, sentences = written_sentences(tokens, words=True, whole=False)
+    places, sentences = distinct_texts(tokens, words=True, whole=False)
     found = _split(sentences)
     spans, groups = found.spans(), {}
     rows = np.full(tokens.n_tokens, -1, dtype=np.int64)
@@ -278,7 +278,7 @@ def spelled_tokens(tokens):
     return SpelledTokens(found.types, list(groups), rows)
 
 
-class ElmoWanted(NamedTuple):
+class ElmoOutputSpec(NamedTuple):
     """What depends on the context and is wanted.
 
     Parameters
@@ -371,13 +371,13 @@ class WordTable:
         return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
 
 
-class ElmoPass:
+class ElmoForward:
     """Computes what `compute_missing` asks for.
 
     Parameters
     ----------
     model : ElmoModel
-    wanted : ElmoWanted
+    wanted : ElmoOutputSpec
     budget : int
         Tokens a batch.
     most_rows : int
@@ -414,7 +414,7 @@ class ElmoPass:
 
         Parameters
         ----------
-        sentences : list of sequence of str, or of WrittenText
+        sentences : list of sequence of str, or of OriginalText
             Each of one word or more.
         states : States, default=None
             Of each sentence, what it goes on from; overwritten with what it ends with.

@@ -1,7 +1,4 @@
-"""FastTextEmbedding: fastText, trained on the training fold.
-
-Vectors of words made from their character n-grams.
-"""
+"""FastTextEmbedding: fastText trained on the training data."""
 
 from numbers import Integral
 
@@ -12,28 +9,27 @@ from ..vectors._ngram_hash import ngram_ids
 from ..vectors._word_index import loops_for, pack
 from ._gensim_base import BaseGensimEmbedding
 
-_CHUNK = 16_384  # words
-# Up to this many n-grams are drawn one by one; the whole table is millions of them.
-_FEW = 1 << 14
+_CHUNK = 16_384  # words composed at a time
+# Up to this many buckets are drawn one by one; the whole table has millions.
+_MAX_SINGLE_DRAWS = 1 << 14
 
 
 class NgramVectors:
-    """The vectors of n-grams, hashed to buckets, of a trained fastText model.
+    """Hashed n-gram vectors of a trained fastText model.
 
-    There are millions of buckets, of which a corpus uses few; the others keep the
-    random numbers that they began with. A pickle holds the used ones and the seed;
-    the rest is drawn again when a copy first composes a word.
+    There are millions of buckets, of which a corpus uses few; the others keep their
+    random initial values. A pickle contains the trained buckets and the seed; a copy
+    draws the rest again when it first composes a word.
 
     Parameters
     ----------
     table : ndarray of float32, shape (n_buckets, dim)
-        All vectors.
     trained : ndarray of int64, shape (n_trained,)
-        Buckets that training touched.
+        Buckets that were updated in training.
     min_n, max_n : int
-        Shortest and longest n-gram in characters, with the marks of begin and end.
+        Minimum and maximum n-gram length in characters, including the word boundaries.
     seed : int
-        Of the generator that the table was first drawn by.
+        Seed of the generator that drew the initial table.
     """
 
     def __init__(self, table, trained, min_n, max_n, seed):
@@ -46,14 +42,14 @@ class NgramVectors:
 
     @classmethod
     def of_model(cls, model):
-        """Take what is needed from a trained gensim FastText model."""
+        """Return the n-gram vectors of a trained gensim FastText model."""
         wv = model.wv
         trained = np.unique(np.concatenate(wv.buckets_word)).astype(np.int64)
-        # gensim draws words by the seed and n-grams by the next.
+        # gensim seeds words with seed and n-grams with seed + 1.
         return cls(wv.vectors_ngrams, trained, wv.min_n, wv.max_n, model.seed + 1)
 
     def __getstate__(self):
-        if self._table is None:  # a copy that has composed nothing yet
+        if self._table is None:  # an unpickled copy that has composed no word yet
             return dict(self.__dict__)
         vectors = self._table[self.trained]
         return {**self.__dict__, "_table": None, "_vectors": vectors}
@@ -68,30 +64,18 @@ class NgramVectors:
             table = initial_table(self.shape, self.seed)
             table[self.trained] = self._vectors
             self._table = table
-            self.__dict__.pop("_vectors", None)  # last: other threads may be here
-        # Compiled loops read as many rows as the shape says, whoever wrote the copy.
+            self.__dict__.pop("_vectors", None)  # last, for concurrent readers
+        # Compiled loops trust the shape, and a pickle may come from anywhere.
         if self._table.shape != tuple(self.shape) or self._table.dtype != np.float32:
             raise ValueError(
-                f"the table of n-grams has shape {self._table.shape} of "
-                f"{self._table.dtype}, and should have {tuple(self.shape)} of float32: "
-                "the estimator was damaged or forged. Fit it again."
+                f"The n-gram table has shape {self._table.shape} and dtype "
+                f"{self._table.dtype}; expected {tuple(self.shape)} and float32. The "
+                "estimator is corrupt or was tampered with. Fit it again."
             )
         return self._table
 
     def compose(self, words):
-        """Return the mean vector of each word's n-grams.
-
-        Parameters
-        ----------
-        words : sequence of str
-
-        Returns
-        -------
-        values : ndarray of float32, shape (n_words, dim)
-            Zero where a word has no n-gram.
-        known : ndarray of bool, shape (n_words,)
-            Where a word has one.
-        """
+        """Return mean n-gram vectors, (n_words, dim), and which words have n-grams."""
         values = np.zeros((len(words), self.shape[1]), dtype=np.float32)
         known = np.zeros(len(words), dtype=bool)
         if not self.shape[0]:
@@ -104,51 +88,39 @@ class NgramVectors:
     def _add_means(self, words, out):
         ids, indptr = ngram_ids(pack(words), self.min_n, self.max_n, self.shape[0])
         used, vectors = np.unique(ids), self.__dict__.get("_vectors")
-        if vectors is not None and len(used) <= _FEW:
-            table, ids = self._some(used, vectors), np.searchsorted(used, ids)
+        if vectors is not None and len(used) <= _MAX_SINGLE_DRAWS:
+            table, ids = self._rows(used, vectors), np.searchsorted(used, ids)
         else:
             table = self.table
         loops_for(len(words)).add_means(ids, indptr, table, 0, out)
         return np.diff(indptr) > 0
 
-    def _some(self, buckets, vectors):
-        """Return the vectors of some buckets, without drawing those of all."""
-        places = np.searchsorted(self.trained, buckets)
-        trained = places < len(self.trained)
-        trained[trained] = self.trained[places[trained]] == buckets[trained]
+    def _rows(self, buckets, vectors):
+        """Return the vectors of some buckets without drawing the whole table."""
+        positions = np.searchsorted(self.trained, buckets)
+        trained = positions < len(self.trained)
+        trained[trained] = self.trained[positions[trained]] == buckets[trained]
         values = np.empty((len(buckets), self.shape[1]), np.float32)
-        values[trained] = vectors[places[trained]]
+        values[trained] = vectors[positions[trained]]
         values[~trained] = initial_rows(self.shape, self.seed, buckets[~trained])
         return values
 
 
 def initial_table(shape, seed):
-    """Draw the vectors that gensim begins with: uniform in +-1 / dim."""
+    """Draw gensim's initial vectors: uniform in +-1 / dim."""
     return _scaled(np.random.default_rng(seed).random(shape, dtype=np.float32))
 
 
 def initial_rows(shape, seed, rows):
-    """Draw some rows of `initial_table`.
-
-    Parameters
-    ----------
-    shape : tuple of int
-    seed : int
-    rows : ndarray of int64, shape (n,)
-        In ascending order.
-
-    Returns
-    -------
-    ndarray of float32, shape (n, dim)
-    """
+    """Draw some rows (ascending) of `initial_table`, float32 (n, dim)."""
     dim = shape[1]
     random = np.random.default_rng(seed)
     drawn = np.empty((len(rows), dim), np.float32)
-    at = 0  # in the generator's steps, each of which gives two numbers
-    for place, first in enumerate((rows * dim).tolist()):
+    at = 0  # position of the generator; each step yields two numbers
+    for row, first in enumerate((rows * dim).tolist()):
         random.bit_generator.advance(first // 2 - at)
         skip = first % 2
-        drawn[place] = random.random(skip + dim, dtype=np.float32)[skip:]
+        drawn[row] = random.random(skip + dim, dtype=np.float32)[skip:]
         at = first // 2 + (skip + dim + 1) // 2
     return _scaled(drawn)
 
@@ -161,64 +133,64 @@ def _scaled(table):
 
 
 class FastTextEmbedding(BaseGensimEmbedding):
-    """Train fastText vectors on the training fold with gensim.
+    """Train fastText vectors on the training data with gensim.
 
-    A word's vector is the mean of its own and of its character n-grams', so that
-    words the training fold lacks, misspelt or inflected, get one from their n-grams.
+    The vector of a word is the mean of its own vector and those of its character
+    n-grams, so words that are not in the training data, such as misspelled or inflected
+    words, get a vector from their n-grams.
 
     Parameters
     ----------
     vector_size : int, default=100
         Dimension of the vectors.
     window : int, default=5
-        Largest distance between a word and a word it predicts.
+        Maximum distance between a word and the word it predicts.
     min_count : int, default=5
-        Words that occur less often in the training fold have no vector of
-        their own.
+        Words with fewer occurrences in the training data have no vector of their own.
     epochs : int, default=5
-        Passes over the training fold.
+        Number of passes over the training data.
     sg : bool, default=False
-        Skip-gram if true, else continuous bag of words.
+        Use skip-gram if True, else continuous bag of words (CBOW).
     hs : bool, default=False
-        Train with a hierarchical softmax.
+        Train with hierarchical softmax.
     negative : int, default=5
-        Number of noise words a target, 0 for no negative sampling.
+        Number of noise words per target word, 0 for no negative sampling.
     ns_exponent : float, default=0.75
-        Exponent of the frequencies that noise words are drawn by.
+        Exponent of the word frequencies that noise words are sampled by.
     cbow_mean : bool, default=True
-        Average context vectors rather than add them (bag of words only).
+        Average the context vectors instead of adding them (CBOW only).
     alpha, min_alpha : float, default=0.025, 0.0001
-        Learning rate at the beginning and at the end.
+        Initial and final learning rate.
     sample : float, default=0.001
-        Frequency above which words are randomly left out, 0 for never.
+        Frequency above which words are randomly downsampled, 0 for no downsampling.
     max_vocab_size : int, default=None
-        Prune rare words while counting, so that no more are held in memory.
+        Maximum number of words in memory while counting; rarer words are pruned.
     max_final_vocab : int, default=None
-        Raise `min_count` until at most so many words are left.
+        Maximum size of the vocabulary; `min_count` is raised to reach it.
     shrink_windows : bool, default=True
-        Draw each window's size uniformly from 1 to `window`.
+        Sample the size of each window uniformly from 1 to `window`.
     batch_words : int, default=10000
-        Words handed to a worker at a time.
+        Number of words passed to a worker thread at a time.
     min_n, max_n : int, default=3, 6
-        Shortest and longest character n-grams, the marks of a word's begin and end
-        counted. With ``max_n < min_n`` there are none.
+        Minimum and maximum length of character n-grams, including the marks of the
+        word's start and end. With ``max_n < min_n``, no n-grams are used.
     bucket : int, default=2000000
-        Number of vectors that n-grams are hashed to; each costs `vector_size` floats
-        of memory while training. Fewer save memory, more collide.
+        Number of vectors that n-grams are hashed to; each takes `vector_size` floats of
+        memory during training. Fewer buckets save memory but cause more collisions.
     oov : {"subword", "zero", "mean", "random", "error"}, default="subword"
-        Vector of a word that was not trained: from its n-grams, zeros, the mean of the
-        vocabulary, a random vector by the word's hash, or an error that names it. A
-        word that gets zeros is unknown, and later steps leave it out; any other vector
-        is used like those of trained words.
+        Vector of a word without a trained vector: composed of its n-grams, zeros, the
+        mean of the vocabulary, a random vector seeded by the word's hash, or an error
+        that names the word. A word with zeros is unknown and later steps skip it; any
+        other vector is used like a trained one.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
-        What is done to the vectors, learned from the 100,000 most frequent words.
+        Preprocessing of the vectors, learned from the 100,000 most frequent words.
     missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or take them as
-        empty sequences. A TokenSequences is taken as it is.
+        What to do with missing rows (None, NaN, null): raise an error, or treat them as
+        empty sequences. A TokenSequences is used as it is.
     random_state : int, RandomState instance or None, default=None
-        Seed of the first vectors, of sampling and of noise words.
+        Seed of the initial vectors, of downsampling and of noise words.
     n_jobs : int, default=None
-        Threads to train with. Results are reproducible with one only.
+        Number of training threads. Results are reproducible with one only.
     verbose : int, default=0
         Show a progress bar over the epochs.
 
@@ -227,16 +199,16 @@ class FastTextEmbedding(BaseGensimEmbedding):
     vocabulary_ : dict of str to int
         Row of each word in `vectors_`, the most frequent word first.
     vectors_ : ndarray of float32, shape (n_words, vector_size)
-        Composed of words and n-grams as trained, before `preprocess`. The training
-        state (output weights, counts) is not kept.
+        Trained vectors, composed of words and n-grams, before `preprocess`. The
+        training state (output weights, counts) is discarded.
     ngrams_ : NgramVectors
-        Vectors of n-grams; in a pickle only those that the training fold has.
+        Vectors of n-grams; a pickle contains only those of the training data.
     coverage_ : dict
-        Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
+        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
-        Dimension of the block, by its name.
+        Dimension of the block, by block name.
     n_missing_ : int
-        Number of missing rows in the data of `fit`.
+        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------
@@ -245,14 +217,15 @@ class FastTextEmbedding(BaseGensimEmbedding):
 
     See Also
     --------
-    Word2VecEmbedding : Quicker to train; knows only what it was trained on.
+    Word2VecEmbedding : Faster to train; only knows words of the training data.
+    sk_metaembed.scale.TextStream : A corpus larger than memory to train on.
 
     Notes
     -----
-    An unseen word's vector is the mean of the vectors of its n-grams, as gensim's
-    ``model.wv[word]``; all of a call's unseen words are composed at once. n-grams
-    that no training word has keep the random vectors they began with, as in gensim.
-    A pickle leaves these out, and a copy draws them again from the seed.
+    The vector of an unseen word is the mean of its n-gram vectors, as in gensim's
+    ``model.wv[word]``; all unseen words of a call are composed at once. As in gensim,
+    n-grams that occur in no training word keep their random initial vectors. A pickle
+    omits them, and a copy draws them again from the seed.
 
     References
     ----------
@@ -304,31 +277,33 @@ class FastTextEmbedding(BaseGensimEmbedding):
         n_jobs=None,
         verbose=0,
     ):
-        self.vector_size = vector_size
-        self.window = window
-        self.min_count = min_count
-        self.epochs = epochs
-        self.sg = sg
-        self.hs = hs
-        self.negative = negative
-        self.ns_exponent = ns_exponent
-        self.cbow_mean = cbow_mean
-        self.alpha = alpha
-        self.min_alpha = min_alpha
-        self.sample = sample
-        self.max_vocab_size = max_vocab_size
-        self.max_final_vocab = max_final_vocab
-        self.shrink_windows = shrink_windows
-        self.batch_words = batch_words
+        super().__init__(
+            vector_size,
+            window=window,
+            min_count=min_count,
+            epochs=epochs,
+            sg=sg,
+            hs=hs,
+            negative=negative,
+            ns_exponent=ns_exponent,
+            cbow_mean=cbow_mean,
+            alpha=alpha,
+            min_alpha=min_alpha,
+            sample=sample,
+            max_vocab_size=max_vocab_size,
+            max_final_vocab=max_final_vocab,
+            shrink_windows=shrink_windows,
+            batch_words=batch_words,
+            oov=oov,
+            preprocess=preprocess,
+            missing=missing,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
         self.min_n = min_n
         self.max_n = max_n
         self.bucket = bucket
-        self.oov = oov
-        self.preprocess = preprocess
-        self.missing = missing
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _make_model(self, **options):
         from gensim.models import FastText
@@ -341,10 +316,10 @@ class FastTextEmbedding(BaseGensimEmbedding):
         try:
             super()._fit_vectors(tokens, y)
         except UnicodeEncodeError as error:
-            word = error.object.strip("<>")  # gensim's marks of begin and end
-            places = np.flatnonzero(tokens.types[tokens.codes] == word)
-            rows = np.searchsorted(tokens.offsets, places[:1], side="right") - 1
-            where = f"row {rows[0]} holds " if len(rows) else ""
+            word = error.object.strip("<>")  # gensim's word boundaries
+            positions = np.flatnonzero(tokens.types[tokens.codes] == word)
+            rows = np.searchsorted(tokens.offsets, positions[:1], side="right") - 1
+            where = f"row {rows[0]} contains " if len(rows) else ""
             raise _lone_surrogate(where, word) from error
 
     def _fit_stream(self, stream):
@@ -353,8 +328,8 @@ class FastTextEmbedding(BaseGensimEmbedding):
         except UnicodeEncodeError as error:
             raise _lone_surrogate("", error.object.strip("<>")) from error
 
-    def _keep(self, model):
-        super()._keep(model)
+    def _store(self, model):
+        super()._store(model)
         self.ngrams_ = NgramVectors.of_model(model)
 
     def _compose(self, words):
@@ -363,7 +338,7 @@ class FastTextEmbedding(BaseGensimEmbedding):
 
 def _lone_surrogate(where, word):
     return ValueError(
-        f"FastTextEmbedding: {where}the word {word!r}, which has half of a surrogate "
-        "pair and cannot be encoded as UTF-8, as fastText's n-grams are. Replace it in "
-        'the texts, for example with text.encode("utf-8", "replace").decode().'
+        f"FastTextEmbedding: {where}the word {word!r}, which has a lone surrogate and "
+        "cannot be encoded as UTF-8 for fastText's n-grams. Replace it in the texts, "
+        'for example with text.encode("utf-8", "replace").decode().'
     )

@@ -1,7 +1,4 @@
-"""One short name for a model's weights and options, or for a file.
-
-What becomes of the reference to a model that a pickle holds.
-"""
+"""Fingerprints of models and files, and the check when a pickled model is reopened."""
 
 import io
 import json
@@ -16,29 +13,24 @@ _digests: dict[tuple[object, ...], str] = {}
 
 
 def fingerprint_of(options, weights=()):
-    """Return a fingerprint of all that vectors depend on but the tokens.
+    """Return a fingerprint of everything besides the tokens that vectors depend on.
 
-    Taken over the weights as they are loaded, not over a name or a file: a model that
-    was trained further, or loaded in another precision, has another one.
+    It is computed from the loaded weights, not from a name or a file: a model that was
+    trained further, or loaded in another precision, has another fingerprint.
 
     Parameters
     ----------
     options : dict
-        What changes the vectors: subword pooling, window, precision, the tokenizer's
-        state, the version of the source's own code. Values as JSON has them.
+        JSON-serializable options that change the vectors: subword pooling, window,
+        precision, the tokenizer's state, the version of the source's own code.
     weights : iterable of (str, ndarray or torch tensor), default=()
-        Names and values, such as ``model.state_dict().items()``. Their order does not
-        matter; names, dtypes, shapes and bytes do.
+        Names and values, such as ``model.state_dict().items()``, in any order. Names,
+        dtypes, shapes and bytes count.
 
     Returns
     -------
     str
         32 hexadecimal digits.
-
-    Raises
-    ------
-    TypeError
-        If an option is nothing that JSON has.
 
     Examples
     --------
@@ -48,60 +40,50 @@ def fingerprint_of(options, weights=()):
     >>> len(a), a == b
     (32, False)
     """
-    told = [json.dumps(options, sort_keys=True, ensure_ascii=True).encode()]
+    parts = [json.dumps(options, sort_keys=True, ensure_ascii=True).encode()]
     for name, array in sorted(weights, key=lambda pair: pair[0]):
         dtype, shape, content = _content(array)
         head = json.dumps([name, dtype, shape]).encode()
-        told.append(head + blake2b(content).digest())
-    whole = blake2b(digest_size=16)
-    for part in told:
-        whole.update(len(part).to_bytes(8, "little") + part)
-    return whole.hexdigest()
+        parts.append(head + blake2b(content).digest())
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
 
 
-def is_plain(value):
-    """Tell whether a value of a network's state is a tensor of numbers in a row.
+def is_dense_tensor(value):
+    """Return whether a value of a state dict is a plain dense tensor.
 
-    Others, such as quantised ones, have scales beside their numbers.
+    Others, such as quantized tensors, store scales beside their numbers.
     """
     import torch
 
-    kinds = torch.Tensor, torch.nn.Parameter
-    return type(value) in kinds and not (value.is_quantized or value.is_sparse)
+    plain = torch.Tensor, torch.nn.Parameter
+    return type(value) in plain and not (value.is_quantized or value.is_sparse)
 
 
 def file_digest(path):
-    """Return a digest of a file's bytes, read again only when the file changed.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
-    """
+    """Return a digest of a file's bytes as hex, cached until the file changes."""
     path = Path(path).resolve()
-    found = path.stat()
-    key = str(path), found.st_size, found.st_mtime_ns
+    stat = path.stat()
+    key = str(path), stat.st_size, stat.st_mtime_ns
     with _lock:
         if key in _digests:
             return _digests[key]
-    whole = blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     with path.open("rb") as file:
         while chunk := file.read(2**22):
-            whole.update(chunk)
+            digest.update(chunk)
     with _lock:
-        return _digests.setdefault(key, whole.hexdigest())
+        return _digests.setdefault(key, digest.hexdigest())
 
 
 def _content(array):
-    """Return dtype, shape and bytes; a tensor's own, for numpy has no bfloat16."""
+    """Return dtype, shape and bytes; tensors keep their own dtype."""
     if not isinstance(array, np.ndarray | np.generic):
         import torch
 
-        if not is_plain(array):
+        if not is_dense_tensor(array):
             file = io.BytesIO()
             torch.save(array, file)
             return type(array).__name__, [], file.getbuffer()
@@ -112,24 +94,24 @@ def _content(array):
     return array.dtype.str, list(array.shape), array.reshape(-1).view(np.uint8)
 
 
-def reopened(shared, spec, fingerprint, *, what, where, parts):
-    """Return the handle on the model of a pickle, on a device of this machine.
+def reopen_model(shared, spec, fingerprint, *, what, where, parts):
+    """Return the handle of a pickled model, on a device of this machine.
 
     Parameters
     ----------
     shared : callable
-        Takes the spec, returns the process's handle.
+        Returns the handle of a spec in this process.
     spec : NamedTuple
         With a field `device`.
     fingerprint : str
-        Of the model that was pickled.
+        Fingerprint of the pickled model.
     what, where, parts : str
-        Name the model, its files and what they hold, in the error message.
+        Names of the model, its files and their content, for the error message.
 
     Raises
     ------
     ValueError
-        If the files hold another model by now.
+        If the files contain another model now.
     """
     import torch
 
@@ -138,8 +120,8 @@ def reopened(shared, spec, fingerprint, *, what, where, parts):
     handle = shared(spec)
     if handle.fingerprint != fingerprint:
         raise ValueError(
-            f"The {what} pickled here had fingerprint {fingerprint}, but {where} now "
-            f"have {handle.fingerprint}: {parts} changed. Bring back what was there, "
-            "or fit again."
+            f"The pickled {what} has fingerprint {fingerprint}, but {where} now have "
+            f"{handle.fingerprint}: {parts} changed. Restore the original files or fit "
+            "again."
         )
     return handle

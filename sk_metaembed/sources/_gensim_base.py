@@ -1,7 +1,4 @@
-"""How the sources that gensim trains talk to it.
-
-TokenStream: a corpus that is read anew in every pass, for what is trained on it.
-"""
+"""Base class of sources trained with gensim, and the corpora that it is trained on."""
 
 import logging
 import os
@@ -24,61 +21,63 @@ from ..sequences._validation import count_missing
 from ._base import PREPROCESS_CONSTRAINT
 from ._word_base import BaseWordEmbedding
 
-_ROWS = 4096
+_ROWS = 4096  # read at a time
+_FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
+_MAX_LENGTH = 10_000  # gensim silently truncates longer sentences
 
 
 def is_corpus(X):
-    """Tell whether X is to be gone through again and again, and not to be kept.
+    """Return whether X is read once per pass instead of being kept in memory.
 
-    A path is that of a file; an iterable is a stream if it is no collection. What can
-    be gone through only once, a generator, is no stream: it is read into memory.
+    True for a path and for an iterable that is neither a collection nor a generator. A
+    generator can be read only once, so it is read into memory.
     """
     return isinstance(X, os.PathLike) or is_stream(X)
 
 
 class TokenStream:
-    """Token lists of a stream, a few thousand rows in memory at a time.
+    """Token lists of a stream, read a few thousand rows at a time.
 
-    What goes wrong while another thread iterates is kept in `error`, and the pass ends
-    there: gensim's threads would wait for ever for what does not come.
+    If an error occurs in another thread's pass, the pass ends and the error is stored
+    in `error`: gensim's threads would wait forever for the rest of the corpus.
 
     Parameters
     ----------
     X : path-like or iterable of texts or token lists
     caller : str
-        Begins the error messages.
+        Prefix of error messages.
     missing : {"raise", "empty"}
         What to do with missing rows.
 
     Attributes
     ----------
     n_rows, n_tokens, n_missing : int
-        Of the latest pass.
+        Counts of the latest pass.
     error : Exception or None
     """
 
     def __init__(self, X, caller, missing="raise"):
-        self._whose, self._missing = caller, missing
+        self._caller, self._missing = caller, missing
         self._rows = _Lines(X, caller) if isinstance(X, os.PathLike) else X
         self.n_rows = self.n_tokens = self.n_missing = 0
         self.error = None
 
     @property
     def corpus_file(self):
-        """Path of a file of tokens between spaces that gensim may read itself."""
+        """Path of a file of space-separated tokens that gensim can read, or None."""
         return getattr(self._rows, "corpus_file", None)
 
     def batches(self):
-        """Yield the rows as TokenSequences, a few thousand at a time."""
+        """Yield the rows as TokenSequences."""
         self.n_rows = self.n_tokens = self.n_missing = 0
         rows = iter(self._all_rows())
-        while some := list(islice(rows, _ROWS)):
+        while batch := list(islice(rows, _ROWS)):
             first = self.n_rows
             try:
-                tokens = check_tokens(some, caller=self._whose, missing=self._missing)
+                tokens = check_tokens(batch, caller=self._caller, missing=self._missing)
             except TypeError as error:
                 error.add_note(
-                    f"Rows are numbered from row {first:,} of the stream on."
+                    f"Row numbers are relative to row {first:,} of the stream."
                 )
                 raise
             self.n_rows += len(tokens)
@@ -87,14 +86,14 @@ class TokenStream:
             yield tokens
 
     def _all_rows(self):
-        # A TextStream refuses missing rows unless told otherwise.
+        # A TextStream raises for missing rows by default.
         if self._missing == "empty" and hasattr(self._rows, "opened_source"):
             batches = self._rows.opened_source(missing=True).batches(_ROWS)
             return chain.from_iterable(batch.rows for batch in batches)
         return self._rows
 
     def guarded(self):
-        """Yield the batches, and end where something goes wrong."""
+        """Yield the batches until an error occurs, and store the error."""
         if self.error is None:
             try:
                 yield from self.batches()
@@ -102,35 +101,29 @@ class TokenStream:
                 self.error = error
 
     def check(self, n_rows, n_tokens):
-        """Raise what went wrong in a pass, or say that the stream ran dry.
-
-        Parameters
-        ----------
-        n_rows, n_tokens : int
-            Of the first pass.
-        """
+        """Raise a stored error, or an error if the last pass differs from the first."""
         if self.error is not None:
             raise self.error
         if (self.n_rows, self.n_tokens) != (n_rows, n_tokens):
             raise ValueError(
-                f"{self._whose}: the stream gave {n_rows:,} rows of {n_tokens:,} "
-                f"tokens in the first pass, and {self.n_rows:,} of {self.n_tokens:,} "
-                "in the last. It must give the same rows in every pass: let its "
-                "__iter__ begin anew each time, as TextStream(function) does, or pass "
-                "a list."
+                f"{self._caller}: the stream yielded {n_rows:,} rows with {n_tokens:,} "
+                f"tokens in the first pass, and {self.n_rows:,} with {self.n_tokens:,} "
+                "in the last. It must yield the same rows in every pass: its __iter__ "
+                "must start over each time, as TextStream(function) does. Or pass a "
+                "list."
             )
 
 
 class _Lines:
-    """Lines of a text file of UTF-8, each a text."""
+    """Lines of a UTF-8 text file, one text per line."""
 
     def __init__(self, path, caller):
         self._path = Path(path).expanduser()
         if not self._path.is_file():
             raise FileNotFoundError(
-                f"{caller}: there is no file {str(self._path)!r}. A path is that of a "
-                "text file, a sequence a line; TextStream reads folders, JSON-lines, "
-                "Parquet and compressed files."
+                f"{caller}: no such file: {str(self._path)!r}. A path must name a text "
+                "file with one sequence per line; TextStream reads folders, JSON "
+                "lines, Parquet and compressed files."
             )
 
     def __iter__(self):
@@ -141,27 +134,15 @@ class _Lines:
                 except UnicodeDecodeError as error:
                     raise ValueError(
                         f"{self._path}, line {number:,}: byte "
-                        f"{line[error.start]:#04x} at place {error.start} is not "
-                        "UTF-8. Bring the file to UTF-8. TextStream reads files that "
-                        "are compressed."
+                        f"{line[error.start]:#04x} at position {error.start} is not "
+                        "valid UTF-8. Convert the file to UTF-8; for a compressed file "
+                        "use TextStream."
                     ) from error
                 yield text.rstrip("\r\n")
 
 
-def types_of(counts):
-    """Return the words of a count as one sequence of them.
-
-    Parameters
-    ----------
-    counts : dict of str to int
-
-    Returns
-    -------
-    tokens : TokenSequences
-        Each word once.
-    counts : ndarray of int, shape (n_types,)
-        How often each occurs.
-    """
+def types_with_counts(counts):
+    """Return the words of a ``{word: count}`` dict as one sequence, and the counts."""
     words = np.empty(len(counts), dtype=object)
     words[:] = list(counts)
     ends = np.array([0, len(words)])
@@ -169,19 +150,15 @@ def types_of(counts):
     return tokens, np.fromiter(counts.values(), np.int64, count=len(words))
 
 
-_FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
-_LONGEST = 10_000  # gensim cuts longer sentences without a word
-
-
 def _at_least(low, kind=Integral):
     return Interval(kind, low, None, closed="left")
 
 
 class BaseGensimEmbedding(BaseWordEmbedding):
-    """Train vectors on the training fold with gensim.
+    """Train word vectors with gensim.
 
-    A leaf gives `_make_model(**options)`, and extends `_keep(model)` where it needs
-    more of the trained model than the vectors of its words.
+    A subclass implements ``_make_model(**options)``, and extends ``_store(model)`` if
+    it needs more than the vectors of the model's words.
     """
 
     _parameter_constraints: dict = {
@@ -209,11 +186,60 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         "verbose": ["verbose"],
     }
 
+    def __init__(
+        self,
+        vector_size=100,
+        *,
+        window=5,
+        min_count=5,
+        epochs=5,
+        sg=False,
+        hs=False,
+        negative=5,
+        ns_exponent=0.75,
+        cbow_mean=True,
+        alpha=0.025,
+        min_alpha=0.0001,
+        sample=1e-3,
+        max_vocab_size=None,
+        max_final_vocab=None,
+        shrink_windows=True,
+        batch_words=10_000,
+        oov="zero",
+        preprocess=None,
+        missing="raise",
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.vector_size = vector_size
+        self.window = window
+        self.min_count = min_count
+        self.epochs = epochs
+        self.sg = sg
+        self.hs = hs
+        self.negative = negative
+        self.ns_exponent = ns_exponent
+        self.cbow_mean = cbow_mean
+        self.alpha = alpha
+        self.min_alpha = min_alpha
+        self.sample = sample
+        self.max_vocab_size = max_vocab_size
+        self.max_final_vocab = max_final_vocab
+        self.shrink_windows = shrink_windows
+        self.batch_words = batch_words
+        self.oov = oov
+        self.preprocess = preprocess
+        self.missing = missing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
     def _check_trainable(self):
         if not self.hs and not self.negative:
             raise ValueError(
-                f"{type(self).__name__}: hs=False and negative=0 leave nothing to "
-                "train with. Set negative to 5 or so, or hs=True."
+                f"{type(self).__name__}: with hs=False and negative=0 there is no "
+                "training objective. Set negative=5 or hs=True."
             )
 
     def _fit_vectors(self, tokens, y):
@@ -223,7 +249,7 @@ class BaseGensimEmbedding(BaseWordEmbedding):
             model = self._make_model(**self._options())
             self._build_vocabulary(model, sentences, tokens)
             self._train(model, corpus_iterable=sentences)
-        self._keep(model)
+        self._store(model)
 
     def _train(self, model, **corpus):
         model.train(
@@ -231,25 +257,25 @@ class BaseGensimEmbedding(BaseWordEmbedding):
             total_examples=model.corpus_count,
             total_words=model.corpus_total_words,
             epochs=self.epochs,
-            callbacks=progress(self),
+            callbacks=progress_callbacks(self),
         )
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
-        """Train on the training fold, or on a stream that memory need not hold.
+        """Train on the training data, or on a corpus larger than memory.
 
-        The same random state gives the same vectors with one job; several threads train
-        in an order that is not the same twice.
+        With one job, the same `random_state` gives the same vectors. With several
+        threads, the order of updates varies and results are not reproducible.
 
         Parameters
         ----------
         X : TokenSequences, texts or token lists; a stream of them; or a path
-            A stream is an iterable that can be gone through again and again and is no
-            collection, such as `TextStream`: there is a pass to count words, and one an
-            epoch. A path (`pathlib.Path`) is that of a text file of UTF-8, a sequence
-            a line. What comes out is what a list of the same rows gives. A generator
-            can be gone through only once, and is read into memory.
+            A stream is an iterable that can be read repeatedly and is not a collection,
+            such as `TextStream`. It is read once to count words and once per epoch. A
+            path (`pathlib.Path`) names a UTF-8 text file with one sequence per line.
+            The result is the same as for a list of the same rows. A generator is read
+            into memory.
         y : ignored
             Nothing is learned from labels.
 
@@ -262,8 +288,8 @@ class BaseGensimEmbedding(BaseWordEmbedding):
             self._check_trainable()
             stream = TokenStream(X, type(self).__name__, self.missing)
             counts = self._fit_stream(stream)
-            tokens, n = types_of(counts)
-            known = self._settle(tokens).known
+            tokens, n = types_with_counts(counts)
+            known = self._fit_lookup(tokens).known
             shares = np.average(known, weights=n)
             self.coverage_ = {"types": float(known.mean()), "tokens": float(shares)}
             self.n_missing_ = stream.n_missing
@@ -271,9 +297,9 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         return super().fit(X, y)
 
     def _fit_stream(self, stream):
-        """Train on a stream, and return how often each word occurs in it."""
+        """Train on a stream, and return its word counts."""
         corpus = {"corpus_iterable": StreamSentences(stream)}
-        # gensim's threads read lines themselves, where more than one has to.
+        # With several threads, it is faster if gensim reads the file itself.
         if effective_n_jobs(self.n_jobs) > 1 and stream.corpus_file is not None:
             corpus = {"corpus_file": stream.corpus_file}
         with quiet_gensim:
@@ -292,10 +318,10 @@ class BaseGensimEmbedding(BaseWordEmbedding):
             self._train(model, **corpus)
         stream.check(n_rows, n_tokens)
         model.raw_vocab = None
-        self._keep(model)
+        self._store(model)
         return counts
 
-    def _keep(self, model):
+    def _store(self, model):
         self.vocabulary_ = dict(model.wv.key_to_index)
         self.vectors_ = model.wv.vectors
 
@@ -328,54 +354,43 @@ class BaseGensimEmbedding(BaseWordEmbedding):
         self._check_vocabulary(model, *sizes)
 
     def _check_vocabulary(self, model, n_rows, n_tokens, n_types, highest):
-        """Refuse to train where no word is left."""
+        """Raise a ValueError if there is no word to train on."""
         if not n_tokens:
             raise ValueError(
-                f"{type(self).__name__} got {n_rows} sequences without a single "
-                "token; there is nothing to train on. If X is a generator, it may have "
-                "been read before."
+                f"{type(self).__name__}: found no tokens in {n_rows} sequences. If X "
+                "is a generator, it may be exhausted."
             )
         if len(model.wv):
             return
-        too_high = (
+        message = (
             f"{type(self).__name__}: no word is left to train on. The {n_rows} "
             f"training sequences have {n_tokens} tokens, {n_types} of "
             f"them distinct; the most frequent occurs {highest} times, but "
             f"min_count={self.min_count}. Lower min_count, or fit on more data."
         )
-        if highest >= self.min_count:  # pruned away
-            too_high += (
-                f" The limits max_vocab_size={self.max_vocab_size} and "
-                f"max_final_vocab={self.max_final_vocab} count as well."
+        if highest >= self.min_count:
+            message += (
+                f" max_vocab_size={self.max_vocab_size} and "
+                f"max_final_vocab={self.max_final_vocab} also remove words."
             )
-        raise ValueError(too_high)
+        raise ValueError(message)
 
 
 class Sentences:
-    """Token lists for gensim, once more for every epoch, a few at a time.
-
-    Parameters
-    ----------
-    tokens : TokenSequences
-    """
+    """Token lists of a TokenSequences, for gensim to iterate over once per epoch."""
 
     def __init__(self, tokens):
         self.tokens = tokens
 
     def __iter__(self):
-        for start in range(0, len(self.tokens), 4096):
-            for words in self.tokens[start : start + 4096].to_list():
-                for begin in range(0, len(words), _LONGEST):
-                    yield words[begin : begin + _LONGEST]
+        for start in range(0, len(self.tokens), _ROWS):
+            for words in self.tokens[start : start + _ROWS].to_list():
+                for begin in range(0, len(words), _MAX_LENGTH):
+                    yield words[begin : begin + _MAX_LENGTH]
 
 
 class StreamSentences:
-    """Token lists of a stream for gensim, once more for every epoch.
-
-    Parameters
-    ----------
-    stream : TokenStream
-    """
+    """Token lists of a TokenStream, for gensim to iterate over once per epoch."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -386,9 +401,9 @@ class StreamSentences:
 
 
 class _QuietGensim:
-    """Keep gensim's log messages, which reach the screen unasked, to critical ones.
+    """Context manager that silences gensim's log below critical messages.
 
-    Several threads may be inside; the last to leave restores the level.
+    Threads may enter concurrently; the last one to leave restores the level.
     """
 
     def __init__(self):
@@ -413,8 +428,8 @@ class _QuietGensim:
 quiet_gensim = _QuietGensim()
 
 
-def progress(source):
-    """Return gensim callbacks that show the epochs, if the source is verbose."""
+def progress_callbacks(source):
+    """Return gensim callbacks that show a progress bar if the source is verbose."""
     if not source.verbose:
         return ()
     from gensim.models.callbacks import CallbackAny2Vec

@@ -1,4 +1,4 @@
-"""WrittenText: an original text, read by contextual sources instead of tokens."""
+"""OriginalText: an original text, read by contextual sources instead of tokens."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _WRITTEN = b"\xff"
 
 
 @dataclass(frozen=True)
-class WrittenText:
+class OriginalText:
     """A text as it was written, and its tokens' characters.
 
     Its length is the number of tokens, or of words between spaces where only one
@@ -48,13 +48,13 @@ class WrittenText:
     def at_level(self, level):
         """Return what vectors of this level depend on: of a sequence, not on tokens."""
         if level == "sequence" and self.places is not None:
-            return WrittenText(self.text, None, self.separators)
+            return OriginalText(self.text, None, self.separators)
         return self
 
 
 def at_level(sentence, level):
     """Return what a sentence's vectors of this level depend on."""
-    return sentence.at_level(level) if isinstance(sentence, WrittenText) else sentence
+    return sentence.at_level(level) if isinstance(sentence, OriginalText) else sentence
 
 
 def sentence_digest(sentence):
@@ -62,10 +62,10 @@ def sentence_digest(sentence):
 
     Examples
     --------
-    >>> sentence_digest(WrittenText("to be")) == sentence_digest(("to be",))
+    >>> sentence_digest(OriginalText("to be")) == sentence_digest(("to be",))
     False
     """
-    if isinstance(sentence, WrittenText):
+    if isinstance(sentence, OriginalText):
         return _text_digest(sentence)
     return tokens_digest(tuple(sentence))
 
@@ -83,7 +83,7 @@ def _text_digest(written):
     )
 
 
-def written_sentences(tokens, *, words, whole, separator=None, together=True):
+def distinct_texts(tokens, *, words, whole, separator=None, together=True):
     """Return distinct texts and the sequences where each stands.
 
     Parameters
@@ -100,7 +100,7 @@ def written_sentences(tokens, *, words, whole, separator=None, together=True):
     Returns
     -------
     places : list of list of int
-    sentences : list of WrittenText, or tuple of str
+    sentences : list of OriginalText, or tuple of str
         In first-seen order, without those that have nothing to embed: no tokens, or
         only white space where whole texts are wanted. Tokens of which a separator is
         not in the text stay a tuple of str.
@@ -114,7 +114,7 @@ def written_sentences(tokens, *, words, whole, separator=None, together=True):
             places.setdefault((text, codes) if together else i, []).append(i)
     first = tokens[[which[0] for which in places.values()]]
     if not by_tokens:
-        return list(places.values()), [WrittenText(text) for text in first.texts]
+        return list(places.values()), [OriginalText(text) for text in first.texts]
     spans = first.spans()
     sentences = [
         _written(text, sequence, spans[start:stop], words, separator)
@@ -130,7 +130,7 @@ def _written(text, sequence, spans, words, separator):
     separators = tuple(map(tuple, spans[between].tolist()))
     if any(start < 0 for start, _ in separators):
         return tuple(sequence)
-    return WrittenText(text, spans.tobytes() if words else None, separators)
+    return OriginalText(text, spans.tobytes() if words else None, separators)
 
 
 def filled_texts(tokens):

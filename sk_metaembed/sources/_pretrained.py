@@ -385,8 +385,8 @@ class PretrainedEmbedding(BaseWordEmbedding):
         same = wanted[0] >= len(store) and wanted[1] == store.dtype.name
         self.vectors_ = store if same else self._opened(store.path)
 
-    def _settle(self, tokens):
-        found = super()._settle(tokens)
+    def _fit_lookup(self, tokens):
+        found = super()._fit_lookup(tokens)
         if tokens.n_tokens and self.coverage_["tokens"] < _FEW:
             warn_of_few(tokens, found.known, self.vectors_)
         return found

@@ -1,7 +1,4 @@
-"""What sources with one vector a word share: look-up, unknown words, statistics.
-
-Vectors for words that a source does not know.
-"""
+"""Base class of sources with one vector per word, and out-of-vocabulary policies."""
 
 from hashlib import blake2b
 from typing import NamedTuple
@@ -12,27 +9,16 @@ from sklearn.utils._param_validation import StrOptions
 from ..sequences import Block, EmbeddedSequences
 from ._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, word_coverage
 
-_SHOWN = 5
+OOV_CONSTRAINT = [StrOptions({"zero", "mean", "random", "subword", "error"})]
+_SHOWN = 5  # unknown words in an error message
 
 
 def random_vectors(words, dim, scale):
-    """Return vectors drawn by the words' own hashes, the same in every process.
+    """Return vectors seeded by the words' hashes, float32 (n_words, dim).
 
-    Parameters
-    ----------
-    words : sequence of str
-    dim : int
-    scale : float
-        Root mean square of the entries.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_words, dim)
-
-    Notes
-    -----
-    Entry j of a word is uniform in +-scale * sqrt(3), read off the j-th state of a
-    SplitMix64 generator seeded by the word's 64-bit BLAKE2b digest.
+    Entry j of a word is uniform in +-scale * sqrt(3), so `scale` is the root mean
+    square. It is taken from the j-th state of a SplitMix64 generator seeded by the
+    word's 64-bit BLAKE2b digest, so it is the same in every process.
     """
     digests = b"".join(
         blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -47,15 +33,15 @@ def random_vectors(words, dim, scale):
     return ((2.0 * uniform - 1.0) * (scale * np.sqrt(3.0))).astype(np.float32)
 
 
-class Filler:
-    """Write an ``oov`` policy's vectors into the rows that are not known.
+class OOVPolicy:
+    """Fill the rows of out-of-vocabulary words.
 
     Parameters
     ----------
     policy : {"zero", "mean", "random", "subword", "error"}
     vocabulary : ndarray of shape (n_words, dim), default=None
-        What the source's mean and scale are learned from, after its preprocessing;
-        read only where the policy needs it.
+        Preprocessed vectors that the mean or the scale is learned from. Used by "mean"
+        and "random" only.
     """
 
     def __init__(self, policy, vocabulary=None):
@@ -68,18 +54,12 @@ class Filler:
             self.scale = float(np.sqrt(squares.mean())) if len(squares) else 0.0
 
     @property
-    def writes(self):
-        """Whether unknown rows get anything else than zeros."""
+    def fills(self):
+        """Whether unknown rows get a nonzero vector here."""
         return self.policy in ("mean", "random")
 
     def fill(self, words, values, known):
-        """Write into the rows of `values` that are not known, in place.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_words,)
-            Which rows have a vector now.
-        """
+        """Fill unknown rows of `values` in place; return the mask of known rows."""
         missing = ~known
         if self.policy == "mean":
             values[missing] = self.mean
@@ -87,74 +67,70 @@ class Filler:
             values[missing] = random_vectors(
                 words[missing], values.shape[1], self.scale
             )
-        return known | self.writes
+        return known | self.fills
 
 
 def check_all_known(tokens, known, caller):
-    """Raise a ValueError that names the first unknown tokens and their places."""
+    """Raise a ValueError that names the first unknown tokens and their positions."""
     unknown_types = np.flatnonzero(~known)
     if not len(unknown_types):
         return
-    places = np.flatnonzero(~known[tokens.codes])
-    _, first = np.unique(tokens.codes[places], return_index=True)
-    places = places[np.sort(first)][:_SHOWN]
-    rows = np.searchsorted(tokens.offsets, places, side="right") - 1
+    positions = np.flatnonzero(~known[tokens.codes])
+    _, first = np.unique(tokens.codes[positions], return_index=True)
+    positions = positions[np.sort(first)][:_SHOWN]
+    rows = np.searchsorted(tokens.offsets, positions, side="right") - 1
     shown = ", ".join(
-        f"{tokens.types[tokens.codes[place]]!r} (row {row}, token "
-        f"{place - tokens.offsets[row]})"
-        for place, row in zip(places, rows, strict=True)
+        f"{tokens.types[tokens.codes[position]]!r} (row {row}, token "
+        f"{position - tokens.offsets[row]})"
+        for position, row in zip(positions, rows, strict=True)
     )
-    more = ", ..." if len(unknown_types) > len(places) else ""
+    more = ", ..." if len(unknown_types) > len(positions) else ""
     raise ValueError(
         f"{caller} has no vector for {len(unknown_types)} of {len(known)} distinct "
-        f'tokens: {shown}{more}. With oov="error" every token must be known; remove '
-        'them, or choose another policy, for example oov="zero".'
+        f'tokens: {shown}{more}. With oov="error" every token must be known: remove '
+        'these tokens, or use another policy, for example oov="zero".'
     )
 
 
-OOV_CONSTRAINT = [StrOptions({"zero", "mean", "random", "subword", "error"})]
+class Lookup(NamedTuple):
+    """Where the vector of each type comes from."""
 
-
-class Found(NamedTuple):
-    """Where each type's vector comes from."""
-
-    rows: np.ndarray  # in the table, -1 where absent
-    known: np.ndarray
-    composed: np.ndarray | None  # vectors of the absent, under oov="subword"
+    rows: np.ndarray  # (n_types,) table rows, -1 where absent
+    known: np.ndarray  # (n_types,) bool
+    composed: np.ndarray | None  # vectors of absent types, with oov="subword"
 
 
 class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
-    """Base class of sources that have a table with one vector a word.
+    """Base class for sources with a table of one vector per word.
 
-    A leaf writes:
+    A subclass implements:
 
     ``_table()``
-        Returns the vectors, of shape (n_words, dim), the most frequent first.
+        Returns the vectors, of shape (n_words, dim), the most frequent words first.
     ``_find(words)``
-        Returns the table's row of each word, int of shape (n,), -1 where absent.
+        Returns the table row of each word, int of shape (n,), -1 if it is absent.
     ``_fit_vectors(tokens, y)``
         Learns or opens the table.
     ``_compose(words)``
-        Returns vectors made of the words' parts and a bool array that says which
-        are known, for ``oov="subword"``. Leave it out where there is no such thing.
+        Returns vectors composed of the words' parts and a bool array of which are
+        known, for ``oov="subword"``. Optional.
 
-    The template looks up each distinct word once, applies the parameters `oov` and
-    `preprocess` if the leaf has them, and gathers vectors only where they are asked
-    for: `fit` reads at most the first 100,000 rows. What comes out is one block at
-    level "type"; a word is known if it stands in the table, or is composed of known
-    parts.
+    The base class looks up each distinct word once and applies the parameters `oov` and
+    `preprocess` if the subclass has them. Vectors are read only where they are needed;
+    `fit` reads at most the first 100,000 rows. The output is one block at level "type".
+    A word is known if it is in the table or is composed of known parts.
 
     Attributes
     ----------
     coverage_ : dict
         Share of the training data that is known: ``"types"`` of its distinct tokens,
-        ``"tokens"`` of its tokens.
+        ``"tokens"`` of all tokens.
     dims_ : dict of str to int
-        Dimension of the block, by its name.
+        Dimension of the block, by block name.
 
     See Also
     --------
-    BaseEmbedding : The base of all sources.
+    BaseEmbedding : Base class for all sources.
 
     Examples
     --------
@@ -182,39 +158,39 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
     }
 
     def _table(self):
-        """Return the vectors of all words."""
+        """Return the vectors of all words, (n_words, dim)."""
         raise NotImplementedError(f"{type(self).__name__} must define _table().")
 
     def _find(self, words):
-        """Return the table's row of each word."""
+        """Return the table row of each word, (n,) int, -1 if absent."""
         raise NotImplementedError(f"{type(self).__name__} must define _find(words).")
 
     def _compose(self, words):
-        """Return vectors made of the words' parts, and which are known."""
+        """Return vectors composed of the words' parts, and which are known."""
         raise ValueError(
-            f'{type(self).__name__}: oov="subword" needs vectors of parts of words, '
-            "which this source does not have. Use vectors in fastText's .bin format, "
+            f'{type(self).__name__}: oov="subword" requires subword vectors, which '
+            "this source does not have. Use vectors in fastText's .bin format, "
             'FastTextEmbedding, or another policy, for example oov="zero".'
         )
 
     def _learn(self, tokens, y):
         self._fit_vectors(tokens, y)
-        return self._settle(tokens)
+        return self._fit_lookup(tokens)
 
-    def _settle(self, tokens):
-        """Learn what follows from the table, and return what `_compute` gives."""
+    def _fit_lookup(self, tokens):
+        """Learn what depends on the table, and return what `_compute` returns."""
         policy = getattr(self, "oov", "zero")
         if policy == "subword":
-            self._compose(tokens.types[:0])  # refuses where there are no parts
-        found = self._compute(tokens)
+            self._compose(tokens.types[:0])  # raises if there are no subword vectors
+        lookup = self._compute(tokens)
         frequent = self._table()[:FREQUENT]
         self._preprocessing = self._learn_preprocessing(frequent)
         if policy in ("mean", "random"):
             frequent = self._preprocessing.apply(frequent)
-        self._filler = Filler(policy, frequent)
-        self.coverage_ = word_coverage(tokens, found.known)
+        self._oov_policy = OOVPolicy(policy, frequent)
+        self.coverage_ = word_coverage(tokens, lookup.known)
         self.dims_ = {self.block_name: self._table().shape[1]}
-        return found
+        return lookup
 
     def _learn_preprocessing(self, frequent):
         return fit_preprocessing(getattr(self, "preprocess", None), frequent)
@@ -227,35 +203,35 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
             check_all_known(tokens, known, type(self).__name__)
         if policy == "subword" and not known.all():
             composed, known[rows < 0] = self._compose(tokens.types[rows < 0])
-        return Found(rows, known, composed)
+        return Lookup(rows, known, composed)
 
-    def _finish(self, tokens, found):
+    def _finish(self, tokens, lookup):
         table = self._table()
-        if self._as_they_are(table, found):
-            block = Block._of_table(self.block_name, table, found.rows, "type")
+        if self._returns_table_rows(table, lookup):
+            block = Block._of_table(self.block_name, table, lookup.rows, "type")
             return EmbeddedSequences(tokens, [block])
-        # "clip" reads row 0 for the absent ones and is several times faster
-        # than the default mode on a mapped table.
-        values = np.take(table, found.rows, axis=0, mode="clip")
-        if found.composed is not None:
-            values[found.rows < 0] = found.composed
+        # mode="clip" reads row 0 for absent words and is several times faster than the
+        # default on a memory-mapped table.
+        values = np.take(table, lookup.rows, axis=0, mode="clip")
+        if lookup.composed is not None:
+            values[lookup.rows < 0] = lookup.composed
         if self._preprocessing.kind is not None:
             values = self._preprocessing.apply(values, out=values)
-        known = found.known
+        known = lookup.known
         if not known.all():
             values[~known] = 0
-            known = self._filler.fill(tokens.types, values, known)
+            known = self._oov_policy.fill(tokens.types, values, known)
         block = Block(self.block_name, values, "type", known)
         return EmbeddedSequences(tokens, [block])
 
-    def _as_they_are(self, table, found):
-        """Return whether the vectors are rows of a table that stays as it is."""
+    def _returns_table_rows(self, table, lookup):
+        """Return whether the output is made of unchanged rows of an immutable table."""
         return (
             not table.flags.writeable
             and table.dtype in (np.float32, np.float16)
-            and found.composed is None
+            and lookup.composed is None
             and self._preprocessing.kind is None
-            and (found.known.all() or not self._filler.writes)
+            and (lookup.known.all() or not self._oov_policy.fills)
         )
 
 
@@ -265,8 +241,8 @@ def _checked_rows(rows, tokens, caller):
         rows = rows.astype(np.int64)
     if rows.shape != tokens.types.shape or rows.dtype.kind not in "iu":
         raise TypeError(
-            f"{caller}._find must return a row of the table for each of "
-            f"{tokens.n_types} words, -1 where absent; got an array of shape "
-            f"{rows.shape} and dtype {rows.dtype}."
+            f"{caller}._find must return the table row of each of {tokens.n_types} "
+            f"words, -1 where absent; got an array of shape {rows.shape} and dtype "
+            f"{rows.dtype}."
         )
     return rows

@@ -207,7 +207,7 @@ def test_a_table_of_n_grams_cannot_lead_compiled_code_astray(tmp_path):
     for rows in (1000, 10**9):
         of["shape"] = forge.tuple_node(forge.json_node(rows), forge.json_node(4))
         forged = loaded(forge.with_schema(parts, schema), tmp_path)
-        with pytest.raises(ValueError, match="damaged or forged"):
+        with pytest.raises(ValueError, match="corrupt or was tampered"):
             forged.transform([["unseen", "words"]])
 
 

@@ -173,5 +173,5 @@ def test_nothing_to_find_in_a_list():
 def test_find_must_give_a_row_a_word(rows):
     source = LooseEmbedding()
     source._find = lambda words: rows
-    with pytest.raises(TypeError, match="_find must return a row of the table"):
+    with pytest.raises(TypeError, match="_find must return the table row"):
         source.fit([["1", "2"]])

@@ -289,8 +289,8 @@ def test_the_cache_gives_the_same_without_computing(tmp_path, monkeypatch):
     step = source(output=output, cache=tmp_path)
     assert step.fit_transform(SENTENCES) == plain
     MEMORY.forget()
-    monkeypatch.setattr(_elmo.ElmoPass, "__call__", None)
-    monkeypatch.setattr(_elmo.ElmoPass, "words", None)
+    monkeypatch.setattr(_elmo.ElmoForward, "__call__", None)
+    monkeypatch.setattr(_elmo.ElmoForward, "words", None)
     assert clone(step).fit_transform(SENTENCES[::-1])[::-1] == plain
     assert source(output="layers", cache=tmp_path).fit_transform(SENTENCES[1:])
     with pytest.raises(TypeError):  # another mix is not there
@@ -355,7 +355,7 @@ def test_preprocess_and_a_union():
 
 
 def test_fit_computes_nothing_unless_something_is_learned(monkeypatch):
-    monkeypatch.setattr(_elmo.ElmoPass, "__call__", None)
+    monkeypatch.setattr(_elmo.ElmoForward, "__call__", None)
     step = source(output=("layers", "word_emb", "default")).fit(SENTENCES)
     assert step.dims_ == {
         "layer0": 8,

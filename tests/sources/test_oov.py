@@ -110,7 +110,7 @@ def test_subword_needs_subwords(store, texts):
         PretrainedEmbedding(store, oov="subword"),
         Word2VecEmbedding(min_count=1, oov="subword"),
     ):
-        with pytest.raises(ValueError, match="vectors of parts of words"):
+        with pytest.raises(ValueError, match="requires subword vectors"):
             refusing.fit(texts)
 
 

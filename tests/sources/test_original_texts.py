@@ -27,10 +27,10 @@ from sk_metaembed import (
 )
 from sk_metaembed.scale._batches import digest_of
 from sk_metaembed.sources._original_text import (
-    WrittenText,
+    OriginalText,
+    distinct_texts,
     overlapping,
     sentence_digest,
-    written_sentences,
 )
 from sk_metaembed.sources.transformer._alignment import Aligner
 
@@ -296,24 +296,24 @@ def test_digests_of_texts_and_of_token_lists_differ():
     sentences = [
         ("to be",),
         ("to", "be"),
-        WrittenText("to be"),
-        WrittenText("to be", b""),
-        WrittenText("to be", spans),
-        WrittenText("to be", None, ((0, 2),)),
-        WrittenText("to be", spans, ((0, 2),)),
+        OriginalText("to be"),
+        OriginalText("to be", b""),
+        OriginalText("to be", spans),
+        OriginalText("to be", None, ((0, 2),)),
+        OriginalText("to be", spans, ((0, 2),)),
     ]
     assert len({sentence_digest(s) for s in sentences}) == len(sentences)
-    assert sentence_digest(WrittenText("to be", spans).at_level("sequence")) == (
-        sentence_digest(WrittenText("to be"))
+    assert sentence_digest(OriginalText("to be", spans).at_level("sequence")) == (
+        sentence_digest(OriginalText("to be"))
     )
 
 
 def test_sentences_of_texts():
     tokens = Tokenizer().transform(["To be!", "to be", "To be!", " ", "?"])
-    places, sentences = written_sentences(tokens, words=True, whole=False)
+    places, sentences = distinct_texts(tokens, words=True, whole=False)
     assert places == [[0, 2], [1]]
     assert [len(sentence) for sentence in sentences] == [2, 2]
-    places, sentences = written_sentences(tokens, words=False, whole=True)
+    places, sentences = distinct_texts(tokens, words=False, whole=True)
     assert places == [[0, 2], [1], [4]]
     assert [sentence.text for sentence in sentences] == ["To be!", "to be", "?"]
 

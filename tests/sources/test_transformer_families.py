@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from sk_metaembed import Tokenizer, TransformerEmbedding
-from sk_metaembed.sources._original_text import WrittenText
+from sk_metaembed.sources._original_text import OriginalText
 from sk_metaembed.sources.transformer._alignment import Aligner
 
 from .. import tiny_bert
@@ -227,7 +227,7 @@ def test_pieces_of_original_texts_go_to_their_tokens(kind):
     text = "The kin. a Tking  東 1.1 é (b)."
     tokens = Tokenizer().transform([text])
     places = tokens.spans().tobytes() if aligner.has_offsets else None
-    (pieces,) = aligner.encode([WrittenText(text, places)])
+    (pieces,) = aligner.encode([OriginalText(text, places)])
     expected = tokenizer(text, add_special_tokens=False)["input_ids"]
     assert pieces.ids.tolist() == expected
     if not aligner.has_offsets:
@@ -238,7 +238,7 @@ def test_pieces_of_original_texts_go_to_their_tokens(kind):
     # Where the text is its tokens, they are the pieces of token lists.
     words = ["a", "kin", "king", "b"]
     plain = Tokenizer().transform([" ".join(words)])
-    (found,) = aligner.encode([WrittenText(" ".join(words), plain.spans().tobytes())])
+    (found,) = aligner.encode([OriginalText(" ".join(words), plain.spans().tobytes())])
     (before,) = aligner.encode([tuple(words)])
     assert found.ids.tolist() == before.ids.tolist()
     for word in range(len(words)):

@@ -199,9 +199,11 @@ def raising_above(size, log):
     return forward
 
 
-def test_out_of_memory_halves_the_batch_and_goes_on():
+def test_out_of_memory_halves_the_batch():
     done, runner = [], BatchRunner(1000)
-    with pytest.warns(UserWarning, match="ran out on a batch of .* sequences") as found:
+    with pytest.warns(
+        UserWarning, match="out of GPU memory on a batch of .* sequences"
+    ) as found:
         runner.run([10] * 50, raising_above(7, done))
     assert sorted(done) == list(range(50))
     assert len(found) == 3  # 50, 25, 12, then 6 at a time
@@ -210,7 +212,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on():
 
 
 def test_out_of_memory_on_one_sequence_is_an_error():
-    with pytest.raises(MemoryError, match="one sequence of 10 pieces"):
+    with pytest.raises(MemoryError, match="single sequence of 10 pieces"):
         BatchRunner(10).run([10] * 3, raising_above(0, []))
 
 
@@ -225,7 +227,7 @@ def test_out_of_memory_does_not_change_the_vectors(pair, monkeypatch):
         return whole(self, rows, types, pad)
 
     monkeypatch.setattr(type(source._model.call), "hidden_states", small)
-    with pytest.warns(UserWarning, match="Going on with at most"):
+    with pytest.warns(UserWarning, match="Continuing with at most"):
         found = source.transform([LONG, LONG[:5], LONG[2:]])
     np.testing.assert_allclose(
         found.blocks[0].values, expected.blocks[0].values, atol=1e-5

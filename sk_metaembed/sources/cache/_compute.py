@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._io._temp_memmap import memmap_zeros
-from .._original_text import WrittenText, at_level
+from .._original_text import OriginalText, at_level
 from ._entry import as_kept
 
 
@@ -85,7 +85,7 @@ class SentenceRows:
     ----------
     places : list of list of int
         The sequences where each sentence stands.
-    sentences : list of tuple of str, or of WrittenText
+    sentences : list of tuple of str, or of OriginalText
         Without empty ones.
     sizes : ndarray of int, shape (n_sentences,)
         Their numbers of tokens.
@@ -184,7 +184,7 @@ def exceeds(tokens, layers, memory_limit):
 
 
 def _short(sentence):
-    written = isinstance(sentence, WrittenText)
+    written = isinstance(sentence, OriginalText)
     text = sentence.text if written else " ".join(sentence)
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
 

@@ -204,7 +204,7 @@ class SentenceCache:
 
         Parameters
         ----------
-        tokens : sequence of str, or WrittenText
+        tokens : sequence of str, or OriginalText
             The sentence.
         layer : int or str
             As the source counts; one layer always goes by one name.
@@ -220,7 +220,7 @@ class SentenceCache:
 
         Parameters
         ----------
-        sentences : iterable of sequence of str, or of WrittenText
+        sentences : iterable of sequence of str, or of OriginalText
             Each a sentence, or a text as it was written.
         layer : int or str
             See `key`.

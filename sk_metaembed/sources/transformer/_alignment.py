@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._original_text import WrittenText
-from .._text_alignment import encodable, encode_texts
+from .._original_text import OriginalText
+from ._text_alignment import encodable, encode_texts
 
 _PROBES = ("a", "the", "1", ".")
 _GLUE = ("The", "sun", "a", "1", "b")  # words that show whether spaces are lost
@@ -83,7 +83,7 @@ class Aligner:
         self.remembered = {}
 
     def encode(self, sentences):
-        """Return the pieces of each sentence, a sequence of words or a WrittenText.
+        """Return the pieces of each sentence, a sequence of words or an OriginalText.
 
         Raises
         ------
@@ -92,9 +92,11 @@ class Aligner:
         """
         texts, lists = [], []
         for sentence in sentences:
-            (texts if isinstance(sentence, WrittenText) else lists).append(sentence)
+            (texts if isinstance(sentence, OriginalText) else lists).append(sentence)
         texts, lists = iter(encode_texts(self, texts)), iter(self._encode_lists(lists))
-        return [next(texts if isinstance(s, WrittenText) else lists) for s in sentences]
+        return [
+            next(texts if isinstance(s, OriginalText) else lists) for s in sentences
+        ]
 
     def split_texts(self, texts):
         """Return the ids of texts and their offsets, arrays of shape (n_pieces, 2).

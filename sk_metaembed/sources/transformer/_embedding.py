@@ -12,7 +12,7 @@ from ...sequences import Block
 from ...sequences._mixins import MISSING_CONSTRAINT
 from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding
 from .._fingerprint import fingerprint_of
-from .._original_text import written_sentences
+from .._original_text import distinct_texts
 from ..cache._compute import Layer, distinct_sentences, token_bar
 from ..cache._memory import sentence_blocks
 from ..cache._sentence_cache import opened_cache
@@ -347,7 +347,7 @@ class TransformerEmbedding(BaseEmbedding):
         )
         self.n_long_ = int((self._beyond(tokens) > 0).sum()) if self.layers_ else 0
 
-    def _types_read(self, tokens):
+    def _readable_types(self, tokens):
         return types_read(tokens, self._model, self._model.aligner(*self._text))
 
     def _embed(self, tokens):
@@ -406,7 +406,7 @@ class TransformerEmbedding(BaseEmbedding):
         if tokens.texts is None or (words and not has_offsets):
             return distinct_sentences
         return partial(
-            written_sentences,
+            distinct_texts,
             words=words and places,
             whole=self._wanted.outputs != ("words",),
             separator=self._text[1],

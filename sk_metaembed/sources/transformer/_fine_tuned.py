@@ -372,7 +372,7 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
         _check_source(source)
         tokens = used_types(tokens)
         source._fit_vectors(tokens, None)
-        source._types_read(tokens)  # warns
+        source._readable_types(tokens)  # warns
         lr = {"full": 5e-5, "lora": 1e-3}[self.method] if self.lr is None else self.lr
         return OpenedTransformer(source, self.n_layers, self.method, self.rank, lr)
 

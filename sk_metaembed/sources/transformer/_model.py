@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ..._io._handle_cache import HandleCache
-from .._fingerprint import file_digest, fingerprint_of, is_plain, reopened
+from .._fingerprint import file_digest, fingerprint_of, is_dense_tensor, reopen_model
 from ._alignment import Aligner
 from ._forward import pool_pieces
 from ._loading import (
@@ -126,7 +126,7 @@ class PortablePair:
         network, tokenizer = self.pair
         if not isinstance(network, PreTrainedModel):
             return PortablePair, self.pair
-        lost = [k for k, w in network.state_dict().items() if not is_plain(w)]
+        lost = [k for k, w in network.state_dict().items() if not is_dense_tensor(w)]
         if lost:
             raise TypeError(
                 f"TransformerEmbedding: {lost[0]!r} of the loaded model is no plain "
@@ -293,7 +293,7 @@ def shared_model(spec):
 
 
 def _reopen(spec, fingerprint):
-    return reopened(
+    return reopen_model(
         shared_model,
         spec,
         fingerprint,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._text_alignment import TextPieces
 from ..cache._compute import distinct_sentences
+from ._text_alignment import TextPieces
 
 _FAR = np.iinfo(np.int64).max
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._original_text import overlapping
+from .._original_text import overlapping
 
 
 class TextPieces(NamedTuple):
@@ -30,7 +30,7 @@ def encode_texts(aligner, sentences):
     Parameters
     ----------
     aligner : Aligner
-    sentences : list of WrittenText
+    sentences : list of OriginalText
 
     Returns
     -------
