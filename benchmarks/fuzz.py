@@ -45,7 +45,7 @@ with atheris.instrument_imports(**SEEN):
     import sk_metaembed.elmo._model_files
     import sk_metaembed.elmo._options as options_file
     import sk_metaembed.elmo._weight_files as weights_file
-    import sk_metaembed.persistence._archive as manifest_file
+    import sk_metaembed.persistence._archive as archive
     import sk_metaembed.persistence._load as saved_file
     import sk_metaembed.persistence._save as saving
     import sk_metaembed.persistence._schema as schema_file
@@ -66,7 +66,7 @@ HDF5 = {"projection_dim": 2, "cell_dim": 2, "filters": ((1, 2),), "char_dim": 2}
 # What edited schemas may say: loaders, homes and names that would run something.
 VALUES = [None, 0, "", [], {}, "os", "system", "builtins", "eval", "1e999", "0.npy"]
 VALUES += ["FunctionNode", "TypeNode", "ObjectNode", "DictNode", "NdArrayNode"]
-VALUES += ["ConstructorFromReduceNode", "sk_metaembed.persistence._codecs", "StandIn"]
+VALUES += ["ConstructorFromReduceNode", "sk_metaembed.persistence", "Placeholder"]
 
 
 def vectors(data):
@@ -156,14 +156,14 @@ def saved(data):
     parts = dict(saved_members())
     schema = json.loads(parts[schema_file.SCHEMA])
     for where, what, other in zip(data[::3], data[1::3], data[2::3], strict=False):
-        places = [p for node in schema_file.nodes(schema) for p in places_of(node)]
+        places = [p for node in schema_file.iter_nodes(schema) for p in places_of(node)]
         inside, key = places[where % len(places)]
         there, name = places[other % len(places)]
         value = [*VALUES, there[name]][what % (len(VALUES) + 1)]
         inside[key] = copy.deepcopy(value)
     parts[schema_file.SCHEMA] = json.dumps(schema).encode()
     inner = schema_file.stored_zip(parts)
-    manifest_file.write_sealed(WORK / "e.skm", {saving.STRUCTURE: inner}, {})
+    archive.write_saved_file(WORK / "e.skm", {archive.STRUCTURE: inner}, {})
     saved_file.load(WORK / "e.skm")
 
 
@@ -181,7 +181,7 @@ def saved_members():
     """Return what the structure of a fitted step is made of."""
     step = sk_metaembed.pooling.CommonComponentRemoval().fit(np.eye(3) + 1)
     with zipfile.ZipFile(saving.save(step, WORK / "seed.skm")) as file:
-        data = file.read(saving.STRUCTURE)
+        data = file.read(archive.STRUCTURE)
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         return {name: file.read(name) for name in file.namelist()}
 

@@ -1,14 +1,14 @@
-"""Estimators in files that hold no code: `save` and `load`.
+"""Save estimators to files that contain no code, and load them: `save` and `load`.
 
-Sits on all other rooms, and asks of them only how their handles and nets are told of.
+Of the other rooms, this one uses only the methods that describe a handle or a net.
 """
 
 from .._core._public_module import set_public_module
-from ._codecs import StandIn
+from ._codecs import Placeholder
 from ._errors import SavedFileError, UntrustedError
 from ._load import load
 from ._save import save
 
 __all__ = ["SavedFileError", "UntrustedError", "load", "save"]
 
-set_public_module(globals(), StandIn)
+set_public_module(globals(), Placeholder)

@@ -1,8 +1,10 @@
-"""The zip file around a saved estimator: written whole or not at all, read with doubt.
+"""The zip file of a saved estimator: written atomically, validated before it is read.
 
-Nothing is compressed, so that nothing can come out larger than what lies on the disk.
-
-The manifest of a saved file: what wrote it, and the checksum of every member.
+Members are stored without compression, so that reading cannot produce more bytes than
+the file has. The manifest holds the SHA-256 of every member, beside the CRC-32 that zip
+files have anyway: the folder that a bundle is unpacked to is named by these digests. A
+CRC-32 can be forged to put other vectors under that name, and without digests in the
+manifest each `load` would read a bundle in full to find its folder (1 GB/s).
 """
 
 import contextlib
@@ -18,7 +20,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from .._io._atomic import atomic_write
 from .._version import __version__
-from ._errors import SavedFileError, told_as_damaged
+from ._errors import SavedFileError, raise_corrupt
 
 _NAME = re.compile(r"(?:[\w-][\w.-]*/){0,3}[\w-][\w.-]*", re.ASCII)
 _CHUNK = 1 << 20
@@ -31,33 +33,20 @@ def stored_zip(members):
     buffer = io.BytesIO()
     with ZipFile(buffer, "w") as file:
         for name, content in members.items():
-            put(file, name, content)
+            write_member(file, name, content)
     return buffer.getvalue()
 
 
-def put(file, name, content):
-    """Put a member into a zip file, as it is and without a time.
-
-    Parameters
-    ----------
-    file : ZipFile
-    name : str
-    content : bytes or Path
-        A path is copied a piece at a time.
-
-    Returns
-    -------
-    dict
-        Its size and its SHA-256.
-    """
+def write_member(file, name, content):
+    """Store bytes or the file at a Path, without a date; return size and SHA-256."""
     entry = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     entry.compress_type, entry.external_attr = ZIP_STORED, 0o644 << 16
     digest, size = hashlib.sha256(), 0
     with _opened(content) as source, file.open(entry, "w", force_zip64=True) as out:
-        while piece := source.read(_CHUNK):
-            digest.update(piece)
-            size += len(piece)
-            out.write(piece)
+        while chunk := source.read(_CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+            out.write(chunk)
     return {"size": size, "sha256": digest.hexdigest()}
 
 
@@ -65,17 +54,11 @@ def _opened(content):
     return open(content, "rb") if isinstance(content, Path) else io.BytesIO(content)
 
 
-class Span(io.RawIOBase):
+class FileSlice(io.RawIOBase):
     """A byte range of a file, as a seekable file.
 
-    ``ZipFile.open`` returns a file that seeks backwards only by reading again from the
-    start of the member.
-
-    Parameters
-    ----------
-    file : binary file
-        Each read moves its position. It stays open when the range is closed.
-    start, size : int
+    ``ZipFile.open`` seeks backwards only by reading again from the start of the member.
+    Reading moves the position of `file`; closing the slice leaves `file` open.
     """
 
     def __init__(self, file, start, size):
@@ -104,26 +87,23 @@ class Span(io.RawIOBase):
         return n
 
 
-class Entries:
-    """The members of a zip file that somebody else may have made.
+class ZipReader:
+    """The members of a zip file, which may be malformed or malicious.
+
+    Raises SavedFileError for a file that is not a zip file or has members that
+    `write_member` does not write: compressed or encrypted members, duplicate names,
+    names that lead out of a folder, or sizes larger than the file.
 
     Parameters
     ----------
     source : path-like or binary file
-    what : str
-        Names the file in error messages.
-
-    Raises
-    ------
-    SavedFileError
-        If it is no zip file, or has members that `put` would not write: compressed or
-        encrypted ones, two of one name, names that lead out of a folder, or more than
-        there is in the file.
+    label : str
+        Name of the file in error messages.
     """
 
-    def __init__(self, source, what):
-        self.what = what
-        with told_as_damaged(what):
+    def __init__(self, source, label):
+        self.label = label
+        with raise_corrupt(label):
             self._zip = ZipFile(source)
         infos = self._zip.infolist()
         self.infos = {info.filename: info for info in infos}
@@ -135,26 +115,26 @@ class Entries:
 
     def _check(self, infos):
         if len(self.infos) < len(infos):
-            raise SavedFileError(f"{self.what} has two members of one name.")
+            raise SavedFileError(f"{self.label} has two members with the same name.")
         for info in infos:
             if not _NAME.fullmatch(info.filename):
                 raise SavedFileError(
-                    f"{self.what} has a member {info.filename!r}: no name that saving "
-                    "gives, and one that could lead out of a folder."
+                    f"{self.label} has a member with the invalid name "
+                    f"{info.filename!r}, which could lead out of a folder."
                 )
             stored = info.compress_type == ZIP_STORED
             if not stored or info.flag_bits & _ENCRYPTED:
                 raise SavedFileError(
-                    f"{self.what} has a compressed or encrypted member "
-                    f"{info.filename!r}. Saving writes neither; what is compressed "
-                    "can come out a thousand times as large."
+                    f"{self.label} has a compressed or encrypted member "
+                    f"{info.filename!r}. sk_metaembed.save writes neither; a small "
+                    "compressed member can expand to fill memory."
                 )
-        here = self._zip.fp.seek(0, os.SEEK_END)
-        total = sum(max(info.file_size, info.compress_size) for info in infos)
-        if total > here:
+        size = self._zip.fp.seek(0, os.SEEK_END)
+        declared = sum(max(info.file_size, info.compress_size) for info in infos)
+        if declared > size:
             raise SavedFileError(
-                f"{self.what} promises {total:,} bytes and has {here:,}. It was cut "
-                "short, or made to fill up memory."
+                f"{self.label} declares {declared:,} bytes but contains {size:,}: the "
+                "file is truncated or malicious."
             )
 
     def read(self, name):
@@ -166,19 +146,19 @@ class Entries:
     def open(self, name):
         """Yield a member as a binary file."""
         if name not in self.infos:
-            raise SavedFileError(f"{self.what} lacks its member {name!r}.")
-        named = told_as_damaged(f"{self.what}, {name!r}")
-        with named, self._zip.open(self.infos[name]) as file:
+            raise SavedFileError(f"{self.label}: the member {name!r} is missing.")
+        readable = raise_corrupt(f"{self.label}, {name!r}")
+        with readable, self._zip.open(self.infos[name]) as file:
             yield file
 
-    def span(self, name):
+    def open_seekable(self, name):
         """Return a member as a seekable file."""
         start = self.infos[name].header_offset
         self._zip.fp.seek(start)
         *_, name_size, extra_size = _LOCAL.unpack(self._zip.fp.read(_LOCAL.size))
         start += _LOCAL.size + name_size + extra_size
-        span = Span(self._zip.fp, start, self.infos[name].file_size)
-        return io.BufferedReader(span)
+        member = FileSlice(self._zip.fp, start, self.infos[name].file_size)
+        return io.BufferedReader(member)
 
     def close(self):
         """Close the zip file."""
@@ -193,9 +173,10 @@ class Entries:
 
 FORMAT, VERSION = "sk_metaembed estimator", 1
 MANIFEST = "manifest.json"
-_LARGEST = 1 << 26  # bytes of a manifest
-_TOLD = ("scikit-learn", "numpy", "torch", "skops")
-# How pickles begin, and what joblib compresses them with.
+STRUCTURE = "structure.skops"
+_MAX_MANIFEST_SIZE = 1 << 26  # bytes
+_PACKAGES = ("scikit-learn", "numpy", "torch", "skops")
+# First bytes of pickles, and of the formats joblib compresses them with.
 _PICKLES = (
     b"\x80",
     b"x\x01",
@@ -208,61 +189,43 @@ _PICKLES = (
 )
 
 
-def versions():
-    """Return the versions of what a saved estimator depends on."""
+def write_saved_file(path, members, info):
+    """Write members (name -> bytes or Path) and a manifest with `info`, atomically."""
+    with atomic_write(path) as out, ZipFile(out, "w") as file:
+        seals = {
+            name: write_member(file, name, members[name]) for name in sorted(members)
+        }
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "versions": _versions(),
+            **info,
+            "members": seals,
+        }
+        write_member(file, MANIFEST, json.dumps(manifest, indent=1).encode())
+
+
+def _versions():
+    """Return the installed versions of what a saved estimator depends on."""
     found = {"sk_metaembed": __version__}
-    for name in _TOLD:
+    for name in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
 
 
-def write_sealed(path, members, told):
-    """Write a file with a manifest of its members, whole or not at all.
+class SavedFile(ZipReader):
+    """A file written by `write_saved_file`; each member read matches its checksum.
 
-    Parameters
-    ----------
-    path : Path
-    members : dict of str to bytes or Path
-    told : dict
-        What else the manifest says.
-    """
-    with atomic_write(path) as out, ZipFile(out, "w") as file:
-        seals = {name: put(file, name, members[name]) for name in sorted(members)}
-        manifest = {
-            "format": FORMAT,
-            "version": VERSION,
-            "versions": versions(),
-            **told,
-            "members": seals,
-        }
-        put(file, MANIFEST, json.dumps(manifest, indent=1).encode())
-
-
-class SealedFile(Entries):
-    """A saved file to be read, each member held against its checksum.
-
-    Parameters
-    ----------
-    path : Path
-
-    Attributes
-    ----------
-    manifest : dict
-
-    Raises
-    ------
-    SavedFileError
-        If it is no such file, from a newer version, or its members are not those of
-        its manifest.
+    Raises SavedFileError if it is another kind of file, is from a newer version, or its
+    members are not those of its manifest.
     """
 
     def __init__(self, path):
         _check_kind(path)
         super().__init__(path, str(path))
         try:
-            self.manifest = self._read_manifest()
-            self._seals = self.manifest["members"]
+            self._seals = self._read_manifest()["members"]
             self._check_members()
         except BaseException:
             self.close()
@@ -271,104 +234,106 @@ class SealedFile(Entries):
     def _check(self, infos):
         if MANIFEST not in self.infos:
             raise SavedFileError(
-                f"{self.what}: a zip file without {MANIFEST}. It was cut short, or "
-                "sk_metaembed.save did not write it: skops.io.load reads files of "
-                "skops, and what torch.save or numpy wrote, they read."
+                f"{self.label}: {MANIFEST} is missing: the file is truncated or was "
+                "not written by sk_metaembed.save. Use skops.io.load, torch.load or "
+                "numpy.load for files written by those libraries."
             )
         super()._check(infos)
 
     def _read_manifest(self):
-        if self.infos[MANIFEST].file_size > _LARGEST:
-            raise SavedFileError(f"{self.what}: {MANIFEST} is too large to be one.")
-        with told_as_damaged(f"{self.what}, {MANIFEST!r}"):
-            manifest = json.loads(super().read(MANIFEST))
-            form, number = manifest["format"], manifest["version"]
-            manifest["members"].items()
-        if form != FORMAT or type(number) is not int or number < 1:
+        if self.infos[MANIFEST].file_size > _MAX_MANIFEST_SIZE:
             raise SavedFileError(
-                f"{self.what}: {MANIFEST} tells of {form!r}, version {number!r}, which "
-                "sk_metaembed.save does not write."
+                f"{self.label}: {MANIFEST} is larger than {_MAX_MANIFEST_SIZE:,} bytes."
+            )
+        with raise_corrupt(f"{self.label}, {MANIFEST!r}"):
+            manifest = json.loads(super().read(MANIFEST))
+            kind, number = manifest["format"], manifest["version"]
+            manifest["members"].items()
+        if kind != FORMAT or type(number) is not int or number < 1:
+            raise SavedFileError(
+                f"{self.label}: {MANIFEST} declares the format {kind!r}, version "
+                f"{number!r}, which sk_metaembed.save does not write."
             )
         if number > VERSION:
             raise SavedFileError(
-                f"{self.what} has format version {number}, and this release, "
+                f"{self.label} has format version {number}; this release, "
                 f"{__version__}, reads up to {VERSION}. It was written by sk_metaembed "
-                f"{_writer(manifest)}: install that or a newer one."
+                f"{_writer_version(manifest)}: install that version or a newer one."
             )
         return manifest
 
     def _check_members(self):
-        here, listed = {*self.infos} - {MANIFEST}, {*self._seals}
-        if here != listed:
-            lacking, beyond = sorted(listed - here), sorted(here - listed)
-            found = f"lacks {lacking[0]!r}" if lacking else f"also has {beyond[0]!r}"
+        present, listed = {*self.infos} - {MANIFEST}, {*self._seals}
+        if present != listed:
+            missing, extra = sorted(listed - present), sorted(present - listed)
+            problem = f"lacks {missing[0]!r}" if missing else f"also has {extra[0]!r}"
             raise SavedFileError(
-                f"{self.what} {found}, against its manifest: it was changed after it "
-                "was saved. Bring a whole copy."
+                f"{self.label} {problem}, contrary to its manifest: the file was "
+                "modified after it was saved. Get an intact copy."
             )
         for name, seal in self._seals.items():
-            with told_as_damaged(f"{self.what}, {MANIFEST!r}"):
-                told = seal["size"], seal["sha256"]
-            if told[0] != self.infos[name].file_size:
-                raise self._changed(name)
+            with raise_corrupt(f"{self.label}, {MANIFEST!r}"):
+                size, _ = seal["size"], seal["sha256"]
+            if size != self.infos[name].file_size:
+                raise self._corrupt(name)
 
-    def _changed(self, name):
+    def _corrupt(self, name):
         return SavedFileError(
-            f"{self.what}: the checksum of {name!r} is not the manifest's. The file "
-            "was damaged or changed after it was saved. Bring a whole copy."
+            f"{self.label}: the checksum of {name!r} does not match the manifest. The "
+            "file is corrupt or was modified after it was saved. Get an intact copy."
         )
 
     def read(self, name):
         """Return a member's bytes."""
-        pieces = []
-        self._copy(name, pieces.append)
-        return b"".join(pieces)
+        chunks = []
+        self._verify(name, chunks.append)
+        return b"".join(chunks)
 
-    def span(self, name):
+    def open_seekable(self, name):
         """Verify the checksum of a member and return it as a seekable file."""
-        self._copy(name, lambda piece: None)
-        return super().span(name)
+        self._verify(name, lambda chunk: None)
+        return super().open_seekable(name)
 
     def extract(self, name, path):
         """Write a member to a path."""
         with open(path, "xb") as out:
-            self._copy(name, out.write)
+            self._verify(name, out.write)
 
-    def seal_of(self, name):
-        """Return the SHA-256 that the manifest tells of a member."""
+    def digest(self, name):
+        """Return the SHA-256 of a member, as the manifest declares it."""
         return self._seals[name]["sha256"]
 
-    def under(self, prefix):
-        """Return the names of the members that begin in a way, in order."""
+    def names_under(self, prefix):
+        """Return the names of the members that start with a prefix, sorted."""
         return sorted(name for name in self._seals if name.startswith(prefix))
 
-    def _copy(self, name, take):
+    def _verify(self, name, consume):
+        """Pass a member to `consume` in chunks; raise if its checksum is wrong."""
         digest = hashlib.sha256()
         if name not in self._seals:
-            raise SavedFileError(f"{self.what} lacks its member {name!r}.")
+            raise SavedFileError(f"{self.label}: the member {name!r} is missing.")
         with self.open(name) as file:
-            while piece := file.read(1 << 20):
-                digest.update(piece)
-                take(piece)
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+                consume(chunk)
         if digest.hexdigest() != self._seals[name]["sha256"]:
-            raise self._changed(name)
+            raise self._corrupt(name)
 
 
-def _writer(manifest):
-    told = manifest.get("versions")
-    return str(told.get("sk_metaembed", "")) if isinstance(told, dict) else ""
+def _writer_version(manifest):
+    versions = manifest.get("versions")
+    return str(versions.get("sk_metaembed", "")) if isinstance(versions, dict) else ""
 
 
 def _check_kind(path):
     with open(path, "rb") as file:
-        begin = file.read(4)
-    if begin[:2] == b"PK":
+        start = file.read(4)
+    if start[:2] == b"PK":
         return
-    if begin.startswith(_PICKLES):
+    if start.startswith(_PICKLES):
         raise SavedFileError(
-            f"{path}: this looks like a pickle, which sk_metaembed.load does not read: "
-            "a pickle can run any code when it is loaded. If you trust who wrote it, "
-            "use joblib.load or pickle.load, and save what you get by "
-            "sk_metaembed.save."
+            f"{path} looks like a pickle, which sk_metaembed.load does not read: a "
+            "pickle can run any code when it is loaded. If you trust its author, use "
+            "joblib.load or pickle.load, and save the estimator with sk_metaembed.save."
         )
-    raise SavedFileError(f"{path}: this is no file that sk_metaembed.save wrote.")
+    raise SavedFileError(f"{path} was not written by sk_metaembed.save.")

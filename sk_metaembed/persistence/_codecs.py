@@ -1,11 +1,13 @@
-"""Plain values that the structure of a file would hold badly, as arrays.
+"""Plain values in the structure of a saved file: placeholders and their codecs.
 
-A list of a million words would be a million entries, keys that are no str would come
-back as another type, and an array is quick to check before anything is made of it.
+A list of a million words would be a million nodes, and dictionary keys that are not
+strings would come back as another type; arrays are compact and are validated before
+anything is created from them.
 
-Generators of random numbers, and the distributions that searches draw from.
-
-StandIn: what stands in a saved structure for something that is kept elsewhere.
+Random states, generators and frozen distributions have codecs of their own although
+skops has nodes for them. skops passes the position of a Mersenne Twister on unchecked
+(10**6 in place of at most 624 crashes the process), needs one trusted class for each
+distribution of scipy, and importing it to read a file would import torch.
 """
 
 import os
@@ -17,15 +19,15 @@ from scipy import sparse, stats
 from scipy.stats._distn_infrastructure import rv_frozen, rv_generic
 
 
-class StandIn:
-    """Inert data, of which `load` makes a thing once the whole file is checked.
+class Placeholder:
+    """Inert data that `load` decodes once the whole file is validated.
 
     Parameters
     ----------
     kind : str
-        What to make of it.
+        Selects the decoder.
     **content : object
-        What to make it from: plain values, arrays, and further stand-ins.
+        Plain values, arrays and further placeholders.
     """
 
     def __init__(self, kind, **content):
@@ -33,53 +35,42 @@ class StandIn:
         self.content = content
 
     def __repr__(self):
-        return f"StandIn({self.kind!r})"
+        return f"Placeholder({self.kind!r})"
 
 
-class Untold(Exception):  # noqa: N818 (never leaves this room)
-    """A stand-in lacks an entry, or has one of another type."""
+class MalformedEntryError(Exception):
+    """An entry of a placeholder is missing or has the wrong type."""
 
 
-def part(content, name, *types):
-    """Return an entry of a stand-in's content, of one of some types.
-
-    Raises
-    ------
-    Untold
-        If it is not there, or something else.
-    """
+def entry(content, name, *types):
+    """Return an entry of a placeholder's content after checking its type."""
     value = content.get(name)
     if not isinstance(value, types) or isinstance(value, bool) > (bool in types):
-        raise Untold(f"the entry {name!r} is {type(value).__name__}")
+        raise MalformedEntryError(f"the entry {name!r} is {type(value).__name__}")
     return value
 
 
-def array_of(content, name, dtype=None, n_dims=1):
-    """Return an array of a stand-in, checked.
-
-    Raises
-    ------
-    Untold
-        If it is none, or has another type or number of dimensions.
-    """
-    array = part(content, name, np.ndarray)
-    if array.ndim != n_dims or (dtype is not None and array.dtype != dtype):
-        raise Untold(f"the array {name!r} has {array.ndim} axes of {array.dtype}")
+def array_entry(content, name, dtype):
+    """Return a one-dimensional array of a placeholder's content, checked."""
+    array = entry(content, name, np.ndarray)
+    if array.ndim != 1 or array.dtype != dtype:
+        raise MalformedEntryError(
+            f"the array {name!r} has {array.ndim} dimensions of {array.dtype}"
+        )
     return array
 
 
-_MT_WORDS = 624
-# Of numpy's, those whose state is numbers alone, none of which leads to memory.
+_MT_SIZE = 624
+# Bit generators whose state holds no position or pointer into memory.
 _GENERATORS = ("PCG64", "PCG64DXSM")
-_POOL = 4  # words; what numpy takes unless it is told otherwise
+_POOL_SIZE = 4  # words; the default of SeedSequence
 
 
-def random_state(thing, where, rewrite):
-    """Return a stand-in for a RandomState."""
-    state = thing.get_state(legacy=False)
+def _encode_random_state(value, where, copy):
+    state = value.get_state(legacy=False)
     if state["bit_generator"] != "MT19937":
         return NotImplemented
-    return StandIn(
+    return Placeholder(
         "random state",
         key=state["state"]["key"],
         pos=int(state["state"]["pos"]),
@@ -88,243 +79,247 @@ def random_state(thing, where, rewrite):
     )
 
 
-def random_state_of(content):
-    """Return a RandomState that goes on where it was."""
-    key = array_of(content, "key", np.uint32)
-    pos = part(content, "pos", int)
-    if len(key) != _MT_WORDS or not 0 <= pos <= _MT_WORDS:
-        raise Untold("the state of a generator reaches beyond itself")
-    found = np.random.RandomState()
-    gauss = part(content, "has_gauss", int), part(content, "gauss", float)
-    found.set_state(("MT19937", key, pos, *gauss))
-    return found
+def _decode_random_state(content):
+    key = array_entry(content, "key", np.uint32)
+    pos = entry(content, "pos", int)
+    if len(key) != _MT_SIZE or not 0 <= pos <= _MT_SIZE:
+        raise MalformedEntryError("the position of a random state is out of bounds")
+    state = np.random.RandomState()
+    gauss = entry(content, "has_gauss", int), entry(content, "gauss", float)
+    state.set_state(("MT19937", key, pos, *gauss))
+    return state
 
 
-def generator(thing, where, rewrite):
-    """Return a stand-in for a Generator, such as gradient boosting keeps."""
-    state = dict(thing.bit_generator.state)
-    name, seed = state.pop("bit_generator"), thing.bit_generator.seed_seq
-    usual = type(seed) is np.random.SeedSequence and seed.pool_size == _POOL
-    if name not in _GENERATORS or not usual:
+def _encode_generator(value, where, copy):
+    state = dict(value.bit_generator.state)
+    name, seed = state.pop("bit_generator"), value.bit_generator.seed_seq
+    default = type(seed) is np.random.SeedSequence and seed.pool_size == _POOL_SIZE
+    if name not in _GENERATORS or not default:
         return NotImplemented
-    told = {k: v for k, v in seed.state.items() if k != "pool_size"}
-    return StandIn(
-        "generator", name=name, state=rewrite(state, where), seed=rewrite(told, where)
+    # With its seed sequence, the generator also spawns the same children.
+    seed = {k: v for k, v in seed.state.items() if k != "pool_size"}
+    return Placeholder(
+        "generator", name=name, state=copy(state, where), seed=copy(seed, where)
     )
 
 
-def generator_of(content):
-    """Return a Generator that goes on, and spawns, where it was."""
-    name, seed = part(content, "name", str), part(content, "seed", dict)
+def _decode_generator(content):
+    name, seed = entry(content, "name", str), entry(content, "seed", dict)
     if name not in _GENERATORS or "pool_size" in seed:
-        raise Untold(f"no saving writes such a generator {name!r}")
+        raise MalformedEntryError(f"the generator {name!r} is not supported")
     bits = getattr(np.random, name)(np.random.SeedSequence(**seed))
-    bits.state = {**part(content, "state", dict), "bit_generator": name}
+    bits.state = {**entry(content, "state", dict), "bit_generator": name}
     return np.random.Generator(bits)
 
 
-def distribution(thing, where, rewrite):
-    """Return a stand-in for a frozen distribution of scipy."""
-    found = getattr(stats, thing.dist.name, None)
-    if type(found) is not type(thing.dist):
+def _encode_distribution(value, where, copy):
+    known = getattr(stats, value.dist.name, None)
+    if type(known) is not type(value.dist):
         raise TypeError(
-            f"{where} is a distribution {thing.dist.name!r}, and only those that "
-            "scipy.stats has by a name can be saved. Give a list of values."
+            f"{where} is the distribution {value.dist.name!r}, which is not one of "
+            "scipy.stats; only those can be saved. Use a list of values."
         )
-    own = thing.random_state is not np.random.mtrand._rand
-    return StandIn(
+    own = value.random_state is not np.random.mtrand._rand
+    return Placeholder(
         "distribution",
-        name=thing.dist.name,
-        args=rewrite(list(thing.args), where),
-        kwds=rewrite(dict(thing.kwds), where),
-        random_state=rewrite(thing.random_state, where) if own else None,
+        name=value.dist.name,
+        args=copy(list(value.args), where),
+        kwds=copy(dict(value.kwds), where),
+        random_state=copy(value.random_state, where) if own else None,
     )
 
 
-def distribution_of(content):
-    """Return the distribution with its parameters."""
-    found = getattr(stats, part(content, "name", str), None)
-    if not isinstance(found, rv_generic):
-        raise Untold("scipy.stats has no such distribution")
-    frozen = found(*part(content, "args", list), **part(content, "kwds", dict))
-    state = part(content, "random_state", type(None), np.random.RandomState)
+def _decode_distribution(content):
+    known = getattr(stats, entry(content, "name", str), None)
+    if not isinstance(known, rv_generic):
+        raise MalformedEntryError("scipy.stats has no distribution of that name")
+    frozen = known(*entry(content, "args", list), **entry(content, "kwds", dict))
+    state = entry(content, "random_state", type(None), np.random.RandomState)
     if state is not None:
         frozen.random_state = state
     return frozen
 
 
-_MANY = 16  # what fewer values cost is nothing
+_MIN_SIZE = 16  # shorter lists and dictionaries are stored as they are
 _DICTS = {"dict": dict, "ordered": OrderedDict, "default": defaultdict}
-# The default factories that a defaultdict may have.
-_DEFAULTS = {t.__name__: t for t in (int, float, bool, str, list, dict, set)}
-_DEFAULTS["OrderedDict"] = OrderedDict
+# Default factories that a defaultdict may have.
+_FACTORIES = {t.__name__: t for t in (int, float, bool, str, list, dict, set)}
+_FACTORIES["OrderedDict"] = OrderedDict
 _NUMBERS = {int: np.int64, float: np.float64, bool: np.bool_}
-_FORMATS = {"csr": sparse.csr_array, "csc": sparse.csc_array}
-_MATRICES = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}
+_SPARSE_ARRAYS = {"csr": sparse.csr_array, "csc": sparse.csc_array}
+_SPARSE_MATRICES = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}
 
 
-def packed(thing, where, rewrite):
-    """Return a stand-in for a plain value, or NotImplemented if it can stay."""
-    for kind, pack in _PACKS:
-        if isinstance(thing, kind):
-            return pack(thing, where, rewrite)
+def encode_value(value, where, copy):
+    """Return a Placeholder for a plain value, or NotImplemented if it needs none."""
+    for kind, encode in _ENCODERS:
+        if isinstance(value, kind):
+            return encode(value, where, copy)
     return NotImplemented
 
 
-def _list(thing, where, rewrite):
-    if type(thing) is not list or len(thing) < _MANY:
+def _encode_list(value, where, copy):
+    if type(value) is not list or len(value) < _MIN_SIZE:
         return NotImplemented
-    kinds = set(map(type, thing))
+    kinds = set(map(type, value))
     if kinds == {str}:
-        return words_stand_in(thing)
+        return encode_words(value)
     kind = kinds.pop() if len(kinds) == 1 else None
     if kind not in _NUMBERS:
         return NotImplemented
     try:
-        return StandIn("numbers", values=np.array(thing, _NUMBERS[kind]))
+        return Placeholder("numbers", values=np.array(value, _NUMBERS[kind]))
     except OverflowError:
         return NotImplemented
 
 
-def words_stand_in(words):
-    """Return a stand-in for a list of str."""
+def encode_words(words):
+    """Return a Placeholder for a list of str."""
     data = [word.encode("utf-8", "surrogatepass") for word in words]
     ends = np.cumsum([len(word) for word in data], dtype=np.int64)
-    return StandIn("words", text=np.frombuffer(b"".join(data), np.uint8), ends=ends)
+    return Placeholder("words", text=np.frombuffer(b"".join(data), np.uint8), ends=ends)
 
 
-def _dict(thing, where, rewrite):
-    names = {made: name for name, made in _DICTS.items()}
-    if type(thing) not in names:
+def decode_words(content):
+    """Return the list of str of a placeholder's content."""
+    text = array_entry(content, "text", np.uint8)
+    ends = array_entry(content, "ends", np.int64)
+    if len(ends) and (np.diff(ends, prepend=0).min() < 0 or ends[-1] != len(text)):
+        raise MalformedEntryError("words overlap or are cut off")
+    data, starts = bytes(text), [0, *ends.tolist()]
+    return [
+        data[start:end].decode("utf-8", "surrogatepass")
+        for start, end in zip(starts, ends.tolist(), strict=False)
+    ]
+
+
+def _decode_numbers(content):
+    values = entry(content, "values", np.ndarray)
+    if values.dtype not in [np.dtype(kind) for kind in _NUMBERS.values()]:
+        raise MalformedEntryError(f"numbers are {values.dtype}")
+    return values.tolist()
+
+
+def _encode_dict(value, where, copy):
+    names = {kind: name for name, kind in _DICTS.items()}
+    if type(value) not in names:
         return NotImplemented
-    few = all(type(key) is str for key in thing) and len(thing) < _MANY
-    if few and type(thing) is not defaultdict:
+    small = all(type(key) is str for key in value) and len(value) < _MIN_SIZE
+    if small and type(value) is not defaultdict:
         return NotImplemented
-    told = {"type": names[type(thing)]} if type(thing) is not dict else {}
-    if type(thing) is defaultdict:
-        told["default"] = _default_name(thing.default_factory, where)
-    return StandIn(
+    extra = {"type": names[type(value)]} if type(value) is not dict else {}
+    if type(value) is defaultdict:
+        extra["default"] = _factory_name(value.default_factory, where)
+    return Placeholder(
         "mapping",
-        keys=rewrite(list(thing), where),
-        values=rewrite(list(thing.values()), where),
-        **told,
+        keys=copy(list(value), where),
+        values=copy(list(value.values()), where),
+        **extra,
     )
 
 
-def _default_name(factory, where):
+def _factory_name(factory, where):
     if factory is None:
         return None
     name = getattr(factory, "__name__", "")
-    if _DEFAULTS.get(name) is not factory:
+    if _FACTORIES.get(name) is not factory:
         raise TypeError(
-            f"{where} is a defaultdict of {factory!r}, and only those of "
-            f"{', '.join(_DEFAULTS)} can be saved. Use a dict."
+            f"{where} is a defaultdict of {factory!r}; only defaultdicts of "
+            f"{', '.join(_FACTORIES)} can be saved. Use a dict."
         )
     return name
 
 
-def _set(thing, where, rewrite):
+def _decode_dict(content):
+    keys, values = entry(content, "keys", list), entry(content, "values", list)
+    kind = _DICTS[entry(content, "type", str) if "type" in content else "dict"]
+    items = zip(keys, values, strict=True)
+    if kind is not defaultdict:
+        return kind(items)
+    name = entry(content, "default", str, type(None))
+    return kind(None if name is None else _FACTORIES[name], items)
+
+
+def _encode_set(value, where, copy):
     try:
-        values = sorted(thing)  # so that equal sets give equal files
+        values = sorted(value)  # so that equal sets give equal files
     except TypeError:
-        values = list(thing)
-    frozen = isinstance(thing, frozenset)
-    return StandIn("set", values=rewrite(values, where), frozen=frozen)
+        values = list(value)
+    frozen = isinstance(value, frozenset)
+    return Placeholder("set", values=copy(values, where), frozen=frozen)
 
 
-def _bytes(thing, where, rewrite):
-    return StandIn("bytes", values=np.frombuffer(thing, np.uint8))
+def _decode_set(content):
+    values = entry(content, "values", list)
+    return frozenset(values) if entry(content, "frozen", bool) else set(values)
 
 
-def _sparse(thing, where, rewrite):
-    if thing.format not in _FORMATS:
-        thing = thing.tocsr()
-    return StandIn(
+def _encode_bytes(value, where, copy):
+    return Placeholder("bytes", values=np.frombuffer(value, np.uint8))
+
+
+def _decode_bytes(content):
+    return bytes(array_entry(content, "values", np.uint8))
+
+
+def _encode_sparse(value, where, copy):
+    if value.format not in _SPARSE_ARRAYS:
+        value = value.tocsr()
+    return Placeholder(
         "sparse",
-        format=thing.format,
-        matrix=isinstance(thing, sparse.spmatrix),
-        shape=list(map(int, thing.shape)),
-        data=thing.data,
-        indices=thing.indices,
-        indptr=thing.indptr,
+        format=value.format,
+        matrix=isinstance(value, sparse.spmatrix),
+        shape=list(map(int, value.shape)),
+        data=value.data,
+        indices=value.indices,
+        indptr=value.indptr,
     )
 
 
-def _path(thing, where, rewrite):
-    return StandIn("path", path=os.fspath(thing))
+def _decode_sparse(content):
+    kinds = _SPARSE_MATRICES if entry(content, "matrix", bool) else _SPARSE_ARRAYS
+    names = "data", "indices", "indptr"
+    arrays = tuple(entry(content, name, np.ndarray) for name in names)
+    shape = tuple(entry(content, "shape", list))
+    value = kinds[entry(content, "format", str)](arrays, shape=shape)
+    value.check_format(full_check=True)  # compiled code reads where indices point
+    return value
 
 
-def _memmap(thing, where, rewrite):
-    return np.array(thing)
+def _encode_path(value, where, copy):
+    return Placeholder("path", path=os.fspath(value))
 
 
-_PACKS = [
-    (np.memmap, _memmap),
-    (list, _list),
-    (dict, _dict),
-    (set | frozenset, _set),
-    (bytes, _bytes),
-    (sparse.spmatrix | sparse.sparray, _sparse),
-    (np.random.RandomState, random_state),
-    (np.random.Generator, generator),
-    (rv_frozen, distribution),
-    (os.PathLike, _path),
+def _decode_path(content):
+    return Path(entry(content, "path", str))
+
+
+def _encode_memmap(value, where, copy):
+    return np.array(value)
+
+
+_ENCODERS = [
+    (np.memmap, _encode_memmap),
+    (list, _encode_list),
+    (dict, _encode_dict),
+    (set | frozenset, _encode_set),
+    (bytes, _encode_bytes),
+    (sparse.spmatrix | sparse.sparray, _encode_sparse),
+    (np.random.RandomState, _encode_random_state),
+    (np.random.Generator, _encode_generator),
+    (rv_frozen, _encode_distribution),
+    (os.PathLike, _encode_path),
 ]
 
-
-def words_of(content):
-    """Return the list of str behind a stand-in."""
-    text = array_of(content, "text", np.uint8)
-    ends = array_of(content, "ends", np.int64)
-    if len(ends) and (np.diff(ends, prepend=0).min() < 0 or ends[-1] != len(text)):
-        raise Untold("words overlap")
-    data, begins = bytes(text), [0, *ends.tolist()]
-    return [
-        data[begin:end].decode("utf-8", "surrogatepass")
-        for begin, end in zip(begins, ends.tolist(), strict=False)
-    ]
-
-
-def _numbers_of(content):
-    values = part(content, "values", np.ndarray)
-    if values.dtype not in [np.dtype(kind) for kind in _NUMBERS.values()]:
-        raise Untold(f"numbers are {values.dtype}")
-    return values.tolist()
-
-
-def _mapping_of(content):
-    keys, values = part(content, "keys", list), part(content, "values", list)
-    made = _DICTS[part(content, "type", str) if "type" in content else "dict"]
-    pairs = zip(keys, values, strict=True)
-    if made is not defaultdict:
-        return made(pairs)
-    name = part(content, "default", str, type(None))
-    return made(None if name is None else _DEFAULTS[name], pairs)
-
-
-def _set_of(content):
-    values = part(content, "values", list)
-    return frozenset(values) if part(content, "frozen", bool) else set(values)
-
-
-def _sparse_of(content):
-    kind = part(content, "format", str)
-    classes = _MATRICES if part(content, "matrix", bool) else _FORMATS
-    arrays = [part(content, name, np.ndarray) for name in ("data", "indices", "indptr")]
-    found = classes[kind](tuple(arrays), shape=tuple(part(content, "shape", list)))
-    found.check_format(full_check=True)  # compiled code reads where indices say
-    return found
-
-
-UNPACK = {
-    "words": words_of,
-    "numbers": _numbers_of,
-    "mapping": _mapping_of,
-    "set": _set_of,
-    "bytes": lambda content: bytes(array_of(content, "values", np.uint8)),
-    "sparse": _sparse_of,
-    "random state": random_state_of,
-    "generator": generator_of,
-    "distribution": distribution_of,
-    "path": lambda content: Path(part(content, "path", str)),
+DECODERS = {
+    "words": decode_words,
+    "numbers": _decode_numbers,
+    "mapping": _decode_dict,
+    "set": _decode_set,
+    "bytes": _decode_bytes,
+    "sparse": _decode_sparse,
+    "random state": _decode_random_state,
+    "generator": _decode_generator,
+    "distribution": _decode_distribution,
+    "path": _decode_path,
 }

@@ -1,29 +1,22 @@
-"""What saving and loading refuse with.
-
-What a file needs that only its user can allow, and how that is said.
-
-Where a file is, or is to be: told in sentences if it cannot be there.
-
-The packages of the extra `files`.
-"""
+"""Errors of `save` and `load`, and checks of their path and packages."""
 
 import os
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
-from ._boosters import KINDS
+from ._boosters import BOOSTER_KINDS
 
 
 class SavedFileError(ValueError):
-    """A saved file that cannot be read, or must not be.
+    """A saved file cannot be loaded.
 
-    Catch it where files come from others: it covers damage, files of other kinds, and
-    what a file asks for and nobody allowed. It is a ValueError.
+    It is corrupt, is not a file of `save`, or needs types or functions that the caller
+    has not trusted. Catch it where files come from other people.
 
     See Also
     --------
-    UntrustedError : The part of it that naming what is trusted can settle.
+    UntrustedError : The file may be loaded once the names in the error are trusted.
     sk_metaembed.load : Raises it.
 
     Examples
@@ -38,38 +31,38 @@ class SavedFileError(ValueError):
     ...     try:
     ...         load(path)
     ...     except SavedFileError as error:
-    ...         print(str(error).partition(": ")[2])
-    this is no file that sk_metaembed.save wrote.
+    ...         print(str(error).rpartition("notes.txt ")[2])
+    was not written by sk_metaembed.save.
     """
 
 
 class UntrustedError(SavedFileError):
-    """A saved file with types or functions that nobody has said to trust.
+    """A saved file contains types, functions or options that are not trusted.
 
-    Its names are what to look at before going on: to pass them on unread would be to
-    trust anybody.
+    Read the names before passing them to ``load(path, trusted=...)``: what they stand
+    for can run code.
 
     Parameters
     ----------
     message : str
-        The sentence.
-    names : sequence of str
-        What `sk_metaembed.load` would have to be told to trust.
+        The error message.
+    names : iterable of str
+        Names that `sk_metaembed.load` must be told to trust.
 
     Attributes
     ----------
     names : tuple of str
-        The same.
+        The same names, sorted.
 
     See Also
     --------
-    SavedFileError : What it is a kind of.
-    sk_metaembed.load : Raises it; its `trusted` takes the names.
+    SavedFileError : The base class, raised for any file that cannot be loaded.
+    sk_metaembed.load : Raises it; its parameter `trusted` takes the names.
 
     Examples
     --------
     >>> from sk_metaembed.persistence import UntrustedError
-    >>> UntrustedError("It holds a function.", ["mylib.split"]).names
+    >>> UntrustedError("The file contains a function.", ["mylib.split"]).names
     ('mylib.split',)
     """
 
@@ -82,63 +75,60 @@ class UntrustedError(SavedFileError):
 
 
 @contextmanager
-def told_as_damaged(what):
-    """Turn any error of reading what strangers wrote into one sentence."""
+def raise_corrupt(label):
+    """Re-raise any error of reading an untrusted file as a SavedFileError."""
     try:
         yield
     except SavedFileError:
         raise
     except ModuleNotFoundError as error:
         raise SavedFileError(
-            f"{what}: it needs the package {error.name!r}, which is not installed here."
+            f"{label}: the package {error.name!r} is required and is not installed."
         ) from error
-    # What a file made by hand makes libraries raise has no base class in common.
+    # Malformed files make libraries raise errors without a common base class.
     except Exception as error:
+        text = " ".join(str(error).split()).rstrip(".")
+        text = text if len(text) <= 200 else f"{text[:200]}..."
         raise SavedFileError(
-            f"{what}: the content is damaged, or was not written by sk_metaembed.save "
-            f"({type(error).__name__}: {_short(error)})."
+            f"{label}: the content is corrupt or was not written by sk_metaembed.save "
+            f"({type(error).__name__}: {text})."
         ) from error
 
 
-def _short(error):
-    text = " ".join(str(error).split()).rstrip(".")
-    return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-_OF_BOOSTERS = (
+_BOOSTER_RISK = (
     " LightGBM, XGBoost and CatBoost do not validate all of a model's numbers, so a "
     "forged model could crash the process or read memory outside the model."
 )
 
-_TODO = (
+_HOW_TO_TRUST = (
     "If you know where the file comes from and what this does, pass trusted={names!r}."
 )
 
 
 def untrusted_types(names):
-    """Return the error for types that are on no list."""
+    """Return the error for types that are not trusted."""
     reasons = {}
     with suppress(ImportError):  # loading does not require skops
         from skops.io.exceptions import UNTRUSTED_TYPE_REASONS as reasons
 
     names = sorted(names)
     why = "".join(f" {reasons[name]}" for name in names if name in reasons)
-    if {name.partition(".")[0] for name in names} & {*KINDS}:
-        why += _OF_BOOSTERS
+    if {name.partition(".")[0] for name in names} & {*BOOSTER_KINDS}:
+        why += _BOOSTER_RISK
     return UntrustedError(
-        f"The file holds objects of types that are not trusted: {', '.join(names)}. "
-        "Making and using them can run code that is not this library's." + why + " "
-        f"{_TODO.format(names=names)}",
+        f"The file contains objects of types that are not trusted: {', '.join(names)}. "
+        f"Creating and using them can run code outside this library.{why} "
+        f"{_HOW_TO_TRUST.format(names=names)}",
         names,
     )
 
 
 def untrusted_functions(names):
-    """Return the error for functions that are on no list."""
+    """Return the error for functions that are not trusted."""
     names = sorted(names)
     return UntrustedError(
-        f"The file names functions to be imported and called: {', '.join(names)}. "
-        f"{_TODO.format(names=names)}",
+        "The file names functions to be imported and called: "
+        f"{', '.join(names)}. {_HOW_TO_TRUST.format(names=names)}",
         names,
     )
 
@@ -147,81 +137,53 @@ def untrusted_options(names):
     """Return the error for parameters that let an estimator run code."""
     names = sorted(names)
     return UntrustedError(
-        f"The file holds estimators with {', '.join(names)}, which lets them run code "
-        f"that comes with a model or a pickle. {_TODO.format(names=names)}",
+        f"The file contains estimators with {', '.join(names)}, which allows them to "
+        "run code that comes with a model or a pickle. "
+        f"{_HOW_TO_TRUST.format(names=names)}",
         names,
     )
 
 
 def file_path(path, caller):
-    """Return the path of a regular file on this machine, or of none yet.
-
-    Raises
-    ------
-    TypeError
-        If it is no path.
-    ValueError
-        If it is a URL.
-    IsADirectoryError
-        If there is a folder.
-    OSError
-        If there is a device or a pipe.
-    """
+    """Return the Path of a regular file on this machine, or of a file to be created."""
     if not isinstance(path, str | bytes | os.PathLike):
-        raise TypeError(f"{caller} takes the path of a file, got {path!r:.80}.")
-    told = os.fsdecode(path)
-    if "://" in told:
+        raise TypeError(f"{caller} requires the path of a file, got {path!r:.80}.")
+    given = os.fsdecode(path)
+    if "://" in given:
         raise ValueError(
-            f"{caller} takes the path of a file on this machine, got {told!r}. Nothing "
-            "is fetched or sent: download the file, or copy it there, by other means."
+            f"{caller} requires a path on this machine, got the URL {given!r}. Nothing "
+            "is downloaded or uploaded: copy the file by other means."
         )
-    path = Path(told).expanduser()
+    path = Path(given).expanduser()
     if path.is_dir():
         raise IsADirectoryError(
-            f"{caller}: {told!r} is a folder, and an estimator is one file. Give the "
-            f"file's path, such as {str(path / 'model.skm')!r}."
+            f"{caller}: {given!r} is a directory, and an estimator is saved as one "
+            f"file. Pass the file's path, such as {str(path / 'model.skm')!r}."
         )
     if path.exists() and not path.is_file():
-        # Saving would replace it by a file.
-        raise OSError(f"{caller}: {told!r} is not a regular file. Pass a file's path.")
+        # Saving would replace a device or a named pipe by a file.
+        raise OSError(f"{caller}: {given!r} is not a regular file. Pass a file's path.")
     return path
 
 
-def check_folder(path, caller):
-    """See that there is a folder that a file can be written to.
-
-    Raises
-    ------
-    FileNotFoundError, NotADirectoryError
-        If there is none.
-    """
+def check_parent(path, caller):
+    """Raise if the directory that a file is to be written to does not exist."""
     folder = path.parent
     if not folder.is_dir():
         kind = NotADirectoryError if folder.exists() else FileNotFoundError
         raise kind(
-            f"{caller}: there is no folder {str(folder)!r} to write {path.name!r} to. "
-            "Make it, or give another path."
+            f"{caller}: cannot write {path.name!r}: there is no directory "
+            f"{str(folder)!r}. Create it or pass a different path."
         )
 
 
-def needed_packages(*names):
-    """Import what files are written or read with.
-
-    Parameters
-    ----------
-    *names : str
-        Modules.
-
-    Raises
-    ------
-    ImportError
-        If something is not.
-    """
+def check_packages(*names):
+    """Raise ImportError with a hint on installation unless all modules import."""
     for name in names:
         try:
             import_module(name)
         except ImportError as error:
             raise ImportError(
-                f"Saving and loading need {name.partition('.')[0]}: pip install "
+                f"Saving and loading require {name.partition('.')[0]}: pip install "
                 "'sk_metaembed[files]'."
             ) from error

@@ -1,4 +1,4 @@
-"""Functions go into files by name, and come back if they are trusted."""
+"""Functions are saved by name, and imported again only if they are trusted."""
 
 from contextlib import suppress
 from functools import cache, partial
@@ -7,112 +7,113 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, Metho
 
 import numpy as np
 
-from ._codecs import StandIn, Untold, part
+from ._codecs import MalformedEntryError, Placeholder, entry
+from ._trusted import current_name
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, type(np.mean))
 
 
-def named(thing, where, rewrite):
-    """Return a stand-in for something that can be called.
+def encode_function(value, where, copy):
+    """Return a Placeholder for a function, partial or scorer, else NotImplemented.
 
-    Raises
-    ------
-    TypeError
-        If it cannot be found again by a name; says of which parameter it is.
+    Raises TypeError for a function that cannot be imported by its name.
     """
-    if type(thing) is partial:
-        parts = {"args": list(thing.args), "kwargs": dict(thing.keywords)}
-        told = {name: rewrite(value, where) for name, value in parts.items()}
-        return StandIn("partial", function=rewrite(thing.func, where), **told)
-    scorer = _scorer_name(thing)
-    if scorer is not None:
-        return StandIn("scorer", name=scorer)
-    if isinstance(thing, MethodType):
-        raise TypeError(
-            f"{where} is {thing.__func__.__qualname__}, a method bound to an object, "
-            "and only functions of modules can be saved. Write a function at the top "
-            "level of a module that calls it."
+    if type(value) is partial:
+        return Placeholder(
+            "partial",
+            function=copy(value.func, where),
+            args=copy(list(value.args), where),
+            kwargs=copy(dict(value.keywords), where),
         )
-    if not isinstance(thing, _FUNCTIONS):
+    scorer = _scorer_name(value)
+    if scorer is not None:
+        return Placeholder("scorer", name=scorer)
+    if isinstance(value, MethodType):
+        raise TypeError(
+            f"{where} is {value.__func__.__qualname__}, a bound method; only functions "
+            "of modules can be saved. Define a function at the top level of a module "
+            "that calls it."
+        )
+    if not isinstance(value, _FUNCTIONS):
         return NotImplemented
-    module, name = _home(thing), getattr(thing, "__qualname__", thing.__name__)
-    _check_found(thing, module, name, where)
-    return StandIn("function", module=module, name=name)
+    module, name = _module_of(value), getattr(value, "__qualname__", value.__name__)
+    _check_importable(value, module, name, where)
+    return Placeholder("function", module=module, name=name)
 
 
-def _home(thing):
-    if isinstance(thing, MethodDescriptorType):
-        return thing.__objclass__.__module__
-    return thing.__module__ or "builtins"
+def _module_of(function):
+    if isinstance(function, MethodDescriptorType):
+        return function.__objclass__.__module__
+    return function.__module__ or "builtins"
 
 
-def _check_found(thing, module, name, where):
+def _check_importable(function, module, name, where):
     what = f"{where} is the function {name!r} of {module}"
-    todo = "Define it at the top level of a module that can be imported."
+    hint = "Define it at the top level of a module that can be imported."
     if "<lambda>" in name:
         raise TypeError(
-            f"{where} is a lambda, which has no name to be found by, and code does not "
-            f"go into files. {todo}"
+            f"{where} is a lambda, which cannot be imported by name; code is not "
+            f"saved. {hint}"
         )
     if module == "__main__":
-        raise TypeError(f"{what}, the running script, which no one can import. {todo}")
+        raise TypeError(f"{what}, the running script, which cannot be imported. {hint}")
     try:
-        found = _found(module, name)
+        imported = import_object(module, name)
     except (ImportError, AttributeError):
-        found = None
-    if found is not thing:
-        raise TypeError(f"{what}, which does not lead to it by that name. {todo}")
+        imported = None
+    if imported is not function:
+        raise TypeError(f"{what}, which cannot be imported by that name. {hint}")
 
 
-def _found(module, name):
+def import_object(module, name):
+    """Return the object with a qualified name in a module, which is imported."""
     found = import_module(module)
-    for step in name.split("."):
-        found = getattr(found, step)
+    for part in name.split("."):
+        found = getattr(found, part)
     return found
 
 
 def function_name(content):
     """Return the name by which a function is trusted."""
-    return f"{part(content, 'module', str)}.{part(content, 'name', str)}"
+    module, name = entry(content, "module", str), entry(content, "name", str)
+    return ".".join(current_name(module, name))
 
 
-def function_of(content):
-    """Return a function that is trusted: importing its module runs that module."""
-    found = _found(part(content, "module", str), part(content, "name", str))
-    if isinstance(found, type) or not callable(found):
-        raise Untold(f"{function_name(content)} is no function")
-    return found
+def decode_function(content):
+    """Return a trusted function; importing its module runs the module."""
+    module, name = entry(content, "module", str), entry(content, "name", str)
+    function = import_object(*current_name(module, name))
+    if isinstance(function, type) or not callable(function):
+        raise MalformedEntryError(f"{function_name(content)} is not a function")
+    return function
 
 
-def partial_of(content):
-    """Return the function with its arguments."""
-    function = part(content, "function", *_FUNCTIONS, partial)
+def decode_partial(content):
+    """Return a partial of a trusted function."""
+    function = entry(content, "function", *_FUNCTIONS, partial)
     return partial(
-        function, *part(content, "args", list), **part(content, "kwargs", dict)
+        function, *entry(content, "args", list), **entry(content, "kwargs", dict)
     )
 
 
-def _scorer_name(thing):
-    if type(thing).__module__ != "sklearn.metrics._scorer":
+def _scorer_name(value):
+    if type(value).__module__ != "sklearn.metrics._scorer":
         return None
-    told = _told(thing)
-    with suppress(ValueError):  # where its arguments are arrays
-        return next((n for n, known in _scorers().items() if known == told), None)
+    content = type(value), vars(value)
+    with suppress(ValueError):  # comparing arguments that are arrays
+        return next((n for n, known in _scorers().items() if known == content), None)
 
 
 @cache
 def _scorers():
     from sklearn.metrics import get_scorer, get_scorer_names
 
-    return {name: _told(get_scorer(name)) for name in get_scorer_names()}
+    scorers = {name: get_scorer(name) for name in get_scorer_names()}
+    return {name: (type(scorer), vars(scorer)) for name, scorer in scorers.items()}
 
 
-def _told(scorer):
-    return type(scorer), vars(scorer)
-
-
-def scorer_of(content):
-    """Return the scorer that scikit-learn knows by a name."""
+def decode_scorer(content):
+    """Return the scorer that scikit-learn has under a name."""
     from sklearn.metrics import get_scorer
 
-    return get_scorer(part(content, "name", str))
+    return get_scorer(entry(content, "name", str))

@@ -5,154 +5,135 @@ from collections import OrderedDict, defaultdict
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._codecs import StandIn
+from ._codecs import Placeholder
 
 _ATOMS = (type(None), bool, int, float, str)
-_WRITTEN_IN_PYTHON = 1 << 9  # CPython's flag of types on the heap
+_HEAP_TYPE = 1 << 9  # CPython's flag of types that are defined in Python
 _DICTS = (dict, OrderedDict, Bunch)
 ROOT = "the estimator"
 
 
-class Rewriter:
-    """Copies what is reachable from an object, and never writes into it.
+class GraphCopier:
+    """Copy all that is reachable from an object, without modifying it.
 
-    What is met twice is copied once, so that what was shared stays shared.
+    An object that is met twice is copied once, so that shared objects stay shared.
 
     Parameters
     ----------
-    swap : callable
-        Called with an object, where it was met, and this rewriter. Returns what goes in
-        its place, or NotImplemented for a copy whose parts are looked at in turn.
+    replace : callable
+        Called with an object, its place and this copier. Returns a replacement, or
+        NotImplemented for a copy whose parts are visited in turn.
     """
 
-    def __init__(self, swap):
-        self._swap = swap
+    def __init__(self, replace):
+        self._replace = replace
         self._done = {}
         self._open = set()
 
-    def __call__(self, thing, where=ROOT):
-        """Return what an object becomes.
-
-        Parameters
-        ----------
-        thing : object
-        where : str
-            Names the parameter or attribute, for error messages.
-        """
-        if type(thing) in _ATOMS:
-            return thing
-        key = id(thing)
+    def __call__(self, value, where=ROOT):
+        """Return the copy of an object; `where` names its place in error messages."""
+        if type(value) in _ATOMS:
+            return value
+        key = id(value)
         if key in self._done:
             return self._done[key][1]
         if key in self._open:
             raise TypeError(
-                f"{where} refers back to itself, so it can be saved by pickle alone."
+                f"{where} refers back to itself; only a pickle can save such an object."
             )
         self._open.add(key)
-        new = self._swap(thing, where, self)
+        new = self._replace(value, where, self)
         if new is NotImplemented:
-            new = self.copy(thing, where)
+            new = self._copy(value, where)
         self._open.discard(key)
-        self._done[key] = thing, new  # with what was met: its id stays its own
+        self._done[key] = value, new  # a reference keeps the id from being reused
         return new
 
-    def copy(self, thing, where):
-        """Return a copy with each part rewritten, or what has no parts as it is."""
-        kind = type(thing)
+    def _copy(self, value, where):
+        """Return a copy with each part copied, or an object without parts as it is."""
+        kind = type(value)
         if kind in _DICTS:
             new = kind()
-            new.update({key: self(value, where) for key, value in thing.items()})
+            new.update({key: self(item, where) for key, item in value.items()})
             return new
         if kind is list:
-            return [self(value, _step_place(value, where)) for value in thing]
-        if isinstance(thing, tuple):
-            parts = [self(value, where) for value in thing]
+            return [self(item, _item_place(item, where)) for item in value]
+        if isinstance(value, tuple):
+            parts = [self(item, where) for item in value]
             return kind(*parts) if hasattr(kind, "_fields") else tuple(parts)
-        if isinstance(thing, np.ndarray):
-            return self._array(thing, where)
-        return self.attributes(thing, where) if is_plain_object(thing) else thing
+        if isinstance(value, np.ndarray):
+            return self._copy_array(value, where)
+        return self.copy_object(value, where) if is_plain_object(value) else value
 
-    def attributes(self, thing, where, *, but=()):
-        """Return a plain object with its attributes rewritten, some left out."""
-        new = object.__new__(type(thing))
-        for name, value in vars(thing).items():
-            if name not in but:
-                new.__dict__[name] = self(value, name_of(thing, name, where))
+    def copy_object(self, value, where, *, skip=()):
+        """Return a plain object with its attributes copied, except those in `skip`."""
+        new = object.__new__(type(value))
+        for name, item in vars(value).items():
+            if name not in skip:
+                new.__dict__[name] = self(item, attribute_place(value, name, where))
         return new
 
-    def _array(self, array, where):
+    def _copy_array(self, array, where):
         if array.dtype != object:
             return array
         new = np.array(array, copy=True, subok=True)
         data = new.data if isinstance(new, np.ma.MaskedArray) else new
-        for place in np.ndindex(data.shape):
-            data[place] = self(data[place], where)
+        for index in np.ndindex(data.shape):
+            data[index] = self(data[index], where)
         return new
 
 
-def name_of(thing, attribute, where=ROOT):
-    """Return how error messages name an attribute, after the place of its owner."""
-    if isinstance(thing, StandIn):
+def attribute_place(owner, name, where=ROOT):
+    """Return how error messages name an attribute of an object at a place."""
+    if isinstance(owner, Placeholder):
         return where
-    kind = type(thing).__name__
-    is_parameter = has_parameters(thing) and attribute.strip("_") == attribute
+    kind = type(owner).__name__
+    is_parameter = has_parameters(owner) and name.strip("_") == name
     if not is_parameter:
-        return _inside(where, f"attribute {attribute!r} of {kind}")
-    return _inside(where, f"{attribute}= of {kind}")
+        return _inside(where, f"attribute {name!r} of {kind}")
+    return _inside(where, f"{name}= of {kind}")
 
 
-def _step_place(value, where):
-    """Return the place of an entry of a list: its name, where it is a named step."""
-    named = isinstance(value, tuple) and len(value) > 1 and type(value[0]) is str
-    if not (named and has_parameters(value[1])):
+def _item_place(item, where):
+    """Return the place of an item of a list: the name of a step, or the list's."""
+    named = isinstance(item, tuple) and len(item) > 1 and type(item[0]) is str
+    if not (named and has_parameters(item[1])):
         return where
     outer, _, _ = where.rpartition(", ")  # in place of "steps= of Pipeline"
-    return _inside(outer or ROOT, f"step {value[0]!r}")
+    return _inside(outer or ROOT, f"step {item[0]!r}")
 
 
 def _inside(where, place):
     return place if where == ROOT else f"{where}, {place}"
 
 
-def parts_of(thing, where):
-    """Yield what an object directly consists of, each with its place.
-
-    Parameters
-    ----------
-    thing : object
-    where : str
-        Its own place.
-
-    Yields
-    ------
-    part : object
-    place : str
-    """
-    if isinstance(thing, dict):
-        for pair in thing.items():
+def iter_parts(value, where):
+    """Yield (part, place) for each direct part of an object at a place."""
+    if isinstance(value, dict):
+        for pair in value.items():
             yield from ((part, where) for part in pair)
-    elif isinstance(thing, list | tuple):
-        yield from ((part, _step_place(part, where)) for part in thing)
-    elif isinstance(thing, np.ndarray) and thing.dtype == object:
-        yield from ((part, where) for part in thing.flat)
-    elif is_plain_object(thing):
-        for name, part in vars(thing).items():
-            yield part, name_of(thing, name, where)
+    elif isinstance(value, list | tuple):
+        yield from ((part, _item_place(part, where)) for part in value)
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        yield from ((part, where) for part in value.flat)
+    elif is_plain_object(value):
+        for name, part in vars(value).items():
+            yield part, attribute_place(value, name, where)
 
 
-def has_parameters(thing):
-    """Tell whether something is an estimator, or like one."""
-    return hasattr(thing, "get_params") and not isinstance(thing, type)
+def has_parameters(value):
+    """Return whether a value is an estimator or has its interface."""
+    return hasattr(value, "get_params") and not isinstance(value, type)
 
 
-def is_plain_object(thing):
-    """Tell whether an object is its class and its attributes, and nothing else."""
-    kind = type(thing)
+def is_plain_object(value):
+    """Return whether an object consists of its class and its attributes alone."""
+    kind = type(value)
     inherited = (
         kind.__reduce_ex__ is object.__reduce_ex__
         and kind.__reduce__ is object.__reduce__
         and kind.__new__ is object.__new__
     )
-    builtin = isinstance(thing, type | dict | list | set | tuple | str | defaultdict)
-    written = kind.__flags__ & _WRITTEN_IN_PYTHON
-    return inherited and written and not builtin and hasattr(thing, "__dict__")
+    builtin = isinstance(value, type | dict | list | set | tuple | str | defaultdict)
+    in_python = kind.__flags__ & _HEAP_TYPE
+    return inherited and in_python and not builtin and hasattr(value, "__dict__")

@@ -1,59 +1,82 @@
-"""load: an estimator from a file, and nothing of the file is executed."""
+"""Load an estimator from a file; no code in the file is run."""
 
+import hashlib
+import json
 from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
 
-from ._archive import SealedFile
-from ._decode import Restoring, check_estimator
-from ._errors import file_path, needed_packages, told_as_damaged
-from ._save import STRUCTURE
-from ._schema import read_structure
+import numpy as np
+
+from ..vectors._cache import cache_root, publish
+from ._archive import STRUCTURE, SavedFile
+from ._boosters import BOOSTER_KINDS, booster_name, decode_booster
+from ._codecs import DECODERS, MalformedEntryError, Placeholder, decode_words, entry
+from ._errors import (
+    SavedFileError,
+    check_packages,
+    file_path,
+    raise_corrupt,
+    untrusted_functions,
+    untrusted_options,
+    untrusted_types,
+)
+from ._functions import (
+    decode_function,
+    decode_partial,
+    decode_scorer,
+    function_name,
+)
+from ._graph_copy import GraphCopier, has_parameters
+from ._schema import read_structure, untrusted_in
+from ._trusted import FUNCTIONS
 
 
 def load(path, *, trusted=()):
-    """Read an estimator that `save` wrote; nothing that is in the file is executed.
+    """Load an estimator that was written by `save`, without running code of the file.
 
-    The whole file is checked before anything is made of it: its checksums, and every
-    class in it against a list of classes that run nothing when they are made.
+    The whole file is validated before any object is created: its checksums, and each
+    class in it against a list of classes that run no code when they are created.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     trusted : sequence of str, default=()
-        What the file may hold beyond the list, by the names that the error message
-        tells: classes of other libraries, functions, and parameters such as
-        "trust_remote_code=True". Only for files whose origin you know.
+        Names that the file may contain beyond this list, as the error message gives
+        them: classes of other libraries, functions, and parameters such as
+        "trust_remote_code=True". Pass them only for files whose origin you know.
 
     Returns
     -------
     estimator
-        As it was saved. Its methods give the same, bit for bit, on a machine and with
-        libraries like those it was saved with.
+        The saved estimator. Its methods return the same values, bit for bit, on a
+        machine and with libraries like those it was saved with.
 
     Raises
     ------
     UntrustedError
-        If it needs something that is not trusted.
+        If the file needs something that is not trusted.
     SavedFileError
-        If it is no such file, damaged, from a newer version of the format, or refers
-        to vectors or models that moved or changed. Both errors are a ValueError.
+        If the file was not written by `save`, is corrupt, has a newer format, or refers
+        to vectors or models that were moved or changed. Both errors are a ValueError.
     ImportError
         If safetensors is not installed.
 
     See Also
     --------
-    save : Writes the file.
+    save : Write the file.
 
     Notes
     -----
-    Only the libraries that the estimator uses are imported: a pipeline without a
-    network does not import torch. Nothing is fetched from a network. Bundled vectors
-    and models are written to ``bundles`` in the cache, below ``$SK_METAEMBED_CACHE``
-    or ``~/.cache/sk_metaembed``, once for all processes, and mapped from there.
+    Only libraries that the estimator uses are imported: a pipeline without a neural
+    network does not import torch. Nothing is downloaded. Bundled vectors and models
+    are written to ``bundles`` in the cache, ``$SK_METAEMBED_CACHE`` or
+    ``~/.cache/sk_metaembed``, once for all processes, and mapped from there.
 
-    Parameters come as they were saved, paths among them, such as the folder of
-    ``cache``, to which transforming writes: look at ``estimator.get_params()`` before
-    using an estimator from somebody else.
+    Parameters are restored as they were saved, including paths such as the directory of
+    ``cache``, to which `transform` writes. Check ``estimator.get_params()`` before
+    using an estimator from someone else.
 
     Examples
     --------
@@ -63,7 +86,7 @@ def load(path, *, trusted=()):
     >>> from sk_metaembed import Tokenizer, load, save
     >>> from sk_metaembed.persistence import UntrustedError
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with warnings.catch_warnings(action="ignore"):  # that it asks for trust
+    ...     with warnings.catch_warnings(action="ignore"):  # the file needs trust
     ...         path = save(Tokenizer(tokenizer=str.split), Path(folder, "tokens.skm"))
     ...     try:
     ...         load(path)
@@ -73,25 +96,266 @@ def load(path, *, trusted=()):
     ('builtins.str.split',)
     TokenSequences(1 sequences, 4 tokens, 4 types)
     """
-    needed_packages("safetensors")
-    trusted = _checked(trusted)
+    check_packages("safetensors")
+    trusted = _check_names(trusted)
     path = file_path(path, "sk_metaembed.load")
-    with SealedFile(path) as file:
-        structure = file.span(STRUCTURE)
-        with told_as_damaged(f"{path}, {STRUCTURE!r}"):
+    with SavedFile(path) as file:
+        structure = file.open_seekable(STRUCTURE)
+        with raise_corrupt(f"{path}, {STRUCTURE!r}"):
             plain = read_structure(structure, trusted)
-        return check_estimator(Restoring(file, trusted)(plain), str(path))
+        estimator = Decoder(file, trusted)(plain)
+    if isinstance(estimator, Placeholder) or not has_parameters(estimator):
+        kind = type(estimator).__name__
+        raise SavedFileError(f"{path} holds {kind}, which is not an estimator.")
+    return estimator
 
 
-def _checked(trusted):
+def _check_names(trusted):
     if trusted is None:
         return ()
     many = isinstance(trusted, Iterable) and not isinstance(trusted, str)
-    # Looked through once: a generator would be empty afterwards.
+    # Iterated over once: a generator would be empty afterwards.
     trusted = tuple(trusted) if many else trusted
     if not many or not all(isinstance(n, str) for n in trusted):
         raise TypeError(
-            "trusted takes a list of names, such as those in the error message of a "
-            f"file that needs them, got {trusted!r}."
+            "trusted must be a list of names, as in the error message of a file that "
+            f"needs them; got {trusted!r}."
         )
     return trusted
+
+
+class Decoder:
+    """Decodes the structure of a SavedFile, the inverse of `Encoder`."""
+
+    def __init__(self, file, trusted):
+        self.file, self.trusted = file, trusted
+        self._copy = GraphCopier(self._decode)
+        self._opened = {}
+
+    def __call__(self, structure):
+        """Return the estimator; raise UntrustedError before anything is imported."""
+        required = TrustRequirements()
+        with raise_corrupt(self.file.label):
+            GraphCopier(required)(structure)
+        for names, error in (
+            (required.boosters, untrusted_types),
+            (required.functions - FUNCTIONS, untrusted_functions),
+            (required.options, untrusted_options),
+        ):
+            if names - {*self.trusted}:
+                raise error(names - {*self.trusted})
+        with raise_corrupt(self.file.label):
+            return self._copy(structure)
+
+    def _decode(self, value, where, copy):
+        if isinstance(value, Placeholder):
+            return self._placeholder(value, where, copy)
+        if hasattr(type(value), "_set_net") and "net_" in vars(value):
+            return self._with_net(value, copy)
+        return NotImplemented
+
+    def _placeholder(self, placeholder, where, copy):
+        kind = entry(vars(placeholder), "kind", str)
+        content = entry(vars(placeholder), "content", dict)
+        if kind == "net":
+            raise MalformedEntryError("a net is not an attribute of its estimator")
+        content = {name: copy(value, where) for name, value in content.items()}
+        if kind in _DECODERS:
+            return _DECODERS[kind](content)
+        if kind in BOOSTER_KINDS:
+            return decode_booster(kind, content, self.file)
+        if kind == "keyed vectors":
+            return _keyed_vectors(content, self.file)
+        return open_handle(kind, content, self.file, self._opened)
+
+    def _with_net(self, estimator, copy):
+        from safetensors.torch import load as load_tensors
+
+        net = vars(estimator)["net_"]
+        if not isinstance(net, Placeholder) or net.kind != "net":
+            raise MalformedEntryError("net_ is not a net")
+        new = copy.copy_object(estimator, "", skip=("net_",))
+        tensors = load_tensors(self.file.read(entry(net.content, "tensors", str)))
+        new._set_net(copy(entry(net.content, "plain", dict)), tensors)
+        return new
+
+
+_DECODERS = {
+    **DECODERS,
+    "function": decode_function,
+    "partial": decode_partial,
+    "scorer": decode_scorer,
+}
+
+
+def _keyed_vectors(content, file):
+    """Return gensim's KeyedVectors from words and tensors."""
+    from safetensors.torch import load as load_tensors
+
+    from ..vectors._gensim import to_keyed_vectors
+
+    tensors = load_tensors(file.read(entry(content, "tensors", str)))
+    words, n = entry(content, "words", list), entry(content, "n", list)
+    vectors = tensors["vectors"].numpy()
+    if vectors.ndim != 2 or len(vectors) != len(words):
+        raise MalformedEntryError("the numbers of vectors and words differ")
+    buckets = (tensors["buckets"].numpy(), *n) if n else None
+    return to_keyed_vectors(words, vectors, buckets)
+
+
+# Parameters that let an estimator run code that comes with a model or a pickle;
+# scikit-learn keeps pickles in the folder that `memory` names.
+_UNSAFE_OPTIONS = ("trusted", "trust_remote_code", "memory")
+# Types of the values that a search tries.
+_CHOICES = (list, tuple, np.ndarray, Placeholder)
+
+
+class TrustRequirements:
+    """Collects the names for which a structure needs trust; creates no object."""
+
+    def __init__(self):
+        self.functions, self.options, self.boosters = set(), set(), set()
+
+    def __call__(self, value, where, copy):
+        """Collect the names of one object; called by a `GraphCopier`."""
+        if isinstance(value, Placeholder):
+            content = entry(vars(value), "content", dict)
+            if value.kind == "function":
+                self.functions.add(function_name(content))
+            if value.kind in BOOSTER_KINDS:
+                self.boosters.add(booster_name(value.kind, content))
+            if value.kind == "mapping":
+                self._add_choices(_items(content))
+            self._add_options(content)
+        elif isinstance(value, dict):
+            self._add_choices(value.items())
+        elif hasattr(value, "__dict__") and not isinstance(value, type):
+            self._add_options(vars(value))
+        return NotImplemented
+
+    def _add_choices(self, items):
+        """Add what a search would set, as in ``{"embed__trusted": [True]}``."""
+        for name, values in items:
+            last = name.rpartition("__")[2] if isinstance(name, str) else ""
+            if last not in _UNSAFE_OPTIONS or not isinstance(values, _CHOICES):
+                continue
+            plain = isinstance(values, list | tuple)
+            if not plain or any(v is not None and v is not False for v in values):
+                self.options.add(f"{name}={values if plain else type(values).__name__}")
+
+    def _add_options(self, attributes):
+        for name in _UNSAFE_OPTIONS:
+            value = attributes.get(name)
+            # Numbers and arrays could be true as well.
+            if value is not None and value is not False:
+                plain = isinstance(value, str | bool)
+                self.options.add(f"{name}={value if plain else type(value).__name__}")
+
+
+def _items(content):
+    """Return the items of an encoded dictionary, before it is decoded."""
+    keys, values = content.get("keys"), content.get("values")
+    if isinstance(keys, Placeholder) and keys.kind == "words":
+        keys = decode_words(keys.content)
+    both = isinstance(keys, list) and isinstance(values, list)
+    return zip(keys, values, strict=False) if both else ()
+
+
+def required_trust(plain, structure):
+    """Return the names that `load` requires trust for.
+
+    Takes an encoded estimator and the bytes of the structure it was dumped to.
+    """
+    required = TrustRequirements()
+    GraphCopier(required)(plain)
+    names = required.boosters | (required.functions - FUNCTIONS) | required.options
+    return names | untrusted_in(structure)
+
+
+# Modules that open each kind of handle.
+_MODULES = {
+    "vectors": "sk_metaembed.vectors._word_vectors",
+    "elmo": "sk_metaembed.sources._elmo_model",
+    "transformer": "sk_metaembed.sources.transformer._model",
+    "loaded": "sk_metaembed.sources.transformer._model",
+}
+_BUNDLES = "bundles"
+
+
+def open_handle(kind, content, file, opened):
+    """Return the handle of a placeholder, opened by reference or from its bundle.
+
+    `opened` maps (kind, prefix) to handles of bundles of this file. Raises
+    SavedFileError if the files it refers to were moved or changed.
+    """
+    if kind == "pair":
+        handle = open_handle("loaded", content, file, opened)
+        pair = handle.network, handle.tokenizer
+        return list(pair) if content.get("as_list") is True else pair
+    if kind not in _MODULES:
+        raise MalformedEntryError(f"the kind {kind!r} is not known")
+    module = import_module(_MODULES[kind])
+    if "bundled" not in content:
+        return _open_reference(module, kind, content, file)
+    prefix = entry(content, "bundled", str)
+    if (kind, prefix) not in opened:
+        opened[kind, prefix] = _open_bundle(module, kind, content, file, prefix)
+    return opened[kind, prefix]
+
+
+def _open_reference(module, kind, content, file):
+    try:
+        return module.from_reference(kind, content)
+    except (OSError, ValueError, ImportError) as error:
+        raise SavedFileError(
+            f"{file.label} does not contain the {kind} but refers to files, which are "
+            f"not as they were: {error} Restore them, or save again with bundle=True."
+        ) from error
+
+
+def _open_bundle(module, kind, content, file, prefix):
+    folder = unpack(file, prefix)
+    try:
+        return module.from_files(kind, content, folder)
+    except Exception as error:  # readers raise errors without a common base class
+        if _is_intact(file, prefix, folder):
+            raise
+        raise SavedFileError(
+            f"{file.label} is intact, but its {kind}, unpacked to {folder}, was "
+            "changed or damaged there. Delete that folder and load again."
+        ) from error
+
+
+def _is_intact(file, prefix, folder):
+    """Return whether the files of a bundle are as they were unpacked."""
+    try:
+        for name in file.names_under(f"{prefix}/"):
+            with open(folder / name.rpartition("/")[2], "rb") as unpacked:
+                digest = hashlib.file_digest(unpacked, "sha256").hexdigest()
+            if digest != file.digest(name):
+                return False
+    except OSError:
+        return False
+    return True
+
+
+def unpack(file, prefix):
+    """Return the folder with the members of a bundle, written if it does not exist.
+
+    It is in the cache and named by a digest of its contents, so that processes and
+    pickles share it. The checksum of each member is verified when it is written.
+    """
+    names = file.names_under(f"{prefix}/")
+    if not names:
+        raise SavedFileError(f"{file.label}: the bundle {prefix!r} is missing.")
+    root = cache_root().parent / _BUNDLES
+    root.mkdir(parents=True, exist_ok=True)
+    digests = sorted((name.rpartition("/")[2], file.digest(name)) for name in names)
+    key = hashlib.sha256(json.dumps(digests).encode()).hexdigest()[:32]
+
+    def extract(folder):
+        for name in names:
+            file.extract(name, Path(folder, name.rpartition("/")[2]))
+
+    publish(root / key, extract)
+    return root / key

@@ -1,218 +1,49 @@
-"""save: an estimator into one file that executes nothing when it is loaded.
-
-From an estimator to what a file holds: a plain structure and members beside it.
-"""
+"""Save an estimator to one file that runs no code when it is loaded."""
 
 import sys
 import warnings
 
 import numpy as np
 
-from ._archive import write_sealed
-from ._boosters import booster
-from ._codecs import StandIn, packed
-from ._decode import asked_for
-from ._errors import check_folder, file_path, needed_packages
-from ._functions import named
+from ._archive import STRUCTURE, write_saved_file
+from ._boosters import encode_booster
+from ._codecs import Placeholder, encode_value, encode_words
+from ._errors import check_packages, check_parent, file_path
+from ._functions import encode_function
 from ._graph_copy import (
     ROOT,
-    Rewriter,
+    GraphCopier,
+    attribute_place,
     has_parameters,
     is_plain_object,
-    name_of,
-    parts_of,
+    iter_parts,
 )
-from ._schema import check_schema, regular
+from ._load import required_trust
+from ._schema import check_schema, normalize
 
 _BUNDLED = "bundled"
 
 
-class Lowering:
-    """What an estimator becomes on its way into a file.
-
-    Parameters
-    ----------
-    bundle : bool
-        Whether vectors and models that are files go along.
-
-    Attributes
-    ----------
-    members : dict of str to bytes or Path
-        What stands beside the structure.
-    """
-
-    def __init__(self, bundle):
-        self.bundle = bundle
-        self.members = {}
-        self._folders = {}
-
-    def __call__(self, estimator):
-        """Return the structure: nothing of the estimator is changed."""
-        return Rewriter(self._swap)(estimator)
-
-    def _swap(self, thing, where, rewrite):
-        if isinstance(thing, type):
-            return thing
-        if hasattr(type(thing), "_kept_as"):
-            return self._elsewhere(thing, where)
-        if hasattr(type(thing), "_net_parts") and "net_" in vars(thing):
-            return self._with_net(thing, where, rewrite)
-        if _is_pair(thing):
-            return self._pair(thing, where)
-        for change in (self._models, packed, named):
-            new = change(thing, where, rewrite)
-            if new is not NotImplemented:
-                return new
-        check_keepable(thing, where)
-        return NotImplemented
-
-    def _elsewhere(self, thing, where):
-        """Return where a handle's files are, or where they are in the file."""
-        content = dict(thing._reference())
-        if self.bundle or not content:
-            content[_BUNDLED] = self._folder(thing, where)
-        return StandIn(thing._kept_as, **content)
-
-    def _folder(self, thing, where):
-        key = thing._kept_as, thing.fingerprint
-        if key not in self._folders:
-            prefix = self._folders[key] = f"{thing._kept_as}/{len(self._folders)}"
-            for name, content in thing._files(where).items():
-                self.members[f"{prefix}/{name}"] = content
-        return self._folders[key]
-
-    def _pair(self, thing, where):
-        """Return what tells of a model and its tokenizer, given as a parameter."""
-        from ..sources.transformer._model import loaded_model
-
-        content = vars(self._elsewhere(loaded_model(*thing), where))["content"]
-        return StandIn("pair", as_list=isinstance(thing, list), **content)
-
-    def _with_net(self, estimator, where, rewrite):
-        plain, tensors = estimator._net_parts()
-        new = rewrite.attributes(estimator, where, but=("net_", "history_"))
-        place = name_of(estimator, "net_", where)
-        new.net_ = StandIn(
-            "net", plain=rewrite(plain, place), tensors=self._tensors(tensors)
-        )
-        return new
-
-    def _tensors(self, tensors):
-        """Return the name of the member that tensors are in."""
-        from safetensors.torch import save
-
-        # Clones: of tensors that share memory, each is written.
-        flat = {k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}
-        return self._member("tensors", save(flat), "safetensors")
-
-    def _booster(self, content, suffix):
-        """Return the name of the member that a booster's model is in."""
-        return self._member("boosters", content, suffix)
-
-    def _member(self, folder, content, suffix):
-        number = sum(name.startswith(f"{folder}/") for name in self.members)
-        name = f"{folder}/{number}.{suffix}"
-        self.members[name] = content
-        return name
-
-    def _models(self, thing, where, rewrite):
-        """Take in models of other libraries, of which there may be none yet."""
-        new = booster(thing, where, rewrite, self._booster)
-        if new is not NotImplemented:
-            return new
-        if "gensim" in sys.modules and _is_keyed_vectors(thing):
-            return self._keyed_vectors(thing)
-        if "torch" not in sys.modules:
-            return NotImplemented
-        import torch
-
-        if isinstance(thing, torch.nn.Module):
-            raise TypeError(
-                f"{where} is a torch module, {type(thing).__name__}, whose code does "
-                "not go into files. Save its state by safetensors, and build it anew."
-            )
-        return NotImplemented
-
-    def _keyed_vectors(self, vectors):
-        import torch
-
-        from ..vectors._gensim import buckets_of
-        from ._codecs import words_stand_in
-
-        buckets = buckets_of(vectors)
-        arrays = {"vectors": vectors.vectors}
-        if buckets is not None:
-            arrays["buckets"] = buckets[0]
-        tensors = {k: torch.from_numpy(v.copy()) for k, v in arrays.items()}
-        n = [] if buckets is None else [int(n) for n in buckets[1:]]
-        return StandIn(
-            "keyed vectors",
-            words=words_stand_in(list(vectors.index_to_key)),
-            tensors=self._tensors(tensors),
-            n=n,
-        )
-
-
-def check_keepable(thing, where):
-    """See that skops can put together again what it takes apart.
-
-    Raises
-    ------
-    TypeError
-        If only a pickle can.
-    """
-    known = (tuple, list, dict, type, slice, np.ndarray, np.generic, np.dtype, np.ufunc)
-    ours = type(thing).__module__.partition(".")[0] in ("sklearn", "numpy")
-    if ours or isinstance(thing, known) or is_plain_object(thing):
-        return
-    try:
-        reduced = thing.__reduce_ex__(4)
-    except Exception as error:  # of whichever library the object comes from
-        raise TypeError(
-            f"{where} holds {type(thing).__name__}, which cannot be saved: {error}."
-        ) from error
-    if not isinstance(reduced, tuple) or reduced[0] is not type(thing):
-        raise TypeError(
-            f"{where} holds {type(thing).__name__}, which only a pickle can keep."
-        )
-
-
-def _is_pair(thing):
-    if "transformers" not in sys.modules or not isinstance(thing, tuple | list):
-        return False
-    from ..sources.transformer._options import is_pair
-
-    return is_pair(thing)
-
-
-def _is_keyed_vectors(thing):
-    from gensim.models import KeyedVectors
-
-    return isinstance(thing, KeyedVectors)
-
-
-STRUCTURE = "structure.skops"
-
-
 def save(estimator, path, *, bundle=False):
-    """Write an estimator, fitted or not, to one file that holds no code.
+    """Save an estimator, fitted or not, to one file that contains no code.
 
-    To keep a model, to hand it to others, or to take it to another machine: unlike a
-    pickle the file can be loaded without trusting who wrote it. The structure is
-    written by skops [1]_, tensors as safetensors, and each part has a checksum.
+    Use it to keep a model, to share it or to move it to another machine. Unlike a
+    pickle, the file can be loaded without trusting its author. The structure is
+    written with skops [1]_, tensors as safetensors, and each part has a checksum.
 
     Parameters
     ----------
     estimator : estimator
-        Of this library or of scikit-learn, alone or put together: a Pipeline, a
-        GridSearchCV. Those of LightGBM, XGBoost, CatBoost and imbalanced-learn can be
-        among its steps.
+        An estimator of this library or of scikit-learn, or a composition of them such
+        as a Pipeline or a GridSearchCV. Estimators of LightGBM, XGBoost, CatBoost and
+        imbalanced-learn can be among its steps.
     path : str or path-like
-        The file. What was there stays until the new file is whole and on the disk.
+        The file to write. An existing file is replaced once the new file is complete
+        and on the disk.
     bundle : bool, default=False
-        Put word vectors, ELMo's files and transformers into the file, so that it can
-        be loaded where they are not. False only refers to them, by path and
-        fingerprint; then the file is small and they must stay where they are.
+        Whether to include word vectors, ELMo files and transformers, so that the file
+        can be loaded where these are missing. By default the file refers to them by
+        path and fingerprint; it is small, and they must stay where they are.
 
     Returns
     -------
@@ -222,32 +53,34 @@ def save(estimator, path, *, bundle=False):
     Raises
     ------
     TypeError
-        If it is no estimator, or something in it cannot be saved, such as a lambda; the
-        message names the step and the parameter or attribute.
+        If `estimator` is not an estimator, or contains something that cannot be saved,
+        such as a lambda. The message names the step and the parameter or attribute.
     OSError
-        If there is no such folder, a folder has the file's name, or the disk is full.
+        If the directory does not exist, a directory has the file's name, or the disk
+        is full.
     ImportError
         If skops or safetensors is not installed.
 
     Warns
     -----
     UserWarning
-        If `load` will ask to trust something in the file; the message has the list to
-        pass as ``trusted``.
+        If `load` will require explicit trust for something in the file. The message
+        contains the list to pass as ``trusted``.
 
     See Also
     --------
-    load : Reads the file.
+    load : Load the file.
 
     Notes
     -----
-    The file is a zip file without compression: ``manifest.json`` with the versions of
-    what wrote it and the SHA-256 of each member, ``structure.skops``, tensors, and what
-    was bundled. Equal estimators give equal files.
+    The file is a zip file without compression. It contains ``manifest.json`` with the
+    versions of the libraries that wrote it and the SHA-256 of each member,
+    ``structure.skops``, tensors, and bundled files. Equal estimators give equal files.
 
-    Functions that are parameters go in by name. `load` imports them only if they are
-    trusted. Models of LightGBM, XGBoost and CatBoost are kept in their own formats
-    (text, UBJSON and cbm), which `load` reads only if their classes are trusted.
+    Functions that are parameters are saved by name; `load` imports them only if they
+    are trusted. Models of LightGBM, XGBoost and CatBoost are stored in their own
+    formats (text, UBJSON and cbm), which `load` reads only if their classes are
+    trusted.
 
     References
     ----------
@@ -263,7 +96,7 @@ def save(estimator, path, *, bundle=False):
     ...     load(path)
     Tokenizer(lowercase=False)
 
-    A function has to be trusted, and `save` says so at once:
+    A function must be trusted when it is loaded, and `save` warns about that:
 
     >>> import warnings
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -275,47 +108,53 @@ def save(estimator, path, *, bundle=False):
     library: load(path, trusted=['builtins.str.split']).
     Tokenizer(tokenizer=<method 'split' of 'str' objects>)
     """
-    needed_packages("skops.io", "safetensors")
+    check_packages("skops.io", "safetensors")
     path = file_path(path, "sk_metaembed.save")
-    check_folder(path, "sk_metaembed.save")
+    check_parent(path, "sk_metaembed.save")
     _check_estimator(estimator)
-    lowering = Lowering(bundle)
-    plain = lowering(estimator)
+    encoder = Encoder(bundle)
+    plain = encoder(estimator)
     try:
-        structure = _structure(plain)
+        structure = _dump(plain)
     except MemoryError:
         raise
     except Exception as error:  # of whichever library an object comes from
-        raise _refusal(plain, error) from error
-    members = {STRUCTURE: structure, **lowering.members}
-    write_sealed(path, members, {"estimator": type(estimator).__name__})
-    _warn_of_trust(asked_for(plain, structure), path)
+        raise _unsupported(plain, error) from error
+    members = {STRUCTURE: structure, **encoder.members}
+    write_saved_file(path, members, {"estimator": type(estimator).__name__})
+    names = required_trust(plain, structure)
+    if names:
+        warnings.warn(
+            f"Loading {path.name} requires explicit trust, since it can run code "
+            f"outside this library: load(path, trusted={sorted(names)!r}).",
+            stacklevel=2,
+        )
     return path
 
 
 def _check_estimator(estimator):
     if isinstance(estimator, type):
         raise TypeError(
-            f"sk_metaembed.save keeps estimators, got the class {estimator.__name__}. "
-            f"Give an object of it: {estimator.__name__}(...)."
+            f"sk_metaembed.save requires an estimator, got the class "
+            f"{estimator.__name__}. Pass an instance: {estimator.__name__}(...)."
         )
     if not has_parameters(estimator):
         raise TypeError(
-            "sk_metaembed.save keeps estimators, which have get_params, got "
-            f"{type(estimator).__name__}. To keep several, put them into a Pipeline."
+            "sk_metaembed.save requires an estimator with get_params, got "
+            f"{type(estimator).__name__}. To save several, put them into a Pipeline."
         )
 
 
-def _structure(plain):
+def _dump(plain):
     from skops import io as skops_io
 
-    structure = regular(skops_io.dumps(plain))
+    structure = normalize(skops_io.dumps(plain))
     check_schema(structure)
     return structure
 
 
-def _refusal(plain, error):
-    """Return the error that names the innermost part that cannot be saved."""
+def _unsupported(plain, error):
+    """Return an error that names the innermost part that cannot be saved."""
     part, where = _innermost(plain, ROOT)
     return TypeError(
         f"{where} holds {type(part).__name__}, which sk_metaembed.save cannot write "
@@ -323,19 +162,163 @@ def _refusal(plain, error):
     )
 
 
-def _innermost(thing, where):
-    for part, place in parts_of(thing, where):
+def _innermost(value, where):
+    for part, place in iter_parts(value, where):
         try:
-            _structure(part)
+            _dump(part)
         except Exception:
             return _innermost(part, place)
-    return thing, where
+    return value, where
 
 
-def _warn_of_trust(names, path):
-    if names:
-        warnings.warn(
-            f"Loading {path.name} requires explicit trust, since it can run code "
-            f"outside this library: load(path, trusted={sorted(names)!r}).",
-            stacklevel=3,
+class Encoder:
+    """Encodes an estimator as a plain structure, and members that hold the rest.
+
+    Parameters
+    ----------
+    bundle : bool
+        Whether to include the files of vectors and models.
+
+    Attributes
+    ----------
+    members : dict of str to bytes or Path
+        Contents of the file beside the structure.
+    """
+
+    def __init__(self, bundle):
+        self.bundle = bundle
+        self.members = {}
+        self._bundles = {}
+
+    def __call__(self, estimator):
+        """Return the structure of an estimator, which is not modified."""
+        return GraphCopier(self._encode)(estimator)
+
+    def _encode(self, value, where, copy):
+        if isinstance(value, type):
+            return value
+        if hasattr(type(value), "_saved_kind"):
+            return self._handle(value, where)
+        if hasattr(type(value), "_net_parts") and "net_" in vars(value):
+            return self._with_net(value, where, copy)
+        if _is_pair(value):
+            return self._pair(value, where)
+        for encode in (self._foreign_model, encode_value, encode_function):
+            new = encode(value, where, copy)
+            if new is not NotImplemented:
+                return new
+        _check_supported(value, where)
+        return NotImplemented
+
+    def _handle(self, handle, where):
+        """Return a Placeholder with the place of a handle's files, or their bundle."""
+        content = dict(handle._reference())
+        if self.bundle or not content:
+            content[_BUNDLED] = self._bundle(handle, where)
+        return Placeholder(handle._saved_kind, **content)
+
+    def _bundle(self, handle, where):
+        key = handle._saved_kind, handle.fingerprint
+        if key not in self._bundles:
+            prefix = f"{handle._saved_kind}/{len(self._bundles)}"
+            self._bundles[key] = prefix
+            for name, content in handle._files(where).items():
+                self.members[f"{prefix}/{name}"] = content
+        return self._bundles[key]
+
+    def _pair(self, pair, where):
+        """Return a Placeholder for a (model, tokenizer) passed as a parameter."""
+        from ..sources.transformer._model import loaded_model
+
+        content = self._handle(loaded_model(*pair), where).content
+        return Placeholder("pair", as_list=isinstance(pair, list), **content)
+
+    def _with_net(self, estimator, where, copy):
+        plain, tensors = estimator._net_parts()
+        new = copy.copy_object(estimator, where, skip=("net_", "history_"))
+        plain = copy(plain, attribute_place(estimator, "net_", where))
+        new.net_ = Placeholder("net", plain=plain, tensors=self._tensors(tensors))
+        return new
+
+    def _tensors(self, tensors):
+        """Return the name of the member that tensors are written to."""
+        from safetensors.torch import save as dump
+
+        # Cloned: safetensors refuses tensors that share memory.
+        flat = {k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}
+        return self._add_member("tensors", dump(flat), "safetensors")
+
+    def _add_booster(self, content, suffix):
+        return self._add_member("boosters", content, suffix)
+
+    def _add_member(self, folder, content, suffix):
+        number = sum(name.startswith(f"{folder}/") for name in self.members)
+        name = f"{folder}/{number}.{suffix}"
+        self.members[name] = content
+        return name
+
+    def _foreign_model(self, value, where, copy):
+        """Encode a model of another library, if that library has been imported."""
+        new = encode_booster(value, where, copy, self._add_booster)
+        if new is not NotImplemented:
+            return new
+        if "gensim" in sys.modules and _is_keyed_vectors(value):
+            return self._keyed_vectors(value)
+        if "torch" in sys.modules:
+            from torch.nn import Module
+
+            if isinstance(value, Module):
+                raise TypeError(
+                    f"{where} is a torch module, {type(value).__name__}, whose code "
+                    "cannot be saved. Save its state with safetensors and rebuild it."
+                )
+        return NotImplemented
+
+    def _keyed_vectors(self, vectors):
+        import torch
+
+        from ..vectors._gensim import buckets_of
+
+        buckets = buckets_of(vectors)
+        arrays = {"vectors": vectors.vectors}
+        if buckets is not None:
+            arrays["buckets"] = buckets[0]
+        tensors = {k: torch.from_numpy(v.copy()) for k, v in arrays.items()}
+        return Placeholder(
+            "keyed vectors",
+            words=encode_words(list(vectors.index_to_key)),
+            tensors=self._tensors(tensors),
+            n=[] if buckets is None else [int(n) for n in buckets[1:]],
+        )
+
+
+def _is_pair(value):
+    if "transformers" not in sys.modules or not isinstance(value, tuple | list):
+        return False
+    from ..sources.transformer._options import is_pair
+
+    return is_pair(value)
+
+
+def _is_keyed_vectors(value):
+    from gensim.models import KeyedVectors
+
+    return isinstance(value, KeyedVectors)
+
+
+def _check_supported(value, where):
+    """Raise TypeError for an object that only a pickle can restore."""
+    known = (tuple, list, dict, type, slice, np.ndarray, np.generic, np.dtype, np.ufunc)
+    theirs = type(value).__module__.partition(".")[0] in ("sklearn", "numpy")
+    if theirs or isinstance(value, known) or is_plain_object(value):
+        return
+    try:
+        reduced = value.__reduce_ex__(4)
+    except Exception as error:  # of whichever library the object comes from
+        raise TypeError(
+            f"{where} holds {type(value).__name__}, which cannot be saved: {error}."
+        ) from error
+    if not isinstance(reduced, tuple) or reduced[0] is not type(value):
+        raise TypeError(
+            f"{where} holds {type(value).__name__}, which only a pickle can save."
         )

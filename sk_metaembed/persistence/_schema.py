@@ -1,15 +1,10 @@
-"""The structure of a file, as skops writes it: made regular, checked, and read.
+"""The structure of a file in the format of skops: normalized, validated and read.
 
-skops asks of every class whether it is trusted, and then calls it if the file says so.
-Here a class of ours can only be made in the one way it was reviewed for, methods and
-constructors with arguments of the file's own choice are out, and arrays are held
-against the bytes they came with before any memory is set aside for them. Reading does
-without skops, because importing it imports torch.
-
-Build the objects of a structure in skops's format, after it was checked.
-
-Only the node types that `_schema` accepts are handled: all nodes are checked before
-the first object is built.
+skops checks that each class is trusted and then calls it if the file says so. Here a
+class of this library is created in one way only, the file cannot name methods or choose
+constructor arguments, and the size of an array is checked against its bytes before
+memory is allocated. Reading does without skops, whose import imports torch: objects
+are built for the node types that are allowed below, after all nodes are checked.
 """
 
 import io
@@ -19,36 +14,171 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from ._archive import Entries, stored_zip
-from ._errors import SavedFileError
-from ._trusted import BY_LOADER, ONLY, is_trusted, ufunc
+from ._archive import ZipReader, stored_zip
+from ._errors import SavedFileError, untrusted_types
+from ._trusted import BY_LOADER, ONLY, current_name, is_trusted, ufunc
+
+SCHEMA = "schema.json"
+# Node types of skops that put parts together and call nothing.
+_LOADERS = {
+    *("DictNode", "ListNode", "TupleNode", "JsonNode", "SliceNode", "TypeNode"),
+    *("ObjectNode", "NdArrayNode", "MaskedArrayNode", "DTypeNode", "FunctionNode"),
+    *("LossNode", "TreeNode"),
+}
+_PROTOCOLS = (1, 2)
+_CONSTRUCTOR = "ConstructorFromReduceNode"
+_STR = ("builtins", "str")
+
+
+def normalize(data):
+    """Return the bytes of a structure without what differs from run to run.
+
+    skops uses the addresses of objects as ids; here ids and names are counted up.
+    """
+    with ZipFile(io.BytesIO(data)) as file:
+        schema = json.loads(file.read(SCHEMA))
+        ids, names = {}, {}
+        for node in iter_nodes(schema):
+            # Whether two equal values are one object is chance, and has no effect.
+            if node["__loader__"] in ("JsonNode", "TypeNode"):
+                node.pop("__id__", None)
+            elif "__id__" in node:
+                node["__id__"] = ids.setdefault(node["__id__"], len(ids) + 1)
+            if "file" in node:
+                node["file"] = names.setdefault(node["file"], f"{len(names)}.npy")
+        text = json.dumps(schema, separators=(",", ":")).encode()
+        arrays = {new: file.read(old) for old, new in names.items()}
+    return stored_zip({SCHEMA: text, **arrays})
+
+
+def iter_nodes(tree):
+    """Yield each node of a schema, parents before children."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, list):
+            pending += reversed(node)
+        elif isinstance(node, dict):
+            if "__loader__" in node:
+                yield node
+            pending += reversed(list(node.values()))
+
+
+def read_structure(source, trusted):
+    """Validate a structure in a seekable file and return its objects.
+
+    Arrays are read from it one by one, so that none is in memory twice. Raises
+    UntrustedError if it needs types that are neither trusted nor in `trusted`.
+    """
+    with ZipReader(source, "the structure") as members:
+        schema = _read_schema(members, trusted)
+        names = untrusted_names(schema) - {*trusted}
+        if names:
+            raise untrusted_types(names)
+        return Builder(members)(schema)
+
+
+def check_schema(data, trusted=()):
+    """Raise SavedFileError if a structure (bytes) names calls or misdeclares arrays."""
+    with ZipReader(io.BytesIO(data), "the structure") as members:
+        _read_schema(members, trusted)
+
+
+def _read_schema(members, trusted):
+    """Return a schema with the current names of moved classes, after checking it."""
+    schema = json.loads(members.read(SCHEMA))
+    protocol = schema.get("protocol")
+    if type(protocol) is not int or protocol not in _PROTOCOLS:
+        raise SavedFileError(
+            f"The structure has version {protocol!r} of the format of skops; this "
+            f"release reads {_PROTOCOLS[0]} to {_PROTOCOLS[-1]}. Install the version "
+            "of skops that it was tested with, or a newer sk_metaembed."
+        )
+    for node in iter_nodes(schema):
+        # First, so that all checks apply to the class that is created.
+        name = current_name(node["__module__"], node["__class__"])
+        node["__module__"], node["__class__"] = name
+        _check_node(node, trusted)
+        if "file" in node:
+            _check_array(members, node["file"])
+    return schema
+
+
+def _check_node(node, trusted):
+    loader = node["__loader__"]
+    name = f"{node['__module__']}.{node['__class__']}"
+    may_call = loader == _CONSTRUCTOR and name in trusted
+    required = [other for other, names in BY_LOADER.items() if name in names]
+    if loader in ONLY and name not in ONLY[loader]:
+        required.append("another")
+    allowed = loader in _LOADERS or may_call
+    if not allowed or (required and loader not in required):
+        raise SavedFileError(
+            f"The structure holds {name} by way of {loader}, which is not allowed in "
+            "saved estimators."
+        )
+    if loader == "DictNode":
+        keys = [(k["__module__"], k["__class__"]) for k in node["key_types"]["content"]]
+        kinds = {k["__loader__"] for k in node["key_types"]["content"]}
+        if not (set(keys) <= {_STR} and kinds <= {"TypeNode"}):
+            raise SavedFileError("Dictionary keys in the structure must be strings.")
+
+
+def _check_array(members, name):
+    """Check that the header of an array matches its size and names no objects."""
+    with members.open(name) as file:
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, _, dtype = read(file)
+        size = dtype.itemsize
+        for length in shape:
+            size *= length  # Python integers, which do not overflow
+        total = members.infos[name].file_size
+        if dtype.hasobject or min(shape, default=0) < 0 or size != total - file.tell():
+            raise SavedFileError(
+                f"The array {name} declares shape {shape} of {dtype}, which does not "
+                f"match its {total:,} bytes."
+            )
+
+
+def untrusted_names(schema):
+    """Return the names in a checked schema that are not trusted by default."""
+    named = {
+        (n["__loader__"], n["__module__"], n["__class__"]) for n in iter_nodes(schema)
+    }
+    return {
+        f"{m}.{name}" for loader, m, name in named if not is_trusted(loader, m, name)
+    }
+
+
+def untrusted_in(data):
+    """Return the names in the bytes of a structure that are not trusted by default."""
+    with ZipReader(io.BytesIO(data), "the structure") as members:
+        return untrusted_names(json.loads(members.read(SCHEMA)))
 
 
 class Builder:
-    """Builds the objects of a structure.
+    """Builds the objects of a checked schema; `members` holds the arrays."""
 
-    Parameters
-    ----------
-    entries : Entries
-        The structure's members, which hold the arrays.
-    """
-
-    def __init__(self, entries):
-        self._entries = entries
-        self._made = {}
+    def __init__(self, members):
+        self._members = members
+        self._built = {}
 
     def __call__(self, node):
         """Return the object of a node; nodes with the same id share one object."""
         key = node.get("__id__")
         if key is None:
             return _BUILD[node["__loader__"]](node, self)
-        if key not in self._made:
-            self._made[key] = _BUILD[node["__loader__"]](node, self)
-        return self._made[key]
+        if key not in self._built:
+            self._built[key] = _BUILD[node["__loader__"]](node, self)
+        return self._built[key]
 
     def array(self, name):
         """Return the array in a member of the structure."""
-        with self._entries.open(name) as file:
+        with self._members.open(name) as file:
             return np.lib.format.read_array(file, allow_pickle=False)
 
 
@@ -68,8 +198,8 @@ def _list(node, build):
 
 
 def _tuple(node, build):
-    kind, parts = _class(node), [build(value) for value in node["content"]]
-    return kind(*parts) if hasattr(kind, "_fields") else tuple(parts)
+    cls, parts = _class(node), [build(value) for value in node["content"]]
+    return cls(*parts) if hasattr(cls, "_fields") else tuple(parts)
 
 
 def _json(node, build):
@@ -85,8 +215,8 @@ def _type(node, build):
 
 
 def _object(node, build):
-    kind = _class(node)
-    new = kind.__new__(kind)
+    cls = _class(node)
+    new = cls.__new__(cls)
     state = build(node["content"]) if node.get("content") is not None else None
     return new if state is None else _with_state(new, state)
 
@@ -101,16 +231,16 @@ def _with_state(new, state):
 
 def _array(node, build):
     if node["type"] == "numpy":
-        found = build.array(node["file"])
+        array = build.array(node["file"])
         scalar = (node["__module__"], node["__class__"]) != ("numpy", "ndarray")
-        return _class(node)(found) if scalar else found
+        return _class(node)(array) if scalar else array
     values = [build(value) for value in node["content"]]
     if len(build(node["shape"])) != 1:
         return np.array(values, dtype=object)
-    found = np.empty(len(values), dtype=object)
-    for place, value in enumerate(values):  # assigning lists at once would nest them
-        found[place] = value
-    return found
+    array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):  # assigning lists at once would nest them
+        array[i] = value
+    return array
 
 
 def _masked(node, build):
@@ -153,181 +283,3 @@ _BUILD = {
     "TreeNode": _reduced,
     "ConstructorFromReduceNode": _called,
 }
-
-
-SCHEMA = "schema.json"
-# Of skops's kinds of nodes, those that put parts together and call nothing.
-_LOADERS = {
-    *("DictNode", "ListNode", "TupleNode", "JsonNode", "SliceNode", "TypeNode"),
-    *("ObjectNode", "NdArrayNode", "MaskedArrayNode", "DTypeNode", "FunctionNode"),
-    *("LossNode", "TreeNode"),
-}
-_PROTOCOLS = (1, 2)
-_CALLS = "ConstructorFromReduceNode"
-_STR = ("builtins", "str")
-
-
-def regular(data):
-    """Return skops's bytes without what differs from run to run.
-
-    Parameters
-    ----------
-    data : bytes
-        A zip file that skops wrote, with the addresses of objects for ids.
-
-    Returns
-    -------
-    bytes
-        The same content, with ids and names counted up.
-    """
-    with ZipFile(io.BytesIO(data)) as file:
-        schema = json.loads(file.read(SCHEMA))
-        ids, names = {}, {}
-        for node in nodes(schema):
-            # Whether two equal values are one object is chance, and means nothing.
-            if node["__loader__"] in ("JsonNode", "TypeNode"):
-                node.pop("__id__", None)
-            elif "__id__" in node:
-                node["__id__"] = ids.setdefault(node["__id__"], len(ids) + 1)
-            if "file" in node:
-                node["file"] = names.setdefault(node["file"], f"{len(names)}.npy")
-        text = json.dumps(schema, separators=(",", ":")).encode()
-        arrays = {new: file.read(old) for old, new in names.items()}
-    return stored_zip({SCHEMA: text, **arrays})
-
-
-def nodes(tree):
-    """Yield each node of a schema, those above before those below."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, list):
-            waiting += reversed(node)
-        elif isinstance(node, dict):
-            if "__loader__" in node:
-                yield node
-            waiting += reversed(list(node.values()))
-
-
-def check_schema(data, trusted=()):
-    """Check a structure before anything is made of it.
-
-    Parameters
-    ----------
-    data : bytes
-    trusted : collection of str
-        What the user trusts beyond the list.
-
-    Raises
-    ------
-    SavedFileError
-        If there is something in it that could call what the file names, or an array
-        that is not as large as it says.
-    """
-    with Entries(io.BytesIO(data), "the structure") as entries:
-        _checked_schema(entries, trusted)
-
-
-def _checked_schema(entries, trusted):
-    schema = json.loads(entries.read(SCHEMA))
-    protocol = schema.get("protocol")
-    if type(protocol) is not int or protocol not in _PROTOCOLS:
-        raise SavedFileError(
-            f"The structure is in version {protocol!r} of the format of skops, and "
-            f"this release reads {_PROTOCOLS[0]} to {_PROTOCOLS[-1]}. Install the "
-            "version of skops that it was tested with, or a newer sk_metaembed."
-        )
-    for node in nodes(schema):
-        _check_node(node, trusted)
-        if "file" in node:
-            _check_array(entries, node["file"])
-    return schema
-
-
-def _check_node(node, trusted):
-    loader = node["__loader__"]
-    name = f"{node['__module__']}.{node['__class__']}"
-    may_call = loader == _CALLS and name in trusted
-    ways = [way for way, names in BY_LOADER.items() if name in names]
-    if loader in ONLY and name not in ONLY[loader]:
-        ways.append("another")
-    if not (loader in _LOADERS or may_call) or (ways and loader not in ways):
-        raise SavedFileError(
-            f"The structure holds {name} by way of {loader}, which is none of the ways "
-            "in which saved estimators are put together."
-        )
-    if loader == "DictNode":
-        keys = [(k["__module__"], k["__class__"]) for k in node["key_types"]["content"]]
-        kinds = {k["__loader__"] for k in node["key_types"]["content"]}
-        if not (set(keys) <= {_STR} and kinds <= {"TypeNode"}):
-            raise SavedFileError("The structure has keys that are no words.")
-
-
-def _check_array(entries, name):
-    """Check that an array's header promises what there is, and no objects."""
-    with entries.open(name) as file:
-        version = np.lib.format.read_magic(file)
-        read = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, _, dtype = read(file)
-        size = dtype.itemsize
-        for length in shape:
-            size *= length  # of Python's own integers, which never run over
-        here = entries.infos[name].file_size
-        if dtype.hasobject or min(shape, default=0) < 0 or size != here - file.tell():
-            raise SavedFileError(
-                f"The array {name} says it has shape {shape} of {dtype}, which is not "
-                f"what its {here:,} bytes hold."
-            )
-
-
-def read_structure(source, trusted):
-    """Check a structure and return its objects.
-
-    Parameters
-    ----------
-    source : binary file
-        Seekable. Arrays are read from it one by one, so that none is in memory twice.
-    trusted : collection of str
-        What the user trusts beyond the list.
-
-    Raises
-    ------
-    UntrustedError
-        If it needs types that are not trusted.
-    """
-    with Entries(source, "the structure") as entries:
-        schema = _checked_schema(entries, trusted)
-        _check_trusted(untrusted_names(schema) - {*trusted})
-        return Builder(entries)(schema)
-
-
-def untrusted_names(schema):
-    """Return the classes and functions of a schema that are not trusted by default.
-
-    Parameters
-    ----------
-    schema : dict
-        Accepted by `check_schema`.
-
-    Returns
-    -------
-    set of str
-    """
-    named = {(n["__loader__"], n["__module__"], n["__class__"]) for n in nodes(schema)}
-    return {f"{m}.{name}" for way, m, name in named if not is_trusted(way, m, name)}
-
-
-def untrusted_in(data):
-    """Return the names in the bytes of a structure that are not trusted by default."""
-    with Entries(io.BytesIO(data), "the structure") as entries:
-        return untrusted_names(json.loads(entries.read(SCHEMA)))
-
-
-def _check_trusted(found):
-    if found:
-        from ._errors import untrusted_types
-
-        raise untrusted_types(found)

@@ -1,15 +1,11 @@
-"""What a file may hold without being asked about: every class by its name.
+"""Classes and functions that files may contain without the caller's trust, by name.
 
-A name stands here once it was seen that making such an object from any attributes runs
-nothing: it opens no file, imports nothing, calls nothing that came with it. What skops
-trusts by itself (scikit-learn's estimators, arrays, plain values) is not repeated.
-`tests/persistence/test_trusted.py` holds the list to that, and to what estimators need.
-
-Decide which classes and functions are trusted by default.
-
-The rules are those of skops, applied to one name at a time: ``skops.io`` builds its
-lists on import, by importing all of scikit-learn and, with its array wrappers, torch.
-`tests/persistence/test_trusted.py` compares the rules with these lists.
+A class is listed once a review has shown that creating an instance from any attributes
+runs nothing: it opens no file, imports nothing and calls nothing from the file. Types
+that skops trusts (estimators of scikit-learn, arrays, plain values) follow its rules,
+applied to one name at a time: ``skops.io`` builds its lists on import, by importing all
+of scikit-learn and torch. `tests/persistence/test_trusted.py` compares the rules with
+those lists, and these lists with what estimators need.
 """
 
 import inspect
@@ -18,9 +14,9 @@ from importlib import import_module
 import numpy as np
 from sklearn.base import BaseEstimator
 
-# Made without their constructor, which may do more: attributes are put into place.
+# Created without calling the constructor: attributes are set directly.
 OBJECTS = {
-    "sk_metaembed.persistence": ("StandIn",),
+    "sk_metaembed.persistence": ("Placeholder",),
     "sk_metaembed.adapters": (
         "PairEncoder",
         "TokenClassifier",
@@ -94,7 +90,7 @@ OBJECTS = {
         "TimeSeriesSplit",
     ),
 }
-# Named tuples: made by their constructor, which only keeps what it is given.
+# Named tuples: created by their constructor, which only stores its arguments.
 TUPLES = {
     "sk_metaembed.elmo": (
         "ElmoOptions",
@@ -113,13 +109,13 @@ TUPLES = {
         "Wanted",
     ),
 }
-# Dictionaries: made empty, then filled.
+# Dictionaries: created empty, then filled.
 MAPPINGS = {"sklearn.utils._bunch": ("Bunch",)}
 
-# skops makes one from an empty array, which holds no objects.
+# skops creates one from an empty array, which holds no objects.
 DTYPES = {"numpy": ("dtype",)}
 
-# Functions that steps of ours hold: they write numbers into an array they are given.
+# Functions that fitted estimators hold: they write numbers into an array.
 FUNCTIONS = {
     "sk_metaembed.pooling.write_coefficient",
     "sk_metaembed.pooling.write_window_max",
@@ -134,11 +130,11 @@ FUNCTIONS = {
 
 
 def names_of(classes):
-    """Return the full names of classes that are listed by module."""
+    """Return the full names of classes listed by module."""
     return {f"{module}.{name}" for module, names in classes.items() for name in names}
 
 
-# By the only kind of node that may make them.
+# By the only node type that may create them.
 BY_LOADER = {
     "ObjectNode": names_of(OBJECTS),
     "TupleNode": names_of(TUPLES),
@@ -146,6 +142,19 @@ BY_LOADER = {
     "DTypeNode": names_of(DTYPES),
 }
 TYPES = sorted(set().union(*BY_LOADER.values()))
+
+# Full names of classes and functions that were renamed or moved to another room, with
+# the name each has now. A name here grants no trust: the new one must be trusted.
+MOVED = {}
+
+
+def current_name(module, name):
+    """Return the current (module, name) of a class or function of a saved file."""
+    full = f"{module}.{name}"
+    if full not in MOVED:
+        return module, name
+    module, _, name = MOVED[full].rpartition(".")
+    return module, name
 
 
 _PLAIN = {f"builtins.{name}" for name in ("int", "float", "str", "bool")}
@@ -155,7 +164,7 @@ _SCALARS = {
     for kind in np.sctypeDict.values()
     if kind.__module__ == "numpy"
 }
-# What fitted gradient boosting and linear models hold.
+# Held by fitted gradient boosting and linear models.
 _LOSSES = {
     "sklearn._loss.link": (
         *("HalfLogitLink", "IdentityLink", "Interval"),
@@ -192,31 +201,20 @@ _BY_DEFAULT = {
     "MaskedArrayNode": {"numpy.ma.MaskedArray"},
     "LossNode": names_of(_COMPILED_LOSSES),
 }
-# Nodes that call a constructor: no name that a user trusts may be added to these.
+# Node types that call a constructor: trusted names are not added to these.
 ONLY = {
     "LossNode": _BY_DEFAULT["LossNode"],
     "SliceNode": _BY_DEFAULT["SliceNode"],
     "TreeNode": {"sklearn.tree._tree.Tree"},
 }
-# Parts of scikit-learn that are not public or would import other libraries.
-_ELSEWHERE = {
+# Parts of scikit-learn that are not public or import other libraries.
+_EXCLUDED = {
     *("tests", "externals", "setup", "conftest", "experimental", "estimator_checks"),
 }
 
 
 def is_trusted(loader, module, name):
-    """Return whether a file may name a class or function without asking the user.
-
-    Parameters
-    ----------
-    loader : str
-        The kind of node.
-    module, name : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a node of a type may name a class or function by default."""
     full = f"{module}.{name}"
     if loader == "JsonNode":  # creates no object of the class it names
         return True
@@ -229,18 +227,9 @@ def is_trusted(loader, module, name):
 
 
 def is_sklearn_estimator(module, name):
-    """Return whether a class is an estimator that scikit-learn exports.
-
-    Parameters
-    ----------
-    module, name : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a class is an estimator that scikit-learn exports."""
     parts = module.split(".")
-    if parts[0] != "sklearn" or {*parts} & _ELSEWHERE or name.startswith("_"):
+    if parts[0] != "sklearn" or {*parts} & _EXCLUDED or name.startswith("_"):
         return False
     private = [i for i, part in enumerate(parts) if part.startswith("_")]
     public = parts[: private[0]] if private else parts
@@ -260,17 +249,9 @@ def is_sklearn_estimator(module, name):
 def ufunc(module, name):
     """Return a ufunc of numpy or scipy.special, or None for any other name.
 
-    Parameters
-    ----------
-    module : str
-        As in the file; only the package counts, since ufuncs do not store their module.
-    name : str
-
-    Returns
-    -------
-    ufunc or None
+    Only the package of `module` counts, since ufuncs do not store their module.
     """
-    homes = {"numpy": "numpy", "scipy": "scipy.special"}
-    home = homes.get(module.partition(".")[0])
-    found = getattr(import_module(home), name, None) if home else None
+    modules = {"numpy": "numpy", "scipy": "scipy.special"}
+    public = modules.get(module.partition(".")[0])
+    found = getattr(import_module(public), name, None) if public else None
     return found if isinstance(found, np.ufunc) else None

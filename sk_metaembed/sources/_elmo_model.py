@@ -58,7 +58,7 @@ class ElmoModel:
     lock : RLock
     """
 
-    _kept_as = "elmo"  # in files that `save` writes
+    _saved_kind = "elmo"  # in files that `save` writes
 
     def __init__(self, spec, files):
         self.spec = spec

@@ -87,7 +87,7 @@ class StoreReference:
         What its ``meta.json`` says.
     """
 
-    _kept_as = "vectors"  # in files that `save` writes
+    _saved_kind = "vectors"  # in files that `save` writes
 
     __slots__ = ("__weakref__", *_SHARED)
 

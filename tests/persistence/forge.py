@@ -1,9 +1,11 @@
-"""Changes saved files as somebody would who wants them to be read."""
+"""Modify saved files so that they still look valid."""
 
 import hashlib
 import io
 import json
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+from sk_metaembed.persistence._codecs import Placeholder
 
 MANIFEST, STRUCTURE = "manifest.json", "structure.skops"
 
@@ -26,7 +28,7 @@ def zipped(parts, compress_type=ZIP_STORED):
 
 
 def resealed(parts):
-    """Return a file whose manifest tells the checksums of its members."""
+    """Return members with a manifest that has their checksums."""
     manifest = json.loads(parts[MANIFEST])
     manifest["members"] = {
         name: {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -41,14 +43,14 @@ def schema_of(parts):
 
 
 def with_schema(parts, schema):
-    """Return the members with another schema, sealed again."""
+    """Return the members with another schema and its checksum."""
     inner = members(parts[STRUCTURE])
     inner["schema.json"] = json.dumps(schema).encode()
     return resealed({**parts, STRUCTURE: zipped(inner)})
 
 
 def attributes(schema):
-    """Return where the schema of an estimator has its attributes, by name."""
+    """Return the part of a schema that holds the attributes of an estimator."""
     return schema["content"]["content"]
 
 
@@ -70,8 +72,8 @@ def dict_node(content):
     return node("DictNode", "builtins", "dict", content=content, key_types=keys)
 
 
-def stand_in(kind, **content):
-    """Return the node of a stand-in."""
-    told = {"kind": json_node(kind), "content": dict_node(content)}
-    place = "sk_metaembed.persistence", "StandIn"
-    return node("ObjectNode", *place, content=dict_node(told))
+def placeholder(kind, **content):
+    """Return the node of a Placeholder."""
+    attributes = {"kind": json_node(kind), "content": dict_node(content)}
+    name = Placeholder.__module__, Placeholder.__name__
+    return node("ObjectNode", *name, content=dict_node(attributes))

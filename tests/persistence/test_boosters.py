@@ -18,7 +18,7 @@ from sk_metaembed import (
     save,
 )
 from sk_metaembed.persistence import SavedFileError, UntrustedError
-from sk_metaembed.persistence._boosters import _is_whole
+from sk_metaembed.persistence._boosters import _is_complete
 from sk_metaembed.utils._checks_data import token_lists
 
 from ..test_estimators import vectors
@@ -152,9 +152,9 @@ def test_what_is_no_model_is_refused(library, content, tmp_path):
 )
 def test_a_model_that_was_cut_short_does_not_reach_its_library(kind, model):
     """Some readers crash on one, or read past its end and return what is there."""
-    assert _is_whole(kind, model)
-    assert not any(_is_whole(kind, model[:n]) for n in (0, 3, 8, len(model) // 2))
-    assert kind == "lightgbm" or not _is_whole(kind, model[:-1])
+    assert _is_complete(kind, model)
+    assert not any(_is_complete(kind, model[:n]) for n in (0, 3, 8, len(model) // 2))
+    assert kind == "lightgbm" or not _is_complete(kind, model[:-1])
 
 
 def test_other_classes_are_no_models_of_catboost(tmp_path):
@@ -163,7 +163,7 @@ def test_other_classes_are_no_models_of_catboost(tmp_path):
     schema = forge.schema_of(parts)
     told = {"module": forge.json_node("builtins"), "name": forge.json_node("dict")}
     told |= {"model": forge.json_node(None), "state": forge.dict_node({})}
-    root = {**forge.stand_in("catboost", **told), "protocol": schema["protocol"]}
+    root = {**forge.placeholder("catboost", **told), "protocol": schema["protocol"]}
     path = tmp_path / "forged.skm"
     path.write_bytes(forge.zipped(forge.with_schema(parts, root)))
     with pytest.raises(UntrustedError, match="builtins.dict"):
@@ -180,7 +180,7 @@ def test_a_library_that_is_not_installed(tmp_path, monkeypatch):
     for name in [n for n in sys.modules if n.partition(".")[0] == "lightgbm"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(SavedFileError, match="needs the package 'lightgbm.*', which"):
+    with pytest.raises(SavedFileError, match="the package 'lightgbm.*' is required"):
         load(path, trusted=ASKED["lightgbm"])
 
 

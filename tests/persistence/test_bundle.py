@@ -122,7 +122,7 @@ def test_what_was_unpacked_and_damaged_is_told(union, tmp_path, monkeypatch):
         for data in (file.read_bytes()[:-8], None):
             file.unlink() if data is None else file.write_bytes(data)
             forget_handles()
-            with pytest.raises(SavedFileError, match="not at fault.* Delete that fol"):
+            with pytest.raises(SavedFileError, match="is intact.* Delete that fol"):
                 load(path)
         shutil.rmtree(file.parent)
 

@@ -24,7 +24,7 @@ from sk_metaembed import (
     save,
 )
 from sk_metaembed.persistence import SavedFileError, UntrustedError
-from sk_metaembed.persistence._schema import nodes
+from sk_metaembed.persistence._schema import iter_nodes
 from sk_metaembed.utils._checks_data import as_input, assert_same, token_lists
 
 from .. import tiny_bert
@@ -80,7 +80,7 @@ def calls(canary):
     reduce, method = "ConstructorFromReduceNode", "methodcaller"
     part = {"func": made, "args": place, "kwds": kwds, "namespace": kwds}
     of_path = forge.node(reduce, "pathlib", "PosixPath", content=place)
-    sources = "sk_metaembed.dynamic._trainable", "TrainedSources"
+    sources = "sk_metaembed.dynamic", "TrainedSources"
     return {
         "os.mkdir": forge.node(reduce, "os", "mkdir", content=place),
         "os.system": forge.node("FunctionNode", "os", "system"),
@@ -101,10 +101,10 @@ def calls(canary):
             "LossNode", "os", "mkdir", __reduce__={"args": place}, content=kwds
         ),
         "unknown loader": forge.node("GadgetNode", "os", "system"),
-        "stand-in": forge.stand_in(
+        "placeholder": forge.placeholder(
             "function", module=forge.json_node("os"), name=forge.json_node("system")
         ),
-        "kind": forge.stand_in("os.system", a=forge.json_node(1)),
+        "kind": forge.placeholder("os.system", a=forge.json_node(1)),
     }
 
 
@@ -141,12 +141,15 @@ def test_keys_cannot_call(tokenizer, canary, tmp_path):
     schema = forge.schema_of(tokenizer)
     keys = schema["content"]["key_types"]["content"]
     keys[0] = forge.node("TypeNode", "os", "mkdir")
-    with pytest.raises(SavedFileError, match="keys that are no words"):
+    with pytest.raises(SavedFileError, match="keys in the structure must be strings"):
         loaded(forge.with_schema(tokenizer, schema), tmp_path)
 
 
 def test_the_root_is_an_estimator(tokenizer, tmp_path):
-    for root in (forge.json_node(1), forge.stand_in("path", path=forge.json_node("a"))):
+    for root in (
+        forge.json_node(1),
+        forge.placeholder("path", path=forge.json_node("a")),
+    ):
         parts = forge.with_schema(tokenizer, {**root, "protocol": 2})
         with pytest.raises(SavedFileError, match="holds"):
             loaded(parts, tmp_path)
@@ -158,7 +161,7 @@ def test_a_module_is_imported_only_if_it_is_trusted(tokenizer, tmp_path, monkeyp
     names = {"module": "gadget_on_import", "name": "f"}
     told = {key: forge.json_node(value) for key, value in names.items()}
     for gadget in (
-        forge.stand_in("function", **told),
+        forge.placeholder("function", **told),
         forge.node("ObjectNode", "gadget_on_import", "Gadget"),
         forge.node("FunctionNode", "gadget_on_import", "f"),
         forge.node("TypeNode", "gadget_on_import", "f"),
@@ -201,7 +204,7 @@ def test_a_table_of_n_grams_cannot_lead_compiled_code_astray(tmp_path):
     step = FastTextEmbedding(4, min_count=1, epochs=1, bucket=1000).fit([["tea"]])
     parts = forge.members(save(step, tmp_path / "e.skm").read_bytes())
     schema = forge.schema_of(parts)
-    table = next(n for n in nodes(schema) if n["__class__"] == "NgramVectors")
+    table = next(n for n in iter_nodes(schema) if n["__class__"] == "NgramVectors")
     of = forge.attributes(table)
     of["_table"], of["_vectors"] = of["_vectors"], forge.json_node(None)  # a few rows
     for rows in (1000, 10**9):
@@ -282,7 +285,7 @@ def test_members_that_overlap_are_refused(tokenizer, tmp_path):
             entry.filename = f"zero{number}"
             file.filelist.append(entry)
         file._didModify = True
-    with pytest.raises(SavedFileError, match="promises"):
+    with pytest.raises(SavedFileError, match="declares"):
         loaded(out.getvalue(), tmp_path)
 
 
@@ -300,7 +303,7 @@ def test_a_bundle_cannot_write_beside_its_folder(prefix, tmp_path):
     path = save(source, tmp_path / "v.skm", bundle=True)
     parts = forge.members(path.read_bytes())
     schema = forge.schema_of(parts)
-    told = [node for node in nodes(schema) if node.get("content") == '"vectors/0"']
+    told = [node for node in iter_nodes(schema) if node.get("content") == '"vectors/0"']
     for node in told:
         node["content"] = json.dumps(prefix)
     assert told

@@ -13,7 +13,7 @@ from skops.io._sklearn import ALLOWED_LOSSES
 
 import sk_metaembed
 from sk_metaembed.persistence import _trusted
-from sk_metaembed.persistence._functions import _found
+from sk_metaembed.persistence._functions import import_object
 from sk_metaembed.sources import TransformerEmbedding
 from sk_metaembed.sources._fasttext import NgramVectors
 
@@ -74,7 +74,7 @@ def test_every_public_estimator_is_on_the_list():
 @pytest.mark.parametrize("name", sorted(_trusted.FUNCTIONS))
 def test_functions_on_the_list_are_ours(name):
     module, _, function = name.rpartition(".")
-    assert _found(module, function).__module__ == module
+    assert import_object(module, function).__module__ == module
     assert module == "sk_metaembed.pooling"
 
 

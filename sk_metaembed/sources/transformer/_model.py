@@ -244,7 +244,7 @@ class TransformerModel(_Handle):
         """Where it computes, "cpu" or "cuda", without loading anything."""
         return self.spec.device.partition(":")[0]
 
-    _kept_as = "transformer"  # in files that `save` writes
+    _saved_kind = "transformer"  # in files that `save` writes
 
     def _reference(self):
         """Return what a saved file tells of the model."""
@@ -314,7 +314,7 @@ class LoadedModel(_Handle):
     tokenizer : transformers tokenizer
     """
 
-    _kept_as = "loaded"  # in files that `save` writes, whole in any case
+    _saved_kind = "loaded"  # in files that `save` writes, whole in any case
 
     def __init__(self, network, tokenizer):
         super().__init__()
