@@ -2,12 +2,12 @@
 Dynamic meta-embeddings explained
 =================================
 
-Which word vectors should a network read? Let it take several sets and learn, word by
-word, how much of each: that is a dynamic meta-embedding (DME). Where the weights may
-depend on the sentence too, it is contextualised (CDME). This page builds one by hand,
-then trains both on sentences about films, and looks at the weights.
+A dynamic meta-embedding (DME) combines several sets of word vectors by weights that are
+learned per word. If the weights also depend on the sentence, it is contextualised
+(CDME). This page computes one step by step, trains both on sentences about films, and
+inspects the weights.
 
-The source is Kiela, Wang and Cho, `Dynamic meta-embeddings for improved sentence
+The paper is Kiela, Wang and Cho, `Dynamic meta-embeddings for improved sentence
 representations <https://aclanthology.org/D18-1176/>`_, EMNLP 2018. The data come with
 ``pip install 'sk_metaembed[examples]'``.
 """
@@ -15,11 +15,11 @@ representations <https://aclanthology.org/D18-1176/>`_, EMNLP 2018. The data com
 # %%
 # Sentences and sources
 # ---------------------
-# The sentences are from reviews on Rotten Tomatoes, for or against a film, and so are
-# those of SST-2, which the paper takes. Of three sources, two are published: GloVe, and
-# the input table of MiniLM, a vector a piece of a word. The third is trained here, on
-# longer reviews, whose labels are not used. MiniLM knows every word by its pieces, the
-# others do not.
+# The sentences are from positive and negative reviews on Rotten Tomatoes, like those of
+# SST-2, which the paper uses. Two of the three sources are published: GloVe, and the
+# input embedding of MiniLM, which has one vector per word piece. The third is word2vec
+# trained here on longer reviews, without their labels. MiniLM covers every word by its
+# pieces; the others do not.
 from importlib.resources import files
 
 import pandas as pd
@@ -52,11 +52,11 @@ X, y = union.transform(tokens.transform(sentences.text)), sentences.label.to_num
 print(X)
 
 # %%
-# One word by hand
-# ----------------
-# A DME is four steps: project each source's vector to one length, score it by one
-# vector that all sources share, make weights of the scores by a softmax, and sum. Here
-# they are for one word, with random projections:
+# One word, step by step
+# ----------------------
+# A DME has four steps: project the vector of each source to a common dimension, score
+# it with a vector shared by all sources, compute weights from the scores by a softmax,
+# and sum. For one word, with random projections:
 import numpy as np
 
 rng = np.random.default_rng(0)
@@ -67,18 +67,21 @@ scores = np.array([v @ rng.normal(size=64) / 8 for v in projected])
 weights = np.exp(scores) / np.exp(scores).sum()
 mixed = sum(weight * v for weight, v in zip(weights, projected, strict=True))
 for block, weight in zip(X.blocks, weights, strict=True):
-    print(f"{block.name:<15} {len(block.values[word]):>4} numbers, weight {weight:.2f}")
-print(f"{'the mixture':<15} {len(mixed):>4} numbers")
+    print(
+        f"{block.name:<15} {len(block.values[word]):>4} dimensions, weight {weight:.2f}"
+    )
+print(f"{'sum':<15} {len(mixed):>4} dimensions")
 
 # %%
-# In training the projections and the vector of scores are learned from the labels. CDME
-# scores the states of a small BiLSTM in place of the projected vectors. A source that
-# lacks a word gets no weight for it.
+# The projections and the scoring vector are learned from the labels. CDME scores the
+# states of a small BiLSTM instead of the projected vectors. A source that does not know
+# a word has a weight of zero.
 #
-# Trained
-# -------
-# All nets are alike, but for what they read: the mean of 64 numbers a word, and one
-# linear layer above. "Sum" is the paper's unweighted baseline: projected, not weighted.
+# Training
+# --------
+# All networks are equal except for their input: a mean of 64 dimensions per word,
+# followed by a linear layer. "Sum" is the unweighted baseline of the paper: projected,
+# but not weighted.
 from sklearn.model_selection import train_test_split
 
 from sk_metaembed import DynamicMetaClassifier
@@ -90,7 +93,7 @@ train, dev = train_test_split(rows, test_size=0.1, random_state=0, stratify=y[ro
 
 
 def accuracy(blocks, attention, seed):
-    """Train a net on some sources; return it, and its accuracy on the test part."""
+    """Train a network on some sources; return it and its test accuracy."""
     net = DynamicMetaClassifier(
         attention,
         projection_dim=64,
@@ -120,17 +123,22 @@ for name, (blocks, attention) in table.items():
     print(f"{name:<6}{line}{reported.get(name, ''):>15}")
 
 # %%
-# Reported, on SST-2: .895 by DME and .882 by CDME, with the settings that the authors
-# have published. Seen here: .77 by both, by the sum and by MiniLM alone; GloVe has .73
-# and films .67. A point is 17 of the 1,706 sentences of the test, and seeds differ by
-# up to three points, so the last four cannot be told apart.
+# The paper reports .895 for DME and .882 for CDME on SST-2, with the settings published
+# by its authors. The result here is .77 for both, for the sum and for MiniLM alone;
+# GloVe has .73 and films .67. One point is 17 of the 1,706 test sentences, and seeds
+# differ by up to three points, so the four best do not differ significantly.
 #
-# Twelve points lie between because of what goes in. The paper learns from the 67,349
-# phrases of SST-2, this page from 6,141 sentences; the paper has 300 dimensions of
-# GloVe and fastText, from 840 and 600 billion words; its encoder is a BiLSTM of 512
-# units a direction, where this one is a mean, so that "not good" is "not" and "good".
-# That the weights are worth little next to projection and sum is seen on SST-2, too,
-# with larger vectors: attention explains more than it gains.
+# The difference of twelve points is due to the input. The paper trains on the 67,349
+# phrases of SST-2, this page on 6,141 sentences; the paper uses 300 dimensions of GloVe
+# and fastText, trained on 840 and 600 billion words; its encoder is a BiLSTM with 512
+# units per direction, while a mean cannot distinguish "not good" from "not" and "good".
+# The weights also add little to projection and sum on SST-2 with larger vectors:
+# attention explains more than it improves.
+#
+# Weights by word frequency
+# -------------------------
+# The paper asks whether the weights depend on word frequency. The figure shows mean
+# weights for rare and frequent words of the reviews. The dashed line is an equal share.
 #
 # What the weights look like
 # --------------------------
@@ -151,17 +159,17 @@ display = SourceWeightsDisplay.from_estimators(
 print(display.frame().round(2).to_string(index=False))
 
 # %%
-# Under DME, MiniLM has .81 of the weight of frequent words, and .56 of that of rare
-# ones, which it has to put together from pieces; what it loses there GloVe gains, .19
-# to .44. The vectors trained here have none. CDME leans the same way and less far, and
-# leaves them .04 to .09.
+# With DME, MiniLM has .81 of the weight of frequent words and .56 of that of rare
+# words, which it composes from pieces; GloVe gains the difference, .19 to .44. The
+# vectors trained here have no weight. CDME shows the same tendency to a lesser degree,
+# with a weight of .04 to .09 for the trained vectors.
 #
-# And single words: three of the sentences, under DME.
+# The weights of single words in three of the sentences, with DME:
 shown = [row for row in test if 8 <= len(X.tokens[row]) <= 12][:3]
 labels = ["for" if y[row] else "against" for row in shown]
 TokenWeightsDisplay.from_estimator(nets["DME"], X[shown], labels=labels)
 plt.show()
 
 # %%
-# Most words lean on MiniLM, "smutty", "pleasure" and "works" on GloVe. Symbols and
-# numbers say the same as the colours.
+# MiniLM has most weight for most words, GloVe for "smutty", "pleasure" and "works".
+# Symbols and numbers repeat the information of the colours.

