@@ -1,4 +1,4 @@
-"""What scripts that compare sources share: classifiers, networks, and their rows."""
+"""Classifiers, networks and table rows shared by the scripts that compare sources."""
 
 import time
 
@@ -30,9 +30,9 @@ PROJECTED = {"projection_dim": 256, "activation": "relu"}
 
 
 def logistic(inputs, y, *, texts=False):
-    """Return dev and test accuracy with the penalty that is best on dev.
+    """Return dev and test accuracy with the penalty selected on dev.
 
-    Of texts by their TF-IDF, else of vectors.
+    Texts are converted to TF-IDF; other inputs are vectors.
     """
     step = TfidfVectorizer(token_pattern=r"\S+") if texts else StandardScaler()
     best = (0, 0)
@@ -45,12 +45,12 @@ def logistic(inputs, y, *, texts=False):
 
 
 def row(dev, test):
-    """Return the two figures as cells."""
+    """Return both figures as table cells."""
     return f"{test:.2f} | {dev:.2f}"
 
 
 def train(inputs, y, parameters, lr, seed):
-    """Return dev and test accuracy of one training, and the net."""
+    """Return dev and test accuracy of one network, and the network."""
     model = DynamicMetaClassifier(lr=lr, random_state=seed, **NETWORK, **parameters)
     model.fit(inputs["train"], y["train"], X_val=inputs["dev"], y_val=y["dev"])
     scores = [100 * model.score(inputs[part], y[part]) for part in ("dev", "test")]
@@ -58,7 +58,7 @@ def train(inputs, y, parameters, lr, seed):
 
 
 def measure(inputs, y, label, parameters, rates, seeds):
-    """Print a row, and return its mean accuracy on dev."""
+    """Print a row; return its mean accuracy on dev."""
     begin = time.process_time()
     tried = {lr: train(inputs, y, parameters, lr, 0) for lr in rates}
     lr = max(tried, key=lambda lr: tried[lr][0][0])

@@ -1,4 +1,4 @@
-"""The bare pass of `_bare_pass` for machines without gcc."""
+"""The minimal program of `_bare_pass` for machines without gcc."""
 
 import numba
 import numpy as np
@@ -42,7 +42,7 @@ def _find(word, length, words, ends, slots, mask):
 
 @compiled
 def _next_word(text, i, end, word):
-    """Copy letters up to the next gap, lowered; return where the gap ends."""
+    """Copy lower-cased letters up to the next gap; return the end of the gap."""
     length = 0
     while i < end:
         c = text[i]

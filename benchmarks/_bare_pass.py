@@ -1,7 +1,7 @@
-"""The bound to measure against: strings to mean vectors in one bare compiled pass.
+"""Lower bound for the time from strings to mean vectors: a minimal compiled program.
 
-Knows ASCII words and nothing else: no types, no containers, no checks. Both versions
-do the same; the C one is used where gcc is there.
+It handles only ASCII words, without types, containers or checks. The C and numba
+versions are equivalent; the C version is used if gcc is available.
 """
 
 import ctypes
@@ -118,7 +118,7 @@ def _numba_functions():
 
 
 class BarePass:
-    """Texts to mean vectors, nothing else; as many threads as there are cores."""
+    """Convert texts to mean vectors with one thread per core."""
 
     def __init__(self, words, matrix, folder):
         self.language = "C" if shutil.which("gcc") else "numba"

@@ -1,7 +1,7 @@
-"""The network of the package elmoformanylangs, for `elmo_speed.py`; random weights.
+"""The network of the package elmoformanylangs with random weights, for `elmo_speed.py`.
 
-It spells words in Unicode characters instead of bytes, so its vectors are others, but
-what it computes is as much: convolutions, highways and LSTMs of the same sizes.
+It encodes words as Unicode characters instead of bytes, so its vectors differ, but the
+amount of computation is equal: convolutions, highways and LSTMs of the same sizes.
 """
 
 import string
@@ -16,7 +16,7 @@ MARKS = ("<bos>", "<eos>", "<eow>", "<bow>", "<oov>", "<pad>")
 
 
 class ManyLangs:
-    """Sentences to the last layer's vectors, in batches sorted by length.
+    """Compute the vectors of the last layer in batches sorted by length.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class ManyLangs:
 
     @torch.inference_mode()
     def __call__(self, sentences):
-        """Return the last layer over all tokens, sentence by sentence."""
+        """Return the last layer for all tokens, in sentence order."""
         order = sorted(range(len(sentences)), key=lambda i: -len(sentences[i]))
         found = {}
         for start in range(0, len(order), BATCH):

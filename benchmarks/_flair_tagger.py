@@ -1,6 +1,6 @@
-"""flair's SequenceTagger, for `tagging_speed.py`: runs by a Python that has flair.
+"""flair's SequenceTagger for `tagging_speed.py`; runs in a Python that has flair.
 
-Reads a line, trains an epoch and tags all sentences, as often as lines come.
+Each input line starts one training epoch and the tagging of all sentences.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""flair's word vectors, for `transformer_speed.py`: runs by a Python that has flair.
+"""flair's word vectors for `transformer_speed.py`; runs in a Python that has flair.
 
-Reads a line and embeds all sentences, as often as lines come; says how long it took.
+Each input line starts the embedding of all sentences; the output is the time.
 """
 
 import json
@@ -14,7 +14,7 @@ import torch
 from flair.data import Sentence
 from flair.embeddings import TransformerWordEmbeddings
 
-BATCH = 32  # what flair's own trainers predict with
+BATCH = 32  # the default of flair's trainers
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Peak memory of a stretch of code, by the kernel's own mark (Linux only)."""
+"""Peak memory of a code block, as measured by the kernel (Linux only)."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,12 +16,12 @@ def _kibibytes(field):
 
 @contextmanager
 def peak_of():
-    """Yield an object whose `mebibytes` say what the block added at its peak."""
+    """Yield an object whose `mebibytes` are the memory added at the peak."""
     peak = SimpleNamespace(mebibytes=float("nan"))
     if not _STATUS.exists():
         yield peak
         return
-    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # reset the high-water mark
     before = _kibibytes("VmRSS")
     yield peak
     peak.mebibytes = (_kibibytes("VmHWM") - before) / 1024

@@ -1,8 +1,8 @@
-"""Seconds to answer Google's 19,544 analogy questions among 100,000 words of 300 d.
+"""Time to answer Google's 19,544 analogy questions over 100,000 words of 300 d.
 
-The vectors are generated: the time does not depend on what they mean. gensim answers
-one question after another, so that it is given few and its time is scaled up; it looks
-at the same words, and how many of its answers are ours is printed too.
+The vectors are generated, because the time does not depend on their meaning. gensim
+answers questions one by one, so it is timed on a few of them and its time is scaled up.
+It searches the same words; the share of equal answers is printed too.
 
 Run: python benchmarks/analogy_speed.py [--words 100000] [--dim 300] [--peer 100]
 """
@@ -18,7 +18,7 @@ from sk_metaembed.metrics import analogy_score
 
 
 def generated(questions, n_words, dim):
-    """Return vectors of the questions' words among as many others as are asked for."""
+    """Return vectors of the questions' words and of additional words."""
     asked = list(dict.fromkeys(questions.ravel().tolist()))
     words = asked + [f"w{i}" for i in range(n_words - len(asked))]
     np.random.default_rng(0).shuffle(words)
@@ -29,7 +29,7 @@ def generated(questions, n_words, dim):
 
 
 def ours(vectors, questions, method):
-    """Return wall seconds, processor seconds and the report."""
+    """Return wall seconds, CPU seconds and the report."""
     options = {"method": method, "ignore_case": False, "return_report": True}
     analogy_score(vectors, questions[:600], **options)  # compiles
     start, processor = time.perf_counter(), time.process_time()
@@ -38,7 +38,7 @@ def ours(vectors, questions, method):
 
 
 def theirs(vectors, questions, method):
-    """Return wall and processor seconds a question, and gensim's answers."""
+    """Return wall and CPU seconds per question, and gensim's answers."""
     name = "most_similar" if method == "3cosadd" else "most_similar_cosmul"
     ask = getattr(vectors, name)
     vectors.fill_norms()

@@ -1,10 +1,10 @@
-"""Measure accuracy on BBC news: the Keras article's protocol, and five folds.
+"""Measure accuracy on BBC news: the protocol of the Keras article, and five folds.
 
-The nets and pipelines are those of examples/demo.py. Prints Markdown tables.
+The networks and pipelines are those of examples/demo.py. Prints Markdown tables.
 
     python benchmarks/bbc.py                      # 25 minutes on two cores
     python benchmarks/bbc.py --folds 0            # the article's protocol only
-    python benchmarks/bbc.py --seeds 0 --quick    # folds, without trained mixtures
+    python benchmarks/bbc.py --seeds 0 --quick    # folds, without trained combinations
 """
 
 import argparse
@@ -24,7 +24,7 @@ import demo
 
 
 def net_accuracy(attention, seed, embedded, y, train, tests):
-    """Train one net; return its accuracy on each set of test rows."""
+    """Train one network; return its accuracy on each set of test rows."""
     net = clone(demo.NET).set_params(attention=attention, random_state=seed)
     net.fit(embedded[train], y[train])
     right = net.predict(embedded) == y
@@ -32,11 +32,11 @@ def net_accuracy(attention, seed, embedded, y, train, tests):
 
 
 def article_protocol(news, tokens, seeds):
-    """Print the accuracy of the article's nets, over seeds of the net."""
+    """Print the accuracy of the article's networks over seeds."""
     train, *tests = demo.split(news)
     short = demo.first_words(tokens, demo.LENGTH)
     embedded = demo.make_sources().fit(tokens[train]).transform(short)
-    print(f"\n| net, {seeds} seeds | 445 test articles | new ones only |")
+    print(f"\n| network, {seeds} seeds | 445 test articles | new ones only |")
     print("|---|---|---|")
     for name, attention in {"DME": "word", "CDME": "context"}.items():
         data = embedded, news.target, train, tests
@@ -48,7 +48,7 @@ def article_protocol(news, tokens, seeds):
 
 
 def cross_validation(news, tokens, n_folds, quick):
-    """Print each pipeline's accuracy over folds; every fold trains its sources."""
+    """Print the accuracy of each pipeline over folds; each fold trains its sources."""
     folds = StratifiedGroupKFold(5, shuffle=True, random_state=0)
     splits = list(folds.split(news.texts, news.target, news.groups))[:n_folds]
     accuracies = {}
@@ -62,7 +62,9 @@ def cross_validation(news, tokens, n_folds, quick):
         jobs = (delayed(demo.score)(features, *data) for features in rows.values())
         for name, (_, accuracy, _) in zip(rows, Parallel(n_jobs=2)(jobs), strict=True):
             accuracies.setdefault(name, []).append(accuracy)
-    print(f"\n| ahead of LogisticRegression | {n_folds} folds, duplicates together |")
+    print(
+        f"\n| features of LogisticRegression | {n_folds} folds, duplicates together |"
+    )
     print("|---|---|")
     for name, values in accuracies.items():
         print(f"| {name} | {spread(values)} |")

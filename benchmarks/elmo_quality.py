@@ -1,16 +1,17 @@
-"""Accuracy with an ELMo that was trained here: alone, and with GloVe.
+"""Accuracy with an ELMo trained by ``elmo_language_model.py``, alone and with GloVe.
 
-The model is that of ``elmo_language_model.py``, a small one that has read half a
-million words of news. Two tasks: sentences of film reviews (SST-2), and BBC articles,
-their first 200 words. Of BBC those articles are the test that the language model has
-not read either, a tenth of each class; a tenth of the rest chooses.
+The model is small and trained on half a million words of news. There are two tasks:
+sentences of film reviews (SST-2), and BBC articles, their first 200 words. The BBC test
+set contains the articles that the language model was not trained on, a tenth of each
+class; a tenth of the rest is the development set.
 
-Mean vectors ahead of LogisticRegression come first, then nets that are alike but for
-what is mixed: each source to 256 dimensions, a ReLU on the sum, mean encoder, one
-hidden layer. C is chosen on the development part, which also stops the nets.
+LogisticRegression on mean vectors comes first, then networks that differ only in the
+combination: each source projected to 256 dimensions, a ReLU on the sum, mean encoder,
+one hidden layer. C is chosen on the development set, which is also used for early
+stopping.
 
-With ``--tune EPOCHS`` a second ELMo takes part, fine-tuned on the training sentences
-of the task, without their labels.
+``--tune EPOCHS`` adds a second ELMo, fine-tuned on the training sentences of the task
+without their labels.
 
 Needs ``SK_METAEMBED_DATA``.
 Run: python benchmarks/elmo_quality.py --model FOLDER/general [--task bbc] [--tune 3]
@@ -44,7 +45,7 @@ def sst2():
 
 
 def bbc(domain="sports"):
-    """Return the same of BBC articles, the language model's held out ones as test."""
+    """Return the same for BBC; the test set is held out of the language model."""
     news = load_bbc_news()
     held = split_rows(domain, None)
     test = np.concatenate([held[kind, "held out"] for kind in (False, True)])
@@ -61,7 +62,7 @@ def bbc(domain="sports"):
 
 
 def tuned(folder, sequences, epochs, target):
-    """Fine-tune the model on sequences, and return the folder it is saved in."""
+    """Fine-tune the model on sequences; return the folder of the saved model."""
     model = ElmoLanguageModel(
         initial=folder, lr=1e-3, max_epochs=epochs, random_state=0, verbose=1
     )
@@ -101,11 +102,11 @@ def linear_rows(X, texts, y, models):
         layers = [name for name in means if name.startswith(f"{model}__")]
         print(f"| {model}, all layers | {row(*logistic(joined(layers), y))} |")
         both = row(*logistic(joined(["glove", *layers]), y))
-        print(f"| GloVe and {model}, side by side | {both} |", flush=True)
+        print(f"| GloVe and {model}, concatenated | {both} |", flush=True)
 
 
 def net_rows(X, y, models, seeds):
-    """Print the rows of nets over vectors of words."""
+    """Print the rows of networks over word vectors."""
     columns = "accuracy %", "dev %", "lr", "epochs", "CPU s a fit", "weights"
     show(f"net over vectors of words, {seeds} seeds", *columns)
 
@@ -124,7 +125,7 @@ def net_rows(X, y, models, seeds):
 
 
 def main():
-    """Embed, train everything, and print the tables."""
+    """Embed, train all models, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--task", choices=["sst2", "bbc"], default="sst2")

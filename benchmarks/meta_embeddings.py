@@ -1,21 +1,21 @@
-"""Unsupervised meta-embeddings on words and sentences, beside their single sources.
+"""Unsupervised meta-embeddings on words and sentences, compared with their sources.
 
 Four sets of vectors (GloVe 50 and 100, neuralcoref 50, word2vec GoogleNews 300), each
 method with each preprocessing of its sources. A method is fitted once on the union of
-the vocabularies (74,895 words; 22,317 of them are known to all four), then scored:
+the vocabularies (74,895 words, of which all four sources know 22,317), then scored:
 
-- Spearman x 100 on 13 word-similarity sets. "shared": pairs of words that all four
-  sources know, the same pairs for every row. "union": pairs of words that any source
-  knows; a pair with a word that the row's embedding lacks counts as similarity 0.
-- Google and MSR analogies by 3CosAdd, among the shared words, in %.
-- SST-2 sentences: mean of the vectors, scaler, LogisticRegression; accuracy in %.
+- Spearman x 100 on 13 word-similarity data sets. "shared": pairs that all four sources
+  know, the same pairs in every row. "union": pairs that at least one source knows; a
+  pair with a word that is missing in the row's embedding has similarity 0.
+- Google and MSR analogies by 3CosAdd over the shared words, in %.
+- SST-2 sentences: mean vectors, scaler, LogisticRegression; accuracy in %.
 
-Every row is measured in a process of its own. Fitting is given in seconds of processor
-time, of all threads (meta_fit_time.py has the clock's); the peak is what it adds to the
-memory of the process. Needs ``SK_METAEMBED_DATA``.
+Every row is measured in its own process. Fit times are CPU seconds over all threads
+(meta_fit_time.py measures wall-clock time); the peak is the memory added by fitting.
+Needs ``SK_METAEMBED_DATA``.
 
 Run: python benchmarks/meta_embeddings.py [--jobs 2] [--methods SVD ...]
-The rows are kept in --results and not measured again.
+Rows are stored in --results and not measured again.
 """
 
 import argparse
@@ -72,7 +72,7 @@ PREPROCESSINGS = (
 
 
 def methods():
-    """Return what is fitted, by the row's name: (names of the sources, steps)."""
+    """Return (source names, steps) by the name of the row."""
     concat, w2v = ConcatMetaEmbedding, {"word2vec-300": 2.0}
     one_to_n = partial(OneToNMetaEmbedding, 200, random_state=0)
     combined = {
@@ -110,7 +110,7 @@ def methods():
 
 
 def embedded_vocabulary(names, preprocess):
-    """Return the sources' vectors of the union of all vocabularies."""
+    """Return the vectors of all sources for the union of the vocabularies."""
     sources = [
         (name, PretrainedEmbedding(load_vectors(name), preprocess=preprocess))
         for name in names
@@ -119,20 +119,20 @@ def embedded_vocabulary(names, preprocess):
 
 
 def vocabulary():
-    """Return every word of any source as a sequence of its own."""
+    """Return every word of any source as a separate sequence."""
     words = dict.fromkeys(w for name in SOURCES for w in load_vectors(name).words)
     return TokenSequences.from_lists([[word] for word in words])
 
 
 def shared_words():
-    """Return the words that all sources know, the frequent ones first."""
+    """Return the words that all sources know, most frequent first."""
     first, *others = [load_vectors(name) for name in SOURCES]
     known = np.logical_and.reduce([other.lookup(first.words) >= 0 for other in others])
     return first.words[known].tolist()
 
 
 def similarities(vectors, shared):
-    """Return Spearman x 100 of every set, over shared and over union pairs."""
+    """Return Spearman x 100 per data set, over shared and union pairs."""
     found = {"shared": {}, "union": {}}
     everything = set(vocabulary().types)
     for name in WORD_SIMILARITY:
@@ -190,7 +190,7 @@ def measure(method, preprocess):
 
 
 def measured_apart(method, preprocess):
-    """Return the row of one method, measured in a process of its own."""
+    """Return the row of one method, measured in its own process."""
     command = [sys.executable, __file__, "--one", method, preprocess]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -199,14 +199,14 @@ def measured_apart(method, preprocess):
 
 
 def kept_rows(path):
-    """Return the rows measured before, by method and preprocessing."""
+    """Return the stored rows by method and preprocessing."""
     lines = path.read_text().splitlines() if path.exists() else []
     rows = [json.loads(line) for line in lines]
     return {(r["method"], r["preprocess"]): r for r in rows if "error" not in r}
 
 
 def print_table(rows):
-    """Print a row a method and preprocessing, in Markdown."""
+    """Print one row per method and preprocessing, in Markdown."""
     heads = ["method", "preprocess", "shared", "union", "RW, union", "Google", "MSR"]
     heads += ["SST-2", "d", "fit CPU s", "peak MiB"]
     print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
@@ -220,7 +220,7 @@ def print_table(rows):
 
 
 def print_sets(rows, kind):
-    """Print every similarity set, a row a method and preprocessing."""
+    """Print all similarity data sets, one row per method and preprocessing."""
     heads = " | ".join(WORD_SIMILARITY)
     print(f"\n{kind} pairs\n\n| method | preprocess | {heads} |")
     print("|---" * (len(WORD_SIMILARITY) + 2) + "|")
@@ -230,7 +230,7 @@ def print_sets(rows, kind):
 
 
 def main():
-    """Measure what is not measured yet, and print the tables."""
+    """Measure the missing rows and print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--one", nargs=2, metavar=("METHOD", "PREPROCESS"))
     parser.add_argument("--methods", nargs="*", default=list(methods()))

@@ -1,8 +1,8 @@
-"""Seconds and memory to fit each meta-embedding on 70,000 shared words.
+"""Time and memory to fit each meta-embedding on 70,000 shared words.
 
 Three generated sources of 50, 100 and 300 dimensions: noisy linear views of one
-60-dimensional space with a falling spectrum. Each fit runs in a process of its own, one
-after the other; the peak is what fitting adds to the process's memory.
+60-dimensional space with a decaying spectrum. Each fit runs in its own process, one
+after the other; the peak is the memory added by fitting.
 
 Run: python benchmarks/meta_fit_time.py [--words 70000] [--methods SVD ...]
 """
@@ -60,7 +60,7 @@ def sources(n_words):
 def measure(method, n_words):
     """Return seconds and MiB of one fit."""
     X = sources(n_words)
-    # The first fit of a process pays for loading libraries and compiled code.
+    # The first fit of a process includes loading libraries and compiled code.
     few = TokenSequences.from_lists([[f"w{i}"] for i in range(300)])
     some = [block.take(slice(300)) for block in X.blocks]
     METHODS[method].fit(EmbeddedSequences(few, some))
@@ -71,7 +71,7 @@ def measure(method, n_words):
 
 
 def main():
-    """Measure each method apart and print a table."""
+    """Measure each method in its own process and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--one", choices=list(METHODS))
     parser.add_argument("--methods", nargs="*", default=list(METHODS))

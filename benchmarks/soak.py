@@ -1,13 +1,14 @@
-"""An hour of mixed work in one process: memory, open files and temporary files.
+"""Memory, open files and temporary files during an hour of mixed work in one process.
 
     python benchmarks/soak.py [--minutes 60]
 
-Each round fits, transforms, searches, saves and loads with fresh random data of the
-same sizes: static vectors (converted anew), trained ones, a cache of sentences,
-meta-embeddings, a dynamic net, a tagger, and streaming to a file. Resident memory, open
-handles and files in the temporary folder are printed as a series. The verdict is on
-what comes after the first quarter: memory is flat where a line through it climbs by
-less than 5 % an hour, or 30 MB over the whole run; handles and files have to stay.
+Each round fits, transforms, searches, saves and loads with new random data of constant
+size: static vectors (converted in each round), trained vectors, a sentence cache,
+meta-embeddings, a dynamic network, a tagger, and streaming to a file. Resident memory,
+open handles and files in the temporary folder are printed over time. The verdict uses
+the series after the first quarter: memory is constant if a fitted line grows by less
+than 5 % per hour, or by less than 30 MB over the whole run; the numbers of handles and
+files must not grow.
 """
 
 import argparse
@@ -36,7 +37,7 @@ NET = {"max_epochs": 2, "device": "cpu", "random_state": 0, "projection_dim": 8}
 
 
 def texts_of(rng, n=80):
-    """Return texts, their labels, and a tag a word."""
+    """Return texts, their labels, and one tag per word."""
     rows = [[str(w) for w in rng.choice(WORDS, 12)] for _ in range(n)]
     y = np.array([sum(int(w[4:]) % 2 for w in row) > 6 for row in rows]).astype(int)
     tags = [["A" if int(w[4:]) % 3 else "O" for w in row] for row in rows]
@@ -44,7 +45,7 @@ def texts_of(rng, n=80):
 
 
 def static(folder, rng, texts, y, tags):
-    """Convert a file, mix two sources in a search, save and load what came out."""
+    """Convert a file, search over two sources, save and load the result."""
     numbers = rng.normal(size=(len(WORDS), 20)).round(3)
     pairs = zip(WORDS, numbers, strict=True)
     lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in pairs]
@@ -72,7 +73,7 @@ def static(folder, rng, texts, y, tags):
 
 
 def trained(folder, rng, texts, y, tags):
-    """Train on the fold, and combine by the other methods."""
+    """Train sources, and combine them by the other methods."""
     union = sk.make_embedding_union(
         sk.Word2VecEmbedding(vector_size=6, min_count=1, epochs=1),
         sk.FastTextEmbedding(vector_size=5, min_count=1, epochs=1, bucket=99),
@@ -88,7 +89,7 @@ def trained(folder, rng, texts, y, tags):
 
 
 def contextual(folder, rng, texts, y, tags):
-    """Compute sentences once, and read them again."""
+    """Compute sentences, and read them from the cache."""
     with SentenceCache(folder / "sentences", "soak", size_limit=2**22) as cache:
         keys = cache.keys([tuple(text.split()) for text in texts], 0)
         rows = rng.normal(size=(len(texts), 12, 16)).astype(np.float32)
@@ -98,7 +99,7 @@ def contextual(folder, rng, texts, y, tags):
 
 
 def dynamic(folder, rng, texts, y, tags):
-    """Train nets, with checkpoints."""
+    """Train networks with checkpoints."""
     numbers = rng.normal(size=(len(WORDS), 7))
     stores = folder / "stores"
     wv = sk.WordVectors.from_arrays(WORDS, numbers, cache_dir=stores)
@@ -126,7 +127,7 @@ def state(process, folder):
 
 
 def print_trimmed(process):
-    """Print what memory is left once the C library gives back what it holds free."""
+    """Print the memory after the C library has released its free memory."""
     try:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
     except (OSError, AttributeError):  # no glibc
@@ -135,7 +136,7 @@ def print_trimmed(process):
 
 
 def verdict(series):
-    """Print whether what came after the warm-up is flat; return the exit status."""
+    """Print whether the series is constant after the warm-up; return the status."""
     begin = max(2, len(series) // 4)
     warm, rows = np.array(series[1:begin]), np.array(series[begin:])
     hours, memory = rows[:, 0] / 60, rows[:, 1]
@@ -158,14 +159,14 @@ def verdict(series):
 
 
 def main():
-    """Work for some minutes."""
+    """Run rounds for a number of minutes."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60)
     minutes = parser.parse_args().minutes
     warnings.simplefilter("ignore")
     process, rng = psutil.Process(), np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as own:
-        tempfile.tempdir = own  # what is left here was left by the library
+        tempfile.tempdir = own  # remaining files are from the library
         series, begin, said, n = [(0.0, *state(process, own))], time.time(), -9.0, 0
         print(" minute  round  memory MB  handles  files")
         while (passed := (time.time() - begin) / 60) < minutes or n < 8:

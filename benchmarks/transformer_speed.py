@@ -1,11 +1,11 @@
-"""Word vectors of a transformer: ours, the bare forward pass, and flair's.
+"""Speed of a transformer's word vectors: the source, the forward pass alone, and flair.
 
-2,000 SST-2 sentences through MiniLM, a real BERT. The bare pass is what anyone would
-write who wants nothing but speed: pieces by the tokenizer, sentences sorted by length,
-batches of 32, the last layer, no vector taken out. Ours goes on to the vectors of
-words, in order, on the host. All sides take turns, and the median of the rounds counts.
+2,000 SST-2 sentences through MiniLM. The forward pass alone is the fastest simple
+implementation: tokenizer, sentences sorted by length, batches of 32, the last layer,
+without extracting vectors. The source also computes word vectors in input order on the
+host. The implementations alternate, and the median of the rounds is reported.
 
-flair runs by another Python, in which it is installed: ``--flair-python PATH``.
+flair runs in another Python, in which it is installed: ``--flair-python PATH``.
 
 Needs ``SK_METAEMBED_DATA``.
 Run: python benchmarks/transformer_speed.py [--all] [--flair-python PATH]
@@ -31,7 +31,7 @@ ON_GPU = (4_096, 65_536)
 
 
 class Bare:
-    """Tokenizer, sorting, forward pass; in batches of a number of sentences."""
+    """Tokenizer, sorting, and forward pass in batches of sentences."""
 
     def __init__(self, path, tokens, device, dtype="float32", size=32):
         self.tokenizer = AutoTokenizer.from_pretrained(path)
@@ -53,7 +53,7 @@ class Bare:
 
 
 class Ours:
-    """The source, with options."""
+    """The source with options."""
 
     def __init__(self, path, tokens, device, **options):
         self.source = TransformerEmbedding(path, device=device, **options)
@@ -66,7 +66,7 @@ class Ours:
 
 
 class Flair:
-    """Another Python that has flair; it tells how long it took."""
+    """flair in another Python, which returns the time."""
 
     def __init__(self, python, path, tokens, device, folder):
         self.file = Path(folder, "vectors.npy")
@@ -89,7 +89,7 @@ class Flair:
         return json.loads(line)
 
     def __call__(self):
-        """Have all sentences embedded, and return how long it took there."""
+        """Embed all sentences in the other process; return the time."""
         self.process.stdin.write("again\n")
         self.process.stdin.flush()
         return self._line()
@@ -104,11 +104,11 @@ def timed(side):
 
 
 def sides_of(args, path, tokens, folder):
-    """Return what takes part, by name."""
+    """Return the implementations by name."""
     device = args.device
     given = path, tokens, device
     sides = {
-        "bare pass, sorted, batches of 32": Bare(*given),
+        "forward pass alone, batches of 32": Bare(*given),
         "`TransformerEmbedding`": Ours(*given),
     }
     if args.flair_python:
@@ -116,12 +116,12 @@ def sides_of(args, path, tokens, folder):
             args.flair_python, *given, folder
         )
     else:
-        print("flair is left out: no --flair-python was given.")
+        print("flair is skipped: --flair-python is not set.")
     if device != "cpu" or args.all:
-        sides["bare pass, bfloat16"] = Bare(*given, "bfloat16")
+        sides["forward pass alone, bfloat16"] = Bare(*given, "bfloat16")
         sides["ours, bfloat16"] = Ours(*given, dtype="bfloat16")
     if args.all:
-        sides["bare pass, sorted, batches of 8"] = Bare(*given, size=8)
+        sides["forward pass alone, batches of 8"] = Bare(*given, size=8)
         for budget in BUDGETS if device == "cpu" else ON_GPU:
             name = f"ours, batch_tokens={budget}"
             sides[name] = Ours(*given, batch_tokens=budget)
@@ -130,9 +130,9 @@ def sides_of(args, path, tokens, folder):
 
 
 def table(sides, tokens, rounds):
-    """Print the median round of each side, and what it is of the bare pass."""
+    """Print the median round of each implementation, relative to the forward pass."""
     for side in sides.values():
-        side()  # the first call allocates and, if asked to, compiles
+        side()  # the first call allocates memory and may compile
     times = {name: [] for name in sides}
     for _ in range(rounds):
         for name, side in sides.items():
@@ -140,7 +140,7 @@ def table(sides, tokens, rounds):
     medians = {name: np.median(found, axis=0) for name, found in times.items()}
     bare = medians[next(iter(sides))]
     n_words, n_rows = len(tokens.codes), len(tokens)
-    print("| | words/s | sentences/s | of the bare pass | CPU s | of the bare pass |")
+    print("| | words/s | sentences/s | relative | CPU s | relative |")
     print("|---|---|---|---|---|---|")
     for name, (wall, cpu) in medians.items():
         print(
@@ -181,7 +181,7 @@ def main():
 
 
 def compare(flair, ours):
-    """Say how far flair's vectors are from ours, and end its process."""
+    """Print the difference to flair's vectors, and end its process."""
     apart = np.abs(np.load(flair.file) - ours.values).max()
     print(f"Largest difference between flair's vectors and ours: {apart:.1e}")
     flair.process.stdin.close()

