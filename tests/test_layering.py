@@ -164,6 +164,7 @@ def single_importers(sources):
         and name not in {"_version", *ALTERNATIVES}
         and not any(sources.get((importer, True)) for importer in found)
         and not _third_parties(sources[name, False]) & HEAVY
+        and "_io._numba" not in imports(sources[name, False], name, False)
         and code_lines(sources[name, False]) < OWN_IDEA
     )
 

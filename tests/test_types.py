@@ -14,7 +14,7 @@ import pytest
 from sklearn.utils._param_validation import StrOptions
 
 import sk_metaembed
-from sk_metaembed.sequences import _typing
+from sk_metaembed._core import _typing
 
 from .test_public import METHODS, OBJECTS, ROOT
 

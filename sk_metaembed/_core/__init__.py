@@ -1,1 +1,1 @@
-"""Array arithmetic, parameter checks and message text that all rooms share."""
+"""Array arithmetic, parameter checks, decorators and types that all rooms share."""

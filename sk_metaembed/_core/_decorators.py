@@ -1,8 +1,13 @@
-"""scikit-learn's decorators, annotated: its own hide a method's types from users."""
+"""Decorators of estimators' methods that keep the methods' types.
+
+scikit-learn's own have no annotations: to type checkers, and to users of the methods,
+everything behind them would be Any.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 from sklearn.base import _fit_context
@@ -17,5 +22,26 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Me
 
 
 def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
-    """Return scikit-learn's decorator that hides a method unless `check(self)`."""
+    """Return scikit-learn's decorator of methods that exist on some instances only."""
     return metaestimators.available_if(check)
+
+
+def rollback_on_error(fit: Method) -> Method:
+    """Decorate a `fit` that restores the estimator's attributes on any exception.
+
+    Ctrl-C counts. After a failed refit the estimator is as fitted before; after a
+    failed first fit it is unfitted. The attributes must be replaced, not changed in
+    place.
+    """
+
+    @wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return wrapper  # type: ignore[return-value]

@@ -13,8 +13,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
-from .._core._decorators import fit_context
-from .._training._atomic_fit import rollback_on_error
+from .._core._decorators import fit_context, rollback_on_error
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._mixins import MISSING_CONSTRAINT, SequencesInputMixin
 from ..sequences._sequence_pairs import column_names, read_pairs, tokens_of

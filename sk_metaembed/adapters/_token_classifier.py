@@ -19,8 +19,7 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from .._core._decorators import available_if, fit_context
-from .._training._atomic_fit import rollback_on_error
+from .._core._decorators import available_if, fit_context, rollback_on_error
 from ..sequences._mixins import (
     EmbeddedInputMixin,
     TaggerMixin,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from ..sequences._typing import WordEmbedding
+    from .._core._typing import WordEmbedding
 
     class AnalogyOptions(TypedDict, total=False):
         """Options of `analogy_score`, but for the one that decides what it returns."""

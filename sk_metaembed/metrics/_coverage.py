@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..sequences._typing import WordEmbedding
+    from .._core._typing import WordEmbedding
 
     WordEmbeddings: TypeAlias = (
         WordEmbedding

@@ -14,7 +14,7 @@ from ._word_similarity import check_finite, correlation, cosines
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ..sequences._typing import SupportsTransform
+    from .._core._typing import SupportsTransform
 
 KINDS = ("pearson", "spearman")
 

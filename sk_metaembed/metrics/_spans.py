@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core._typing import Tags, Texts
     from ..sequences import EmbeddedSequences
-    from ..sequences._typing import Tags, Texts
 
     class SpanOptions(TypedDict, total=False):
         """Options that both scores take."""

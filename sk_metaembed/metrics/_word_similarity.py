@@ -81,7 +81,7 @@ def _noise(found):
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ..sequences._typing import WordEmbedding
+    from .._core._typing import WordEmbedding
 
 MISSING = ("omit", "zero", "mean")
 

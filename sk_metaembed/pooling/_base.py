@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._decorators import fit_context
-from .._training._atomic_fit import rollback_on_error
+from .._core._decorators import fit_context, rollback_on_error
 from ..sequences._mixins import (
     EmbeddedInputMixin,
     block_dims,

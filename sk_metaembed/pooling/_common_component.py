@@ -16,9 +16,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._core._arrays import chunks
-from .._core._decorators import fit_context
+from .._core._decorators import fit_context, rollback_on_error
 from .._core._parameters import CheckedParametersMixin
-from .._training._atomic_fit import rollback_on_error
 
 
 def top_components(X, n_components, mean=None):

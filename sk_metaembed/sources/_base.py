@@ -12,9 +12,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks, normalize_rows
-from .._core._decorators import fit_context
+from .._core._decorators import fit_context, rollback_on_error
 from .._io._temp_memmap import is_temp_memmap, memmap_zeros
-from .._training._atomic_fit import rollback_on_error
 from ..sequences import (
     Block,
     EmbeddedSequences,

@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._decorators import fit_context
-from .._training._atomic_fit import rollback_on_error
+from .._core._decorators import fit_context, rollback_on_error
 from .._training._parameters import resolve_device
 from ..elmo._characters import n_cut
 from ..elmo._scalar_mix import layer_shares

@@ -12,8 +12,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options
 
-from .._core._decorators import fit_context
-from .._training._atomic_fit import rollback_on_error
+from .._core._decorators import fit_context, rollback_on_error
 from ..elmo._corpus import is_stream
 from ..sequences import TokenSequences, check_tokens
 from ..sequences._mixins import MISSING_CONSTRAINT

@@ -17,9 +17,8 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._decorators import fit_context
+from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
-from .._training._atomic_fit import rollback_on_error
 from ..sequences import (
     EmbeddedInputMixin,
     EmbeddedSequences,

@@ -60,7 +60,7 @@ class SupportsKeyToIndex(Protocol):
     def __getitem__(self, word: Any, /) -> Any: ...
 
 
-# Anything with one vector per word that `word_vectors_of` accepts.
+# Anything with one vector per word that `lookup_vectors` accepts.
 WordEmbedding: TypeAlias = (
     SupportsTransform
     | SupportsPredict
