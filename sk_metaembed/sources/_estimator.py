@@ -16,61 +16,62 @@ MAX_SPARSE_COLUMNS = 4096
 
 
 class EstimatorEmbedding(BaseEmbedding):
-    """Make a source of a transformer that gives each text one row of numbers.
+    """Use a transformer that returns one row of numbers per text as a source.
 
-    With it whole pipelines stand in a union as sources of sentence vectors, each
-    learned from the training fold: pooled word vectors, TF-IDF behind TruncatedSVD, a
-    sentence encoder with fit. A meta-embedder behind the union combines them as it
-    combines the vectors of words [1]_.
+    With it, whole pipelines become sources of sentence vectors in a union, each learned
+    from the training data: pooled word vectors, TF-IDF followed by TruncatedSVD, a
+    trainable sentence encoder. A meta-embedder after the union combines them as it
+    combines word vectors [1]_.
 
     Parameters
     ----------
     estimator : transformer or Pipeline
-        With fit and transform, from texts or a `TokenSequences` to an array of shape
-        (n_sequences, dim). It is cloned before it is fitted.
+        Has fit and transform, from texts or a `TokenSequences` to an array of shape
+        (n_sequences, dim). It is cloned before fitting.
     joined : bool, default=False
-        Give `estimator` sequences as strings, as a TfidfVectorizer takes them: the
-        original texts, or of token lists the tokens joined by spaces. False gives it
-        a TokenSequences, as the steps of this package take it.
+        Pass sequences to `estimator` as strings, as a TfidfVectorizer takes them: the
+        original texts, or tokens joined by spaces if there are no texts. False passes a
+        TokenSequences, as the steps of this package take it.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
-        What is done to the vectors, learned from the known rows of the training fold.
+        Preprocessing of the vectors, learned from the known rows of the training data.
     missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or take them as
-        empty sequences. A TokenSequences is taken as it is.
+        What to do with missing rows (None, NaN, null): raise an error, or treat them as
+        empty sequences. A TokenSequences is used as it is.
 
     Attributes
     ----------
     estimator_ : transformer
         The fitted clone.
     coverage_ : dict
-        Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
+        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
-        Dimension of the block, by its name.
+        Dimension of the block, by block name.
     n_missing_ : int
-        Number of missing rows in the data of `fit`.
+        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------
     TypeError
-        If the estimator gives no numbers, or EmbeddedSequences.
+        If the estimator does not return numbers, or returns EmbeddedSequences.
     ValueError
-        If what it gives is not finite, has not one row a sequence, or is sparse with
-        more than 4,096 columns; or if all sequences of the training fold are empty.
+        If the output is not finite, does not have one row per sequence, or is sparse
+        with more than 4,096 columns; or if all training sequences are empty.
 
     See Also
     --------
-    FunctionEmbedding : A source made of a callable, which learns nothing.
-    Pooling : Makes rows of embedded words.
+    FunctionEmbedding : A source made from a callable, which learns nothing.
+    Pooling : Turns embedded words into one row per sequence.
 
     Notes
     -----
-    Sequences without tokens, or with ``joined=True`` original texts that are empty or
-    only white space, are not passed on, neither in fit (nor are their labels)
-    nor in transform: their vectors are zero and not known. Fitting calls fit and then
-    transform, never the estimator's fit_transform, which may give other numbers.
+    Sequences without tokens, and with ``joined=True`` original texts that are empty or
+    only whitespace, are not passed to the estimator, neither in fit (their labels are
+    omitted too) nor in transform: their vectors are zero and unknown. Fitting calls fit
+    and then transform, never the estimator's fit_transform, which may return other
+    numbers.
 
-    Sparse output becomes dense, as blocks are, up to 4,096 columns; put TruncatedSVD
-    behind a wider one, or limit its features.
+    Sparse output of up to 4,096 columns is converted to dense. For more columns, add
+    TruncatedSVD after the estimator, or limit the number of features.
 
     References
     ----------
@@ -107,22 +108,22 @@ class EstimatorEmbedding(BaseEmbedding):
         self.missing = missing
 
     def _fit_vectors(self, tokens, y):
-        filled, given = self._input(tokens)
+        filled, data = self._input(tokens)
         if not len(filled):
             raise ValueError(
-                f"{self._whose}: no sequence of the training fold has a token, so the "
-                "estimator cannot be fitted."
+                f"{self._caller}: all training sequences are empty, so the estimator "
+                "cannot be fitted."
             )
         if y is not None and len(filled) < len(tokens):
             y = _safe_indexing(y, filled)
-        self.estimator_ = self._call(clone(self.estimator).fit, given, y)
+        self.estimator_ = self._call(clone(self.estimator).fit, data, y)
         self._dim = None
 
     def _embed(self, tokens):
-        filled, given = self._input(tokens)
+        filled, data = self._input(tokens)
         if len(filled):
-            found = self._call(self.estimator_.transform, given)
-            values = as_rows(found, len(filled), self._whose)
+            output = self._call(self.estimator_.transform, data)
+            values = as_dense_rows(output, len(filled), self._caller)
         else:
             values = np.zeros((0, self._dim), dtype=np.float32)
         self._check_dim(values.shape[1])
@@ -132,94 +133,82 @@ class EstimatorEmbedding(BaseEmbedding):
 
     def _check_dim(self, dim):
         if self._dim is None:
-            self._dim = dim  # what fit saw binds transform
+            self._dim = dim  # fixed by fit
         if dim != self._dim:
             raise ValueError(
-                f"{self._whose} gave {dim} columns after {self._dim} in fit. An "
-                "estimator must give as many columns for any input."
+                f"{self._caller} returned {dim} columns, but {self._dim} in fit. An "
+                "estimator must return the same number of columns for any input."
             )
 
     def _input(self, tokens):
-        """Return which sequences are not empty, and what the estimator gets of them."""
+        """Return the rows of nonempty sequences, and the estimator's input for them."""
         if self.joined:
             return filled_texts(tokens)
         filled = np.flatnonzero(tokens.lengths)
         return filled, tokens[filled]
 
-    def _call(self, method, given, *args):
+    def _call(self, method, data, *args):
         try:
-            return method(given, *args)
+            return method(data, *args)
         except (AttributeError, TypeError) as error:
             if self.joined or reads_tokens(self.estimator):
                 raise
             raise TypeError(
-                f"{self._whose}: the estimator failed on a TokenSequences: {error}. "
+                f"{self._caller}: the estimator failed on a TokenSequences: {error}. "
                 "Set joined=True if it takes texts as str, as TfidfVectorizer does."
             ) from error
 
     @property
-    def _whose(self):
+    def _caller(self):
         return f"EstimatorEmbedding({type(self.estimator).__name__})"
 
 
 def reads_tokens(step):
-    """Return whether a step, or the first of a Pipeline, is one of this package."""
+    """Return whether a step, or a Pipeline's first step, takes a TokenSequences."""
     while hasattr(step, "steps"):
         step = step.steps[0][1]
     return isinstance(step, SequencesInputMixin)
 
 
-def as_rows(given, n_rows, caller):
-    """Return what a transformer gave as a dense float32 array, or say what is wrong.
-
-    Parameters
-    ----------
-    given : array, sparse matrix or DataFrame
-    n_rows : int
-        How many rows it must have.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_rows, dim)
-    """
-    if isinstance(given, EmbeddedSequences):
+def as_dense_rows(output, n_rows, caller):
+    """Return a transformer's output as a dense float32 array (n_rows, dim), checked."""
+    if isinstance(output, EmbeddedSequences):
         raise TypeError(
-            f"{caller}: the estimator gives EmbeddedSequences, not one row a sequence. "
-            "Put Pooling behind it, or use it as a source itself."
+            f"{caller}: the estimator returns EmbeddedSequences instead of one row per "
+            "sequence. Add Pooling after it, or use it as a source itself."
         )
-    if issparse(given):
-        given = _dense(given, caller)
-    values = np.asarray(given)
+    if issparse(output):
+        output = _dense(output, caller)
+    values = np.asarray(output)
     if values.dtype.kind not in "fiub":
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{caller}: the estimator must give numbers, got dtype {values.dtype}."
+                f"{caller}: the estimator must return numbers; got dtype "
+                f"{values.dtype}."
             ) from error
     if values.ndim != 2 or len(values) != n_rows or not values.shape[1]:
         raise ValueError(
-            f"{caller}: the estimator must give an array of shape ({n_rows}, dim), got "
-            f"{values.shape}."
+            f"{caller}: the estimator must return an array of shape ({n_rows}, dim); "
+            f"got {values.shape}."
         )
-    with np.errstate(over="ignore"):  # told by its row
+    with np.errstate(over="ignore"):  # reported by row below
         values = values.astype(np.float32, copy=False)
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
         raise ValueError(
-            f"{caller}: {len(bad)} of {n_rows} rows hold NaN or infinity, the first is "
-            f"row {bad[0]} of those with tokens."
+            f"{caller}: {len(bad)} of {n_rows} rows contain NaN or infinity, the first "
+            f"is row {bad[0]} of those with tokens."
         )
     return values
 
 
-def _dense(given, caller):
-    if given.shape[1] > MAX_SPARSE_COLUMNS:
+def _dense(output, caller):
+    if output.shape[1] > MAX_SPARSE_COLUMNS:
         raise ValueError(
-            f"{caller}: the estimator gives a sparse matrix of {given.shape[1]:,} "
-            f"columns; up to {MAX_SPARSE_COLUMNS:,} are made dense. Put TruncatedSVD "
-            "behind it, or limit its features."
+            f"{caller}: the estimator returns a sparse matrix of {output.shape[1]:,} "
+            f"columns; at most {MAX_SPARSE_COLUMNS:,} are converted to dense. Add "
+            "TruncatedSVD after it, or limit the number of features."
         )
-    return given.toarray()
+    return output.toarray()

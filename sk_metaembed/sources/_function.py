@@ -1,7 +1,4 @@
-"""FunctionEmbedding: any callable as a source.
-
-What a user's function returns, checked and put into one array.
-"""
+"""FunctionEmbedding: any callable as a source."""
 
 from numbers import Integral
 
@@ -16,21 +13,9 @@ from ._original_text import filled_texts
 
 
 def call_in_batches(func, entries, batch_size, caller):
-    """Call a function on batches of a list and return its results in one list.
+    """Call a function on batches of a list and return one result per entry.
 
-    Parameters
-    ----------
-    func : callable
-    entries : list
-    batch_size : int or None
-        None for all in one call; no entries, no call.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    list
-        One result an entry.
+    A `batch_size` of None means a single call. An empty list is not passed to `func`.
     """
     size = batch_size or len(entries) or 1
     results = []
@@ -38,56 +23,56 @@ def call_in_batches(func, entries, batch_size, caller):
         batch = entries[start : start + size]
         part = func(batch)
         if not hasattr(part, "__len__") or len(part) != len(batch):
-            came = len(part) if hasattr(part, "__len__") else type(part).__name__
+            received = len(part) if hasattr(part, "__len__") else type(part).__name__
             raise ValueError(
-                f"{caller}: func got {len(batch)} entries and must return as many "
-                f"results, got {came}. It is called with a list of entries, not with "
-                "one at a time."
+                f"{caller}: func must return one result for each of {len(batch)} "
+                f"entries; got {received}. It is called with a list of entries, not "
+                "with one entry at a time."
             )
         results.extend(part)
     return results
 
 
 def stack_results(results, entries, sizes, dim, caller):
-    """Return all results in one array, and which rows are known.
+    """Return all results in one float32 array, and which rows are known.
 
     Parameters
     ----------
     results : list of array-like or None
-        Of shape (dim,) each, or (size, dim) where there are sizes.
+        Each of shape (dim,), or (size, dim) if there are sizes. None leaves rows
+        unknown.
     entries : list
-        What the results are for, named in errors.
+        Inputs of the results, named in error messages.
     sizes : ndarray of int64, shape (n_entries,), or None
     dim : int or None
-        None takes it from the first result.
+        None uses the dimension of the first result.
     caller : str
-        Begins the error messages.
+        Prefix of error messages.
 
     Returns
     -------
     values : ndarray of float32, shape (n_rows, dim)
-        Zero where the result is None.
     known : ndarray of bool, shape (n_rows,)
     """
-    given = [i for i, result in enumerate(results) if result is not None]
+    present = [i for i, result in enumerate(results) if result is not None]
     if dim is None:
-        dim = _dim_of(results[given[0]] if given else None, caller)
+        dim = _dim_of(results[present[0]] if present else None, caller)
     counts = np.ones(len(results), dtype=np.int64) if sizes is None else sizes
     ends = np.cumsum(counts)
     values = np.zeros((int(counts.sum()), dim), dtype=np.float32)
-    for i in given:
+    for i in present:
         shape = (dim,) if sizes is None else (int(counts[i]), dim)
         result = _checked(results[i], shape, f"{caller}: func's result {i}", entries[i])
         values[ends[i] - counts[i] : ends[i]] = result
     has_result = np.zeros(len(results), dtype=bool)
-    has_result[given] = True
+    has_result[present] = True
     known = np.repeat(has_result, counts)
     _check_finite(values, ends, entries, caller)
     return values, known
 
 
 def scatter(values, known, rows, n_rows):
-    """Return values and flags at some rows of longer arrays, zero elsewhere."""
+    """Return values and mask at some rows of longer arrays, zero elsewhere."""
     if len(rows) == n_rows:
         return values, known
     spread = np.zeros((n_rows, values.shape[1]), dtype=values.dtype)
@@ -99,14 +84,14 @@ def scatter(values, known, rows, n_rows):
 def _dim_of(result, caller):
     if result is None:
         raise ValueError(
-            f"{caller}: func gave no vector for any entry of the training fold, so the "
-            "dimension is not known. Set dim; or, if X should have rows, check that it "
-            "is not empty, for example a generator that was read before."
+            f"{caller}: func returned no vector for any entry of the training data, so "
+            "the dimension is unknown. Set dim; or check that X is not empty, for "
+            "example an exhausted generator."
         )
     shape = np.shape(result)
     if not shape or not shape[-1]:
         raise ValueError(
-            f"{caller}: func must return a vector an entry, but a result has shape "
+            f"{caller}: func must return one vector per entry; got a result of shape "
             f"{shape}."
         )
     return shape[-1]
@@ -117,16 +102,16 @@ def _checked(result, shape, which, entry):
         result = np.asarray(result)
         if result.dtype.kind == "c":
             raise TypeError("it is complex")
-        with np.errstate(over="ignore"):  # infinity is reported with its entry
+        with np.errstate(over="ignore"):  # reported with its entry by _check_finite
             result = result.astype(np.float32, copy=False)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"{which}, for {short_repr(entry)}, is no array of numbers: {error}. "
-            "Return None for an entry that has no vector."
+            f"{which}, for {short_repr(entry)}, is not an array of numbers: {error}. "
+            "Return None for an entry without a vector."
         ) from error
     if result.shape != shape:
         raise ValueError(
-            f"{which}, for {short_repr(entry)}, has shape {result.shape}, expected "
+            f"{which}, for {short_repr(entry)}, has shape {result.shape}; expected "
             f"{shape}."
         )
     return result
@@ -137,70 +122,73 @@ def _check_finite(values, ends, entries, caller):
     if len(bad):
         i = int(np.searchsorted(ends, bad[0], side="right"))
         raise ValueError(
-            f"{caller}: func's result {i}, for {short_repr(entries[i])}, holds NaN or "
-            "infinity. Return None for an entry that has no vector."
+            f"{caller}: func's result {i}, for {short_repr(entries[i])}, contains NaN or "
+            "infinity. Return None for an entry without a vector."
         )
 
 
 class FunctionEmbedding(BaseEmbedding):
-    """Make a source of any callable: a sentence encoder, a lexicon, hand-made features.
+    """Use any callable as a source: a sentence encoder, a lexicon, handmade features.
 
-    The quickest way to bring vectors from elsewhere into a union; for a source with
-    parameters of its own, derive from `BaseEmbedding`.
+    The quickest way to bring other vectors into a union. For a source with parameters
+    of its own, derive from `BaseEmbedding`.
 
     Parameters
     ----------
     func : callable
-        Gets a list and returns one result an entry, in order:
+        Takes a list and returns one result per entry, in the same order:
 
-        - ``level="type"``: distinct tokens (str); an array of shape (n, dim);
-        - ``level="sequence"``: sequences, as lists of tokens or as strings (see
-          `joined`); an array of shape (n, dim);
-        - ``level="token"``: sequences likewise; one array of shape
-          (n_tokens of the sequence, dim) each.
+        - ``level="type"``: takes distinct tokens (str), returns an array of shape (n,
+        dim);
+        - ``level="sequence"``: takes sequences, as lists of tokens or as strings (see
+          `joined`), returns an array of shape (n, dim);
+        - ``level="token"``: takes sequences likewise, returns one array of shape
+          (n_tokens of the sequence, dim) per sequence.
 
-        An entry of the result that is None means that there is no vector: its rows
-        are zero and not known. To pickle the source, give a function of a module.
+        A result of None means that the entry has no vector: its rows are zero and
+        unknown. To pickle the source, use a function defined in a module.
     level : {"type", "token", "sequence"}, default="type"
-        What one row of vectors stands for. At "type" each distinct token is embedded
-        once, whatever its context.
+        What a row of vectors stands for. At "type" each distinct token is embedded
+        once, regardless of context.
     joined : bool, default=False
-        Give `func` sequences as strings: at ``level="sequence"`` the original texts;
-        tokens joined by spaces at ``level="token"``, and where there are only tokens.
+        Pass sequences to `func` as strings: the original texts at ``level="sequence"``,
+        and tokens joined by spaces at ``level="token"`` or if there are no texts.
     dim : int, default=None
-        Dimension of the vectors. None takes it from what `func` returns in fit.
+        Dimension of the vectors. None infers it from the results in fit.
     batch_size : int, default=None
-        Largest number of entries a call, None for all in one.
+        Maximum number of entries per call, None for a single call.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
-        What is done to the vectors, learned from the known rows of the training fold.
+        Preprocessing of the vectors, learned from the known rows of the training data.
     missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or take them as
-        empty sequences. A TokenSequences is taken as it is.
+        What to do with missing rows (None, NaN, null): raise an error, or treat them as
+        empty sequences. A TokenSequences is used as it is.
 
     Attributes
     ----------
     coverage_ : dict
-        Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
+        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
-        Dimension of the block, by its name.
+        Dimension of the block, by block name.
     n_missing_ : int
-        Number of missing rows in the data of `fit`.
+        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------
     ValueError
-        If results are not finite or their shapes do not fit; the entry is named.
+        If results are not finite or have inconsistent shapes; the message names the
+        entry.
 
     See Also
     --------
-    BaseEmbedding : The base of sources that are classes.
+    BaseEmbedding : Base class for sources with parameters of their own.
+    EstimatorEmbedding : A source made from a scikit-learn transformer.
 
     Notes
     -----
-    Fitting calls `func` on the training fold, to learn the dimension, `preprocess`
-    and `coverage_`; ``fit_transform`` calls it once for both. Sequences without
-    tokens, and original texts that are empty or only white space, are not passed to
-    it: their vectors are zero and not known.
+    Fitting calls `func` on the training data to learn the dimension, `preprocess` and
+    `coverage_`; ``fit_transform`` calls it once for both. Sequences without tokens, and
+    original texts that are empty or only whitespace, are not passed to `func`: their
+    vectors are zero and unknown.
 
     Examples
     --------
@@ -210,9 +198,9 @@ class FunctionEmbedding(BaseEmbedding):
     >>> FunctionEmbedding(lengths).fit_transform(["to be", "or not"])[1]
     array([[2.],
            [3.]], dtype=float32)
-    >>> def shouting(texts):
+    >>> def exclamations(texts):
     ...     return [[text.count("!"), len(text)] for text in texts]
-    >>> source = FunctionEmbedding(shouting, level="sequence", joined=True)
+    >>> source = FunctionEmbedding(exclamations, level="sequence", joined=True)
     >>> source.fit_transform([["oh", "!"], ["well"]]).block("function").values
     array([[1., 4.],
            [0., 4.]], dtype=float32)
@@ -265,7 +253,7 @@ class FunctionEmbedding(BaseEmbedding):
         sizes = tokens.lengths[filled] if self.level == "token" else None
         values, known = stack_results(results, entries, sizes, self._dim, caller)
         if self._dim is None:
-            self._dim = values.shape[1]  # what fit saw binds transform
+            self._dim = values.shape[1]  # fixed by fit
         if self.level == "sequence":
             values, known = scatter(values, known, filled, len(tokens))
         return Block(self.block_name, values, self.level, known)

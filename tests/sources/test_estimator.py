@@ -88,7 +88,7 @@ def test_empty_sequences_are_not_known_and_not_passed_on():
     assert "" not in seen
     source = EstimatorEmbedding(TfidfVectorizer(), joined=True).fit(TEXTS)
     assert values_of(source, ["", ""]).tolist() == np.zeros((2, 7)).tolist()
-    with pytest.raises(ValueError, match="no sequence of the training fold has a tok"):
+    with pytest.raises(ValueError, match="all training sequences are empty"):
         source.fit(["", ""])
 
 
@@ -115,13 +115,13 @@ def test_sparse_output_is_dense_up_to_a_limit():
 @pytest.mark.parametrize(
     ("make", "error", "match"),
     [
-        (lambda X: np.ones(len(X)), ValueError, r"\(5, dim\), got \(5,\)"),
-        (lambda X: np.ones((2, 3)), ValueError, r"\(5, dim\), got \(2, 3\)"),
+        (lambda X: np.ones(len(X)), ValueError, r"\(5, dim\); got \(5,\)"),
+        (lambda X: np.ones((2, 3)), ValueError, r"\(5, dim\); got \(2, 3\)"),
         (lambda X: np.ones((len(X), 0)), ValueError, "dim"),
-        (lambda X: np.full((len(X), 2), np.nan), ValueError, "5 of 5 rows hold NaN"),
+        (lambda X: np.full((len(X), 2), np.nan), ValueError, "5 of 5 rows contain NaN"),
         (lambda X: np.full((len(X), 2), 1e300), ValueError, "infinity"),
-        (lambda X: np.array([["a"]] * len(X)), TypeError, "must give numbers"),
-        (PretrainedEmbedding(TABLE).fit(TEXTS).transform, TypeError, "Put Pooling"),
+        (lambda X: np.array([["a"]] * len(X)), TypeError, "must return numbers"),
+        (PretrainedEmbedding(TABLE).fit(TEXTS).transform, TypeError, "Add Pooling"),
     ],
 )
 def test_what_is_no_row_of_numbers_is_refused(make, error, match):
@@ -142,7 +142,7 @@ def test_tokens_where_strings_are_needed_get_a_hint(estimator):
 
 def test_columns_may_not_change_after_fit():
     source = EstimatorEmbedding(Giving(lambda X: np.ones((len(X), len(X))))).fit(TEXTS)
-    with pytest.raises(ValueError, match="2 columns after 5 in fit"):
+    with pytest.raises(ValueError, match="2 columns, but 5 in fit"):
         source.transform(TEXTS[:2])
 
 

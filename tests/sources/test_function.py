@@ -88,7 +88,7 @@ def test_all_unknown_in_transform_keeps_the_dimension():
 def test_a_generator_that_was_read_before_is_thought_of():
     texts = (text for text in TEXTS)
     list(texts)
-    with pytest.raises(ValueError, match="generator that was read before"):
+    with pytest.raises(ValueError, match="exhausted generator"):
         FunctionEmbedding(lambda words: [[1.0] for _ in words]).fit(texts)
 
 
@@ -102,9 +102,9 @@ def test_nothing_known_in_fit():
 @pytest.mark.parametrize(
     "func, error, message",
     [
-        (lambda ws: [[1.0]] * (len(ws) + 1), ValueError, "got 4 entries .* got 5"),
-        (lambda ws: 3, ValueError, "got int.*not with one at a time"),
-        (lambda ws: [1.0] * len(ws), ValueError, "a vector an entry"),
+        (lambda ws: [[1.0]] * (len(ws) + 1), ValueError, "of 4 entries; got 5"),
+        (lambda ws: 3, ValueError, "got int.*not with one entry"),
+        (lambda ws: [1.0] * len(ws), ValueError, "one vector per entry"),
         (lambda ws: [[1.0] * len(w) for w in ws], ValueError, r"'not'.*\(3,\).*\(2,\)"),
         (
             lambda ws: [[np.nan if w == "or" else 1] for w in ws],
@@ -116,8 +116,8 @@ def test_nothing_known_in_fit():
             ValueError,
             "1, for 'be'",
         ),
-        (lambda ws: [["x"]] * len(ws), TypeError, "0, for 'to', is no array"),
-        (lambda ws: [[1j]] * len(ws), TypeError, "0, for 'to', is no .*complex"),
+        (lambda ws: [["x"]] * len(ws), TypeError, "0, for 'to', is not an array"),
+        (lambda ws: [[1j]] * len(ws), TypeError, "0, for 'to', is not an .*complex"),
     ],
 )
 def test_faulty_results_are_named(func, error, message):
@@ -126,14 +126,14 @@ def test_faulty_results_are_named(func, error, message):
 
 
 def test_token_level_needs_a_vector_a_token():
-    with pytest.raises(ValueError, match=r"shape \(1, 2\), expected \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"shape \(1, 2\); expected \(2, 2\)"):
         FunctionEmbedding(lambda rows: [[[1, 2]]] * len(rows), "token").fit(TEXTS)
 
 
 def test_dimension_is_bound_by_fit():
     widths = iter([2, 3])
     source = FunctionEmbedding(lambda words: np.ones((len(words), next(widths))))
-    with pytest.raises(ValueError, match=r"\(3,\), expected \(2,\)"):
+    with pytest.raises(ValueError, match=r"\(3,\); expected \(2,\)"):
         source.fit(TEXTS).transform(TEXTS)
 
 
