@@ -50,7 +50,6 @@ with atheris.instrument_imports(**SEEN):
     import sk_metaembed.persistence._save as saving
     import sk_metaembed.persistence._schema as schema_file
     import sk_metaembed.pooling
-    import sk_metaembed.sources.cache._entry as cache_entry
     import sk_metaembed.sources.cache._sentence_cache as sentence_cache
     import sk_metaembed.vectors._convert as convert
     import sk_metaembed.vectors._integrity as sound
@@ -114,7 +113,7 @@ def entry(data):
         head = data[:12] + bytes(4)
         right = zlib.crc32(data[16:], zlib.crc32(head, zlib.crc32(b"key")))
         data = data[:12] + struct.pack("<I", right) + data[16:]
-    values, known = cache_entry.decode(b"key", data)
+    values, known = sentence_cache.decode(b"key", data)
     assert len(values) >= 0 and np.asarray(known).dtype == bool
 
 
@@ -212,8 +211,8 @@ def store_seeds():
 def entry_seeds():
     values, known = np.ones((2, 3)), np.array([True, False])
     return [
-        cache_entry.encode(b"key", values, known, "float16"),
-        cache_entry.encode(b"key", values[0], np.bool_(True), "float32"),
+        sentence_cache.encode(b"key", values, known, "float16"),
+        sentence_cache.encode(b"key", values[0], np.bool_(True), "float32"),
     ]
 
 

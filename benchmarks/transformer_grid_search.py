@@ -154,8 +154,7 @@ def run_search(grid, cache, tokens, y):
         search.fit(tokens, y)
     info, batches = cache_info(cache), counts.pop("batches", 0)
     return clock.seconds() | {
-        "hits": info.hits,
-        "misses": info.misses,
+        "entries": info.entries,
         "megabytes": info.bytes / 2**20,
         "batches": batches,
         "sequences": counts.total(),
@@ -201,17 +200,14 @@ def report(grid, n_sentences):
     print(f"\nGrid {grid!r}: {cold['sentences']:,} distinct sentences, ", end="")
     print(f"{cold['tokens']:,} tokens, cache of", end=" ")
     print(f"{cold['search']['megabytes']:,.0f} MiB; load {os.getloadavg()[0]:.1f}\n")
-    print("| | s | CPU s | batches | sequences | distinct | hits | misses |")
-    print("|---" * 8 + "|")
+    print("| | s | CPU s | batches | sequences | distinct |")
+    print("|---" * 6 + "|")
     for name in ("pass", "fits"):
-        print(f"| {NAMES[name]} | {seconds(cold[name])} | | | | | |")
-    before = {"hits": 0, "misses": 0}
+        print(f"| {NAMES[name]} | {seconds(cold[name])} | | | |")
     for name, run in (("cold search", cold["search"]), ("warm search", warm["search"])):
         counted = [run[key] for key in ("batches", "sequences", "distinct")]
-        counted += [run[key] - before[key] for key in before]
         cells = " | ".join(f"{count:,}" for count in counted)
         print(f"| {name} | {seconds(run)} | {cells} |")
-        before = {key: run[key] for key in before}
     conclude(cold, warm)
 
 

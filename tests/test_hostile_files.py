@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 import sk_metaembed as sk
 from sk_metaembed.datasets import load_conll
 from sk_metaembed.datasets._files import copy_member
-from sk_metaembed.sources.cache._entry import (
-    DamagedEntryError,
+from sk_metaembed.sources.cache._sentence_cache import (
+    CorruptEntryError,
     OutdatedEntryError,
+    SentenceCache,
     decode,
     encode,
 )
-from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 from sk_metaembed.vectors import _detect_format
 
 from .draws import QUICK
@@ -189,7 +189,7 @@ def test_any_entry(head, body):
     checksum = zlib.crc32(body, zlib.crc32(told + bytes(4), zlib.crc32(b"key")))
     try:
         values, known = decode(b"key", told + struct.pack("<I", checksum) + body)
-    except (DamagedEntryError, OutdatedEntryError):
+    except (CorruptEntryError, OutdatedEntryError):
         return
     assert values.nbytes <= len(body)
     assert np.size(known) == (1 if values.ndim == 1 else len(values))
@@ -200,7 +200,7 @@ def test_no_byte_of_an_entry_can_flip():
     for at in range(len(data)):
         changed = bytearray(data)
         changed[at] ^= 4
-        with pytest.raises((DamagedEntryError, OutdatedEntryError)):
+        with pytest.raises((CorruptEntryError, OutdatedEntryError)):
             decode(b"key", bytes(changed))
 
 
@@ -213,7 +213,7 @@ def test_a_cache_on_a_full_disk(tmp_path):
         with SentenceCache(disk, "m") as cache:
             first = cache.keys([("first",)], 0)
             cache.put_many(first, [row])
-            with pytest.warns(UserWarning, match="nothing new is kept") as told:
+            with pytest.warns(UserWarning, match="new vectors are not stored") as told:
                 for i in range(80):
                     cache.put_many(cache.keys([(f"w{i}",)], 0), [row])
             assert len(told) == 1

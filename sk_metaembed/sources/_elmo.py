@@ -34,9 +34,14 @@ from ._elmo_model import (
     spelled_tokens,
 )
 from ._fingerprint import fingerprint_of
-from .cache._compute import Layer, SentenceRows, distinct_sentences, token_bar
-from .cache._memory import sentence_blocks
-from .cache._sentence_cache import opened_cache
+from .cache._compute import (
+    Layer,
+    SentenceRows,
+    distinct_sentences,
+    sentence_blocks,
+    token_bar,
+)
+from .cache._sentence_cache import open_cache
 
 _FIXED = {"word_emb": "word", "elmo": "mix", "default": "mean"}
 
@@ -446,37 +451,45 @@ class ElmoEmbedding(BaseEmbedding):
         most_rows = _MOST_ROWS.get(model.device_type, _MOST_ON_GPU)
         layers = wanted.layers_of(2 * self.projection_dim_)
         found = {}
-        read = _reader(tokens, layers.values())
-        with opened_cache(self) as cache, token_bar(self, tokens, read) as bar:
+        reader = _reader(tokens, layers.values())
+        opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
+        bar = token_bar(
+            type(self).__name__,
+            tokens,
+            verbose=self.verbose,
+            cached=self.cache is not None,
+            reader=reader,
+        )
+        with opened as handle, bar:
             compute = ElmoForward(model, wanted, budget, most_rows, bar.update)
             if any(output.kind in ("word", "twice") for output in self._outputs):
-                found["word", 0] = self._words(cache, tokens, compute)
+                found["word", 0] = self._words(handle, tokens, compute)
             named = list(layers.values())
             if named and self.stateful:
-                blocks = self._carried(tokens, named, compute, read)
+                blocks = self._carried(tokens, named, compute, reader)
             elif named:
                 blocks = sentence_blocks(
-                    cache,
+                    handle,
                     tokens,
                     named,
                     compute,
                     slice_tokens=2 * budget,
                     memory_limit=self.memory_limit,
-                    read=read,
+                    reader=reader,
                 )
             else:
                 blocks = ()
             found.update(zip(layers, blocks, strict=True))
         return [_block(output, found) for output in self._outputs]
 
-    def _words(self, cache, tokens, compute):
+    def _words(self, handle, tokens, compute):
         """Return the block of words, kept as those of sentences of one word."""
         spelled = None if tokens.texts is None else spelled_tokens(tokens)
         types = tokens.types if spelled is None else spelled.words
         ends = np.arange(len(types) + 1)
         alone = TokenSequences._trusted(types, ends[:-1].astype(np.int32), ends)
         layers = [Layer("word", self.projection_dim_)]
-        (block,) = sentence_blocks(cache, alone, layers, compute.words)
+        (block,) = sentence_blocks(handle, alone, layers, compute.words)
         if spelled is None:
             return block.take(slice(None), level="type")
         table = block.values
@@ -485,7 +498,7 @@ class ElmoEmbedding(BaseEmbedding):
         table = np.vstack([table, *means, np.zeros(table.shape[1], np.float32)])
         return Block._of_table("word", table, spelled.rows, "token")
 
-    def _carried(self, tokens, layers, compute, read):
+    def _carried(self, tokens, layers, compute, reader):
         """Return the blocks row by row, each going on from where it ended."""
         from ..elmo._network import States
 
@@ -496,12 +509,16 @@ class ElmoEmbedding(BaseEmbedding):
                 new.put(np.arange(held), self._states)
             self._states = new
         found = SentenceRows(
-            tokens, layers, distinct=False, memory_limit=self.memory_limit, read=read
+            tokens,
+            layers,
+            merge_equal=False,
+            memory_limit=self.memory_limit,
+            reader=reader,
         )
-        rows = np.array([first for first, *_ in found.places], dtype=np.int64)
+        rows = np.array([first for first, *_ in found.groups], dtype=np.int64)
         states = self._states.take(rows)
         for i, entry in enumerate(compute(found.sentences, states)):
-            found.place(i, entry)
+            found.scatter(i, entry)
         self._states.put(rows, states)
         return [
             Block(layer.name, values, layer.level, known)

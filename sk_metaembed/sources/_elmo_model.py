@@ -206,7 +206,7 @@ def _split(sentences):
     return splitter.transform([sentence.text for sentence in sentences])
 
 
-def read_texts(tokens, *, words, whole, together=True):
+def read_texts(tokens, *, words, whole, merge_equal=True):
     """Return distinct texts that have words, and the sequences where each stands.
 
     Parameters
@@ -220,7 +220,7 @@ def read_texts(tokens, *, words, whole, together=True):
     sentences : list of OriginalText
     """
     places, sentences = distinct_texts(
-        tokens, words=words, whole=whole, together=together
+        tokens, words=words, whole=whole, merge_equal=merge_equal
     )
     kept = np.flatnonzero(_split(sentences).lengths)
     return [places[i] for i in kept], [sentences[i] for i in kept]

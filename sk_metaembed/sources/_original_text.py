@@ -2,16 +2,12 @@
 
 import unicodedata
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from ..sequences import TokenSequences
-from .cache._entry import fields_digest, tokens_digest
-
-# No text has this byte in UTF-8, so no token list has the digest of a text.
-_WRITTEN = b"\xff"
 
 
 @dataclass(frozen=True)
@@ -57,33 +53,7 @@ def at_level(sentence, level):
     return sentence.at_level(level) if isinstance(sentence, OriginalText) else sentence
 
 
-def sentence_digest(sentence):
-    """Return a digest of a text or of a sequence of tokens, never the same of both.
-
-    Examples
-    --------
-    >>> sentence_digest(OriginalText("to be")) == sentence_digest(("to be",))
-    False
-    """
-    if isinstance(sentence, OriginalText):
-        return _text_digest(sentence)
-    return tokens_digest(tuple(sentence))
-
-
-@lru_cache(2**14)  # as for tokens: each layer asks for it, before and after computing
-def _text_digest(written):
-    return fields_digest(
-        [
-            _WRITTEN,
-            written.text.encode("utf-8", "surrogatepass"),
-            repr(written.separators).encode(),
-            # No tokens wanted, and no tokens in the text, are two things.
-            *(() if written.places is None else (written.places,)),
-        ]
-    )
-
-
-def distinct_texts(tokens, *, words, whole, separator=None, together=True):
+def distinct_texts(tokens, *, words, whole, separator=None, merge_equal=True):
     """Return distinct texts and the sequences where each stands.
 
     Parameters
@@ -94,7 +64,7 @@ def distinct_texts(tokens, *, words, whole, separator=None, together=True):
         Whether vectors of tokens, and of whole texts, are wanted.
     separator : str, default=None
         A token that stands between two texts.
-    together : bool, default=True
+    merge_equal : bool, default=True
         Whether equal ones are one.
 
     Returns
@@ -111,7 +81,7 @@ def distinct_texts(tokens, *, words, whole, separator=None, together=True):
         text = tokens.texts[i]
         if stop > start or (whole and text.strip()):
             codes = tokens.codes[start:stop].tobytes() if by_tokens else b""
-            places.setdefault((text, codes) if together else i, []).append(i)
+            places.setdefault((text, codes) if merge_equal else i, []).append(i)
     first = tokens[[which[0] for which in places.values()]]
     if not by_tokens:
         return list(places.values()), [OriginalText(text) for text in first.texts]

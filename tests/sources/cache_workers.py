@@ -92,7 +92,7 @@ def read_and_write(directory, number, limit):
             keys = cache.keys(numbered(100), 0)
             for i, found in enumerate(cache.get_many(keys)):
                 assert found is None or found[0][0, 0] == i
-        assert cache.counts.damaged == 0
+        assert cache.n_corrupt == 0
         assert cache._reading
         assert cache._writing
 

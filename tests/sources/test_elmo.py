@@ -288,7 +288,7 @@ def test_the_cache_gives_the_same_without_computing(tmp_path, monkeypatch):
     plain = source(output=output).fit_transform(SENTENCES)
     step = source(output=output, cache=tmp_path)
     assert step.fit_transform(SENTENCES) == plain
-    MEMORY.forget()
+    MEMORY.clear()
     monkeypatch.setattr(_elmo.ElmoForward, "__call__", None)
     monkeypatch.setattr(_elmo.ElmoForward, "words", None)
     assert clone(step).fit_transform(SENTENCES[::-1])[::-1] == plain

@@ -30,8 +30,8 @@ from sk_metaembed.sources._original_text import (
     OriginalText,
     distinct_texts,
     overlapping,
-    sentence_digest,
 )
+from sk_metaembed.sources.cache._sentence_cache import sentence_digest
 from sk_metaembed.sources.transformer._alignment import Aligner
 
 from .. import tiny_bert

@@ -115,10 +115,8 @@ def test_processes_of_a_search_load_it_by_themselves(tmp_path):
     ]
     for a, b in zip(*(s.cv_results_["mean_test_score"] for s in searches), strict=True):
         assert a == b
-    found = cache_info(tmp_path / "cache")
-    # Both processes may look for a sentence before either has it; one keeps it.
-    assert found.entries == 6 * 3  # hidden states
-    assert 6 <= found.misses <= 12
+    # Both processes may compute a sentence before either has stored it.
+    assert cache_info(tmp_path / "cache").entries == 6 * 3  # hidden states
 
 
 def test_options_that_change_vectors_are_part_of_the_key(folder):

@@ -1,4 +1,4 @@
-"""cache_info, limit_cache, clear_cache: look into a sentence cache, bound, empty it."""
+"""cache_info, limit_cache and clear_cache: inspect, limit and empty a cache."""
 
 import os
 import sqlite3
@@ -8,101 +8,94 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..._core._parameters import is_real
-from ._entry import FORMAT
 from ._memory import MEMORY
+from ._sentence_cache import FORMAT
 from ._sqlite import (
     CacheStore,
     cache_files,
-    check_folder,
+    check_directory,
     current_file,
-    is_beyond_repair,
+    needs_new_file,
     set_aside,
 )
 
 
 class CacheInfo(NamedTuple):
-    """What a sentence cache holds; what `cache_info` returns.
+    """Content of a sentence cache; what `cache_info` returns.
 
     Parameters
     ----------
     entries : int
-        Sentences, counted once a layer.
+        Number of sentences, counted once per layer.
     bytes : int
-        Of the entries.
+        Size of the entries.
     disk_bytes : int
-        Of the files, with room that is free again, and damaged files set aside.
-    hits, misses : int
-        Entries found and not found, since the cache was made or cleared. A program that
-        is running adds to them now and then, and when it closes the cache.
+        Size of the files, including free space and corrupt files set aside.
     limit : int or None
-        Bytes beyond which what was not used for longest is removed.
+        Bytes beyond which the oldest entries are removed.
     format : int
         Version of the format of entries.
     sources : dict of str to SourceInfo
-        The same for each fingerprint of a model and its options.
+        Entries by fingerprint of a model and its options.
     """
 
     entries: int
     bytes: int
     disk_bytes: int
-    hits: int
-    misses: int
     limit: int | None
     format: int
     sources: dict
 
 
 class SourceInfo(NamedTuple):
-    """What a sentence cache holds of one source.
+    """Content of a sentence cache that belongs to one source.
 
     Parameters
     ----------
-    entries, bytes, hits, misses : int
+    entries, bytes : int
         As in `CacheInfo`.
     """
 
     entries: int
     bytes: int
-    hits: int
-    misses: int
 
 
 _BY_SOURCE = """
-SELECT fingerprint, count(entries.id), coalesce(sum(size), 0), hits, misses
+SELECT fingerprint, count(entries.id), coalesce(sum(size), 0)
 FROM sources LEFT JOIN entries ON source = sources.id GROUP BY sources.id
 """
 
 
 def cache_info(directory):
-    """Return what a sentence cache holds, and how much use it was.
+    """Return the number and size of the entries of a sentence cache.
 
     Sources whose vectors depend on the context take ``cache=directory`` and compute
-    each sentence once; this tells what they have kept there. It changes nothing.
+    each sentence once. This function reads what they have stored and changes nothing.
 
     Parameters
     ----------
     directory : path-like
-        The folder that sources were given.
+        The directory that was passed to the sources.
 
     Returns
     -------
     CacheInfo
-        A named tuple of ``entries``, ``bytes``, ``disk_bytes``, ``hits``, ``misses``,
-        ``limit``, ``format`` and ``sources``.
+        A named tuple of ``entries``, ``bytes``, ``disk_bytes``, ``limit``, ``format``
+        and ``sources``.
 
     Raises
     ------
     FileNotFoundError, NotADirectoryError
-        If there is no such folder.
+        If there is no such directory.
     ValueError
-        If the folder holds no sentence cache.
+        If the directory contains no sentence cache.
     OSError
         If the cache cannot be read.
 
     See Also
     --------
-    limit_cache : Bound its size.
-    clear_cache : Empty it.
+    limit_cache : Limit its size.
+    clear_cache : Remove its entries.
 
     Examples
     --------
@@ -112,64 +105,61 @@ def cache_info(directory):
     >>> from sk_metaembed.sources.cache._sentence_cache import SentenceCache
     >>> folder = tempfile.TemporaryDirectory()
     >>> with SentenceCache(folder.name, "some model") as cache:
-    ...     keys = cache.keys([["to", "be"], ["or"]], layer=-1)
-    ...     cache.put_many(keys[:1], [(np.eye(2), [True, True])])
-    ...     found = cache.get_many(keys)
+    ...     cache.put_many([cache.key(["to"], layer=-1)], [(np.eye(1), [True])])
     >>> info = cache_info(folder.name)
-    >>> info.entries, info.hits, info.misses, info.limit
-    (1, 1, 1, None)
+    >>> info.entries, info.limit
+    (1, None)
     >>> list(info.sources)
     ['some model']
     >>> folder.cleanup()
     """
     directory = Path(directory).expanduser()
-    files = _files(directory)
+    files = _existing_files(directory)
     rows, limit = [], None
     file = current_file(directory)
-    if file.exists():  # not if it was set aside as damaged, and none begun since
-        store = CacheStore(directory, "", write=False)
+    if file.exists():  # not if it was set aside as corrupt and no new one exists yet
         try:
-            rows, limit = store.ask(_BY_SOURCE), store.limit()
+            with _open(directory, write=False) as store:
+                rows, limit = store.query(_BY_SOURCE), store.limit()
         except sqlite3.Error as error:
             raise OSError(
-                f"The sentence cache {file} cannot be read: {error}. If it is damaged, "
+                f"The sentence cache {file} cannot be read: {error}. If it is corrupt, "
                 "sk_metaembed.clear_cache empties it."
             ) from error
-        finally:
-            store.close()
     sources = {name: SourceInfo(*numbers) for name, *numbers in rows}
-    entries, size, hits, misses = (
-        sum(source[i] for source in sources.values()) for i in range(4)
-    )
+    entries = sum(source.entries for source in sources.values())
+    size = sum(source.bytes for source in sources.values())
     disk = sum(path.stat().st_size for path in files if path.exists())
-    return CacheInfo(entries, size, disk, hits, misses, limit, FORMAT, sources)
+    return CacheInfo(entries, size, disk, limit, FORMAT, sources)
 
 
 def limit_cache(directory, size):
-    """Set how large a sentence cache may grow; what was longest unused goes first.
+    """Limit the size of a sentence cache; beyond it the oldest entries are removed.
 
-    Without a limit a cache keeps all it is given. The limit belongs to the folder, and
-    binds every source, process and run that writes to it from now on.
+    Without a limit a cache keeps all entries. The limit belongs to the directory and
+    applies to every source, process and run that writes to it from now on. Entries are
+    removed in the order in which they were written, whether or not they were used
+    since: choose a limit that holds the working set of a search.
 
     Parameters
     ----------
     directory : path-like
-        The folder that sources are given; made if it is not there yet.
+        The directory that is passed to the sources; created if it is missing.
     size : int or float, or None
-        Bytes that the store may take, free room not counted; what it has beyond is
-        removed at once. SQLite's log beside it can add some tens of megabytes. None
-        for no limit.
+        Maximum number of bytes of the store, free space not counted. Entries beyond it
+        are removed at once. SQLite's log can add some tens of megabytes. None for no
+        limit.
 
     Raises
     ------
     ValueError
-        If `size` is no positive number.
+        If `size` is not a positive number.
     NotADirectoryError, OSError
-        If the folder is none, or the cache cannot be written.
+        If `directory` is a file, or the cache cannot be written.
 
     See Also
     --------
-    cache_info : What it holds, and the limit.
+    cache_info : Number and size of its entries, and the limit.
 
     Examples
     --------
@@ -183,51 +173,51 @@ def limit_cache(directory, size):
     """
     if not (size is None or (is_real(size) and 1 <= size < inf)):
         raise ValueError(
-            f"limit_cache: size must be a positive number of bytes, or None for no "
+            "limit_cache: size must be a positive number of bytes, or None for no "
             f"limit; got {size!r}."
         )
     directory = Path(directory).expanduser()
-    if not check_folder(directory):
+    if not check_directory(directory):
         raise PermissionError(
-            f"The sentence cache in {str(directory)!r} may only be read, so that its "
-            "limit cannot be set."
+            f"The limit of the sentence cache in {str(directory)!r} cannot be set: the "
+            "cache is read-only."
         )
     try:
-        with _store(directory) as store:
+        with _open(directory) as store:
             store.set_limit(None if size is None else int(size))
     except sqlite3.Error as error:
         raise OSError(
             f"The limit of the sentence cache in {str(directory)!r} cannot be set: "
-            f"{error}. If it is damaged or the disk is full, sk_metaembed.clear_cache "
-            "empties it."
+            f"{error}. If the cache is corrupt or the disk is full, "
+            "sk_metaembed.clear_cache empties it."
         ) from error
 
 
 def clear_cache(directory):
-    """Remove all entries of a sentence cache, and give their room back.
+    """Remove all entries of a sentence cache and free their space.
 
-    Touches none but the cache's own files, and is safe while other processes use it:
-    they find nothing and compute again. The limit stays as it was set. A file that
-    SQLite cannot empty, for it is damaged or the disk is full, is removed and a new one
-    begun, with the limit if it can still be read.
+    Only the cache's own files are changed. Other processes may use the cache meanwhile:
+    they find no entries and compute again. The limit stays. A file that SQLite cannot
+    empty, because it is corrupt or the disk is full, is removed and a new one created,
+    with the same limit if it can still be read.
 
     Parameters
     ----------
     directory : path-like
-        The folder that sources were given.
+        The directory that was passed to the sources.
 
     Raises
     ------
     FileNotFoundError, NotADirectoryError
-        If there is no such folder.
+        If there is no such directory.
     ValueError
-        If the folder holds no sentence cache.
+        If the directory contains no sentence cache.
     OSError
-        If the cache may not be written, or another process holds it for a minute.
+        If the cache is read-only, or another process locks it for a minute.
 
     See Also
     --------
-    cache_info : What it holds.
+    cache_info : Number and size of its entries.
 
     Examples
     --------
@@ -243,57 +233,56 @@ def clear_cache(directory):
     >>> folder.cleanup()
     """
     directory = Path(directory).expanduser()
-    _files(directory)
-    MEMORY.forget()
-    store = CacheStore(directory, "")
-    try:
-        store.clear()
-    except sqlite3.Error as error:
-        store.close()
-        if not is_beyond_repair(error):
-            raise OSError(
-                f"The sentence cache in {str(directory)!r} cannot be cleared: {error}. "
-                "It must be writable; try again when no other process is at work on it."
-            ) from error
-        _begin_anew(directory, store.file)
-    finally:
-        store.close()
+    _existing_files(directory)
+    MEMORY.clear()
+    with _open(directory) as store:
+        try:
+            store.clear()
+        except sqlite3.Error as error:
+            store.close()
+            if not needs_new_file(error):
+                raise OSError(
+                    f"The sentence cache in {str(directory)!r} cannot be cleared: "
+                    f"{error}. It must be writable; try again when no other process "
+                    "uses it."
+                ) from error
+            _replace_file(directory, store.file)
     current = current_file(directory).name
     for path in cache_files(directory):
         if not path.name.startswith(current):
             path.unlink(missing_ok=True)
 
 
-def _begin_anew(directory, file):
-    """Empty a file that SQLite cannot, and begin the next one with its limit."""
+def _replace_file(directory, file):
+    """Remove a file that SQLite cannot empty; create the next one, same limit."""
     limit = None
-    with _store(directory, write=False) as store, suppress(sqlite3.Error):
+    with _open(directory, write=False) as store, suppress(sqlite3.Error):
         limit = store.limit()
-    # Emptied and not removed: that makes room, and its number stays taken until the
-    # next file is there.
+    # Truncated rather than removed: that frees its space, and its number stays taken
+    # until the next file exists.
     with suppress(FileNotFoundError):
         os.truncate(set_aside(file), 0)
     for path in cache_files(directory):
         if path.name.startswith(file.name):
             path.unlink(missing_ok=True)
-    with _store(directory) as store, suppress(sqlite3.Error):
+    with _open(directory) as store, suppress(sqlite3.Error):
         store.set_limit(limit)
 
 
-def _store(directory, *, write=True):
+def _open(directory, *, write=True):
     return closing(CacheStore(directory, "", write=write))
 
 
-def _files(folder):
-    """Return the files of the cache in a folder, of which there must be some."""
-    if not folder.exists():
-        raise FileNotFoundError(f"There is no folder {str(folder)!r}.")
-    if not folder.is_dir():
-        raise NotADirectoryError(f"{str(folder)!r} is a file, not a folder.")
-    files = cache_files(folder)
+def _existing_files(directory):
+    """Return the files of the cache in a directory, or raise."""
+    if not directory.exists():
+        raise FileNotFoundError(f"There is no directory {str(directory)!r}.")
+    if not directory.is_dir():
+        raise NotADirectoryError(f"{str(directory)!r} is a file, not a directory.")
+    files = cache_files(directory)
     if not files:
         raise ValueError(
-            f"The folder {str(folder)!r} holds no sentence cache. Give the folder "
-            "that a source was given as cache=."
+            f"The directory {str(directory)!r} contains no sentence cache. Pass the "
+            "directory that a source was given as cache=."
         )
     return files

@@ -1,9 +1,8 @@
-"""SentenceMemory: the rows of a sentence cache that this process has at hand.
+"""SentenceMemory: the rows of sentence caches that this process holds in memory.
 
-A grid search asks for the same sentences once a fold and candidate. SQLite would copy
-each entry every time, and its checksum be taken anew; so what was read or computed
-once stays in a table in memory, and blocks are rows of that table: to embed sentences
-again costs about what it takes to look them up.
+A grid search needs the same sentences once per fold and candidate. SQLite would copy
+each entry every time and its checksum would be computed again; instead, whatever was
+read or computed once stays in a table, and blocks refer to rows of that table.
 """
 
 import os
@@ -13,90 +12,13 @@ from collections import OrderedDict
 import numpy as np
 
 from ...sequences import Block
-from ._compute import Layer, compute_missing, distinct_sentences, exceeds
 
 LIMIT_VARIABLE = "SK_METAEMBED_SENTENCE_MEMORY"
-_LIMIT = 512  # MiB a process
-
-
-def sentence_blocks(
-    cache,
-    tokens,
-    layers,
-    compute,
-    *,
-    also=(),
-    slice_tokens=8192,
-    memory_limit=None,
-    read=distinct_sentences,
-):
-    """Return the blocks of token sequences: at hand, from the cache, or computed.
-
-    Parameters
-    ----------
-    cache, tokens, layers, compute, also, slice_tokens, memory_limit, read
-        As for `compute_missing`.
-
-    Returns
-    -------
-    list of Block
-        One a layer, under its name, with what `compute_missing` gives; rows that are
-        not known are zeros.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from sk_metaembed import Tokenizer
-    >>> from sk_metaembed.sources.cache._sentence_cache import SentenceCache
-    >>> def lengths(sentences):
-    ...     print(sentences)
-    ...     for words in sentences:
-    ...         yield [([[len(w)] for w in words], [True] * len(words))]
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> layers = [Layer("length", 1)]
-    >>> with SentenceCache(folder.name, "model 1") as cache:
-    ...     for texts in (["to be"], ["not", "to be"]):
-    ...         tokens = Tokenizer().transform(texts)
-    ...         blocks = sentence_blocks(cache, tokens, layers, lengths)
-    [('to', 'be')]
-    [('not',)]
-    >>> blocks[0].values.ravel()
-    array([3., 2., 2.], dtype=float32)
-    >>> folder.cleanup()
-    """
-    layers = [Layer(*layer) for layer in layers]
-    options = {
-        "also": also,
-        "slice_tokens": slice_tokens,
-        "memory_limit": memory_limit,
-        "read": read,
-    }
-    spills = exceeds(tokens, layers, memory_limit)
-    tables = None if spills else MEMORY.tables(cache, layers)
-    if tables is not None:
-        places, sentences = read(tokens)
-        new = _not_at_hand(tables, sentences)
-        if MEMORY.make_room(tables, [sentences[i] for i in new]):
-            if len(new):
-                rest = tokens[[places[i][0] for i in new]]
-                found = compute_missing(cache, rest, layers, compute, **options)
-                MEMORY.keep(tables, [sentences[i] for i in new], rest, found)
-            cache.count_at_hand(len(layers) * (len(sentences) - len(new)))
-            return MEMORY.blocks(tables, tokens, places, sentences)
-    found = compute_missing(cache, tokens, layers, compute, **options)
-    return [
-        Block(layer.name, values, layer.level, known)
-        for layer, (values, known) in zip(layers, found, strict=True)
-    ]
+_DEFAULT_LIMIT = 512  # MiB per process
 
 
 class Table:
-    """The vectors of one layer: a growing array, and where each sentence begins.
-
-    Parameters
-    ----------
-    layer : Layer
-    """
+    """The vectors of one layer: a growing array, and the first row of each sentence."""
 
     def __init__(self, layer):
         self.layer = layer
@@ -106,121 +28,107 @@ class Table:
         self._known = np.zeros(0, bool)
 
     @property
-    def bytes(self):
-        """What it takes, without its keys."""
+    def nbytes(self):
+        """Size in bytes, without keys."""
         return self._values.nbytes + self._known.nbytes
 
-    def bytes_for(self, sentences):
-        """Return what it would take with these sentences too."""
-        more = sum(self._size(sentence) for sentence in sentences)
-        row = 4 * self.layer.dim + 1
-        return max(self.bytes, self._room(self.n_rows + more) * row)
+    def nbytes_with(self, sentences):
+        """Return the size in bytes after adding sentences."""
+        whole = self.layer.level == "sequence"
+        n_new = sum(1 if whole else len(sentence) for sentence in sentences)
+        bytes_per_row = 4 * self.layer.dim + 1
+        return max(self.nbytes, self._capacity(self.n_rows + n_new) * bytes_per_row)
 
-    def _size(self, sentence):
-        return 1 if self.layer.level == "sequence" else len(sentence)
-
-    def _room(self, n_rows):
-        has = len(self._values)
-        return n_rows if not has or n_rows <= has else max(n_rows, has + has // 2)
+    def _capacity(self, n_rows):
+        current = len(self._values)
+        if not current or n_rows <= current:
+            return n_rows
+        return max(n_rows, current + current // 2)
 
     def append(self, sentences, offsets, values, known):
-        """Add sentences whose rows lie between offsets; those at hand are left out."""
-        if not self.n_rows:  # adopted, for a copy would take as much again
+        """Add the rows between offsets of those sentences that are not here yet."""
+        if not self.n_rows:  # no copy, which would take the same memory again
             self._values, self._known = values, known
             self.n_rows = len(values)
             self.starts.update(zip(sentences, offsets[:-1].tolist(), strict=True))
             return
         new = [i for i, s in enumerate(sentences) if s not in self.starts]
         sizes = np.diff(offsets)[new]
-        self._grow(self.n_rows + int(sizes.sum()))
-        at = self.n_rows
-        starts = at + np.cumsum(sizes) - sizes
-        for i, start, size in zip(new, starts.tolist(), sizes.tolist(), strict=True):
+        stop = self.n_rows + int(sizes.sum())
+        self._grow(stop)
+        starts = (self.n_rows + np.cumsum(sizes) - sizes).tolist()
+        for i, start, size in zip(new, starts, sizes.tolist(), strict=True):
             rows = slice(offsets[i], offsets[i] + size)
             self._values[start : start + size] = values[rows]
             self._known[start : start + size] = known[rows]
-        # In this order, so that a fork in between finds nothing that is not there.
-        self.n_rows = at + int(sizes.sum())
-        self.starts.update(
-            zip([sentences[i] for i in new], starts.tolist(), strict=True)
-        )
+        # In this order, so that a fork in between never sees rows that are not written.
+        self.n_rows = stop
+        self.starts.update(zip([sentences[i] for i in new], starts, strict=True))
 
     def _grow(self, n_rows):
         if n_rows <= len(self._values):
             return
-        room = self._room(n_rows)
-        values = np.empty((room, self.layer.dim), np.float32)
-        known = np.zeros(room, bool)
+        capacity = self._capacity(n_rows)
+        values = np.empty((capacity, self.layer.dim), np.float32)
+        known = np.zeros(capacity, bool)
         values[: self.n_rows] = self._values[: self.n_rows]
         known[: self.n_rows] = self._known[: self.n_rows]
         self._values, self._known = values, known
 
-    def block(self, tokens, places, sentences):
-        """Return the block of sequences whose sentences are all at hand."""
+    def block(self, tokens, groups, sentences):
+        """Return the block of sequences whose sentences are all in the table."""
         first = np.full(len(tokens), -1, dtype=np.int64)
-        for where, sentence in zip(places, sentences, strict=True):
-            first[where] = self.starts[sentence]
+        for sequences, sentence in zip(groups, sentences, strict=True):
+            first[sequences] = self.starts[sentence]
         rows = first
         if self.layer.level == "token":
-            lengths = tokens.lengths
-            rows = np.repeat(first - tokens.offsets[:-1], lengths)
+            rows = np.repeat(first - tokens.offsets[:-1], tokens.lengths)
             rows += np.arange(len(rows))
         known = rows >= 0
         known[known] = self._known[rows[known]]
         rows = np.where(known, rows, -1)
-        table = self._values[: self.n_rows]
-        return Block._of_table(self.layer.name, table, rows, self.layer.level)
+        values = self._values[: self.n_rows]
+        return Block._of_table(self.layer.name, values, rows, self.layer.level)
 
 
 class SentenceMemory:
-    """The tables of a process, those longest unused given up first.
+    """The tables of a process; the least recently used are dropped first.
 
-    What is at hand was checked when it was read. It belongs to one state of one cache:
-    clearing a cache or setting a damaged file aside gives it another identity, which
-    every process asks for when it opens the cache.
+    Entries in memory were checked when they were read. They belong to one state of one
+    cache: clearing a cache or replacing a corrupt file gives it another identity, which
+    every process looks up when it opens the cache.
     """
 
     def __init__(self):
         self._tables = OrderedDict()
-        self.unlock()
+        self.reset_lock()
 
-    def unlock(self):
-        """Make a new lock: another thread may have held it when a process forked."""
+    def reset_lock(self):
+        """Create a new lock: another thread may have held it when a process forked."""
         self._lock = threading.RLock()
 
-    def forget(self):
-        """Give up all tables; blocks that were made of them stay."""
+    def clear(self):
+        """Drop all tables; blocks made of them stay valid."""
         with self._lock:
             self._tables.clear()
 
-    def tables(self, cache, layers):
-        """Return the tables of layers, or None where nothing is to be held.
-
-        Parameters
-        ----------
-        cache : SentenceCache or None
-        layers : list of Layer
-
-        Returns
-        -------
-        list of Table or None
-        """
-        identity = None if cache is None or not limit() else cache.identity()
+    def tables(self, handle, layers):
+        """Return the tables of a cache's layers, None if nothing is to be held."""
+        identity = None if handle is None or not limit() else handle.identity()
         if identity is None:
             return None
         with self._lock:
-            found = []
+            tables = []
             for layer in layers:
-                key = identity, cache.fingerprint, cache.dtype, layer
-                table = self._tables.setdefault(key, Table(layer))
+                key = identity, handle.fingerprint, handle.dtype, layer
+                tables.append(self._tables.setdefault(key, Table(layer)))
                 self._tables.move_to_end(key)
-                found.append(table)
-            return found
+            return tables
 
     def make_room(self, tables, sentences):
-        """Tell whether sentences fit in beside the rest, giving up old tables."""
+        """Return whether sentences fit, after dropping other tables if needed."""
         with self._lock:
-            needed = sum(table.bytes_for(sentences) for table in tables)
+            needed = sum(table.nbytes_with(sentences) for table in tables)
             if needed > limit():
                 return False
             others = [
@@ -228,48 +136,40 @@ class SentenceMemory:
                 for key, table in self._tables.items()
                 if not any(table is own for own in tables)
             ]
-            held = sum(table.bytes for _, table in others)
+            held = sum(table.nbytes for _, table in others)
             for key, table in others:
                 if needed + held <= limit():
                     break
-                held -= table.bytes
+                held -= table.nbytes
                 del self._tables[key]
             return True
 
-    def keep(self, tables, sentences, tokens, found):
-        """Add the vectors of sentences, one a row of `tokens`, to the tables."""
+    def add(self, tables, sentences, tokens, results):
+        """Add the (values, known) of sentences, one per sequence of `tokens`."""
         with self._lock:
-            for table, (values, known) in zip(tables, found, strict=True):
+            for table, (values, known) in zip(tables, results, strict=True):
                 whole = table.layer.level == "sequence"
                 offsets = np.arange(len(tokens) + 1) if whole else tokens.offsets
                 table.append(sentences, offsets, values, known)
 
-    def blocks(self, tables, tokens, places, sentences):
-        """Return the blocks of sequences whose sentences are all at hand."""
+    def blocks(self, tables, tokens, groups, sentences):
+        """Return the blocks of sequences whose sentences are all in the tables."""
         with self._lock:
-            return [table.block(tokens, places, sentences) for table in tables]
+            return [table.block(tokens, groups, sentences) for table in tables]
 
 
 def limit():
     """Return how many bytes the tables of this process may take."""
-    told = os.environ.get(LIMIT_VARIABLE, "")
+    text = os.environ.get(LIMIT_VARIABLE, "")
     try:
-        return int(float(told or _LIMIT) * 2**20)
+        return int(float(text or _DEFAULT_LIMIT) * 2**20)
     except (OverflowError, ValueError):
         raise ValueError(
-            f"{LIMIT_VARIABLE} must be a number of MiB, 0 for none, got {told!r}."
+            f"{LIMIT_VARIABLE} must be a number of MiB, 0 for none; got {text!r}."
         ) from None
-
-
-def _not_at_hand(tables, sentences):
-    return [
-        i
-        for i, sentence in enumerate(sentences)
-        if not all(sentence in table.starts for table in tables)
-    ]
 
 
 MEMORY = SentenceMemory()
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=MEMORY.unlock)
+    os.register_at_fork(after_in_child=MEMORY.reset_lock)

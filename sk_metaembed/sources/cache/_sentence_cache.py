@@ -1,161 +1,85 @@
-"""SentenceCache: what a contextual source gave for a sentence, kept in a folder.
+"""SentenceCache: the vectors of sentences in a directory, shared by processes.
 
-Claims: who is computing what, so that two processes do not compute it twice.
-
-A claim ends when it is given back, when its process is gone (as far as this machine can
-see), or after some minutes at the latest. To compute what is claimed is no error, only
-waste: nothing waits for a claim for ever.
+An entry is stored as a header (magic, format version, dtype, number of rows, dimension,
+checksum), the known mask with one byte per row, and the vectors, little-endian. The
+number of rows is -1 for a sequence-level vector. The checksum covers the key too, so
+that an entry stored under the wrong key is detected.
 """
 
 import math
-import os
-import socket
 import sqlite3
-import time
-import uuid
+import struct
 import warnings
 import weakref
+import zlib
+from array import array
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 
-from .._original_text import sentence_digest
-from ._entry import (
-    DTYPES,
-    DamagedEntryError,
-    OutdatedEntryError,
-    as_kept,
-    decode,
-    encode,
-    fields_digest,
-)
-from ._sqlite import CacheStore, check_folder, in_chunks, is_damage, set_aside
+import numpy as np
 
-_LEASE = 300  # seconds; longer than a slice of work takes
+from .._original_text import OriginalText
+from ._sqlite import CacheStore, check_directory, is_corruption, set_aside
 
+FORMAT = 1  # version of the entries
+DTYPES = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4")}
 
-class Claims:
-    """The claims of one handle on a store.
-
-    Parameters
-    ----------
-    store : CacheStore
-        Where all processes see them.
-    """
-
-    def __init__(self, store):
-        self._store = store
-        self._name = uuid.uuid4().hex
-
-    def _owner(self):
-        return f"{socket.gethostname()} {os.getpid()} {self._name}"
-
-    def take(self, keys):
-        """Claim keys, and return the set of those that are not another's."""
-        owner, now, mine = self._owner(), time.time(), set()
-        with self._store.writing() as run:
-            run("DELETE FROM claims WHERE until < ?", (now,))
-            for some in in_chunks(keys):
-                marks = ",".join("?" * len(some))
-                rows = run(f"SELECT * FROM claims WHERE key IN ({marks})", some)
-                taken = {
-                    key
-                    for key, other, until in rows.fetchall()
-                    if other != owner and _holds(other, until, now)
-                }
-                mine.update(key for key in some if key not in taken)
-            run.many(
-                "INSERT OR REPLACE INTO claims VALUES (?, ?, ?)",
-                [(key, owner, now + _LEASE) for key in mine],
-            )
-        return mine
-
-    def give_back(self, keys):
-        """End the claims on keys."""
-        with self._store.writing() as run:
-            run.many(
-                "DELETE FROM claims WHERE key = ? AND owner = ?",
-                [(key, self._owner()) for key in keys],
-            )
+_MAGIC = b"sS"
+_HEADER = struct.Struct("<2sBBiII")
+_CODES = {"float16": 2, "float32": 4}
+_NAMES = {code: name for name, code in _CODES.items()}
+# No text has this byte in UTF-8, so no token list has the digest of a text.
+_TEXT_MARK = b"\xff"
+# What Python raises where rows are missing or hold values of another type.
+_MALFORMED = (TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
-def _holds(owner, until, now):
-    host, pid, _ = owner.split(" ")
-    if not now < until <= now + 2 * _LEASE:  # over, or a clock was set back
-        return False
-    return host != socket.gethostname() or _is_running(int(pid))
+class CorruptEntryError(ValueError):
+    """The bytes differ from those that were written."""
 
 
-def _is_running(pid):
-    if os.name != "posix":  # elsewhere this signal would end the process
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
-        return (
-            file.read().rpartition(b")")[2].split()[0] != b"Z"
-        )  # killed, still listed
-    return True
-
-
-_STRANGE = (TypeError, ValueError, AttributeError, IndexError, OverflowError)
-
-
-@dataclass
-class CacheCounts:
-    """What one handle did since it was made; bytes are those of entries."""
-
-    hits: int = 0
-    misses: int = 0
-    bytes_read: int = 0
-    bytes_written: int = 0
-    damaged: int = 0
-    outdated: int = 0
+class OutdatedEntryError(ValueError):
+    """The entry has another format version."""
 
 
 class SentenceCache:
     """Vectors by model, layer and exact tokens or text, shared by processes and runs.
 
-    For sources whose vectors depend on the whole sentence, and which cost too much to
-    compute twice. A handle is cheap to make: open one where it is used, ``with
-    SentenceCache(...) as cache``, and keep none in an estimator. A cache never stops
-    the program once it is open: what goes wrong later is told in one warning, and the
-    vectors are computed.
+    For sources whose vectors depend on the whole sentence and are expensive to compute.
+    A handle is cheap: open one where it is used, ``with SentenceCache(...) as cache``,
+    and do not store it in an estimator. Once a cache is open it never raises for the
+    store's sake: a later failure gives one warning, and the vectors are computed.
 
     Parameters
     ----------
     directory : path-like
-        A folder on a local disk, made if it is not there. Write-ahead logging needs
-        memory that is shared between the processes, which network drives do not have.
+        A directory on a local disk, created if it is missing. Write-ahead logging needs
+        memory that is shared between the processes, which network drives lack.
     fingerprint : str
-        Of all that the vectors depend on but the tokens and the layer: weights,
-        options, precision. See `fingerprint_of`.
+        Of everything that vectors depend on except tokens and layer: weights, options,
+        precision. See `fingerprint_of`.
     dtype : {"float32", "float16"}, default="float32"
-        How vectors are kept, and what `get_many` returns. Part of the key: what was
-        kept as float16 is never taken for float32.
+        Precision of stored and returned vectors. Part of the key.
     size_limit : int, default=None
-        Largest number of bytes of the store, beyond which what was not used for longest
-        is removed. It belongs to the folder and binds every source and process; None
-        leaves what was set before, ``math.inf`` removes it. SQLite's log beside the
-        store can add some tens of megabytes.
+        Maximum number of bytes of the store; beyond it the oldest entries are removed.
+        It belongs to the directory and binds all sources and processes. None leaves the
+        current limit, ``math.inf`` removes it. SQLite's log can add some tens of
+        megabytes.
 
     Attributes
     ----------
-    counts : CacheCounts
-        ``hits``, ``misses``, ``bytes_read``, ``bytes_written``, ``damaged`` and
-        ``outdated`` of this handle.
+    n_corrupt, n_outdated : int
+        Number of entries that could not be used, so far.
 
     Raises
     ------
     ValueError
         For another dtype or a limit that is not positive.
     NotADirectoryError, PermissionError, OSError
-        If the folder is none, or holds no cache and may not be written. A cache that
-        may only be read is read; what is new is then not kept, and a warning says so.
+        If the directory cannot be created, or is read-only and holds no cache. A
+        read-only cache is read; a warning says that new vectors are not stored.
 
     Examples
     --------
@@ -184,200 +108,93 @@ class SentenceCache:
         self.fingerprint = fingerprint
         self.dtype = dtype
         self.size_limit = size_limit
-        self.counts = CacheCounts()
+        self.n_corrupt = self.n_outdated = 0
         self._reading = self._writing = True
         self._reported = (0, 0)
-        self._unusable = set()  # keys that hold something damaged or outdated
-        self._set_aside = False
-        writable = check_folder(self.directory)
+        self._unusable = set()  # keys of corrupt or outdated entries
+        self._replaced_file = False
+        writable = check_directory(self.directory)
         self._store = CacheStore(self.directory, fingerprint, write=writable)
-        self._claims = Claims(self._store)
-        self._finish = weakref.finalize(self, _finish, self._store)
-        held = self._guarded("open", self._store.limit)
+        self._finish = weakref.finalize(self, _close, self._store)
+        current = self._guarded("open", self._store.limit)
         if writable and self._writing and size_limit is not None:
             limit = None if math.isinf(size_limit) else int(size_limit)
-            if limit != held:
+            if limit != current:
                 self._guarded("write", self._store.set_limit, limit)
 
-    def key(self, tokens, layer):
-        """Return the key of a sentence at one layer.
-
-        Parameters
-        ----------
-        tokens : sequence of str, or OriginalText
-            The sentence.
-        layer : int or str
-            As the source counts; one layer always goes by one name.
-
-        Returns
-        -------
-        bytes
-        """
-        return self.keys([tokens], layer)[0]
+    def key(self, sentence, layer):
+        """Return the key, bytes, of one sentence; see `keys`."""
+        return self.keys([sentence], layer)[0]
 
     def keys(self, sentences, layer):
-        """Return the keys of sentences at one layer.
-
-        Parameters
-        ----------
-        sentences : iterable of sequence of str, or of OriginalText
-            Each a sentence, or a text as it was written.
-        layer : int or str
-            See `key`.
-
-        Returns
-        -------
-        list of bytes
-        """
+        """Return the keys of sentences, token lists or OriginalText, at one layer."""
         model = fields_digest(
             [self.fingerprint.encode(), self.dtype.encode(), repr(layer).encode()]
         )
         return [fields_digest([model, sentence_digest(s)], 20) for s in sentences]
 
     def get_many(self, keys):
-        """Return the entries behind keys, None where there is none that can be used.
-
-        Parameters
-        ----------
-        keys : sequence of bytes
-            See `keys`.
-
-        Returns
-        -------
-        list of (values, known) or None
-            As they were put, in the dtype of the cache and read-only.
-        """
-        found = [None] * len(keys)
+        """Return (values, known) per key as they were put; None for missing entries."""
+        stored = None
         if self._reading:
-            found = self._guarded("read", self._store.read, keys) or found
-        entries = [
-            data if data is None else self._decoded(key, data)
-            for key, data in zip(keys, found, strict=True)
+            stored = self._guarded("read", self._store.read, keys)
+        stored = stored or [None] * len(keys)
+        return [
+            None if data is None else self._decoded(key, data)
+            for key, data in zip(keys, stored, strict=True)
         ]
-        hits = sum(entry is not None for entry in entries)
-        self.counts.hits += hits
-        self.counts.misses += len(keys) - hits
-        if self._reading and self._writing:
-            self._guarded("write", self._store.count, hits, len(keys) - hits)
-        return entries
 
     def put_many(self, keys, entries):
-        """Keep entries, over what was there. Once it returns they survive a crash.
+        """Store entries; once this returns they survive a killed process.
 
         Parameters
         ----------
         keys : sequence of bytes
-            See `keys`.
         entries : sequence of (values, known)
             Arrays of shape (n_tokens, dim) and (n_tokens,), or (dim,) and a bool for
-            one vector of the sentence.
+            one vector per sentence.
 
         Raises
         ------
         ValueError
             If values are not finite, or too large for float16.
         """
-        rows = [as_kept(*entry, self.dtype) for entry in entries]
+        rounded = [round_entry(*entry, self.dtype) for entry in entries]
         items = [
-            (key, encode(key, *row, self.dtype))
-            for key, row in zip(keys, rows, strict=True)
+            (key, encode(key, *entry, self.dtype))
+            for key, entry in zip(keys, rounded, strict=True)
         ]
         if self._writing and items:
             self._guarded("write", self._store.put, items)
             if self._writing:
                 self._unusable.difference_update(keys)
-                self.counts.bytes_written += sum(len(data) for _, data in items)
-
-    def claim(self, keys):
-        """Claim what is about to be computed, unless another process is at it.
-
-        Parameters
-        ----------
-        keys : sequence of bytes
-            See `keys`; any layer name that all processes use.
-
-        Returns
-        -------
-        set of bytes
-            Those that nobody else has claimed: all, where nothing can be written.
-        """
-        if self._writing and self._store.write:
-            mine = self._guarded("write", self._claims.take, keys)
-            return set(keys) if mine is None else mine
-        return set(keys)
-
-    def release(self, keys):
-        """Give up claims, because the work is done or failed.
-
-        Parameters
-        ----------
-        keys : sequence of bytes
-            As they were claimed.
-        """
-        if self._writing and self._store.write:
-            self._guarded("write", self._claims.give_back, keys)
-
-    def lacks(self, keys):
-        """Tell which keys have no entry, without reading or counting.
-
-        Parameters
-        ----------
-        keys : sequence of bytes
-            See `keys`.
-
-        Returns
-        -------
-        set of bytes
-        """
-        held = self._guarded("read", self._store.held, keys) if self._reading else ()
-        return set(keys).difference(held or ()).union(self._unusable & set(keys))
 
     def identity(self):
-        """Return a number of this state of the cache, None if it cannot be read.
-
-        A cache that was cleared, or whose damaged file was set aside, has another.
-        """
+        """Return a number that changes when entries are lost; None if unreadable."""
         return self._guarded("read", self._store.identity) if self._reading else None
 
-    def count_at_hand(self, hits):
-        """Count entries that were found in memory as hits.
-
-        Parameters
-        ----------
-        hits : int
-            Their number. That they were used is not noted: it would be written for
-            each of them.
-        """
-        self.counts.hits += hits
-        if self._reading and self._writing:
-            self._guarded("write", self._store.count, hits, 0)
-
     def report(self):
-        """Warn of entries that could not be used, if there are more than before."""
-        counts = self.counts
-        damaged, outdated = (
-            now - then
-            for now, then in zip(
-                (counts.damaged, counts.outdated), self._reported, strict=True
-            )
+        """Warn about unusable entries, if there are more than at the last call."""
+        counts = self.n_corrupt, self.n_outdated
+        new = [now - then for now, then in zip(counts, self._reported, strict=True)]
+        self._reported = counts
+        kinds = (
+            "corrupt (their checksums do not match)",
+            "of another format version",
         )
-        self._reported = counts.damaged, counts.outdated
-        told = [
-            f"{count} entries {what}"
-            for count, what in (
-                (damaged, "are damaged (their checksums do not agree)"),
-                (outdated, "are of another format version"),
-            )
-            if count
+        messages = [
+            f"{n} {'entry is' if n == 1 else 'entries are'} {kind}"
+            for n, kind in zip(new, kinds, strict=True)
+            if n
         ]
-        if told:
+        if messages:
             _warn(
-                f"Sentence cache {self.directory}: {' and '.join(told)}; they count as "
-                "missing and are computed again."
+                f"Sentence cache {self.directory}: {' and '.join(messages)}; they are "
+                "treated as missing and computed again."
             )
 
     def close(self):
-        """Note what was used, and close the store. Harmless a second time."""
+        """Close the store; may be called again."""
         self._finish()
         self._reading = self._writing = False
 
@@ -388,92 +205,197 @@ class SentenceCache:
         self.close()
 
     def __reduce__(self):
-        return type(self), (
-            self.directory,
-            self.fingerprint,
-            self.dtype,
-            self.size_limit,
-        )
+        parameters = self.directory, self.fingerprint, self.dtype, self.size_limit
+        return type(self), parameters
 
     def _decoded(self, key, data):
         try:
-            entry = decode(key, data)
-        except (OutdatedEntryError, DamagedEntryError) as error:
+            return decode(key, data)
+        except (OutdatedEntryError, CorruptEntryError) as error:
             if key not in self._unusable:
                 self._unusable.add(key)
                 outdated = isinstance(error, OutdatedEntryError)
-                self.counts.outdated += outdated
-                self.counts.damaged += not outdated
+                self.n_outdated += outdated
+                self.n_corrupt += not outdated
             return None
-        self.counts.bytes_read += len(data)
-        return entry
 
-    def _guarded(self, what, do, *args):
-        """Do something with the store; on failure warn, and go on with less of it."""
+    def _guarded(self, what, function, *args):
+        """Call a function of the store; on failure warn and disable what failed."""
         for _ in range(2):
             try:
-                return do(*args)
+                return function(*args)
             except (sqlite3.Error, OSError) as error:
                 failure = error
-            except _STRANGE as error:
-                # Rows that are missing, or hold something else than was written.
-                failure = sqlite3.DatabaseError(f"a table is not as it was: {error!r}")
+            except _MALFORMED as error:
+                failure = sqlite3.DatabaseError(f"unexpected table content: {error!r}")
                 failure.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-            if not is_damage(failure) or not self._begin_anew(failure):
+            if not is_corruption(failure) or not self._replace_file(failure):
                 break
-        self._give_up(what, failure)
+        self._disable(what, failure)
         return None
 
-    def _begin_anew(self, error):
-        """Set a damaged file aside, once a handle, so that an empty one is begun."""
+    def _replace_file(self, error):
+        """Set a corrupt file aside, once per handle, so that the next one is new."""
         store, file = self._store, self._store.file
-        if self._set_aside or not store.write:
+        if self._replaced_file or not store.write:
             return False
-        self._set_aside = True
+        self._replaced_file = True
         try:
             store.close()
             aside = set_aside(file)
-        except (OSError, sqlite3.Error):  # some systems rename no file that is open
+        except (OSError, sqlite3.Error):  # some systems cannot rename an open file
             return False
         _warn(
-            f"Sentence cache {self.directory}: the file {file.name} is damaged "
-            f"({error}). It is now {aside.name} and no longer used; a new one was "
-            "begun, and what it held is computed again. sk_metaembed.clear_cache "
-            "removes it."
+            f"Sentence cache {self.directory}: the file {file.name} is corrupt "
+            f"({error}). It was renamed to {aside.name} and is no longer used; a new "
+            "file was created, and its content is computed again. "
+            "sk_metaembed.clear_cache removes the corrupt file."
         )
         return True
 
-    def _give_up(self, what, error):
+    def _disable(self, what, error):
         self._writing = False
         if what != "write":
             self._reading = False
-        then = "read, but nothing new is kept" if self._reading else "not used further"
+        state = "read, but new vectors are not stored" if self._reading else "not used"
         _warn(
-            f"Sentence cache {self.directory}: {error} ({what}). The cache is "
-            f"{then}; computing goes on. Make room or mend the rights of the folder: "
-            "the next fit or transform tries again."
+            f"Sentence cache {self.directory}: {error} ({what}). For the rest of this "
+            f"call the cache is {state}, and missing vectors are computed. Free disk "
+            "space or fix the directory's permissions; the next fit or transform tries "
+            "again."
         )
 
 
-def opened_cache(source):
-    """Return a context with the cache that a fitted source asks for, or None.
-
-    Parameters
-    ----------
-    source : estimator
-        With parameters `cache` and `cache_dtype`, and an attribute `fingerprint_`.
-    """
-    if source.cache is None:
+def open_cache(directory, fingerprint, dtype):
+    """Return a context manager with a SentenceCache, or with None for no directory."""
+    if directory is None:
         return nullcontext()
-    return SentenceCache(source.cache, source.fingerprint_, source.cache_dtype)
+    return SentenceCache(directory, fingerprint, dtype)
 
 
-def _finish(store):
-    with suppress(sqlite3.Error, OSError):
-        store.note()
+def _close(store):
     with suppress(sqlite3.Error):
         store.close()
 
 
 def _warn(message):
     warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def fields_digest(fields, size=32):
+    """Return a digest of byte strings that depends on where each one ends.
+
+    >>> fields_digest([b"a", b"b"]) == fields_digest([b"ab"])
+    False
+    """
+    fields = list(fields)
+    lengths = array("Q", map(len, fields))
+    framed = (array("Q", [len(fields)]), lengths, *fields)
+    return blake2b(b"".join(framed), digest_size=size).digest()
+
+
+def sentence_digest(sentence):
+    """Return a digest of tokens or of an OriginalText; the two never have the same.
+
+    >>> sentence_digest(OriginalText("to be")) == sentence_digest(("to be",))
+    False
+    >>> sentence_digest(("a b",)) == sentence_digest(("a", "b"))
+    False
+    """
+    if isinstance(sentence, OriginalText):
+        return _text_digest(sentence)
+    return _tokens_digest(tuple(sentence))
+
+
+@lru_cache(2**14)  # computed for each layer, when reading and when writing
+def _tokens_digest(tokens):
+    return fields_digest(token.encode("utf-8", "surrogatepass") for token in tokens)
+
+
+@lru_cache(2**14)
+def _text_digest(original):
+    return fields_digest(
+        [
+            _TEXT_MARK,
+            original.text.encode("utf-8", "surrogatepass"),
+            repr(original.separators).encode(),
+            # "Tokens not requested" and "no tokens in the text" must differ.
+            *(() if original.places is None else (original.places,)),
+        ]
+    )
+
+
+def round_entry(values, known, dtype):
+    """Return an entry as it will be read, so that first and later results are equal.
+
+    Raises
+    ------
+    ValueError
+        If values are not finite, or too large for float16.
+    """
+    values = np.asarray(values)
+    with np.errstate(over="ignore"):  # checked below
+        rounded = values.astype(DTYPES[dtype])
+    if not np.isfinite(rounded).all():
+        if np.isfinite(values).all():
+            raise ValueError(
+                f"The vectors reach {np.abs(values).max():.4g}, more than {dtype} can "
+                "represent: store them as float32."
+            )
+        raise ValueError(f"The vectors to store as {dtype} contain NaN or infinity.")
+    return rounded, np.asarray(known, dtype=bool)
+
+
+def encode(key, values, known, dtype):
+    """Return an entry's bytes; values (n_rows, dim) or (dim,), known to match."""
+    rows = len(values) if values.ndim == 2 else -1
+    mask = np.atleast_1d(known).astype(np.uint8).tobytes()
+    vectors = np.ascontiguousarray(values, dtype=DTYPES[dtype]).tobytes()
+    fields = _MAGIC, FORMAT, _CODES[dtype], rows, values.shape[-1]
+    head = _HEADER.pack(*fields, 0)
+    checksum = _checksum(key, head, mask, vectors)
+    return b"".join((_HEADER.pack(*fields, checksum), mask, vectors))
+
+
+def decode(key, data):
+    """Return read-only values and known from the output of `encode`.
+
+    Raises
+    ------
+    OutdatedEntryError, CorruptEntryError
+        If they have another format version, or differ from what was written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = encode(b"key", np.eye(2), np.array([True, False]), "float16")
+    >>> values, known = decode(b"key", data)
+    >>> values.dtype, known.tolist()
+    (dtype('float16'), [True, False])
+    """
+    if not isinstance(data, bytes) or len(data) < _HEADER.size or data[:2] != _MAGIC:
+        raise CorruptEntryError
+    magic, version, code, rows, dim, checksum = _HEADER.unpack_from(data)
+    if version != FORMAT:
+        raise OutdatedEntryError
+    n_known = 1 if rows < 0 else rows
+    dtype = DTYPES.get(_NAMES.get(code))
+    size = _HEADER.size + n_known
+    if dtype is None or len(data) != size + n_known * dim * dtype.itemsize:
+        raise CorruptEntryError
+    head = _HEADER.pack(magic, version, code, rows, dim, 0)
+    body = memoryview(data)[_HEADER.size :]
+    if _checksum(key, head, body) != checksum:
+        raise CorruptEntryError
+    known = np.frombuffer(data, bool, n_known, _HEADER.size)
+    values = np.frombuffer(data, dtype, n_known * dim, size)
+    if rows < 0:
+        return values, bool(known[0])
+    return values.reshape(rows, dim), known
+
+
+def _checksum(*parts):
+    value = 0
+    for part in parts:
+        value = zlib.crc32(part, value)
+    return value

@@ -13,9 +13,13 @@ from ...sequences._mixins import MISSING_CONSTRAINT
 from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding
 from .._fingerprint import fingerprint_of
 from .._original_text import distinct_texts
-from ..cache._compute import Layer, distinct_sentences, token_bar
-from ..cache._memory import sentence_blocks
-from ..cache._sentence_cache import opened_cache
+from ..cache._compute import (
+    Layer,
+    distinct_sentences,
+    sentence_blocks,
+    token_bar,
+)
+from ..cache._sentence_cache import open_cache
 from ._forward import SUBWORD_MODES, ContextualPass, Wanted
 from ._model import PortablePair, static_vectors
 from ._network import network_shape
@@ -103,7 +107,7 @@ class TransformerEmbedding(BaseEmbedding):
     cache : path-like, default=None
         Folder that keeps vectors for other folds, candidates, processes and runs.
         See `cache_info` and `limit_cache`.
-    cache_layers : {"all", "wanted"}, default="all"
+    cache_layers : {"all", "selected"}, default="all"
         What is kept of a sentence that was computed: every hidden state, so that a grid
         over `layers` costs one pass, or those that `layers` names, in less space.
     cache_dtype : {"float32", "float16"}, default="float32"
@@ -236,7 +240,7 @@ class TransformerEmbedding(BaseEmbedding):
         "compile": ["boolean"],
         "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
         "cache": [str, os.PathLike, None],
-        "cache_layers": [StrOptions({"all", "wanted"})],
+        "cache_layers": [StrOptions({"all", "selected"})],
         "cache_dtype": [StrOptions({"float32", "float16"})],
         "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
         "preprocess": PREPROCESS_CONSTRAINT,
@@ -373,8 +377,16 @@ class TransformerEmbedding(BaseEmbedding):
         if self.cache is not None and self.cache_layers == "all":
             every = range(self.n_hidden_states_)
             others = tuple(layer for layer in every if layer not in wanted.layers)
-        read = self._reader(tokens)
-        with opened_cache(self) as cache, token_bar(self, tokens, read) as bar:
+        reader = self._reader(tokens)
+        opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
+        bar = token_bar(
+            type(self).__name__,
+            tokens,
+            verbose=self.verbose,
+            cached=self.cache is not None,
+            reader=reader,
+        )
+        with opened as handle, bar:
             compute = ContextualPass(
                 model,
                 model.aligner(*self._text),
@@ -385,14 +397,14 @@ class TransformerEmbedding(BaseEmbedding):
                 bar.update,
             )
             return sentence_blocks(
-                cache,
+                handle,
                 tokens,
                 self._kinds(wanted.layers),
                 compute,
-                also=self._kinds(others),
+                extra_layers=self._kinds(others),
                 slice_tokens=max(8192, 4 * budget),
                 memory_limit=self.memory_limit,
-                read=read,
+                reader=reader,
             )
 
     def _reader(self, tokens, *, places=True):

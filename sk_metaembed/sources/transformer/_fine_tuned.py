@@ -66,7 +66,7 @@ class SentencePieces:
         windows = []
         for start in range(0, len(tokens), _SENTENCES_AT_ONCE):
             some = tokens[start : start + _SENTENCES_AT_ONCE]
-            places, sentences = read(some, together=False)
+            places, sentences = read(some, merge_equal=False)
             with model.lock:
                 encoded = aligner.encode(sentences)
             for (i,), pieces in zip(places, encoded, strict=True):

@@ -266,7 +266,7 @@ def check_dimensions(states, wanted):
             f"TransformerEmbedding: hidden state {odd[0]} has dimension "
             f"{states[odd[0]].shape[-1]}, and {wanted.dim} was expected from the "
             "model's configuration. Only layers of that dimension can be taken. A "
-            "cache keeps all layers, unless cache_layers='wanted'."
+            "cache keeps all layers, unless cache_layers='selected'."
         )
 
 
@@ -275,7 +275,7 @@ def _overflow(layer, dtype):
         f"TransformerEmbedding: hidden state {layer}, computed in {dtype}, has NaN or "
         "infinity. float16 is too narrow for some networks, T5 for one: use "
         "dtype='bfloat16' or 'float32'. In float32 the weights are damaged. A cache "
-        "keeps all layers, unless cache_layers='wanted'."
+        "keeps all layers, unless cache_layers='selected'."
     )
 
 
