@@ -72,11 +72,11 @@ def attention_weights(estimator, X):
     >>> frame.columns.tolist()
     ['sequence', 'position', 'token', 'function-1', 'function-2']
     """
-    step, X = attending(estimator, X, "attention_weights")
+    step, X = find_attention_step(estimator, X, "attention_weights")
     return step.attention_weights(X)
 
 
-def attending(estimator, X, caller):
+def find_attention_step(estimator, X, caller):
     """Return the step that has attention weights, and what it is given.
 
     Parameters
@@ -104,7 +104,7 @@ def attending(estimator, X, caller):
     return step, X
 
 
-def weights_of(frame):
+def weight_columns(frame):
     """Return the sources and their weights from a table of attention weights.
 
     Parameters
@@ -121,14 +121,14 @@ def weights_of(frame):
     return sources, np.asarray(frame[sources], dtype=np.float64)
 
 
-def has_sides(frame):
+def is_of_pairs(frame):
     """Tell whether a table of attention weights is one of pairs, with two sides."""
     # Elsewhere a source may have that name.
     return "side" in frame and set(frame["side"]) <= {"first", "second"}
 
 
 def _is_place(frame, name):
-    return name in _PLACES or (name == "side" and has_sides(frame))
+    return name in _PLACES or (name == "side" and is_of_pairs(frame))
 
 
 _CLOSE = 1e-6  # weights that differ by less count as equal
@@ -136,7 +136,7 @@ _PALEST, _PALER = 0.10, 0.45  # tints at the even share, and what is added at mo
 SYMBOLS = "●▲■◆✚▼✖"  # as the markers of `point_style`, in the same order
 
 
-def leaning(weights):
+def dominant_source(weights):
     """Return which source each row leans on, and how strongly.
 
     Parameters
@@ -154,7 +154,7 @@ def leaning(weights):
 
     Examples
     --------
-    >>> leaning(np.array([[0.75, 0.25], [0.5, 0.5], [0.0, 0.0]]))
+    >>> dominant_source(np.array([[0.75, 0.25], [0.5, 0.5], [0.0, 0.0]]))
     (array([ 0, -1, -1]), array([0.5, 0. , 0. ]))
     """
     total = weights.sum(axis=1, keepdims=True)
@@ -167,7 +167,7 @@ def leaning(weights):
     return source, np.where(source < 0, 0.0, strength)
 
 
-def tint(colour, strength):
+def blend_with_white(colour, strength):
     """Return a pale shade on which black can be read, deeper the stronger, as #rrggbb.
 
     Parameters
@@ -179,7 +179,7 @@ def tint(colour, strength):
 
     Examples
     --------
-    >>> tint("#000000", 0.0), tint("#000000", 1.0)
+    >>> blend_with_white("#000000", 0.0), tint("#000000", 1.0)
     ('#e6e6e6', '#737373')
     """
     amount = _PALEST + _PALER * strength
@@ -187,6 +187,6 @@ def tint(colour, strength):
     return "#" + "".join(f"{round(255 - amount * (255 - part)):02x}" for part in parts)
 
 
-def written(weight):
+def format_weight(weight):
     """Return a weight in three characters, without the zero before the point."""
     return f"{weight:.2f}".removeprefix("0")[:3]  # a fourth would touch the symbol

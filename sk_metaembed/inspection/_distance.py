@@ -18,13 +18,13 @@ from ._label_placement import (
     nearest_pairs,
 )
 from ._mds import (
-    distances_of,
-    plane,
-    projected,
+    mds_plane,
+    pairwise_distances,
+    project,
     stress,
 )
 from ._pairwise import PairsDisplay, check_vectors
-from ._style import bar_style, figure_of
+from ._style import bar_style, make_axes
 
 
 class DistanceDisplay(PairsDisplay):
@@ -176,10 +176,10 @@ class DistanceDisplay(PairsDisplay):
         vectors, labels = check_vectors(
             vectors, labels, cls.__name__, need_direction=metric == "cosine"
         )
-        distances = distances_of(vectors, metric, cls.__name__)
+        distances = pairwise_distances(vectors, metric, cls.__name__)
         places = None
         if projector is not None:
-            places = projected(clone(projector), vectors, distances, cls.__name__)
+            places = project(clone(projector), vectors, distances, cls.__name__)
         display = cls(
             distances,
             labels=labels,
@@ -245,7 +245,7 @@ class DistanceDisplay(PairsDisplay):
             raise ValueError(f"kind must be 'graph' or 'matrix', got {kind!r}.")
         if not (n_neighbors is None or n_neighbors >= 0):
             raise ValueError(f"n_neighbors must be 0 or more, got {n_neighbors}.")
-        ax = figure_of(ax, kinds[kind], type(self).__name__)
+        ax = make_axes(ax, kinds[kind], type(self).__name__)
         if self.title is not None:
             ax.set_title(self.title, parse_math=False)
         scale = f"{self.metric} distance" if colorbar else None
@@ -294,7 +294,7 @@ class DistanceDisplay(PairsDisplay):
     def _placed(self):
         """Return where the tokens are put, found once."""
         if self.positions is None:
-            self.positions = plane(self.distances)
+            self.positions = mds_plane(self.distances)
         return self.positions
 
 

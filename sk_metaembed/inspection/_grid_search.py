@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from ._style import as_written, figure_of, point_style
+from ._style import make_axes, point_style, without_math
 
 _MOST = 40  # values of a parameter that a picture shows
 _LONGEST = 48  # characters of a value's name
@@ -452,7 +452,7 @@ class GridSearchDisplay:
         n_rows, n_columns, n_folds = np.shape(self.scores)
         words = max(map(len, self.rows)) + max(map(len, self.columns))
         size = min(5.4 + 0.085 * words, 12.0), 1.1 + n_rows * (0.2 * n_columns + 0.14)
-        ax = figure_of(ax, size, type(self).__name__)
+        ax = make_axes(ax, size, type(self).__name__)
         means = np.mean(self.scores, axis=2)
         if include_values is None:
             include_values = means.size <= _MOST_WRITTEN
@@ -506,7 +506,7 @@ class GridSearchDisplay:
         names += ["best mean"] * len(lines)
         beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False}
         legend = ax.legend(handles, names, title=self.column_label, **beside)
-        return as_written(legend)
+        return without_math(legend)
 
     def frame(self):
         """Return the scores as a table.

@@ -5,13 +5,13 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.manifold import MDS
 from sklearn.utils.extmath import svd_flip
 
-from ._pairwise import cosines
+from ._pairwise import cosine_matrix
 
 
-def distances_of(vectors, metric, caller="DistanceDisplay"):
+def pairwise_distances(vectors, metric, caller="DistanceDisplay"):
     """Return the distance between each two rows, float64 of shape (n, n)."""
     if metric == "cosine":
-        return 1 - cosines(vectors)
+        return 1 - cosine_matrix(vectors)
     distances = squareform(pdist(vectors, metric=metric))
     if not np.isfinite(distances).all() or (distances < 0).any():
         raise ValueError(
@@ -21,7 +21,7 @@ def distances_of(vectors, metric, caller="DistanceDisplay"):
     return distances
 
 
-def plane(distances):
+def mds_plane(distances):
     """Return places on a plane whose distances come near to the given ones.
 
     Parameters
@@ -76,7 +76,7 @@ def stress(distances, positions):
     return float(np.sqrt((lost**2).sum() / total))
 
 
-def projected(projector, vectors, distances, caller):
+def project(projector, vectors, distances, caller):
     """Return where an unfitted projector puts vectors on a plane, shape (n, 2)."""
     given = getattr(projector, "metric", None) == "precomputed"
     places = np.asarray(projector.fit_transform(distances if given else vectors))

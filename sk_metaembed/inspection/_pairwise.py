@@ -5,9 +5,9 @@ import numpy as np
 from ..sequences._word_lookup import lookup_vectors
 from ._token_selection import (
     check_number,
-    chosen_vectors,
-    last_embedded,
+    embed_until_last,
     refuse_unknown,
+    select_vectors,
 )
 
 
@@ -47,7 +47,7 @@ class PairsDisplay:
             If several branches give some; the message says how to pass one of them.
         """
         hint = " Vectors of words in a dict, a WordVectors or KeyedVectors go to "
-        embedded = last_embedded(estimator, X, cls.__name__, hint + "from_words.")
+        embedded = embed_until_last(estimator, X, cls.__name__, hint + "from_words.")
         return cls.from_embedded(embedded, **options)
 
     @classmethod
@@ -88,7 +88,7 @@ class PairsDisplay:
             If a token does not exist, is not known to the source, or it is not clear
             which occurrence is meant.
         """
-        values, words, name = chosen_vectors(embedded, block, tokens, cls.__name__)
+        values, words, name = select_vectors(embedded, block, tokens, cls.__name__)
         labels = words if labels is None else labels
         return cls.from_vectors(values, labels, **{"title": name} | options)
 
@@ -143,7 +143,7 @@ class PairsDisplay:
         return pd.DataFrame(self.matrix, index=labels, columns=labels)
 
 
-def cosines(vectors):
+def cosine_matrix(vectors):
     """Return the cosine between each two rows.
 
     Parameters

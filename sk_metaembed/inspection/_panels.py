@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._label_placement import Room, label_points, set_limits
-from ._style import as_written, figure_of, point_style
+from ._style import make_axes, point_style, without_math
 
 _SIZE = 44  # points squared, of a marker
 _GROWTH = 1.4  # of a marker for each one that lies on it, in units of its size
@@ -43,7 +43,7 @@ def panel_axes(ax, n, n_cols, size, caller):
     n_cols = min(n, n_cols)
     n_rows = -(-n // n_cols)
     # One axes fills a new figure; then it makes room for the panels, as a given one.
-    whole = figure_of(ax, (size[0] * n_cols, size[1] * n_rows), caller)
+    whole = make_axes(ax, (size[0] * n_cols, size[1] * n_rows), caller)
     if n == 1:
         return np.array([whole], dtype=object)
     place = whole.get_subplotspec()
@@ -61,7 +61,7 @@ def panel_axes(ax, n, n_cols, size, caller):
     return np.array([figure.add_subplot(spot) for spot in spots], dtype=object)
 
 
-def spots_of(positions):
+def group_by_spot(positions):
     """Return the distinct places of points, and which of them each point has.
 
     Parameters
@@ -94,7 +94,7 @@ def marker_sizes(positions, groups):
     -------
     ndarray of shape (n,)
     """
-    members = spots_of(positions)[1]
+    members = group_by_spot(positions)[1]
     there = np.zeros((members.max() + 1, groups.max() + 1), dtype=bool)
     there[members, groups] = True
     # Groups are drawn one after another: above a point lie those that come later.
@@ -141,9 +141,9 @@ def spot_labels(labels, members):
     return written
 
 
-def told_spots(positions):
+def coincidence_text(positions):
     """Return how many points have how many places, empty if each has its own."""
-    n, n_spots = len(positions), len(spots_of(positions)[0])
+    n, n_spots = len(positions), len(group_by_spot(positions)[0])
     if n_spots == 1 < n:
         return f"all {n} occurrences coincide"
     return f"{n} occurrences at {n_spots} spots" if n_spots < n else ""
@@ -173,7 +173,7 @@ def axis_labels(projector, shares, number):
     return [": ".join(pair) for pair in zip(names, told, strict=True)]
 
 
-def legend_beside(axes, whole):
+def outside_legend(axes, whole):
     """Say beside panels, where nothing is drawn, what their markers mean.
 
     Parameters
@@ -198,10 +198,10 @@ def legend_beside(axes, whole):
         legend = axes[-1].legend(handles, names, **style)
     for handle in legend.legend_handles:
         handle.set_sizes([_SIZE])
-    return as_written(legend)
+    return without_math(legend)
 
 
-def lay_out(axes, positions, groups, labels, text_kw):
+def place_labels(axes, positions, groups, labels, text_kw):
     """Set the limits of panels that have all but labels, and write these.
 
     Parameters
@@ -227,7 +227,7 @@ def lay_out(axes, positions, groups, labels, text_kw):
         return [[] for _ in axes]
     written = []
     for ax, places in zip(axes, positions, strict=True):
-        first, members = spots_of(places)
+        first, members = group_by_spot(places)
         largest = np.zeros(len(first))
         np.maximum.at(largest, members, marker_sizes(places, groups))
         room = Room(ax, places[first], [], np.sqrt(largest) + _MARGIN)

@@ -1,11 +1,4 @@
-"""SenseProjectionDisplay: a word's occurrences on a plane, layer by layer.
-
-OccurrencesDisplay: what displays of a word's occurrences begin with.
-
-Which occurrences of a word a picture shows, and what they are called.
-
-How well senses are apart, and where a plane shows them: arrays in, arrays out.
-"""
+"""SenseProjectionDisplay: occurrences of a word on a plane, layer by layer."""
 
 from collections.abc import Mapping
 
@@ -16,28 +9,32 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples
 
-from ._mds import distances_of, projected
+from ._mds import pairwise_distances, project
 from ._pairwise import check_vectors
 from ._panels import (
     axis_labels,
+    coincidence_text,
     draw_points,
-    lay_out,
-    legend_beside,
+    outside_legend,
     panel_axes,
-    told_spots,
+    place_labels,
 )
 from ._token_selection import (
     check_embedded,
     check_number,
-    last_embedded,
+    embed_until_last,
     refuse_unknown,
-    told_apart,
+    unique_labels,
 )
 
 _LONGEST = 15  # characters of a neighbour in a label
+_PANEL, _ALONE = (3.6, 3.3), (6.8, 4.8)  # inches
+_MOST_LABELLED = 20  # occurrences; more labels than that are unreadable in a panel
+# Smaller differences, relative to the longest vector, are rounding.
+_ROUNDING = 1e-6
 
 
-def occurrences(tokens, words, caller):
+def find_occurrences(tokens, words, caller):
     """Return where a word, some words, or those that a function takes, stand.
 
     Parameters
@@ -90,7 +87,7 @@ def _check_words(words, occurring, n_sequences, caller):
     return set(words)
 
 
-def in_context(tokens, places):
+def context_labels(tokens, places):
     """Return each occurrence with the words beside it, and its place if that is twice.
 
     Parameters
@@ -113,7 +110,7 @@ def in_context(tokens, places):
             for word, at in zip(words, around, strict=True)
         ]
         labels.append(" ".join(short))
-    return told_apart(tokens, places, labels)
+    return unique_labels(tokens, places, labels)
 
 
 def occurrence_vectors(embedded, names, places, labels, caller):
@@ -151,11 +148,7 @@ def occurrence_vectors(embedded, names, places, labels, caller):
     return vectors
 
 
-# What differs by less than this, relative to the longest vector, is rounding.
-_ROUNDING = 1e-6
-
-
-def merged(vectors):
+def merge_near_duplicates(vectors):
     """Return vectors of which those that are equal but for rounding are equal.
 
     Parameters
@@ -196,13 +189,13 @@ def silhouettes(vectors, senses, metric, caller):
     """
     if senses is None or not 2 <= len(np.unique(senses)) < len(senses):
         return None
-    distances = distances_of(vectors, metric, caller)
+    distances = pairwise_distances(vectors, metric, caller)
     if metric == "cosine":
         distances[distances < _ROUNDING**2] = 0  # equal directions
     return silhouette_samples(distances, senses, metric="precomputed")
 
 
-def on_plane(vectors, projector, metric, caller):
+def project_to_plane(vectors, projector, metric, caller):
     """Return where vectors are on a plane, and what shares of the variance it shows.
 
     Parameters
@@ -236,13 +229,13 @@ def on_plane(vectors, projector, metric, caller):
     else:
         own = clone(projector)
         precomputed = getattr(own, "metric", None) == "precomputed"
-        distances = distances_of(vectors, metric, caller) if precomputed else None
-        positions = projected(own, vectors, distances, caller)
+        distances = pairwise_distances(vectors, metric, caller) if precomputed else None
+        positions = project(own, vectors, distances, caller)
         shares = getattr(own, "explained_variance_ratio_", None)
     return positions[first[members.ravel()]], shares
 
 
-def check_number_of(what, given, labels, caller):
+def check_one_each(what, given, labels, caller):
     """Say which occurrences there are, unless each is given one thing."""
     if given is None or len(given) == len(labels):
         return
@@ -254,11 +247,11 @@ def check_number_of(what, given, labels, caller):
     )
 
 
-def checked_senses(senses, labels, caller):
+def as_senses(senses, labels, caller):
     """Return senses as an array that sorts, or say what is missing."""
     if senses is None:
         return None
-    check_number_of("senses", senses, labels, caller)
+    check_one_each("senses", senses, labels, caller)
     senses = list(senses)
     # What is missing equals nothing, itself included.
     gaps = [i for i, sense in enumerate(senses) if sense is None or sense != sense]
@@ -272,7 +265,7 @@ def checked_senses(senses, labels, caller):
     return np.asarray(senses)
 
 
-def told_silhouette(values, senses):
+def silhouette_text(values, senses):
     """Return the mean silhouette in words, or why there is none."""
     if values is not None:
         return f"silhouette {round(float(np.mean(values)), 2) + 0.0:.2f}"
@@ -280,101 +273,7 @@ def told_silhouette(values, senses):
     return f"no silhouette: {'one sense' if one else 'no sense occurs twice'}"
 
 
-class OccurrencesDisplay:
-    """Ways to choose whose occurrences are shown; a leaf has `from_vectors`."""
-
-    @classmethod
-    def from_estimator(cls, estimator, X, words, **options):
-        """Embed sequences with a fitted estimator, and show a word's occurrences.
-
-        Whole texts are embedded, so that a contextual source sees what stands beside
-        the word. For several words in turn embed once and take `from_embedded`.
-
-        Parameters
-        ----------
-        estimator : fitted estimator
-            A source, a union, a meta-embedder; or a Pipeline with such steps, a search
-            (its ``best_estimator_`` is taken), or a ColumnTransformer or FeatureUnion
-            with one such branch. Shown is the last EmbeddedSequences on the way: steps
-            after it, such as `Pooling` and a classifier, are ignored.
-        X : what the estimator takes
-            Such as texts, token lists or TokenSequences. If the estimator takes a
-            table, the texts alone are enough.
-        words : str, collection of str, or callable
-            As for `from_embedded`.
-        **options
-            Passed on to `from_embedded`.
-
-        Returns
-        -------
-        SenseProjectionDisplay
-            Plotted.
-
-        Raises
-        ------
-        TypeError
-            If there are no EmbeddedSequences.
-        ValueError
-            If several branches give some; the message says how to pass one of them.
-        """
-        embedded = last_embedded(estimator, X, cls.__name__)
-        return cls.from_embedded(embedded, words, **options)
-
-    @classmethod
-    def from_embedded(
-        cls, embedded, words, *, senses=None, blocks=None, labels=None, **options
-    ):
-        """Show the occurrences of a word in embedded sequences.
-
-        Senses are given by hand, in the order of the text: call it without them first,
-        and read the occurrences off `labels`.
-
-        Parameters
-        ----------
-        embedded : EmbeddedSequences
-            With one block or more.
-        words : str, collection of str, or callable
-            The word, letter by letter; or several, such as its inflections, each of
-            which must occur; or a function that takes a word and tells whether it is
-            meant. All their occurrences are taken, 1000 at most, in the order of the
-            text, several of one sequence too.
-        senses : sequence of length n, default=None
-            The sense of each occurrence.
-        blocks : sequence of str, default=None
-            The blocks to show, in this order. None takes all.
-        labels : sequence of str, length n, default=None
-            What to call the occurrences. None takes each with the words beside it, and
-            adds (sequence, position) where these are there more than once.
-        **options
-            Passed on to `from_vectors`.
-
-        Returns
-        -------
-        SenseProjectionDisplay
-            Plotted.
-
-        Raises
-        ------
-        ValueError
-            If a word does not occur or a source does not know it, or senses and
-            occurrences differ in number.
-        """
-        caller = cls.__name__
-        check_embedded(embedded, caller)
-        places = occurrences(embedded.tokens, words, caller)
-        shown = in_context(embedded.tokens, places)
-        vectors = occurrence_vectors(embedded, blocks, places, shown, caller)
-        check_number_of("senses", senses, shown, caller)
-        check_number_of("labels", labels, shown, caller)
-        labels = shown if labels is None else labels
-        return cls.from_vectors(vectors, labels, senses=senses, **options)
-
-
-_PANEL, _ALONE = (3.6, 3.3), (6.8, 4.8)  # inches
-_MOST_LABELLED = 20  # occurrences; of more, nobody reads labels in a panel
-
-
-class SenseProjectionDisplay(OccurrencesDisplay):
+class SenseProjectionDisplay:
     """Occurrences of a word in context on a plane, one panel a layer or source.
 
     Shows whether an embedding tells the senses of a word apart, and in which layer:
@@ -491,6 +390,92 @@ class SenseProjectionDisplay(OccurrencesDisplay):
         return dict(zip(self.blocks, means, strict=True))
 
     @classmethod
+    def from_estimator(cls, estimator, X, words, **options):
+        """Embed sequences with a fitted estimator, and show a word's occurrences.
+
+        Whole texts are embedded, so that a contextual source sees what stands beside
+        the word. For several words in turn embed once and take `from_embedded`.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            A source, a union, a meta-embedder; or a Pipeline with such steps, a search
+            (its ``best_estimator_`` is taken), or a ColumnTransformer or FeatureUnion
+            with one such branch. Shown is the last EmbeddedSequences on the way: steps
+            after it, such as `Pooling` and a classifier, are ignored.
+        X : what the estimator takes
+            Such as texts, token lists or TokenSequences. If the estimator takes a
+            table, the texts alone are enough.
+        words : str, collection of str, or callable
+            As for `from_embedded`.
+        **options
+            Passed on to `from_embedded`.
+
+        Returns
+        -------
+        SenseProjectionDisplay
+            Plotted.
+
+        Raises
+        ------
+        TypeError
+            If there are no EmbeddedSequences.
+        ValueError
+            If several branches give some; the message says how to pass one of them.
+        """
+        embedded = embed_until_last(estimator, X, cls.__name__)
+        return cls.from_embedded(embedded, words, **options)
+
+    @classmethod
+    def from_embedded(
+        cls, embedded, words, *, senses=None, blocks=None, labels=None, **options
+    ):
+        """Show the occurrences of a word in embedded sequences.
+
+        Senses are given by hand, in the order of the text: call it without them first,
+        and read the occurrences off `labels`.
+
+        Parameters
+        ----------
+        embedded : EmbeddedSequences
+            With one block or more.
+        words : str, collection of str, or callable
+            The word, letter by letter; or several, such as its inflections, each of
+            which must occur; or a function that takes a word and tells whether it is
+            meant. All their occurrences are taken, 1000 at most, in the order of the
+            text, several of one sequence too.
+        senses : sequence of length n, default=None
+            The sense of each occurrence.
+        blocks : sequence of str, default=None
+            The blocks to show, in this order. None takes all.
+        labels : sequence of str, length n, default=None
+            What to call the occurrences. None takes each with the words beside it, and
+            adds (sequence, position) where these are there more than once.
+        **options
+            Passed on to `from_vectors`.
+
+        Returns
+        -------
+        SenseProjectionDisplay
+            Plotted.
+
+        Raises
+        ------
+        ValueError
+            If a word does not occur or a source does not know it, or senses and
+            occurrences differ in number.
+        """
+        caller = cls.__name__
+        check_embedded(embedded, caller)
+        places = find_occurrences(embedded.tokens, words, caller)
+        shown = context_labels(embedded.tokens, places)
+        vectors = occurrence_vectors(embedded, blocks, places, shown, caller)
+        check_one_each("senses", senses, shown, caller)
+        check_one_each("labels", labels, shown, caller)
+        labels = shown if labels is None else labels
+        return cls.from_vectors(vectors, labels, senses=senses, **options)
+
+    @classmethod
     def from_vectors(
         cls,
         vectors,
@@ -547,9 +532,11 @@ class SenseProjectionDisplay(OccurrencesDisplay):
             values, labels = check_vectors(
                 values, labels, caller, need_direction=needed
             )
-            parts.append(merged(values))
-        senses = checked_senses(senses, labels, caller)
-        planes = [on_plane(values, projector, metric, caller) for values in parts]
+            parts.append(merge_near_duplicates(values))
+        senses = as_senses(senses, labels, caller)
+        planes = [
+            project_to_plane(values, projector, metric, caller) for values in parts
+        ]
         positions, shares = zip(*planes, strict=True)
         told = [silhouettes(values, senses, metric, caller) for values in parts]
         display = cls(
@@ -557,8 +544,8 @@ class SenseProjectionDisplay(OccurrencesDisplay):
             blocks=list(vectors),
             labels=labels,
             senses=senses,
-            silhouettes=_stacked(told),
-            shares=_stacked(shares),
+            silhouettes=_stack(told),
+            shares=_stack(shares),
             projector="PCA" if projector is None else type(projector).__name__,
         )
         return display.plot(ax, **plot_kw)
@@ -618,19 +605,19 @@ class SenseProjectionDisplay(OccurrencesDisplay):
             self.points_.append(draw_points(panel, positions, groups, names, style))
         self.legend_ = None
         if legend and self.senses is not None:
-            self.legend_ = legend_beside(self.axes_[:n_cols], ax is None)
+            self.legend_ = outside_legend(self.axes_[:n_cols], ax is None)
         if include_labels is None:
             include_labels = len(self.labels) <= _MOST_LABELLED
         shown = self.labels if include_labels else []
-        self.labels_ = lay_out(self.axes_, self.positions, groups, shown, text_kw)
+        self.labels_ = place_labels(self.axes_, self.positions, groups, shown, text_kw)
         return self
 
     def _title(self, number):
         """Return the block's name, how far senses are apart, and what coincides."""
-        lines = [self.blocks[number], told_spots(self.positions[number])]
+        lines = [self.blocks[number], coincidence_text(self.positions[number])]
         if self.senses is not None:
             own = None if self.silhouettes is None else self.silhouettes[number]
-            lines.insert(1, told_silhouette(own, self.senses))
+            lines.insert(1, silhouette_text(own, self.senses))
         return "\n".join(filter(None, lines))
 
     def frame(self):
@@ -660,6 +647,6 @@ class SenseProjectionDisplay(OccurrencesDisplay):
         return pd.DataFrame(columns)
 
 
-def _stacked(parts):
+def _stack(parts):
     """Return rows as one array, or None if one of them is not there."""
     return None if any(part is None for part in parts) else np.stack(parts)

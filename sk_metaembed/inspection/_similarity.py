@@ -1,8 +1,8 @@
 """SimilarityDisplay: how alike tokens are, as a heat map."""
 
 from ._heat_map import draw_heat_map, heat_map_size, write_values
-from ._pairwise import PairsDisplay, check_vectors, cosines
-from ._style import figure_of
+from ._pairwise import PairsDisplay, check_vectors, cosine_matrix
+from ._style import make_axes
 
 # Lightness rises all along this map, so that it reads without colour; who does not
 # tell red from green sees the same map.
@@ -106,7 +106,9 @@ class SimilarityDisplay(PairsDisplay):
         vectors, labels = check_vectors(
             vectors, labels, cls.__name__, need_direction=True
         )
-        return cls(cosines(vectors), labels=labels, title=title).plot(ax, **plot_kw)
+        return cls(cosine_matrix(vectors), labels=labels, title=title).plot(
+            ax, **plot_kw
+        )
 
     def plot(
         self,
@@ -145,7 +147,7 @@ class SimilarityDisplay(PairsDisplay):
         SimilarityDisplay
             With `ax_`, `figure_`, `im_` and `text_` set.
         """
-        ax = figure_of(ax, heat_map_size(self.labels), type(self).__name__)
+        ax = make_axes(ax, heat_map_size(self.labels), type(self).__name__)
         if self.title is not None:
             ax.set_title(self.title, parse_math=False)
         self.im_ = draw_heat_map(

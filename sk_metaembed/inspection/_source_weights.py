@@ -13,9 +13,9 @@ import numpy as np
 
 from ..sequences import TokenSequences
 from ..sequences._tags import read_tags
-from ._attention import attending, weights_of
+from ._attention import find_attention_step, weight_columns
 from ._panels import panel_axes
-from ._style import as_written, bar_style
+from ._style import bar_style, without_math
 
 # The line runs behind the bars, and the numbers cover it.
 _EVEN = {
@@ -85,7 +85,7 @@ def bars_legend(ax, bars, sources):
     legend = ax.legend(
         [*bars, *lines], names, frameon=False, handleheight=1.2, **beside
     )
-    return as_written(legend)
+    return without_math(legend)
 
 
 def token_groups(groups, frame, n_sequences, frequencies, caller):
@@ -245,10 +245,10 @@ def _check_groups(groups, n):
 
 def source_means(estimator, X, groups, frequencies, caller):
     """Return what `SourceWeightsDisplay` takes, for one estimator."""
-    estimator, X = attending(estimator, X, caller)
+    estimator, X = find_attention_step(estimator, X, caller)
     frame = estimator.attention_weights(X)
     names, members = token_groups(groups, frame, len(X), frequencies, caller)
-    sources, values = weights_of(frame)
+    sources, values = weight_columns(frame)
     known = values.any(axis=1)
     weights, counts = mean_by_group(values[known], members[known], len(names))
     return {

@@ -35,14 +35,14 @@ def point_style(number):
     }
 
 
-def as_written(legend):
+def without_math(legend):
     """Return a legend whose names are shown as they are, dollars and all."""
     for text in [legend.get_title(), *legend.get_texts()]:
         text.set_parse_math(False)
     return legend
 
 
-def figure_of(ax, size, caller):
+def make_axes(ax, size, caller):
     """Return axes to draw on: the given ones, or those of a new figure.
 
     Parameters

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..sequences._html import display_word
-from ._attention import SYMBOLS, tint, written
+from ._attention import SYMBOLS, blend_with_white, format_weight
 from ._style import point_style
 
 # Boxes bring their own colours, and all else inherits: it reads on dark and on light.
@@ -75,7 +75,7 @@ def _symbol(number):
 def _legend(texts, sources):
     entries = []
     for number, name in enumerate(sources):
-        colour = tint(point_style(number)["color"], 1.0)
+        colour = blend_with_white(point_style(number)["color"], 1.0)
         key = f'<span class="b" style="background:{colour}">{_symbol(number)}</span>'
         entries.append(f"<li>{key} <bdi>{escape(name)}</bdi></li>")
     if not texts.weights.any(axis=1).all():
@@ -90,9 +90,9 @@ def _box(texts, i, sources):
     if weights.any():
         look, note, said = 'class="b" style="background:#f2f2f2"', "even", "even"
     if number >= 0:
-        colour = tint(point_style(number)["color"], texts.strength[i])
+        colour = blend_with_white(point_style(number)["color"], texts.strength[i])
         look = f'class="b" style="background:{colour}"'
-        note = f"{_symbol(number)} {written(weights[number])}"
+        note = f"{_symbol(number)} {format_weight(weights[number])}"
         said = f"{sources[number]} {weights[number]:.2f}"
     pairs = zip(sources, weights, strict=True)
     every = ", ".join(f"{name} {weight:.2f}" for name, weight in pairs)
@@ -129,7 +129,7 @@ class Texts(NamedTuple):
     words: list  # of str
     offsets: np.ndarray  # of the texts
     labels: list  # of str or None, one a text
-    source: np.ndarray  # as `leaning` returns it
+    source: np.ndarray  # as `dominant_source` returns it
     strength: np.ndarray
     weights: np.ndarray
 
@@ -234,7 +234,11 @@ def _notes(texts):
     """Return what stands below each word; the symbol before it is drawn."""
     rows = zip(texts.source, texts.weights, strict=True)
     return [
-        f"    {written(row[source])}" if source >= 0 else "even" if row.any() else "?"
+        f"    {format_weight(row[source])}"
+        if source >= 0
+        else "even"
+        if row.any()
+        else "?"
         for source, row in rows
     ]
 
@@ -261,7 +265,7 @@ def _place(ax, texts, written_texts, laid, scale, widths):
             style = {"facecolor": "#f2f2f2"}
         if number >= 0:
             colour = point_style(number)["color"]
-            style = {"facecolor": tint(colour, texts.strength[i])}
+            style = {"facecolor": blend_with_white(colour, texts.strength[i])}
         box = Rectangle((x, y), widths[i], height, edgecolor="0.6", lw=0.5, **style)
         boxes.append(ax.add_patch(box))
         middle = x + widths[i] / 2

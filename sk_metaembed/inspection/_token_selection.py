@@ -11,7 +11,7 @@ from ..sequences._find_step import find_embedded
 _MANY = 1000
 
 
-def chosen_vectors(embedded, block, tokens, caller):
+def select_vectors(embedded, block, tokens, caller):
     """Return the vectors of chosen tokens, or of chosen sequences.
 
     Parameters
@@ -46,7 +46,7 @@ def chosen_vectors(embedded, block, tokens, caller):
     return block.take(rows).values, labels, block.name
 
 
-def last_embedded(estimator, X, caller, hint=""):
+def embed_until_last(estimator, X, caller, hint=""):
     """Return the last EmbeddedSequences that an estimator makes of X.
 
     Parameters
@@ -189,10 +189,10 @@ def _pair(tokens, place):
 
 def _labels(tokens, places):
     """Return the words, and their places too where a word is there twice."""
-    return told_apart(tokens, places, tokens.types[tokens.codes[places]].tolist())
+    return unique_labels(tokens, places, tokens.types[tokens.codes[places]].tolist())
 
 
-def told_apart(tokens, places, names):
+def unique_labels(tokens, places, names):
     """Return names of occurrences, with the place where a name is there twice."""
     counts = Counter(names)
     return [

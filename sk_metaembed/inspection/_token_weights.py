@@ -5,8 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from ..sequences import TokenSequences
-from ._attention import attending, has_sides, leaning, weights_of
-from ._style import as_written, figure_of, point_style
+from ._attention import (
+    dominant_source,
+    find_attention_step,
+    is_of_pairs,
+    weight_columns,
+)
+from ._style import make_axes, point_style, without_math
 from ._token_rendering import Texts, draw_texts, page, shown_words, words_html
 
 _MOST = 1000  # words; more cannot be read, and take long to draw
@@ -121,7 +126,7 @@ class TokenWeightsDisplay:
             those of whole texts, or `labels` has another length than X.
         """
         caller = cls.__name__
-        estimator, X = attending(estimator, X, caller)
+        estimator, X = find_attention_step(estimator, X, caller)
         n_texts = len(X)
         if labels is not None and len(labels) != n_texts:
             raise ValueError(
@@ -130,10 +135,10 @@ class TokenWeightsDisplay:
             )
         labels = None if labels is None else [str(label) for label in labels]
         frame = estimator.attention_weights(X)
-        if has_sides(frame):
+        if is_of_pairs(frame):
             frame, n_texts, labels = _side_by_side(frame, n_texts, labels)
         tokens = _tokens_of(frame, n_texts, caller)
-        sources, weights = weights_of(frame)
+        sources, weights = weight_columns(frame)
         display = cls(tokens, weights, sources=sources, labels=labels)
         return display.plot(ax, **plot_kw) if plot else display
 
@@ -161,7 +166,7 @@ class TokenWeightsDisplay:
             With `ax_`, `figure_`, `words_`, `notes_`, `boxes_` and `legend_` set.
         """
         grows = ax is None
-        ax = figure_of(ax, (7.2, 2.0), type(self).__name__)
+        ax = make_axes(ax, (7.2, 2.0), type(self).__name__)
         texts = self._texts()
         self.legend_ = self._write_legend(ax, texts) if legend else None
         self.words_, self.notes_, self.boxes_ = draw_texts(
@@ -178,7 +183,7 @@ class TokenWeightsDisplay:
             labels = numbers if n_texts > 1 else [None] * n_texts
         weights = np.asarray(self.weights, dtype=np.float64)
         offsets, words = self.tokens.offsets, shown_words(self.tokens)
-        return Texts(words, offsets, labels, *leaning(weights), weights)
+        return Texts(words, offsets, labels, *dominant_source(weights), weights)
 
     def _write_legend(self, ax, texts):
         from matplotlib.lines import Line2D
@@ -216,7 +221,7 @@ class TokenWeightsDisplay:
             "sequence": rows,
             "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
             "token": tokens.types[tokens.codes],
-            "leans_on": pd.Series(names[leaning(weights)[0]], dtype=object),
+            "leans_on": pd.Series(names[dominant_source(weights)[0]], dtype=object),
         }
         return pd.DataFrame(
             {**columns, **dict(zip(self.sources, weights.T, strict=True))}
@@ -253,7 +258,7 @@ def _legend_above(ax, handles, names):
     style = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.3}
     style |= {"frameon": False, "columnspacing": 1.2, "handletextpad": 0.3}
     for n_cols in range(len(names), 0, -1):
-        legend = as_written(ax.legend(handles, names, ncols=n_cols, **style))
+        legend = without_math(ax.legend(handles, names, ncols=n_cols, **style))
         # Measured outside the layout, which would make the axes as narrow as it can.
         legend.set_in_layout(False)
         ax.figure.canvas.figure.draw_without_rendering()

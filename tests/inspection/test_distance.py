@@ -11,8 +11,8 @@ from sk_metaembed.inspection import DistanceDisplay
 from sk_metaembed.inspection._label_placement import nearest_pairs
 from sk_metaembed.inspection._mds import (
     classical_plane,
-    distances_of,
-    plane,
+    mds_plane,
+    pairwise_distances,
     stress,
 )
 
@@ -33,7 +33,7 @@ def vectors():
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean", "cityblock"])
 def test_distances_are_those_of_scipy(vectors, metric):
-    ours = distances_of(vectors, metric)
+    ours = pairwise_distances(vectors, metric)
     np.testing.assert_allclose(ours, squareform(pdist(vectors, metric)), atol=1e-12)
     assert (np.diag(ours) == 0).all()
     assert (ours == ours.T).all()
@@ -42,10 +42,10 @@ def test_distances_are_those_of_scipy(vectors, metric):
 def test_a_plane_is_drawn_as_it_is():
     flat = np.random.default_rng(0).normal(size=(8, 2))
     distances = squareform(pdist(flat))
-    places = plane(distances)
+    places = mds_plane(distances)
     np.testing.assert_allclose(pdist(places), pdist(flat), rtol=1e-2)
     assert stress(distances, places) < 1e-2
-    assert (plane(distances) == places).all()
+    assert (mds_plane(distances) == places).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -68,7 +68,7 @@ def test_few_or_equal_vectors_are_placed_without_nan(n):
 )
 def test_what_has_no_second_axis_is_a_line(distances):
     distances = np.array(distances)
-    places = plane(distances)
+    places = mds_plane(distances)
     np.testing.assert_allclose(places[:, 1], 0, atol=1e-6)
     if len(places) > 3:
         assert stress(distances, places) < 1e-6
@@ -81,7 +81,7 @@ def test_three_words_whose_cosines_are_no_triangle():
 
 
 def test_the_start_is_scikit_learns(vectors):
-    distances = distances_of(vectors, "euclidean")
+    distances = pairwise_distances(vectors, "euclidean")
     expected = ClassicalMDS(n_components=2, metric="precomputed")
     expected = expected.fit_transform(distances)
     np.testing.assert_allclose(classical_plane(distances), expected, atol=1e-12)
@@ -91,7 +91,7 @@ def test_stress_is_zero_at_any_scale_and_one_for_a_heap(vectors):
     distances = squareform(pdist(vectors[:, :2]))
     assert stress(distances, 7 * vectors[:, :2]) == pytest.approx(0, abs=1e-12)
     assert stress(distances, np.zeros((5, 2))) == 1
-    assert 0 < stress(distances_of(vectors, "euclidean"), vectors[:, :2]) < 1
+    assert 0 < stress(pairwise_distances(vectors, "euclidean"), vectors[:, :2]) < 1
 
 
 def test_pairs_are_nearest_first_and_each_once():

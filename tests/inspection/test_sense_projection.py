@@ -15,7 +15,10 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.inspection import SenseProjectionDisplay
-from sk_metaembed.inspection._sense_projection import merged, on_plane
+from sk_metaembed.inspection._sense_projection import (
+    merge_near_duplicates,
+    project_to_plane,
+)
 
 matplotlib.use("Agg")
 SENTENCES = [
@@ -176,7 +179,7 @@ def test_rounding_is_no_difference(scale):
     display = SenseProjectionDisplay.from_vectors(longer, senses=senses)
     assert (display.silhouettes == 0).all()
     apart = scale * rng.normal(size=(6, 4))
-    assert (merged(apart) == apart).all()
+    assert (merge_near_duplicates(apart) == apart).all()
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (2, 5), (3, 1), (1, 1)])
@@ -222,7 +225,7 @@ def test_any_projector_makes_the_planes(two_senses):
 def test_equal_vectors_have_exactly_one_place():
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(4, 300))[[0, 1, 2, 0, 3, 0]]
-    positions, _ = on_plane(vectors, None, "cosine", "test")
+    positions, _ = project_to_plane(vectors, None, "cosine", "test")
     assert len(np.unique(positions, axis=0)) == 4
     assert (positions[0] == positions[3]).all()
 

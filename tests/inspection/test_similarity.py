@@ -15,7 +15,7 @@ from sk_metaembed import (
     WordVectors,
 )
 from sk_metaembed.inspection import SimilarityDisplay
-from sk_metaembed.inspection._pairwise import cosines
+from sk_metaembed.inspection._pairwise import cosine_matrix
 
 matplotlib.use("Agg")
 SENTENCES = [["the", "queen", "met", "the", "king"], ["queen", "met", "a", "king"]]
@@ -47,12 +47,12 @@ def vectors():
 
 
 def test_cosines_are_those_of_sklearn_and_exact_on_the_diagonal(vectors):
-    ours = cosines(vectors)
+    ours = cosine_matrix(vectors)
     np.testing.assert_allclose(ours, cosine_similarity(vectors), atol=1e-12)
     assert (np.diag(ours) == 1).all()
     assert (ours == ours.T).all()
-    np.testing.assert_allclose(cosines(vectors * 1e30), ours, atol=1e-12)
-    assert cosines(np.ones((2, 3))).max() <= 1
+    np.testing.assert_allclose(cosine_matrix(vectors * 1e30), ours, atol=1e-12)
+    assert cosine_matrix(np.ones((2, 3))).max() <= 1
 
 
 def test_occurrences_are_chosen_by_position_or_word(embedded):

@@ -12,7 +12,11 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.inspection import TokenWeightsDisplay
-from sk_metaembed.inspection._attention import SYMBOLS, leaning, tint
+from sk_metaembed.inspection._attention import (
+    SYMBOLS,
+    blend_with_white,
+    dominant_source,
+)
 from sk_metaembed.inspection._style import point_style
 
 matplotlib.use("Agg")
@@ -55,18 +59,18 @@ def luminance(colour):
 
 
 def test_leaning_counts_shares_beyond_an_even_one():
-    source, strength = leaning(WEIGHTS)
+    source, strength = dominant_source(WEIGHTS)
     assert source.tolist() == [0, -1, -1, 1, 0, 0, 1]
     np.testing.assert_allclose(strength, [0.6, 0, 0, 0.8, 0.6, 1, 0.1], atol=1e-12)
     # Gates that do not sum to one: only the shares count.
-    np.testing.assert_allclose(leaning(3 * WEIGHTS)[1], strength)
-    assert leaning(np.ones((2, 1)))[1].tolist() == [1, 1]
-    assert leaning(np.array([[1.0, 1.0, 0.0]]))[0].tolist() == [-1]
+    np.testing.assert_allclose(dominant_source(3 * WEIGHTS)[1], strength)
+    assert dominant_source(np.ones((2, 1)))[1].tolist() == [1, 1]
+    assert dominant_source(np.array([[1.0, 1.0, 0.0]]))[0].tolist() == [-1]
 
 
 @pytest.mark.parametrize("number", range(8))
 def test_black_can_be_read_on_every_tint(number):
-    shades = [tint(point_style(number)["color"], s) for s in (0, 0.5, 1)]
+    shades = [blend_with_white(point_style(number)["color"], s) for s in (0, 0.5, 1)]
     light = [luminance(shade) for shade in shades]
     assert light[0] > light[1] > light[2]
     assert (light[2] + 0.05) / 0.05 > 7
@@ -79,8 +83,8 @@ def test_words_boxes_and_notes_show_the_weights(display):
     notes = [text.get_text().strip() for text in display.notes_]
     assert notes == [".80", "even", "?", ".90", ".80", "1.0", ".55"]
     faces = [to_hex(box.get_facecolor()) for box in display.boxes_]
-    assert faces[0] == tint(point_style(0)["color"], 0.6)
-    assert faces[3] == tint(point_style(1)["color"], 0.8)
+    assert faces[0] == blend_with_white(point_style(0)["color"], 0.6)
+    assert faces[3] == blend_with_white(point_style(1)["color"], 0.8)
     assert display.boxes_[2].get_linestyle() == ":"
     names = [text.get_text() for text in display.legend_.get_texts()]
     assert names == ["w2v", "glove", "no source knows it"]
