@@ -122,8 +122,8 @@ def _check_finite(values, ends, entries, caller):
     if len(bad):
         i = int(np.searchsorted(ends, bad[0], side="right"))
         raise ValueError(
-            f"{caller}: func's result {i}, for {short_repr(entries[i])}, contains NaN or "
-            "infinity. Return None for an entry without a vector."
+            f"{caller}: func's result {i}, for {short_repr(entries[i])}, contains NaN "
+            "or infinity. Return None for an entry without a vector."
         )
 
 
