@@ -1,8 +1,8 @@
-# Two commands do everything on a machine with Python 3.11 or newer:
-#   make demo   install, run the main job on real data, print its table, draw it
-#   make test   install, lint, run every test
-# And make docs builds the documentation, the examples run; open docs/_build/html/index.html.
-# The environment lives in .venv and is made again when the project's files change.
+# With Python 3.11 or newer:
+#   make demo   install, run the demo on real data, save its figure
+#   make test   install, run ruff and every test
+#   make docs   build the documentation and run the examples; open docs/_build/html/index.html
+# The environment is in .venv and is updated when pyproject.toml or constraints.txt change.
 
 PYTHON ?= python3
 VENV := .venv
@@ -20,22 +20,22 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
-# One process per core, each with one thread: more threads than cores slow everything
-# down. Neighbouring tests go to one process, which shares their fixtures.
+# One process per core with one thread each, because more threads than cores are slower.
+# Neighbouring tests run in one process, which shares their fixtures.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 
 test: lint
 	$(PYTEST)
 
-# The tests marked slow too.
+# Includes the tests marked slow.
 test-all: lint
 	$(PYTEST) -m ""
 
-# The tests with the kernels of other processors: make processors SETTING="--setting avx2"
+# Run the tests with the kernels of other processors: make processors SETTING="--setting avx2"
 processors: $(READY)
 	$(BIN)/python tools/run_on_processors.py $(SETTING)
 
-# Warnings are errors. GALLERY=0 leaves the examples unrun.
+# Warnings are errors. GALLERY=0 does not run the examples.
 GALLERY ?= 1
 docs: $(VENV)/.ready-docs
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -b html -D plot_gallery=$(GALLERY) docs docs/_build/html
@@ -54,7 +54,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# An hour of work for the one, a package of its own and a parser's name for the other.
+# Excluded from bench: soak.py takes an hour; fuzz.py needs atheris and a parser's name.
 LONG := benchmarks/soak.py benchmarks/fuzz.py
 
 bench: $(READY)

@@ -1,14 +1,14 @@
 """Run the tests with the kernels of other processors, and with one and two threads.
 
-torch, oneDNN, MKL, OpenBLAS, NumPy and numba choose their kernels by the processor
-that they find, and another kernel sums in another order: the last bits of a product
-differ. Each setting here makes all of them choose as on an older or another make of
-processor, for as far as this one can run it.
+torch, oneDNN, MKL, OpenBLAS, NumPy and numba select kernels by the processor, and
+different kernels sum in a different order, so the last bits of a product differ. Each
+setting makes all of them select the kernels of an older or different processor, as far
+as this processor can run them.
 
-    python tools/run_on_processors.py    # every setting that runs here
+    python tools/run_on_processors.py    # all supported settings
     python tools/run_on_processors.py --setting avx2 --threads 1 -- tests/meta -x
 
-What follows ``--`` goes to pytest. Exits with 1 if a test failed under any setting.
+Arguments after ``--`` are passed to pytest. The exit status is 1 if a test fails.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 LEVELS = ("default", "avx2", "avx512")
-# By the names of NumPy 2.4 and of those before it.
+# Names of NumPy 2.4 and of earlier versions.
 AVX512_OF_NUMPY = re.compile(r"X86_V4|AVX512")
 SETTINGS = {
     "default": {
@@ -41,7 +41,7 @@ SETTINGS = {
         "MKL_ENABLE_INSTRUCTIONS": "AVX2",
         "OPENBLAS_CORETYPE": "Haswell",
         "NUMBA_CPU_NAME": "haswell",
-        "NUMBA_CPU_FEATURES": "",  # those of the named processor, not of this one
+        "NUMBA_CPU_FEATURES": "",  # the features of the named processor
     },
     "avx512": {
         "ATEN_CPU_CAPABILITY": "avx512",
@@ -52,8 +52,8 @@ SETTINGS = {
         "NUMBA_CPU_FEATURES": "",
     },
 }
-# MKL keeps its kernels for Intel's processors from those of other makes unless this
-# function says that the processor is Intel's.
+# MKL uses its kernels for Intel processors on other processors only if this function
+# reports an Intel processor.
 INTEL = "int mkl_serv_intel_cpu_true(void) { return 1; }\n"
 DESCRIBE = """
 import numba, numpy, torch
@@ -96,18 +96,18 @@ def all_settings():
 
 
 def runnable(names):
-    """Return those of the settings whose kernels this processor can run."""
+    """Return the settings whose kernels this processor can run."""
     import torch
 
     if platform.machine().lower() not in ("x86_64", "amd64"):
-        sys.exit("The settings are those of x86-64 processors.")
+        sys.exit("The settings require an x86-64 processor.")
     highest = torch.backends.cpu.get_cpu_capability().lower()
     reached = LEVELS.index(highest if highest in LEVELS else "default")
     above = LEVELS[reached + 1 :]
-    left_out = [name for name in names if name.removesuffix("-intel") in above]
-    if left_out:
-        print(f"Left out, for this processor lacks the instructions: {left_out}")
-    return [name for name in names if name not in left_out]
+    skipped = [name for name in names if name.removesuffix("-intel") in above]
+    if skipped:
+        print(f"Skipped, because this processor lacks the instructions: {skipped}")
+    return [name for name in names if name not in skipped]
 
 
 def variables(name, threads, folder):
@@ -123,7 +123,7 @@ def variables(name, threads, folder):
 
 
 def numpy_features_above(level):
-    """Return what NumPy must leave alone; it refuses names that it does not know."""
+    """Return the features to disable in NumPy, which rejects unknown names."""
     simd = np.show_config(mode="dicts")["SIMD Extensions"]
     dispatched = [*simd.get("found", ()), *simd.get("not found", ())]
     if level == "default":
@@ -139,7 +139,7 @@ def intel_library(folder):
 
 
 def describe(environment):
-    """Return the kernels that the libraries chose: a setting must not go unheard."""
+    """Return the selected kernels, to verify that the setting has an effect."""
     command = [sys.executable, "-c", DESCRIBE]
     found = subprocess.run(
         command, env=environment, cwd=ROOT, check=True, capture_output=True, text=True
