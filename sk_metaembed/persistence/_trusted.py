@@ -55,6 +55,7 @@ OBJECTS = {
     "sk_metaembed.sequences": ("Tokenizer",),
     "sk_metaembed.sources": (
         "CharEmbedding",
+        "CharSpec",
         "ElmoEmbedding",
         "EmbeddingUnion",
         "EstimatorEmbedding",
@@ -63,7 +64,6 @@ OBJECTS = {
         "FunctionEmbedding",
         "NgramVectors",
         "OOVPolicy",
-        "OpenedCharacters",
         "OpenedTransformer",
         "PretrainedEmbedding",
         "SourceSelector",

@@ -2,7 +2,7 @@
 
 from .._core._public_module import set_public_module
 from ._base import BaseEmbedding, Preprocessing
-from ._char_embedding import CharEmbedding, OpenedCharacters
+from ._char_embedding import CharEmbedding, CharSpec
 from ._contextual_to_static import contextual_to_static
 from ._elmo import ElmoBlock, ElmoEmbedding
 from ._elmo_model import ElmoOutputSpec
@@ -46,7 +46,7 @@ set_public_module(
     globals(),
     NgramVectors,
     OOVPolicy,
-    OpenedCharacters,
+    CharSpec,
     OpenedTransformer,
     Wanted,
     ElmoBlock,

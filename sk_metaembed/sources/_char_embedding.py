@@ -1,7 +1,4 @@
-"""CharEmbedding: word vectors from characters, learned with the net that uses them.
-
-OpenedCharacters: what an estimator that trains a CharEmbedding gets of it.
-"""
+"""CharEmbedding: word vectors from characters, trained on labels."""
 
 from numbers import Integral, Real
 from typing import NamedTuple
@@ -13,45 +10,45 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._core._parameters import CheckedParametersMixin, is_integer
 from ..elmo._characters import PADDING, character_ids, n_cut
 from ._base import used_types
-from ._original_text import spelled_words
+from ._original_text import original_words
 
-# Words of about equal length go through the network together, this many at once.
-_AT_ONCE = 256
+_GROUP_SIZE = 256  # words of similar length that the network reads at a time
+_POSITIVE = Interval(Integral, 1, None, closed="left")
 
 
 class CharacterBatch(NamedTuple):
-    """The characters of some words, in groups of about equal length."""
+    """The characters of some words, in groups of similar length."""
 
     ids: list  # of tensors (n_words, longest), padded
     lengths: list  # of tensors (n_words,)
-    places: object  # of each word in the groups, one behind the other
-    known: object  # which words have characters at all
+    positions: object  # (n_words,) of each word in the concatenated groups
+    known: object  # (n_words,) which words have characters
 
 
-class OpenedCharacters:
-    """Characters of which word vectors are to be learned: light, fit for pickles.
+class CharSpec:
+    """What a character network is built from: small, picklable, without weights.
 
     Parameters
     ----------
     kind : {"cnn", "bilstm"}
     char_dim : int
     size : tuple of (int, int), or int
-        Filters, or the size of a state.
+        Filters of "cnn", or state size of "bilstm".
     dropout : float
     max_chars : int
     lowercase : bool
     lr : float
     tokens : TokenSequences
-        The training fold.
+        The training data.
 
     Attributes
     ----------
     dims, levels : dict of str to int, dict of str to str
-        Of the one kind of vectors there is.
+        Dimension and level of the vectors.
     unseen : ndarray of bool, shape (261,)
-        Characters that the training fold lacks.
-    n_cut_words : int
-        Its distinct words that are longer than what is read.
+        Characters that do not occur in the training data.
+    n_truncated_words : int
+        Number of distinct training words longer than `max_chars`.
     """
 
     def __init__(
@@ -62,43 +59,34 @@ class OpenedCharacters:
         self.lr = lr
         dim = 2 * size if kind == "bilstm" else sum(number for _, number in size)
         self.dims, self.levels = {"char": dim}, {"char": "type"}
-        words, _ = self._spelled(used_types(tokens))
-        self.n_cut_words = n_cut(words, max_chars + 2)
+        words, _ = self._words(used_types(tokens))
+        self.n_truncated_words = n_cut(words, max_chars + 2)
         self.unseen = np.ones(PADDING + 1, dtype=bool)
         self.unseen[character_ids(words, max_chars + 2)[0]] = False
 
     def network(self):
-        """Return a network of one's own, a torch Module that is called with pieces."""
+        """Return a new network, a torch Module that takes a `CharacterBatch`."""
         from ._char_network import CharacterNetwork
 
         return CharacterNetwork(self)
 
     def pieces(self, tokens):
-        """Return the characters of the words of sequences.
-
-        Parameters
-        ----------
-        tokens : TokenSequences
-
-        Returns
-        -------
-        WordCharacters
-        """
-        words, codes = self._spelled(tokens)
+        """Return the `WordCharacters` of the words of sequences."""
+        words, codes = self._words(tokens)
         return WordCharacters(words, self.max_chars, codes)
 
-    def _spelled(self, tokens):
-        words, codes = spelled_words(tokens)
+    def _words(self, tokens):
+        words, codes = original_words(tokens)
         return [word.lower() for word in words] if self.lowercase else words, codes
 
     def __eq__(self, other):
-        return isinstance(other, OpenedCharacters) and self._key == other._key
+        return isinstance(other, CharSpec) and self._key == other._key
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def _key(self):
-        """All that the network is made of; where it starts from can differ."""
+        """What determines the network's architecture, without its initial weights."""
         network = self.kind, self.char_dim, self.size, self.dropout
         return *network, self.max_chars, self.lowercase
 
@@ -119,7 +107,7 @@ class WordCharacters:
     words : list of str
     max_chars : int
     codes : ndarray of int, default=None
-        The word of each token, where words are not the tokens' types.
+        The word of each token, if words are not the types of the tokens.
 
     Attributes
     ----------
@@ -136,88 +124,78 @@ class WordCharacters:
         self.known = {"type": self._lengths > 2}
 
     def batch(self, types, send):
-        """Return the `CharacterBatch` of some types.
-
-        Parameters
-        ----------
-        types : ndarray of int
-        send : callable
-            Turns an array into a tensor on the device.
-        """
+        """Return the `CharacterBatch` of types; `send` puts an array on the device."""
         lengths = self._lengths[types]
         order = np.argsort(lengths, kind="stable")
-        places = np.empty(len(types), dtype=np.int64)
-        places[order] = np.arange(len(types))
-        groups = [order[i : i + _AT_ONCE] for i in range(0, len(order), _AT_ONCE)]
+        positions = np.empty(len(types), dtype=np.int64)
+        positions[order] = np.arange(len(types))
+        groups = [order[i : i + _GROUP_SIZE] for i in range(0, len(order), _GROUP_SIZE)]
         return CharacterBatch(
-            [send(self._part(types[group], lengths[group])) for group in groups],
+            [send(self._padded_ids(types[group], lengths[group])) for group in groups],
             [send(lengths[group]) for group in groups],
-            send(places),
+            send(positions),
             send(lengths > 2),
         )
 
-    def _part(self, types, lengths):
+    def _padded_ids(self, types, lengths):
         return self._ids[types, : lengths.max()].astype(np.int64)
 
 
-_POSITIVE = Interval(Integral, 1, None, closed="left")
-
-
 class CharEmbedding(CheckedParametersMixin, BaseEstimator):
-    """Learn words' vectors from their characters, along with what reads them.
+    """Learn word vectors from characters, jointly with the estimator that uses them.
 
-    For the parameter `trainable` of the ``Dynamic*`` estimators. What a word is spelled
-    with, its capitals, digits, prefixes and endings, tells much about words that no
-    file of vectors has: names, hashtags, inflected forms, identifiers. A tagger of
-    names hardly does without. The vectors depend on the word alone, so that they are
-    computed once a distinct word of a batch, and are mixed like any other source.
-    Words are read as the original texts spell them, in their own case, whatever a
-    `Tokenizer` made of them for other sources; token lists are read as they are.
+    For the parameter `trainable` of the ``Dynamic*`` estimators. The spelling of a
+    word, such as its capitals, digits, prefixes and suffixes, helps with words that
+    pretrained vectors do not cover: names, hashtags, inflected forms, identifiers. It
+    matters most for named entity recognition. A vector depends on the word alone, so it
+    is computed once per distinct word of a batch, and is mixed like that of any other
+    source. Words are read as the original texts spell them, with their case, however a
+    `Tokenizer` normalized them for other sources; token lists are read as they are.
 
     Parameters
     ----------
     kind : {"cnn", "bilstm"}, default="cnn"
-        "cnn": filters over a few neighbouring characters, and the maximum of each over
-        the word [1]_. "bilstm": the last states of an LSTM in each direction [2]_,
-        which sees the whole word in order and takes longer.
+        "cnn" applies convolutional filters over neighbouring characters and takes the
+        maximum of each over the word [1]_. "bilstm" takes the final states of an LSTM
+        in each direction [2]_; it sees the whole word in order and is slower.
     char_dim : int, default=30
-        Dimension of a character's vector.
+        Dimension of a character vector.
     filters : sequence of (int, int), default=((2, 30), (3, 30), (4, 30))
-        Width and number of the filters of "cnn". The vectors' dimension is the sum of
-        the numbers.
+        Width and number of the filters of "cnn". The dimension of the word vectors is
+        the sum of the numbers.
     hidden_dim : int, default=25
-        Size of the state of "bilstm" in one direction. The vectors' dimension is twice
+        State size of "bilstm" per direction. The dimension of the word vectors is twice
         that.
     dropout : float, default=0.25
-        On the characters' vectors.
+        Dropout of the character vectors.
     max_chars : int, default=50
-        What is read of a word, in bytes: an English letter has one. The end of a longer
-        word is left out; ``trained_[name].n_cut_words`` counts these.
+        Maximum length of a word in bytes (one per English letter). Longer words are
+        truncated; ``trained_[name].n_truncated_words`` counts them.
     lowercase : bool, default=False
-        Read words in lower case. Capitals are then not seen.
+        Read words in lower case, ignoring capitals.
     lr : float, default=1e-3
         Adam's learning rate for these weights.
 
     Raises
     ------
     ValueError
-        If `filters` is empty or holds something else than widths and numbers.
+        If `filters` is empty or is not a sequence of widths and numbers.
 
     See Also
     --------
-    FastTextEmbedding : Subword vectors, learned without labels.
-    ElmoEmbedding : Characters and context, learned from much text without labels.
+    FastTextEmbedding : Subword vectors trained without labels.
+    ElmoEmbedding : Characters and context, pretrained without labels.
     FineTuned : A transformer as a trained source.
 
     Notes
     -----
-    A word is the bytes of its UTF-8, between two marks, as in ELMo: there is no
-    vocabulary that could lack a character. A byte that the training fold lacks has the
-    vector zero. An empty word is unknown.
+    A word is read as its UTF-8 bytes between two boundary marks, as in ELMo, so there
+    is no vocabulary to be outside of. A byte that does not occur in the training data
+    has a zero vector. An empty word is unknown.
 
-    Filters are centred on each character and see zeros beyond the marks, and padding
-    takes part in no maximum and no state: a word has the same vector alone and in any
-    batch.
+    Filters are centred on each character and padded with zeros beyond the marks.
+    Padding is excluded from maxima and states, so a word has the same vector alone and
+    in any batch.
 
     References
     ----------
@@ -228,7 +206,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
 
     Examples
     --------
-    Verbs in "-ing" are told by their ending, those unseen too:
+    Verb forms are recognized by their suffix, also for unseen words:
 
     >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
     >>> ends = ["ing", "ed"] * 20
@@ -280,28 +258,27 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
         self.lr = lr
 
     def open(self, tokens):
-        """Return what an estimator trains; nothing is trained yet.
+        """Return the specification of the network that an estimator trains.
 
-        The ``Dynamic*`` estimators call it in fit, with the texts they learn from.
-        Weights are drawn later, by the estimator's `random_state`.
+        The ``Dynamic*`` estimators call it in fit. Weights are initialized later, by
+        the estimator's `random_state`.
 
         Parameters
         ----------
         tokens : TokenSequences
-            The training fold.
+            The training data.
 
         Returns
         -------
-        OpenedCharacters
-            With the dimension and level of its vectors, the characters of words and
-            the network.
+        CharSpec
+            With the dimension and level of the vectors, the network and its input.
         """
         self._validate_params()
         if self.kind == "cnn":
             size = _checked_filters(self.filters)
         else:
             size = int(self.hidden_dim)
-        return OpenedCharacters(
+        return CharSpec(
             self.kind,
             int(self.char_dim),
             size,
@@ -316,15 +293,15 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
 def _checked_filters(filters):
     """Return the filters as a tuple of pairs of int."""
     for pair in filters:
-        whole = isinstance(pair, tuple | list) and len(pair) == 2
-        if not whole or not all(is_integer(n) and n >= 1 for n in pair):
+        is_pair = isinstance(pair, tuple | list) and len(pair) == 2
+        if not is_pair or not all(is_integer(n) and n >= 1 for n in pair):
             raise ValueError(
-                "CharEmbedding: filters must hold pairs of a width and a number, "
-                f"integers of 1 or more, such as (3, 30); got {pair!r}."
+                "CharEmbedding: filters must be pairs of a width and a number, "
+                f"integers of at least 1, such as (3, 30); got {pair!r}."
             )
     if not len(filters):
         raise ValueError(
-            "CharEmbedding: filters is empty. Give at least one pair of a width and a "
+            "CharEmbedding: filters is empty. Pass at least one pair of a width and a "
             "number, such as ((3, 30),)."
         )
     return tuple((int(width), int(number)) for width, number in filters)

@@ -1,4 +1,4 @@
-"""contextual_to_static: one vector a word, the mean over the contexts it occurs in."""
+"""contextual_to_static: one vector per word, averaged over its contexts in a corpus."""
 
 import warnings
 from collections.abc import Mapping, Set
@@ -13,7 +13,7 @@ from ..sequences import EmbeddedSequences, TokenSequences
 from ..sequences._validation import read_rows
 from ..vectors import WordVectors
 
-_WHOSE = "contextual_to_static"
+_CALLER = "contextual_to_static"
 
 
 def contextual_to_static(
@@ -27,56 +27,57 @@ def contextual_to_static(
     path=None,
     cache_dir=None,
 ):
-    """Average a source's vectors of each word over the contexts of a corpus.
+    """Average the vectors of each word over its contexts in a corpus.
 
-    Makes word vectors of anything that embeds words in context: an average over many
-    contexts of a middle layer compares well with trained word vectors [1]_. The result
-    is a table like any other: for a `PretrainedEmbedding`, for gensim by its
-    `to_keyed_vectors`, for word similarity. A source whose vectors do not depend on
-    the context gives its own vectors back.
+    Creates static word vectors from any source that embeds words in context; averages
+    of a middle layer over many contexts compare well with trained word vectors [1]_.
+    The result can be used like any other store: in a `PretrainedEmbedding`, in gensim
+    by its `to_keyed_vectors`, or to measure word similarity. A source whose vectors do
+    not depend on the context returns its own vectors.
 
     Parameters
     ----------
     source : fitted estimator
-        Or a fitted Pipeline, whose transform gives EmbeddedSequences with a vector for
-        each token.
+        Its transform, or that of a fitted Pipeline, returns EmbeddedSequences with a
+        vector per token.
     corpus : iterable of texts or of token lists
-        What `source` takes, read once and in batches: also a generator, an open file
-        or gensim's ``LineSentence``.
+        Input of `source`, read once and in batches: also a generator, an open file or
+        gensim's ``LineSentence``.
     blocks : str or sequence of str, default=None
-        The block to average, such as a layer; of several, their vectors side by side,
-        and an occurrence counts that all of them know. None where there is only one.
+        The block to average, such as a layer. Several blocks are concatenated, and an
+        occurrence counts only if all of them know it. None requires a single block.
     min_count : int, default=1
-        Leave out words with fewer known occurrences.
+        Minimum number of known occurrences of a word.
     max_contexts : int, default=None
-        Average a word's first known occurrences only, so many. None averages all.
+        Maximum number of occurrences to average per word, from the first. None averages
+        all.
     batch_size : int, default=256
-        Number of sequences to embed at a time.
+        Number of sequences embedded at a time.
     path : str or path-like, default=None
-        Directory of the store to make. None puts it into the cache.
+        Directory of the new store. None writes it to the cache.
     cache_dir : str or path-like, default=None
         As for `WordVectors.open`.
 
     Returns
     -------
     WordVectors
-        In float32, the words with most known occurrences first, and equals in the order
-        of their first occurrence.
+        Of float32. Words are sorted by the number of known occurrences, ties by first
+        occurrence.
 
     Raises
     ------
     FileExistsError
-        If something is at `path`.
+        If `path` exists.
     TypeError
-        If the source gives no EmbeddedSequences, or the corpus is no iterable.
+        If the source does not return EmbeddedSequences, or the corpus is not iterable.
     ValueError
-        If blocks are to be chosen and are not, a block is at sequence level, or no
-        word is known often enough.
+        If `blocks` is required or invalid, a block is at sequence level, or no word is
+        known often enough.
 
     Warns
     -----
     UserWarning
-        If words of the corpus were not known anywhere; they are counted, and left out.
+        If words of the corpus have no known occurrence; they are omitted.
 
     See Also
     --------
@@ -84,9 +85,9 @@ def contextual_to_static(
 
     Notes
     -----
-    Sums run in float64, in the order of the corpus; occurrences that are not known
-    are not counted. Memory is bounded by the vocabulary and one batch. The size of a
-    batch changes a result by rounding only.
+    Sums are accumulated in float64 in the order of the corpus; unknown occurrences are
+    not counted. Memory is bounded by the vocabulary and one batch. The batch size
+    affects the result by rounding only.
 
     References
     ----------
@@ -97,10 +98,10 @@ def contextual_to_static(
     --------
     >>> import tempfile
     >>> from sk_metaembed import FunctionEmbedding, contextual_to_static
-    >>> def place(sequences):
+    >>> def positions(sequences):
     ...     return [[[i, len(row)] for i in range(len(row))] for row in sequences]
     >>> corpus = ["to be or", "not to be"]
-    >>> source = FunctionEmbedding(place, level="token").fit(corpus)
+    >>> source = FunctionEmbedding(positions, level="token").fit(corpus)
     >>> folder = tempfile.TemporaryDirectory()
     >>> wv = contextual_to_static(source, corpus, cache_dir=folder.name)
     >>> wv.words.tolist()
@@ -115,14 +116,14 @@ def contextual_to_static(
         _check_count("max_contexts", max_contexts)
     if not hasattr(source, "transform"):
         raise TypeError(
-            f"{_WHOSE}: source must be a fitted estimator with transform, got "
-            f"{type(source).__name__}. Of a Pipeline that ends in a predictor, pass "
-            "the steps before it: pipeline[:-1]."
+            f"{_CALLER}: source must be a fitted estimator with transform; got "
+            f"{type(source).__name__}. If it is a Pipeline that ends with a predictor, "
+            "pass the steps before it: pipeline[:-1]."
         )
-    if path is not None and Path(path).exists():  # told now, not after hours
+    if path is not None and Path(path).exists():  # raised before the long computation
         raise FileExistsError(
-            f"{_WHOSE}: {path} exists already. Open it with WordVectors.open, delete "
-            "it first, or give another path."
+            f"{_CALLER}: {path} already exists. Open it with WordVectors.open, delete "
+            "it, or pass another path."
         )
     means = RunningMeans(max_contexts)
     for rows in _batches(corpus, batch_size):
@@ -133,12 +134,12 @@ def contextual_to_static(
 
 
 class RunningMeans:
-    """Sums of vectors by word, and how many went into each.
+    """Sums and counts of vectors by word.
 
     Parameters
     ----------
     max_contexts : int or None
-        Largest number that goes into a word's mean, its first ones.
+        Maximum number of occurrences in the mean of a word, from the first.
     """
 
     def __init__(self, max_contexts=None):
@@ -148,28 +149,21 @@ class RunningMeans:
         self._seen = np.zeros(0, dtype=np.int64)
 
     def add(self, tokens, values, known):
-        """Take the vectors of one batch.
-
-        Parameters
-        ----------
-        tokens : TokenSequences
-        values : ndarray of shape (n_tokens, dim)
-        known : ndarray of bool, shape (n_tokens,)
-        """
+        """Add the known vectors of one batch of tokens, (n_tokens, dim)."""
         rows = self._rows_of(tokens.types, tokens.type_counts() > 0, values.shape[1])
         used = np.flatnonzero(known)
         codes = tokens.codes[used]
         counts = np.bincount(codes, minlength=tokens.n_types)
         present = np.flatnonzero(counts)
         if self.max_contexts is not None:
-            places = self._seen[rows[codes]] + _places(codes)
-            used = used[places < self.max_contexts]
-        sums = sums_by(tokens.codes[used], values[used], tokens.n_types)
+            ranks = self._seen[rows[codes]] + _ranks_within_groups(codes)
+            used = used[ranks < self.max_contexts]
+        sums = group_sums(tokens.codes[used], values[used], tokens.n_types)
         self._sums[rows[present]] += sums[present]
         self._seen[rows[present]] += counts[present]
 
     def _rows_of(self, types, occurs, dim):
-        """Return each type's row of the sums, -1 for one that does not occur."""
+        """Return the row of each type in the sums, -1 if a type does not occur."""
         if not self._rows:
             self._sums = np.zeros((0, dim))
         table = self._rows
@@ -183,37 +177,27 @@ class RunningMeans:
         return rows
 
     def result(self, min_count):
-        """Return the words known often enough, most frequent first, and their means.
-
-        Parameters
-        ----------
-        min_count : int
-
-        Returns
-        -------
-        words : list of str
-        vectors : ndarray of float32, shape (n_words, dim)
-        """
+        """Return the words known often enough, most frequent first, and their means."""
         words, seen = list(self._rows), self._seen[: len(self._rows)]
         if not words:
             raise ValueError(
-                f"{_WHOSE}: the corpus holds no word. A generator or an open file "
-                "gives its texts once only: make it again, or pass a list."
+                f"{_CALLER}: the corpus contains no words. A generator or an open file "
+                "can be read only once: create it again, or pass a list."
             )
         never = np.flatnonzero(seen == 0)
         order = np.argsort(-seen, kind="stable")
         order = order[seen[order] >= min_count]
         if not len(order):
             raise ValueError(
-                f"{_WHOSE}: of {len(words):,} words in the corpus none is known to the "
-                f"source {min_count} times or more; the most that one is known is "
-                f"{seen.max()}. Give a longer corpus, or a smaller min_count."
+                f"{_CALLER}: none of the {len(words):,} words of the corpus has "
+                f"{min_count} known occurrences; the maximum is {seen.max()}. Use a "
+                "longer corpus or a smaller min_count."
             )
         if len(never):
             shown = ", ".join(repr(words[i]) for i in never[:5])
             warnings.warn(
-                f"{_WHOSE}: {len(never):,} of {len(words):,} words of the corpus are "
-                f"not known to the source anywhere, and left out: {shown}"
+                f"{_CALLER}: {len(never):,} of {len(words):,} words of the corpus are "
+                f"unknown to the source and are omitted: {shown}"
                 f"{', ...' if len(never) > 5 else '.'}",
                 UserWarning,
                 stacklevel=3,
@@ -225,20 +209,8 @@ class RunningMeans:
         return [words[i] for i in order], vectors
 
 
-def sums_by(codes, values, n_groups):
-    """Return the float64 sum of the rows of each group, each in the rows' order.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_rows,)
-        The group of each row.
-    values : ndarray of shape (n_rows, dim)
-    n_groups : int
-
-    Returns
-    -------
-    ndarray of float64, shape (n_groups, dim)
-    """
+def group_sums(codes, values, n_groups):
+    """Return the float64 sum of each group's rows in order, (n_groups, dim)."""
     order = np.argsort(codes, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_groups))])
     ones = np.ones(len(codes))
@@ -247,8 +219,8 @@ def sums_by(codes, values, n_groups):
     )
 
 
-def _places(codes):
-    """Return how many earlier entries are equal to each."""
+def _ranks_within_groups(codes):
+    """Return the number of earlier equal entries of each entry, (n,)."""
     order = np.argsort(codes, kind="stable")
     counts = np.bincount(codes)
     starts = np.cumsum(counts) - counts
@@ -259,34 +231,35 @@ def _places(codes):
 
 def _check_count(name, value):
     if not is_integer(value):
-        raise TypeError(f"{_WHOSE}: {name} must be an int, got {value!r}.")
+        raise TypeError(f"{_CALLER}: {name} must be an int; got {value!r}.")
     if value < 1:
-        raise ValueError(f"{_WHOSE}: {name} must be at least 1, got {value}.")
+        raise ValueError(f"{_CALLER}: {name} must be at least 1; got {value}.")
 
 
 def _batches(corpus, size):
-    """Yield the corpus in parts, each a list of rows or a TokenSequences."""
+    """Yield the corpus in batches, each a list of rows or a TokenSequences."""
     if isinstance(corpus, TokenSequences):
         for start in range(0, len(corpus), size):
             yield corpus[start : start + size]
         return
-    # Frames and arrays are read by column; whatever else iterates is streamed.
-    strange = isinstance(corpus, str | bytes | Mapping | Set | EmbeddedSequences)
+    # Frames and arrays are read by column; other iterables are streamed.
+    invalid = isinstance(corpus, str | bytes | Mapping | Set | EmbeddedSequences)
     in_memory = any(hasattr(corpus, a) for a in ("ndim", "columns", "to_pylist"))
-    if strange or in_memory or not hasattr(corpus, "__iter__"):
-        corpus = read_rows(corpus, caller=_WHOSE)
+    if invalid or in_memory or not hasattr(corpus, "__iter__"):
+        corpus = read_rows(corpus, caller=_CALLER)
     rows = iter(corpus)
     while batch := list(islice(rows, size)):
         yield batch
 
 
 def _token_vectors(source, rows, names):
-    """Return tokens, their vectors side by side, and where all of them are known."""
+    """Return tokens, their vectors (n_tokens, dim), and which are known."""
     embedded = source.transform(rows)
     if not isinstance(embedded, EmbeddedSequences):
         raise TypeError(
-            f"{_WHOSE}: {type(source).__name__} gives {type(embedded).__name__}, not "
-            "EmbeddedSequences: leave pooling and predictors off, pipeline[:-1]."
+            f"{_CALLER}: {type(source).__name__} returns {type(embedded).__name__} "
+            "instead of EmbeddedSequences. Leave out pooling and predictors: "
+            "pipeline[:-1]."
         )
     chosen = [_at_tokens(embedded, name) for name in _names(embedded, names)]
     known = np.logical_and.reduce([block.known for block in chosen])
@@ -297,19 +270,19 @@ def _token_vectors(source, rows, names):
 
 
 def _names(embedded, names):
-    there = list(embedded.names)
+    available = list(embedded.names)
     if names is None:
-        if len(there) > 1:
+        if len(available) > 1:
             raise ValueError(
-                f"{_WHOSE}: the source gives the blocks {there}. Name one in blocks=, "
-                "or a list of them to have their vectors side by side."
+                f"{_CALLER}: the source returns the blocks {available}. Pass blocks= "
+                "with one of them, or a list to concatenate."
             )
-        return there
+        return available
     names = [names] if isinstance(names, str) else list(names)
-    missing = [name for name in names if name not in there]
+    missing = [name for name in names if name not in available]
     if missing or not names or len(set(names)) < len(names):
         raise ValueError(
-            f"{_WHOSE}: blocks must name some of {there}, each once, got {names}."
+            f"{_CALLER}: blocks must be distinct names among {available}; got {names}."
         )
     return names
 
@@ -318,7 +291,7 @@ def _at_tokens(embedded, name):
     block = embedded.block(name)
     if block.level == "sequence":
         raise ValueError(
-            f"{_WHOSE}: block {name!r} has one vector a sequence, not one a token. "
-            "Name another in blocks=."
+            f"{_CALLER}: block {name!r} has one vector per sequence, not per token. "
+            "Choose another in blocks=."
         )
     return embedded.broadcast(block, "token")

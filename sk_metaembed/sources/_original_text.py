@@ -124,7 +124,7 @@ def filled_texts(tokens):
     return rows, tokens.texts[rows].tolist()
 
 
-def spelled_words(tokens):
+def original_words(tokens):
     """Return the distinct words as the texts spell them, and the word of each token.
 
     Parameters

@@ -18,7 +18,7 @@ from sk_metaembed import (
     Tokenizer,
     TokenSequences,
 )
-from sk_metaembed.sources._original_text import spelled_words
+from sk_metaembed.sources._original_text import original_words
 
 SMALL = {"char_dim": 6, "filters": ((1, 3), (2, 4), (5, 5)), "hidden_dim": 5}
 OPTIONS = {
@@ -82,7 +82,7 @@ def by_hand(network, word):
     ids = torch.tensor([258, *word.encode(), 259])
     rows = network.characters.weight[ids].detach()
     found = []
-    for conv in network.reader.convolutions:
+    for conv in network.encoder.convolutions:
         (width,) = conv.kernel_size
         left = (width - 1) // 2
         zeros = torch.zeros(width, rows.shape[1])
@@ -123,8 +123,8 @@ def test_states_are_the_last_ones_of_both_directions():
     found, _ = vectors(opened, network, ["edcba", "w" * 30])
     ids = torch.tensor([258, *b"edcba", 259])
     rows = network.characters(ids).detach()[None]
-    reader = network.reader
-    onwards, backwards = reader.onwards(rows), reader.backwards(rows.flip(1))
+    reader = network.encoder
+    onwards, backwards = reader.forward_lstm(rows), reader.backward_lstm(rows.flip(1))
     expected = torch.cat([onwards[0][0, -1], backwards[0][0, -1]]).detach()
     np.testing.assert_allclose(found[0], expected.numpy(), atol=1e-5)
 
@@ -259,7 +259,7 @@ def test_lower_case_and_long_words():
     found, _ = vectors(opened, network, ["Word", "word", "wwwww", "w" * 20])
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[2], found[3])
-    assert network.n_cut_words == 1
+    assert network.n_truncated_words == 1
     opened = char().open(tokens)
     found, _ = vectors(opened, opened.network().eval(), ["Word", "word"])
     assert np.abs(found[0] - found[1]).max() > 1e-3
@@ -270,8 +270,8 @@ def test_lower_case_and_long_words():
     [
         ({"kind": "lstm"}, "'kind' parameter"),
         ({"filters": ()}, "filters is empty"),
-        ({"filters": ((3, 0),)}, r"filters must hold pairs .* got \(3, 0\)"),
-        ({"filters": (3, 30)}, "filters must hold pairs .* got 3"),
+        ({"filters": ((3, 0),)}, r"filters must be pairs .* got \(3, 0\)"),
+        ({"filters": (3, 30)}, "filters must be pairs .* got 3"),
         ({"max_chars": 0}, "'max_chars' parameter"),
         ({"dropout": 1.0}, "'dropout' parameter"),
         ({"lr": 0}, "'lr' parameter"),
@@ -323,7 +323,7 @@ def test_case_is_seen_beside_sources_that_do_not_see_it():
 def test_words_are_spelled_as_in_the_text():
     texts = ["The the THE", "Cafe\u0301 caf\u00e9", "\u039f\u03a3 \u03bf\u03c2"]
     tokens = Tokenizer().transform(texts)
-    words, codes = spelled_words(tokens)
+    words, codes = original_words(tokens)
     assert [words[i] for i in codes] == [
         *("The", "the", "THE", "Caf\u00e9", "caf\u00e9"),
         *("\u039f\u03a3", "\u03bf\u03c2"),
@@ -333,5 +333,5 @@ def test_words_are_spelled_as_in_the_text():
     assert not opened.unseen[ord("t")] and opened.unseen[ord("T")]
     assert not CharEmbedding().open(tokens).unseen[ord("T")]
     made_up = Tokenizer(tokenizer=lambda text: ["end"]).transform(["The"])
-    assert spelled_words(made_up)[0] == ["end"]
-    assert spelled_words(TokenSequences.from_lists([["The"]])) == (["The"], None)
+    assert original_words(made_up)[0] == ["end"]
+    assert original_words(TokenSequences.from_lists([["The"]])) == (["The"], None)

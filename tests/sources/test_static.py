@@ -112,7 +112,7 @@ def test_a_source_without_context_gives_its_own_vectors():
     known = [word for word in VOCABULARY if word != "w3"]
     own = WordVectors.from_arrays(known, RNG.normal(size=(11, 5)))
     source = PretrainedEmbedding(own).fit(CORPUS)
-    with pytest.warns(UserWarning, match=r"1 of 12 words .* left out: 'w3'\."):
+    with pytest.warns(UserWarning, match=r"1 of 12 words .* omitted: 'w3'\."):
         wv = contextual_to_static(source, CORPUS, batch_size=7)
     assert "w3" not in set(wv.words)
     np.testing.assert_array_equal(wv.vectors, own.vectors_for(wv.words)[0])
@@ -171,17 +171,21 @@ def test_min_count_counts_known_occurrences():
         warnings.simplefilter("ignore")
         wv = contextual_to_static(source, CORPUS, blocks="low", min_count=10)
         assert set(wv.words) == {word for word, n in counts.items() if n >= 10}
-        with pytest.raises(ValueError, match="the most that one is known"):
+        with pytest.raises(ValueError, match="the maximum is"):
             contextual_to_static(source, CORPUS, blocks="low", min_count=1000)
 
 
 @pytest.mark.parametrize(
     ("more", "error", "match"),
     [
-        ({}, ValueError, r"gives the blocks \['low', 'high'\]"),
-        ({"blocks": "middle"}, ValueError, r"must name some of \['low', 'high'\]"),
-        ({"blocks": []}, ValueError, "must name some"),
-        ({"blocks": "low", "corpus": []}, ValueError, "holds no word"),
+        ({}, ValueError, r"returns the blocks \['low', 'high'\]"),
+        (
+            {"blocks": "middle"},
+            ValueError,
+            r"must be distinct names among \['low', 'high'\]",
+        ),
+        ({"blocks": []}, ValueError, "must be distinct names"),
+        ({"blocks": "low", "corpus": []}, ValueError, "contains no words"),
         ({"corpus": "one text"}, TypeError, "single str"),
         ({"corpus": None}, TypeError, "NoneType"),
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1"),
@@ -204,11 +208,11 @@ def test_sequence_vectors_and_arrays_are_refused():
                 tokens, [Block("s", np.ones((len(tokens), 2)), "sequence")]
             )
 
-    with pytest.raises(ValueError, match="one vector a sequence"):
+    with pytest.raises(ValueError, match="one vector per sequence"):
         contextual_to_static(Sentences(), CORPUS)
     source = FunctionEmbedding(place, level="token")
     pooled = make_pipeline(source, ConcatMetaEmbedding(), Pooling()).fit(CORPUS)
-    with pytest.raises(TypeError, match="gives ndarray, not EmbeddedSequences"):
+    with pytest.raises(TypeError, match="returns ndarray instead of EmbeddedSequences"):
         contextual_to_static(pooled, CORPUS)
 
 
@@ -217,6 +221,6 @@ def test_a_path_that_is_taken_is_told_before_the_work(tmp_path):
     wv = contextual_to_static(source, CORPUS, path=tmp_path / "means")
     assert wv.path == str(tmp_path / "means")
     unread = iter(CORPUS)
-    with pytest.raises(FileExistsError, match="means exists already"):
+    with pytest.raises(FileExistsError, match="means already exists"):
         contextual_to_static(source, unread, path=tmp_path / "means")
     assert len(list(unread)) == len(CORPUS)
