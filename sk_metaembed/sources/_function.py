@@ -111,7 +111,8 @@ def _checked(result, shape, which, entry):
         ) from error
     if result.shape != shape:
         raise ValueError(
-            f"{which}, for {short_repr(entry)}, has shape {result.shape}; expected {shape}."
+            f"{which}, for {short_repr(entry)}, has shape {result.shape}; expected "
+            f"{shape}."
         )
     return result
 
@@ -121,8 +122,8 @@ def _check_finite(values, ends, entries, caller):
     if len(bad):
         i = int(np.searchsorted(ends, bad[0], side="right"))
         raise ValueError(
-            f"{caller}: func's result {i}, for {short_repr(entries[i])}, contains NaN or "
-            "infinity. Return None for an entry without a vector."
+            f"{caller}: func's result {i}, for {short_repr(entries[i])}, contains NaN "
+            "or infinity. Return None for an entry without a vector."
         )
 
 
