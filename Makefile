@@ -55,7 +55,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # Excluded from bench: soak.py takes an hour; fuzz.py needs atheris and a parser's name.
-LONG := benchmarks/soak.py benchmarks/fuzz.py
+LONG := benchmarks/soak.py benchmarks/fuzz.py benchmarks/versions.py
 
 bench: $(READY)
 	for script in $(filter-out $(LONG),$(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
