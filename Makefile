@@ -54,7 +54,8 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Excluded from bench: soak.py takes an hour; fuzz.py needs atheris and a parser's name.
+# Excluded from bench: soak.py takes an hour, fuzz.py needs atheris and the name of a
+# parser, versions.py needs another checkout.
 LONG := benchmarks/soak.py benchmarks/fuzz.py benchmarks/versions.py
 
 bench: $(READY)
