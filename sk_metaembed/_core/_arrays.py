@@ -1,16 +1,23 @@
-"""Arithmetic on rows of vectors that sources, combiners and pooling share.
+"""Arithmetic on rows of vectors, and features of pairs of vectors.
 
-Every row's result is the same alone and among others: sums run along the row only.
-In `row_product` it is the same up to rounding, for a BLAS does the sums.
-
-What a model is told of two vectors: themselves, their difference, their product.
+The result of a row does not depend on the other rows: sums run along the row only. In
+`row_product` this holds up to rounding, because a BLAS does the sums.
 """
 
 import numpy as np
 from scipy import sparse
 
 _CHUNK = 2048  # rows that stay in a processor's cache between two passes
-_TILE = 256  # rows of one matrix product
+_TILE = 256  # rows per matrix product
+
+
+def read_only(array):
+    """Return a read-only view, or the array itself if it is read-only already."""
+    if not array.flags.writeable:  # the same object, which subsets share
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def chunks(n_rows):
@@ -20,39 +27,28 @@ def chunks(n_rows):
 
 
 def row_norms(values):
-    """Return the Euclidean norm of every row, as float64 of shape (n_rows,).
-
-    Squares of huge and tiny float32 leave its range; those rows are summed in float64.
-    """
+    """Return the Euclidean norm of each row, float64 (n_rows,)."""
     norms = np.empty(len(values))
     for rows in chunks(len(values)):
         part = values[rows].astype(np.float32, copy=False)
         with np.errstate(over="ignore", under="ignore"):
             squares = np.einsum("ij,ij->i", part, part).astype(np.float64)
-        strange = ~((squares > 1e-30) & (squares < 1e30))
-        wide = part[strange].astype(np.float64)
-        squares[strange] = np.einsum("ij,ij->i", wide, wide)
+        # Squares of huge and tiny float32 leave its range: these are summed in float64.
+        outside = ~((squares > 1e-30) & (squares < 1e30))
+        wide = part[outside].astype(np.float64)
+        squares[outside] = np.einsum("ij,ij->i", wide, wide)
         norms[rows] = np.sqrt(squares)
     return norms
 
 
 def inverse_norms(values):
-    """Return the factor that makes each row's length one, 0 for rows of zeros."""
+    """Return the inverse norm of each row, float64 (n_rows,); 0 for rows of zeros."""
     norms = row_norms(values)
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 def normalize_rows(values):
-    """Return the rows scaled to length one, float32; zero rows stay zero.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, dim)
-
-    Returns
-    -------
-    ndarray of float32, shape (n_rows, dim)
-    """
+    """Scale rows to unit length, (n_rows, dim) -> float32; zero rows stay zero."""
     unit = np.empty(values.shape, dtype=np.float32)
     scales = inverse_norms(values)
     for rows in chunks(len(values)):
@@ -63,21 +59,12 @@ def normalize_rows(values):
 
 
 def row_product(values, matrix):
-    """Return ``values @ matrix``, each row nearly the same alone and among others.
+    """Return ``values @ matrix`` as float32, nearly independent of the other rows.
 
-    A BLAS chooses its kernel by the shape of its operands, so a row multiplied alone
-    is rounded differently from the same row among others. Products of one fixed number
-    of rows, the last padded with zeros, use one kernel. Some kernels also round a row
-    by its place among the others, so that the last bits can still differ.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, dim)
-    matrix : ndarray of float32, shape (dim, n_components)
-
-    Returns
-    -------
-    ndarray of float32, shape (n_rows, n_components)
+    A BLAS chooses its kernel by the shapes, so a row alone is rounded differently from
+    the same row in a batch. Products of a fixed number of rows, the last padded with
+    zeros, all use one kernel. Some kernels also round a row by its position in the
+    batch, so the last bits may still differ.
     """
     matrix = np.ascontiguousarray(matrix, dtype=np.float32)
     product = np.empty((len(values), matrix.shape[1]), dtype=np.float32)
@@ -105,20 +92,7 @@ _SPARSE = _DENSE | {
 
 
 def pair_features(u, v, features=PAIR_FEATURES):
-    """Return features of pairs of vectors, side by side.
-
-    Parameters
-    ----------
-    u, v : ndarray or sparse matrix of shape (n_pairs, dim)
-        The vectors of the first and of the second sides.
-    features : sequence of {"u", "v", "absdiff", "product"}
-        The vectors, the absolute value of their difference, their product entry by
-        entry.
-
-    Returns
-    -------
-    ndarray or sparse CSR matrix of shape (n_pairs, len(features) * dim)
-    """
+    """Concatenate features of pairs of vectors, dense or sparse (n_pairs, dim) each."""
     if sparse.issparse(u):
         return sparse.hstack([_SPARSE[name](u, v) for name in features], format="csr")
     return np.concatenate([_DENSE[name](u, v) for name in features], axis=1)

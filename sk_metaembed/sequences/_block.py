@@ -1,39 +1,46 @@
-"""Block: the vectors that one source gives to types, tokens or sequences."""
+"""Block: the vectors of one source, per type, token or sequence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from .._core._arrays import chunks
+from .._core._arrays import chunks, read_only
 from .._io._temp_memmap import is_temp_memmap
-from ._token_sequences import _read_only
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 LEVELS = ("sequence", "type", "token")
+Level: TypeAlias = Literal["sequence", "type", "token"]
 
 
 class Block:
-    """The vectors that one source gives, at one level.
+    """The vectors of one source, at one level.
 
-    A block cannot be changed, so that rows, names and levels can share one array of
-    values. Combining steps take several of them, side by side in an
-    `EmbeddedSequences`.
+    A block is immutable, so blocks of other rows, names and levels can share its array
+    of values. An `EmbeddedSequences` holds several of them, one per source.
 
     Parameters
     ----------
     name : str
         The source, or the layer of a source.
     values : array-like of shape (n_rows, dim)
-        Finite float32 or float16; float64 is converted to float32. Rows that are not
-        known may hold anything, NaN too: they become zeros.
+        Finite float32 or float16; other numbers are converted to float32. Unknown rows
+        may hold anything, including NaN, and become zeros.
     level : {"type", "token", "sequence"}
-        What a row stands for: a distinct token, one occurrence, or a whole sequence.
+        What a row is the vector of: a distinct token, one occurrence of it, or a whole
+        sequence.
     known : array-like of bool, shape (n_rows,), default=None
-        Which rows have a vector. None means all. Rows that are not known are left out
-        by every step: they are not combined, pooled, attended to or learned from.
+        Which rows have a vector. None means all. No step combines, pools, attends to or
+        learns from unknown rows.
 
     Attributes
     ----------
     name, level : str
     values : ndarray of shape (n_rows, dim)
-        Zeros in the rows that are not known.
+        Zeros in unknown rows.
     known : ndarray of bool, shape (n_rows,)
     dim, n_rows : int
     known_share : float
@@ -42,59 +49,74 @@ class Block:
     Raises
     ------
     TypeError
-        If values are no real numbers.
+        If the values are not real numbers.
     ValueError
-        For a wrong level, shapes that disagree, or known rows that are not finite.
+        If the level is unknown, shapes disagree, or known rows are not finite.
 
     See Also
     --------
-    EmbeddedSequences : Blocks together with the tokens that they belong to.
-    PretrainedEmbedding : A source that gives such a block.
+    EmbeddedSequences : Blocks and the tokens that they belong to.
+    PretrainedEmbedding : A source that returns such a block.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sk_metaembed import Block
-    >>> Block("glove", np.ones((3, 2)), "type", known=[True, True, False])
-    Block('glove', level='type', shape=(3, 2), known=66.7%)
+    >>> block = Block("glove", np.eye(3), "type", known=[True, True, False])
+    >>> block
+    Block('glove', level='type', shape=(3, 3), known=66.7%)
+    >>> block.values[2].tolist(), round(block.known_share, 2)
+    ([0.0, 0.0, 0.0], 0.67)
+
+    Word vectors become token vectors by the codes of the tokens:
+
+    >>> block.take([1, 0, 1, 1], level="token").rename("copy")
+    Block('copy', level='token', shape=(4, 3), known=100.0%)
     """
+
+    name: str
+    level: Level
+    known: NDArray[np.bool_]
+    _source: tuple[NDArray[Any], NDArray[Any] | None]
 
     __slots__ = ("_source", "known", "level", "name")
 
-    def __init__(self, name, values, level, known=None):
-        values = _as_floats(name, values)
-        known = (
-            np.ones(len(values), dtype=bool)
-            if known is None
-            else np.asarray(known, dtype=bool)
-        )
-        _check_shapes(name, values, level, known)
-        values = _known_values(values, known)
-        _check_finite(name, values)
-        self._set(name, values, level, known)
+    def __init__(
+        self,
+        name: str,
+        values: ArrayLike,
+        level: Level,
+        known: ArrayLike | None = None,
+    ) -> None:
+        floats = _as_floats(name, values)
+        mask = np.ones(len(floats), bool) if known is None else np.asarray(known, bool)
+        _check_shapes(name, floats, level, mask)
+        floats = _zero_unknown(floats, mask)
+        _check_finite(name, floats)
+        self._set(name, floats, level, mask)
 
     def _set(self, name, values, level, known, rows=None):
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "_source", (_read_only(values), rows))
+        object.__setattr__(self, "_source", (read_only(values), rows))
         object.__setattr__(self, "level", level)
-        object.__setattr__(self, "known", _read_only(known))
+        object.__setattr__(self, "known", read_only(known))
 
     @classmethod
     def _trusted(cls, name, values, level, known):
-        """Build without looking through the values again."""
+        """Build without checking the values again."""
         self = cls.__new__(cls)
         self._set(name, values, level, known)
         return self
 
     @classmethod
     def _of_table(cls, name, table, rows, level):
-        """Build on rows of a table, gathered only if `values` is asked for.
+        """Build from rows of a table, which are gathered when `values` is read.
 
-        The table is read-only and finite, float32 or float16. A row -1 stands for
-        what is not known: zeros.
+        The table is read-only and finite, float32 or float16. A row -1 is an unknown
+        one: zeros.
         """
         self = cls.__new__(cls)
-        self._set(name, table, level, rows >= 0, _read_only(rows))
+        self._set(name, table, level, rows >= 0, read_only(rows))
         return self
 
     def __setattr__(self, name, value):
@@ -104,8 +126,8 @@ class Block:
         raise AttributeError(f"Block is immutable: cannot delete {name!r}.")
 
     def __reduce__(self):
-        # ``np.array`` rather than the view, so that no writable base travels along.
-        # What was spilled is left to the pickler: joblib's passes the file by name.
+        # ``np.array`` rather than the view, which would pickle its writable base too.
+        # A memory map is left to the pickler: joblib's passes the file by name.
         values = self.values
         return type(self)._trusted, (
             self.name,
@@ -115,76 +137,63 @@ class Block:
         )
 
     @property
-    def values(self):
-        """The vectors, of shape (n_rows, dim).
+    def values(self) -> NDArray[Any]:
+        """The vectors, read-only, of shape (n_rows, dim); unknown rows are zeros.
 
-        Rows that are not known are zeros. A block of rows of a larger table, such as a
-        mapped file, gathers them here when they are first asked for, and keeps them.
-        The array is read-only.
+        A block of rows of a larger table, such as a mapped file, gathers them at the
+        first access and stores the result.
         """
         values, rows = self._source
         if rows is not None:
-            # "clip" is several times faster than the default on a mapped table.
-            values = np.take(values, rows, axis=0, mode="clip")
-            values[rows < 0] = 0
-            values = _read_only(values)
+            values = read_only(_gathered(values, rows))
             # One assignment, so that another thread sees both or neither.
             object.__setattr__(self, "_source", (values, None))
         return values
 
-    def indexed(self):
-        """Return a table and rows of it that make `values`, without gathering them.
+    def indexed(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return a table and its rows that make up `values`, without gathering them.
 
-        For steps that compute something for each row of a table once, and then look it
-        up: where many blocks point into one large table, nothing is copied.
+        For steps that compute something once per row of a table that many blocks share.
 
         Returns
         -------
         table : ndarray of shape (n_table_rows, dim)
-            Distinct vectors, or simply `values`.
+            Distinct vectors, or `values`.
         rows : ndarray of int, shape (n_rows,), or None
-            -1 stands for zeros. None if the table is `values` as it is.
+            -1 for rows of zeros. None if the table is `values`.
         """
         return self._source
 
     @property
-    def dim(self):
-        """Length of one vector.
-
-        It is at hand without gathering the values.
-        """
+    def dim(self) -> int:
+        """Number of dimensions of the vectors."""
         return self._source[0].shape[1]
 
     @property
-    def n_rows(self):
-        """Number of vectors.
-
-        What a row stands for is said by the level: so this is the number of types, of
-        tokens or of sequences.
-        """
+    def n_rows(self) -> int:
+        """Number of vectors."""
         return len(self.known)
 
     @property
-    def known_share(self):
-        """Share of rows that are known, between 0 and 1.
+    def known_share(self) -> float:
+        """Share of rows that are known, 1.0 for a block without rows.
 
-        Rows count alike, however often a word occurs; a source's `coverage_` also
-        weighs words by their occurrences. A block without rows has the share 1.
+        All rows have the same weight; `coverage_` of a source also weights words by
+        their occurrences.
         """
         return float(self.known.mean()) if len(self.known) else 1.0
 
-    def take(self, rows, level=None):
-        """Return the block of the given rows, perhaps at another level.
+    def take(self, rows: Any, level: Level | None = None) -> Self:
+        """Return the block of the given rows, possibly at another level.
 
-        A type-level block taken by the codes of tokens becomes a token-level one: that
-        is how vectors of words come to every occurrence.
+        A type-level block taken by the codes of tokens becomes a token-level block.
 
         Parameters
         ----------
         rows : slice, mask or index array
             Rows of `values`.
         level : {"type", "token", "sequence"}, default=None
-            What the rows taken stand for, the same as before by default.
+            The level of the result. None keeps the level.
 
         Returns
         -------
@@ -194,7 +203,7 @@ class Block:
         level = level or self.level
         table, own_rows = self._source
         if own_rows is None and not isinstance(rows, slice) and is_temp_memmap(table):
-            # What spills is zero where it is not known, as rows of a table are.
+            # Unknown rows of a memory map are zeros, like row -1 of a table.
             own_rows = np.where(self.known, np.arange(len(table)), -1)
         if own_rows is not None:
             return self._of_table(self.name, table, own_rows[rows], level)
@@ -203,18 +212,12 @@ class Block:
     def _at(self, positions):
         """Return the values of some rows, without gathering the others."""
         table, rows = self._source
-        if rows is None:
-            return table[positions]
-        rows = rows[positions]
-        values = np.take(table, rows, axis=0, mode="clip")
-        values[rows < 0] = 0
-        return values
+        return table[positions] if rows is None else _gathered(table, rows[positions])
 
-    def rename(self, name):
-        """Return the same vectors under another name.
+    def rename(self, name: str) -> Self:
+        """Return a block of the same vectors with another name.
 
-        Names must differ within one `EmbeddedSequences`; `EmbeddingUnion` puts the
-        names of its sources on their blocks in this way.
+        Names must be distinct within an `EmbeddedSequences`.
 
         Parameters
         ----------
@@ -242,12 +245,20 @@ class Block:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shape = self.n_rows, self.dim
         return (
             f"Block({self.name!r}, level={self.level!r}, shape={shape}, "
             f"known={self.known_share:.1%})"
         )
+
+
+def _gathered(table, rows):
+    """Return rows of a table, zeros for row -1."""
+    # "clip" is several times faster than the default on a mapped table.
+    values = np.take(table, rows, axis=0, mode="clip")
+    values[rows < 0] = 0
+    return values
 
 
 def _as_floats(name, values):
@@ -256,13 +267,14 @@ def _as_floats(name, values):
         if values.dtype in (np.float32, np.float16):
             return values
         if values.dtype.kind in "fiubO":
-            with np.errstate(over="ignore"):  # told later, as infinity
+            with np.errstate(over="ignore"):  # refused later, as infinity
                 return values.astype(np.float32)
-        came = f"dtype {values.dtype}"
+        problem = f"got dtype {values.dtype}"
     except (TypeError, ValueError) as error:
-        came = str(error)
+        problem = str(error)
     raise TypeError(
-        f"Block {name!r}: values must be real numbers of shape (n_rows, dim): {came}."
+        f"Block {name!r}: values must be real numbers of shape (n_rows, dim): "
+        f"{problem}."
     )
 
 
@@ -279,22 +291,22 @@ def _check_shapes(name, values, level, known):
         )
     if known.shape != (len(values),):
         raise ValueError(
-            f"Block {name!r}: known must have one entry a row ({len(values)}), "
+            f"Block {name!r}: known must have one entry per row ({len(values)}), "
             f"got shape {known.shape}."
         )
 
 
-def _known_values(values, known):
-    """Return the values with zeros in the rows that are not known."""
+def _zero_unknown(values, known):
+    """Return the values with zeros in the unknown rows."""
     unknown = np.flatnonzero(~known)
     if any(values[unknown[part]].any() for part in chunks(len(unknown))):
-        values = np.array(values)  # only here: most values are zeros there already
+        values = np.array(values)  # copied only here: most values are zeros already
         values[unknown] = 0
     return values
 
 
 def _check_finite(name, values):
-    # A sum is finite unless some entry is not (or it overflows, then look again).
+    # The sum is finite unless an entry is not, or it overflows: then check all entries.
     if not np.isfinite(values.sum(dtype=np.float64)):
         bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
         if len(bad):

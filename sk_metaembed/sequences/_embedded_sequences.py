@@ -1,7 +1,8 @@
-"""EmbeddedSequences: token sequences and the blocks of vectors that belong to them.
+"""EmbeddedSequences: token sequences and the vectors of their sources."""
 
-What an EmbeddedSequences tells of its blocks: names, dimensions, levels.
-"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 import numpy as np
 
@@ -10,115 +11,27 @@ from ._html import embedded_html
 from ._indexing import row_index, span_index
 from ._token_sequences import TokenSequences, padding_mask
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
-class BlockFacts:
-    """What follows from tokens and blocks, without a look at the vectors."""
+    import pandas as pd
+    from numpy.typing import NDArray
 
-    __slots__ = ()
-
-    @property
-    def shape(self):
-        """``(n_sequences,)``, as scikit-learn's splitters ask for it.
-
-        There is no second number: the vectors of a sequence are as many as its tokens,
-        and not every block has one for each.
-        """
-        return (len(self),)
-
-    @property
-    def index(self):
-        """Labels of the rows, those of `tokens`, or None.
-
-        They are the index of every DataFrame made of the vectors.
-        """
-        return self.tokens.index
-
-    @property
-    def names(self):
-        """The blocks' names, in order.
-
-        Within one container every name is another. `EmbeddingUnion` makes them of the
-        names of its sources, and combining steps give weights and report results by
-        them.
-        """
-        return tuple(block.name for block in self.blocks)
-
-    @property
-    def dim(self):
-        """Sum of the blocks' dims.
-
-        It is the width of what `to_list` and `to_padded` give, and of a concatenation
-        without loss.
-        """
-        return sum(block.dim for block in self.blocks)
-
-    @property
-    def level(self):
-        """The finest level among the blocks.
-
-        From coarse to fine these are "sequence", "type" and "token". Where it is
-        "type", no vector depends on context, and steps may compute once for each
-        distinct word.
-        """
-        levels = {block.level for block in self.blocks}
-        return max(levels, key=LEVELS.index)
-
-    def n_rows_at(self, level):
-        """Return how many rows a block of that level has.
-
-        The constructor compares it with what a block has, and steps that build blocks
-        ask it for the length.
-
-        Parameters
-        ----------
-        level : {"type", "token", "sequence"}
-            What a row stands for.
-
-        Returns
-        -------
-        int
-            Number of types, tokens or sequences.
-        """
-        counts = {
-            "type": self.tokens.n_types,
-            "token": self.tokens.n_tokens,
-            "sequence": len(self),
-        }
-        return counts[level]
-
-    def block(self, name):
-        """Return the block of that name.
-
-        For a look at what one source gave, its level and its share of known words.
-
-        Parameters
-        ----------
-        name : str
-            As in `names`.
-
-        Returns
-        -------
-        Block
-            The first and only one of that name; a KeyError lists the names otherwise.
-        """
-        for block in self.blocks:
-            if block.name == name:
-                return block
-        raise KeyError(f"No block is named {name!r}; there are {list(self.names)}.")
+    from ._block import Level
 
 
-class EmbeddedSequences(BlockFacts):
-    """Token sequences and the vectors that sources gave them.
+class EmbeddedSequences:
+    """Token sequences and their vectors from one or several sources.
 
-    Immutable. A subset by rows shares type-level vectors and copies none of them.
+    Immutable. A subset of the rows shares the type-level vectors.
 
     Parameters
     ----------
     tokens : TokenSequences
-        What the vectors belong to.
+        The tokens.
     blocks : sequence of Block
-        With distinct names; each has as many rows as `tokens` has types, tokens or
-        sequences, whichever its level says.
+        The vectors, with distinct names. Each block has as many rows as `tokens` has
+        types, tokens or sequences, depending on its level.
 
     Attributes
     ----------
@@ -126,22 +39,23 @@ class EmbeddedSequences(BlockFacts):
     blocks : tuple of Block
     names : tuple of str
     dim : int
-        Sum of the blocks' dims.
+        Sum of the blocks' dimensions.
     level : {"type", "token", "sequence"}
         The finest level among the blocks.
+    index : pandas Index of shape (n_sequences,), or None
     shape : tuple of one int
         ``(n_sequences,)``.
 
     Raises
     ------
     ValueError
-        If names repeat or a block's rows do not fit `tokens`.
+        If names repeat or the rows of a block do not match `tokens`.
 
     See Also
     --------
-    TokenSequences : The tokens alone, before a source has seen them.
+    TokenSequences : The tokens without vectors.
     Block : The vectors of one source.
-    Pooling : Makes one vector of each sequence.
+    Pooling : Pools the vectors of each sequence into one.
 
     Examples
     --------
@@ -157,11 +71,23 @@ class EmbeddedSequences(BlockFacts):
     >>> array, mask = embedded.to_padded()
     >>> array.shape, mask.tolist()
     ((2, 2, 2), [[True, True], [True, False]])
+
+    Blocks can be read, replaced and brought to the level of tokens:
+
+    >>> embedded.block("static").known_share
+    1.0
+    >>> embedded.with_blocks([table.rename("a"), table.rename("b")]).select(["b"])
+    EmbeddedSequences(2 sequences, 3 tokens, 2 types; b: type 2d)
+    >>> embedded.broadcast(table, "token")
+    Block('static', level='token', shape=(3, 2), known=100.0%)
     """
+
+    tokens: TokenSequences
+    blocks: tuple[Block, ...]
 
     __slots__ = ("blocks", "tokens")
 
-    def __init__(self, tokens, blocks):
+    def __init__(self, tokens: TokenSequences, blocks: Iterable[Block]) -> None:
         if not isinstance(tokens, TokenSequences):
             raise TypeError(
                 f"tokens must be a TokenSequences, got {type(tokens).__name__}. "
@@ -185,14 +111,84 @@ class EmbeddedSequences(BlockFacts):
     def __reduce__(self):
         return type(self), (self.tokens, self.blocks)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.tokens)
 
-    def select(self, names):
-        """Return the same tokens with some of the blocks, in the given order.
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n_sequences,)``, which scikit-learn's splitters read."""
+        return (len(self),)
 
-        Nothing is copied: the container that is returned shares tokens and vectors with
-        this one.
+    @property
+    def index(self) -> pd.Index | None:
+        """Labels of the rows, those of `tokens`, or None."""
+        return self.tokens.index
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the blocks, in order."""
+        return tuple(block.name for block in self.blocks)
+
+    @property
+    def dim(self) -> int:
+        """Sum of the blocks' dimensions: the width of `to_list` and `to_padded`."""
+        return sum(block.dim for block in self.blocks)
+
+    @property
+    def level(self) -> Level:
+        """The finest level among the blocks: "sequence", "type" or "token".
+
+        If it is "type", no vector depends on context, and steps compute once per
+        distinct word.
+        """
+        levels = {block.level for block in self.blocks}
+        return max(levels, key=LEVELS.index)
+
+    def n_rows_at(self, level: Level) -> int:
+        """Return the number of rows of a block at a level.
+
+        Parameters
+        ----------
+        level : {"type", "token", "sequence"}
+            What a row is the vector of.
+
+        Returns
+        -------
+        int
+            Number of types, tokens or sequences.
+        """
+        counts = {
+            "type": self.tokens.n_types,
+            "token": self.tokens.n_tokens,
+            "sequence": len(self),
+        }
+        return counts[level]
+
+    def block(self, name: str) -> Block:
+        """Return the block of a name.
+
+        Parameters
+        ----------
+        name : str
+            One of `names`.
+
+        Returns
+        -------
+        Block
+            The block.
+
+        Raises
+        ------
+        KeyError
+            If no block has the name.
+        """
+        for block in self.blocks:
+            if block.name == name:
+                return block
+        raise KeyError(f"No block is named {name!r}; the names are {list(self.names)}.")
+
+    def select(self, names: Iterable[str]) -> Self:
+        """Return the same tokens with some of the blocks, in the given order.
 
         Parameters
         ----------
@@ -202,20 +198,17 @@ class EmbeddedSequences(BlockFacts):
         Returns
         -------
         EmbeddedSequences
-            Without the other blocks.
+            Shares tokens and vectors with this one.
         """
         return self.with_blocks([self.block(name) for name in names])
 
-    def with_blocks(self, blocks):
+    def with_blocks(self, blocks: Iterable[Block]) -> Self:
         """Return the same tokens with other blocks.
-
-        A step that computes new vectors for the same tokens hands them on so. That they
-        fit the tokens is checked as in the constructor.
 
         Parameters
         ----------
         blocks : sequence of Block
-            As for the constructor.
+            Checked as in the constructor.
 
         Returns
         -------
@@ -224,41 +217,40 @@ class EmbeddedSequences(BlockFacts):
         """
         return type(self)(self.tokens, blocks)
 
-    def broadcast(self, block, level):
-        """Return the block at a finer level, each row repeated where it belongs.
+    def broadcast(self, block: Block, level: Level) -> Block:
+        """Return a block at a finer level, each row repeated where it belongs.
 
-        A word's vector goes to each of its occurrences, a sequence's to each of its
-        tokens. That takes the memory of all tokens: what can be computed for each type
-        is better done before.
+        The vector of a word is repeated for each of its occurrences, that of a sequence
+        for each of its tokens. This takes memory for all tokens: what can be computed
+        per type should be computed before.
 
         Parameters
         ----------
         block : Block
-            One of these tokens, in `blocks` or not.
+            A block that fits `tokens`.
         level : {"type", "token", "sequence"}
             The block's own level, or "token".
 
         Returns
         -------
         Block
-            With one row a token, or the block itself.
+            With one row per token, or the block itself.
         """
         if block.level == level:
             return block
         if level != "token":
             raise ValueError(
-                f"Block {block.name!r} is at level {block.level!r}, which has no rows "
-                f"at level {level!r}; only 'token' is finer than both."
+                f"Block {block.name!r} is at level {block.level!r} and cannot be "
+                f"broadcast to level {level!r}, only to 'token'."
             )
         rows = self.tokens.codes if block.level == "type" else self.tokens.segment_ids()
         return block.take(rows, level="token")
 
-    def aligned(self):
-        """Return the blocks at one common level: their own if they agree, else token.
+    def aligned(self) -> tuple[Block, ...]:
+        """Return the blocks at one common level: their own if they agree, else "token".
 
-        Combining steps work on rows that mean the same in every block. Where all
-        sources give vectors of words, that is once for each distinct word, however long
-        the corpus.
+        Rows of the same number then belong to the same type, token or sequence in every
+        block.
 
         Returns
         -------
@@ -266,10 +258,16 @@ class EmbeddedSequences(BlockFacts):
             In the order of `blocks`.
         """
         levels = {block.level for block in self.blocks}
-        common = levels.pop() if len(levels) == 1 else "token"
+        common: Level = levels.pop() if len(levels) == 1 else "token"
         return tuple(self.broadcast(block, common) for block in self.blocks)
 
-    def __getitem__(self, key):
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> NDArray[Any]: ...
+
+    @overload
+    def __getitem__(self, key: Any) -> Self: ...
+
+    def __getitem__(self, key: Any) -> NDArray[Any] | Self:
         rows = row_index(key, len(self))
         if isinstance(rows, int):
             return self[[rows]]._token_values()
@@ -280,7 +278,7 @@ class EmbeddedSequences(BlockFacts):
         ]
         return type(self)(self.tokens[rows], blocks)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[NDArray[Any]]:
         for i in range(len(self)):
             yield self[i]
 
@@ -295,7 +293,7 @@ class EmbeddedSequences(BlockFacts):
     __hash__ = None  # type: ignore[assignment]
 
     def _compact_blocks(self):
-        """Blocks whose type rows are the used types in first-seen order."""
+        """Return the blocks with type rows for the used types, in first-seen order."""
         order = self.tokens._used_types()
         return [b.take(order) if b.level == "type" else b for b in self.blocks]
 
@@ -303,34 +301,28 @@ class EmbeddedSequences(BlockFacts):
         parts = [self.broadcast(block, "token").values for block in self.blocks]
         return np.concatenate(parts, axis=1)
 
-    def to_list(self):
-        """Return one array (n_tokens of the sequence, dim) a sequence.
-
-        For other libraries and for a look: within a pipeline, steps read the blocks,
-        which hold a word's vector once.
+    def to_list(self) -> list[NDArray[Any]]:
+        """Return one array per sequence, with the blocks concatenated.
 
         Returns
         -------
-        list of ndarray
-            Blocks stand side by side; a sequence-level vector is repeated at each
-            token.
+        list of ndarray of shape (n_tokens of the sequence, dim)
+            Sequence-level vectors are repeated for each token.
         """
-        return (
-            np.split(self._token_values(), self.tokens.offsets[1:-1])
-            if len(self)
-            else []
-        )
+        if not len(self):
+            return []
+        return np.split(self._token_values(), self.tokens.offsets[1:-1])
 
-    def to_padded(self):
-        """Return the vectors padded with zeros, and where they are real.
+    def to_padded(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return the vectors padded with zeros, and a mask.
 
-        For networks that take tensors. Every sequence takes the memory of the longest:
-        pad batches rather than a corpus, ``X[rows].to_padded()``.
+        Every sequence takes the memory of the longest one: pad batches rather than a
+        corpus, ``X[rows].to_padded()``.
 
         Returns
         -------
         array : ndarray of shape (n_sequences, max_length, dim)
-            Blocks side by side, as in `to_list`.
+            The blocks concatenated.
         mask : ndarray of bool, shape (n_sequences, max_length)
             True at real tokens.
         """
@@ -341,14 +333,14 @@ class EmbeddedSequences(BlockFacts):
         return array, mask
 
     def __array__(self, dtype=None, copy=None):
-        """Refuse: numpy would pile up the ragged rows, and a classifier call it 3-D."""
+        """Raise a TypeError: numpy would make a 3-D or ragged array of the rows."""
         raise TypeError(
-            f"{self!r} is no array of one row a sequence. Put Pooling before a step "
-            "that takes arrays: it pools vectors of words, and hands on those of "
-            "sequences as they are."
+            f"{self!r} cannot be converted to an array with one row per sequence. Put "
+            "Pooling before a step that takes arrays: it pools vectors of words and "
+            "returns those of sequences unchanged."
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         blocks = ", ".join(f"{b.name}: {b.level} {b.dim}d" for b in self.blocks)
         inside = repr(self.tokens).removeprefix("TokenSequences(").removesuffix(")")
         return f"EmbeddedSequences({inside}; {blocks})"
@@ -360,14 +352,14 @@ class EmbeddedSequences(BlockFacts):
 def _check_blocks(embedded, blocks):
     if not blocks:
         raise ValueError("EmbeddedSequences needs at least one block, got none.")
-    strange = [b for b in blocks if not isinstance(b, Block)]
-    if strange:
-        raise TypeError(f"blocks must hold Block, got {type(strange[0]).__name__}.")
+    wrong = [b for b in blocks if not isinstance(b, Block)]
+    if wrong:
+        raise TypeError(f"blocks must hold Block, got {type(wrong[0]).__name__}.")
     names = embedded.names
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(
-            f"Block names must be distinct, but {repeated} stand more than once. "
+            f"Block names must be distinct, but {repeated} occur more than once. "
             "Rename a source, for example in EmbeddingUnion's list of pairs."
         )
     for block in blocks:
@@ -375,5 +367,5 @@ def _check_blocks(embedded, blocks):
         if block.n_rows != expected:
             raise ValueError(
                 f"Block {block.name!r} is at level {block.level!r} and must have "
-                f"{expected} rows, one a {block.level}; it has {block.n_rows}."
+                f"{expected} rows, one per {block.level}; it has {block.n_rows}."
             )

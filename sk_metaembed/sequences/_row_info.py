@@ -1,7 +1,7 @@
-"""Facts about the rows of token sequences: labels, missing rows, original texts.
+"""Information on the rows of token sequences: labels, missing rows, original texts.
 
-They travel with the rows, so that results can be joined to the columns they came from
-and contextual sources can read the texts as they were written.
+It stays with the rows in subsets, so that results can be joined to the input's other
+columns, and contextual sources can read the original texts.
 """
 
 from collections.abc import Callable
@@ -13,31 +13,31 @@ from ._text_spans import text_spans
 
 
 class RowInfo(NamedTuple):
-    """Facts about rows, each None where it is not known."""
+    """Information on rows, each field None if unknown."""
 
     index: Any = None  # pandas Index
     missing: np.ndarray | None = None  # (n_sequences,) bool
     texts: np.ndarray | None = None  # (n_sequences,) of str objects
-    prepare: Callable | None = None  # texts to the texts that were split
-    locate: Callable | None = None  # such a text and its tokens to their spans
+    prepare: Callable | None = None  # original texts -> the texts that were split
+    locate: Callable | None = None  # such a text and its tokens -> their spans
 
     def take(self, rows):
-        """Return the facts about some rows, by number."""
-        chosen = {
+        """Return the information on some rows, by number."""
+        subset = {
             name: values[rows]
             for name in ("index", "missing", "texts")
             if (values := getattr(self, name)) is not None
         }
-        return self._replace(**chosen)
+        return self._replace(**subset)
 
     def spans(self, tokens):
-        """Return each token's characters in its text, int32 (n_tokens, 2)."""
+        """Return the characters of each token in its text, int32 (n_tokens, 2)."""
         parts = [
             text_spans(text, sequence, self.prepare, self.locate)
             for text, sequence in zip(self.texts, tokens, strict=True)
         ]
-        none = np.empty((0, 2), dtype=np.int32)
-        return np.concatenate([none, *parts], dtype=np.int32)
+        empty = np.empty((0, 2), dtype=np.int32)
+        return np.concatenate([empty, *parts], dtype=np.int32)
 
 
 NO_INFO = RowInfo()
@@ -50,7 +50,7 @@ def pandas_index(X):
 
 
 def as_pandas_index(index, n_rows):
-    """Return labels as a pandas Index of n_rows, or raise ValueError; None stays."""
+    """Return labels as a pandas Index of n_rows, or raise ValueError; None for None."""
     if index is None:
         return None
     if not hasattr(index, "get_indexer"):

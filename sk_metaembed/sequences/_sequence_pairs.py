@@ -272,7 +272,7 @@ def read_pairs(X, *, caller="X", texts=True, missing="raise"):
         If there are more or fewer than two columns, or a row has not two sides.
     """
     if isinstance(X, SequencePairs):
-        return X.sequences, tokens_of(X.sequences)._rows
+        return X.sequences, tokens_of(X.sequences)._row_info
     index = pandas_index(X)
     info = RowInfo(index=None if index is None else index.append(index))
     first, second = _columns(X, caller)

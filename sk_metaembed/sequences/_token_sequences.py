@@ -1,151 +1,44 @@
-"""TokenSequences: texts as codes into a table of distinct tokens.
+"""TokenSequences: texts as codes into a table of distinct tokens."""
 
-Properties of a TokenSequences: facts about its rows, and counts.
-"""
+from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 import numpy as np
 
+from .._core._arrays import read_only
 from ._html import tokens_html
 from ._indexing import row_index, span_index
 from ._row_errors import token_error
-from ._row_info import NO_INFO, as_pandas_index
+from ._row_info import NO_INFO, RowInfo, as_pandas_index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
 
 
-class TokenCounts:
-    """Facts about the rows, and numbers that follow from types, codes and offsets."""
-
-    __slots__ = ()
-
-    @property
-    def index(self):
-        """Labels of the rows, the index of the Series or DataFrame they came from.
-
-        None if they came from anything else. With ``set_output(transform="pandas")``
-        it is the index of every DataFrame made of the sequences, so that columns are
-        joined row by row.
-        """
-        return self._rows.index
-
-    @property
-    def missing(self):
-        """Which rows were missing, bool of shape (n_sequences,), or None if unknown.
-
-        Missing rows are empty sequences. They are recorded by steps with
-        ``missing="empty"``.
-        """
-        return self._rows.missing
-
-    @property
-    def texts(self):
-        """The texts that the tokens were split from, as they were written, or None.
-
-        Sources whose vectors depend on case, punctuation or context read these in
-        place of the tokens. Token lists have no texts.
-        """
-        return self._rows.texts
-
-    def spans(self):
-        """Return where each token is in `texts`.
-
-        They are computed at each call. A token that a callable `tokenizer` invented
-        and that does not occur in the text has none.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_tokens, 2), or None
-            First character and the one after the last; -1 where there is none. None if
-            `texts` is None.
-        """
-        return None if self.texts is None else self._rows.spans(self)
-
-    @property
-    def shape(self):
-        """``(n_sequences,)``, as scikit-learn's splitters ask for it.
-
-        There is no second number, since sequences differ in length.
-        """
-        return (len(self),)
-
-    @property
-    def n_types(self):
-        """Number of rows of `types`; a subset may leave some unused.
-
-        A subset shares the table of the whole, so that codes and type-level vectors
-        stay valid.
-        """
-        return len(self.types)
-
-    @property
-    def n_tokens(self):
-        """Number of tokens over all sequences.
-
-        A token counts as often as it occurs; what does not depend on context is
-        computed `n_types` times instead.
-        """
-        return len(self.codes)
-
-    @property
-    def lengths(self):
-        """Number of tokens of each sequence, int64 of shape (n_sequences,).
-
-        Empty sequences have length 0. It is computed from `offsets` at each call.
-        """
-        return np.diff(self.offsets)
-
-    def type_counts(self):
-        """Count the occurrences of each type.
-
-        Word frequencies, for weights by frequency and to see what a corpus is made of.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_types,)
-            Zero for types that a subset leaves unused.
-        """
-        return np.bincount(self.codes, minlength=self.n_types)
-
-    def segment_ids(self):
-        """Return the row of the sequence that each token stands in.
-
-        For sums over sequences in one go: ``np.bincount`` takes it as it is.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_tokens,)
-            Ascending.
-        """
-        return np.repeat(np.arange(len(self)), self.lengths)
-
-
-def _read_only(array):
-    if not array.flags.writeable:  # the very same array: subsets share it
-        return array
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-class TokenSequences(TokenCounts):
+class TokenSequences:
     """Token sequences, stored as codes into the table of their distinct tokens.
 
-    A *type* is a distinct token, a *token* one occurrence of it. What does not
-    depend on context is computed once per type; this container keeps the two apart.
+    A *type* is a distinct token, a *token* one occurrence of it. What does not depend
+    on context is computed once per type, so the container stores both.
     It is immutable, and a subset of it shares the table of types.
 
     Parameters
     ----------
     types : array-like of str, shape (n_types,)
-        The distinct tokens. Rows of a type-level block belong to them.
+        The distinct tokens. Type-level blocks have one row for each.
     codes : array-like of int, shape (n_tokens,)
         Each token's row in `types`.
     offsets : array-like of int, shape (n_sequences + 1,)
         Sequence ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
     index : pandas Index or array-like of shape (n_sequences,), default=None
-        Labels of the rows. They travel with the rows to every frame that a step makes
-        of them.
+        Labels of the rows. Every DataFrame that a step makes of the sequences has
+        them.
 
     Attributes
     ----------
@@ -155,26 +48,29 @@ class TokenSequences(TokenCounts):
     index : pandas Index of shape (n_sequences,), or None
     missing : ndarray of bool, shape (n_sequences,), or None
     texts : ndarray of object, shape (n_sequences,), or None
+    lengths : ndarray of int64, shape (n_sequences,)
+    n_types, n_tokens : int
     shape : tuple of one int
         ``(n_sequences,)``.
 
     Raises
     ------
     TypeError
-        If types are not str, or codes or offsets no integers.
+        If types are not str, or codes or offsets are not integers.
     ValueError
         If codes point outside `types`, offsets do not ascend from 0 to n_tokens, or
         `index` has another length.
 
     See Also
     --------
-    Tokenizer : Makes them of texts.
-    EmbeddedSequences : Adds vectors to them.
-    SequencePairs : Pairs of them.
+    Tokenizer : Splits texts into a TokenSequences.
+    EmbeddedSequences : Token sequences with their vectors.
+    SequencePairs : Pairs of sequences.
 
     Notes
     -----
-    Two of them are equal if their tokens are, whatever `index`, `missing` and `texts`.
+    Two TokenSequences are equal if their tokens are; `index`, `missing` and `texts` are
+    not compared.
 
     Examples
     --------
@@ -188,49 +84,76 @@ class TokenSequences(TokenCounts):
     ['to', 'be', 'or']
     >>> tokens[1:].to_list()
     [['be'], []]
+
+    A subset keeps the whole table of types until `compact`:
+
+    >>> tokens[1:].n_types, tokens[1:].compact().n_types
+    (3, 1)
+    >>> tokens.type_counts().tolist(), tokens.segment_ids().tolist()
+    ([1, 2, 1], [0, 0, 0, 1])
+
+    The spans of the tokens in the texts that they were split from:
+
+    >>> from sk_metaembed import Tokenizer
+    >>> Tokenizer().transform(["To be!"]).spans().tolist()
+    [[0, 2], [3, 5]]
     """
 
-    __slots__ = ("_rows", "codes", "offsets", "types")
+    types: NDArray[np.object_]
+    codes: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    _row_info: RowInfo
 
-    def __init__(self, types, codes, offsets, *, index=None):
-        types = np.asarray(types, dtype=object)
-        codes = _integers(codes, "codes")
-        offsets = _integers(offsets, "offsets")
-        _check_layout(types, codes, offsets)
-        # Checked before: a code beyond 32 bits would come back as another one.
-        codes = codes.astype(np.int32, copy=False)
-        rows = NO_INFO._replace(index=as_pandas_index(index, len(offsets) - 1))
-        self._set(types, codes, offsets.astype(np.int64, copy=False), rows)
+    __slots__ = ("_row_info", "codes", "offsets", "types")
 
-    def _set(self, types, codes, offsets, rows):
-        object.__setattr__(self, "types", _read_only(types))
-        object.__setattr__(self, "codes", _read_only(codes))
-        object.__setattr__(self, "offsets", _read_only(offsets))
-        object.__setattr__(self, "_rows", rows)
+    def __init__(
+        self,
+        types: ArrayLike,
+        codes: ArrayLike,
+        offsets: ArrayLike,
+        *,
+        index: Any = None,
+    ) -> None:
+        table = np.asarray(types, dtype=object)
+        rows = _as_integers(codes, "codes")
+        bounds = _as_integers(offsets, "offsets")
+        _check_layout(table, rows, bounds)
+        # Checked before: a code beyond 32 bits would wrap around to another one.
+        rows = rows.astype(np.int32, copy=False)
+        row_info = NO_INFO._replace(index=as_pandas_index(index, len(bounds) - 1))
+        self._set(table, rows, bounds.astype(np.int64, copy=False), row_info)
+
+    def _set(self, types, codes, offsets, row_info):
+        object.__setattr__(self, "types", read_only(types))
+        object.__setattr__(self, "codes", read_only(codes))
+        object.__setattr__(self, "offsets", read_only(offsets))
+        object.__setattr__(self, "_row_info", row_info)
 
     @classmethod
-    def _trusted(cls, types, codes, offsets, rows=NO_INFO):
+    def _trusted(cls, types, codes, offsets, row_info=NO_INFO):
         """Build from arrays that are known to fit together."""
         self = cls.__new__(cls)
-        self._set(types, codes, offsets, rows)
+        self._set(types, codes, offsets, row_info)
         return self
 
-    def _with_row_info(self, **facts):
-        """Return the same sequences with other facts about their rows."""
-        rows = self._rows._replace(**facts)
-        return self._trusted(self.types, self.codes, self.offsets, rows)
+    def _with_row_info(self, **info):
+        """Return the same sequences with other information on their rows."""
+        row_info = self._row_info._replace(**info)
+        return self._trusted(self.types, self.codes, self.offsets, row_info)
 
     @classmethod
-    def from_lists(cls, sequences, *, index=None):
-        """Build from lists of tokens; types stand in first-seen order.
+    def from_lists(
+        cls, sequences: Iterable[Iterable[str]], *, index: Any = None
+    ) -> Self:
+        """Build from lists of tokens; types are in first-seen order.
 
-        The usual way to make one by hand. Every token is looked at once, in Python:
-        what is read from large files is better built from codes.
+        It takes Python time per token: build large corpora that are already coded with
+        the constructor.
 
         Parameters
         ----------
         sequences : iterable of sequence of str
-            One sequence of tokens a row.
+            The tokens of each sequence.
         index : pandas Index or array-like of shape (n_sequences,), default=None
             Labels of the rows.
 
@@ -242,25 +165,25 @@ class TokenSequences(TokenCounts):
         Raises
         ------
         TypeError
-            If a row is a single str or no collection, or a token is not a str.
+            If a row is a single str or not iterable, or a token is not a str.
         """
-        sequences = [_row(sequence, i) for i, sequence in enumerate(sequences)]
-        flat = list(chain.from_iterable(sequences))
+        rows = [_as_list(sequence, i) for i, sequence in enumerate(sequences)]
+        flat = list(chain.from_iterable(rows))
         try:
-            table = dict.fromkeys(flat)
+            distinct = dict.fromkeys(flat)
         except TypeError:  # a list is not hashable
-            _check_tokens(sequences)
+            _check_tokens(rows)
             raise
-        if not set(map(type, table)) <= {str, np.str_}:
-            _check_tokens(sequences)
-        types = np.empty(len(table), dtype=object)
-        types[:] = list(table)
-        table = dict(zip(table, range(len(table)), strict=True))
-        codes = np.fromiter(map(table.__getitem__, flat), np.int32, count=len(flat))
-        lengths = np.fromiter(map(len, sequences), np.int64, count=len(sequences))
+        if not set(map(type, distinct)) <= {str, np.str_}:
+            _check_tokens(rows)
+        types = np.empty(len(distinct), dtype=object)
+        types[:] = list(distinct)
+        places = dict(zip(distinct, range(len(distinct)), strict=True))
+        codes = np.fromiter(map(places.__getitem__, flat), np.int32, count=len(flat))
+        lengths = np.fromiter(map(len, rows), np.int64, count=len(rows))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        rows = NO_INFO._replace(index=as_pandas_index(index, len(lengths)))
-        return cls._trusted(types, codes, offsets, rows)
+        row_info = NO_INFO._replace(index=as_pandas_index(index, len(lengths)))
+        return cls._trusted(types, codes, offsets, row_info)
 
     def __setattr__(self, name, value):
         raise AttributeError(
@@ -277,17 +200,96 @@ class TokenSequences(TokenCounts):
             np.array(self.types),
             np.array(self.codes),
             np.array(self.offsets),
-            self._rows,
+            self._row_info,
         )
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def compact(self):
-        """Return the same sequences over the used types only, first-seen order.
+    @property
+    def index(self) -> pd.Index | None:
+        """Labels of the rows: the index of the Series or DataFrame they came from.
 
-        A small subset of a large corpus then no longer holds on to all its types. Codes
-        change, so that type-level vectors of the old table no longer fit.
+        None for other input. Every DataFrame made of the sequences has them, so that
+        pandas joins the right rows.
+        """
+        return self._row_info.index
+
+    @property
+    def missing(self) -> NDArray[np.bool_] | None:
+        """Which rows were missing, bool of shape (n_sequences,), or None if unknown.
+
+        Steps with ``missing="empty"`` record them; missing rows are empty sequences.
+        """
+        return self._row_info.missing
+
+    @property
+    def texts(self) -> NDArray[np.object_] | None:
+        """The original texts, or None if the input was token lists.
+
+        Sources whose vectors depend on case, punctuation or context read these instead
+        of the tokens.
+        """
+        return self._row_info.texts
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n_sequences,)``, which scikit-learn's splitters read."""
+        return (len(self),)
+
+    @property
+    def n_types(self) -> int:
+        """Number of rows of `types`, including those that a subset does not use."""
+        return len(self.types)
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens over all sequences."""
+        return len(self.codes)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of tokens per sequence, int64 of shape (n_sequences,)."""
+        return np.diff(self.offsets)
+
+    def type_counts(self) -> NDArray[np.int64]:
+        """Count the occurrences of each type.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_types,)
+            0 for types that a subset does not use.
+        """
+        return np.bincount(self.codes, minlength=self.n_types)
+
+    def segment_ids(self) -> NDArray[np.int64]:
+        """Return the row number of each token's sequence.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_tokens,)
+            Ascending; ``np.bincount(tokens.segment_ids(), weights)`` sums weights of
+            tokens per sequence.
+        """
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def spans(self) -> NDArray[np.int32] | None:
+        """Locate each token in `texts`. Not cached.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_tokens, 2), or None
+            First character and the one after the last; -1 for tokens that do not occur
+            in the text, such as lemmas of a callable `tokenizer`. None if `texts` is
+            None.
+        """
+        return None if self.texts is None else self._row_info.spans(self)
+
+    def compact(self) -> Self:
+        """Return the same sequences over the used types only, in first-seen order.
+
+        A small subset of a large corpus then no longer keeps all its types in memory.
+        Codes change, so type-level blocks of the old table no longer fit.
 
         Returns
         -------
@@ -297,27 +299,30 @@ class TokenSequences(TokenCounts):
         order = self._used_types()
         position = np.zeros(self.n_types, dtype=np.int32)
         position[order] = np.arange(len(order), dtype=np.int32)
-        return self._trusted(
-            self.types[order], position[self.codes], self.offsets, self._rows
-        )
+        codes = position[self.codes]
+        return self._trusted(self.types[order], codes, self.offsets, self._row_info)
 
     def _used_types(self):
         """Return the rows of the types that occur, in first-seen order."""
         used, first = np.unique(self.codes, return_index=True)
         return used[np.argsort(first)]
 
-    def __getitem__(self, key):
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> list[str]: ...
+
+    @overload
+    def __getitem__(self, key: Any) -> Self: ...
+
+    def __getitem__(self, key: Any) -> list[str] | Self:
         rows = row_index(key, len(self))
         if isinstance(rows, int):
-            return self.types[
-                self.codes[slice(*self.offsets[rows : rows + 2])]
-            ].tolist()
+            codes = self.codes[slice(*self.offsets[rows : rows + 2])]
+            return self.types[codes].tolist()
         positions, offsets = span_index(self.offsets, rows)
-        return self._trusted(
-            self.types, self.codes[positions], offsets, self._rows.take(rows)
-        )
+        row_info = self._row_info.take(rows)
+        return self._trusted(self.types, self.codes[positions], offsets, row_info)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[list[str]]:
         for i in range(len(self)):
             yield self[i]
 
@@ -336,24 +341,22 @@ class TokenSequences(TokenCounts):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def to_list(self):
-        """Return the tokens as a list of lists of str.
-
-        The lists hold plain str, as other libraries take them.
+    def to_list(self) -> list[list[str]]:
+        """Return the tokens as lists of str.
 
         Returns
         -------
         list of list of str
-            One list a sequence.
+            One list per sequence.
         """
-        flat = self.types[self.codes].tolist()
-        items = iter(flat)
+        items = iter(self.types[self.codes].tolist())
         return [list(islice(items, int(n))) for n in self.lengths]
 
-    def to_padded(self):
-        """Return codes padded to the longest sequence, and where they are real.
+    def to_padded(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Return the codes padded to the longest sequence, and a mask.
 
-        The padding is a code that a type has as well: only the mask tells them apart.
+        The padding is 0, which is also the code of a type: only the mask tells them
+        apart.
 
         Returns
         -------
@@ -368,7 +371,7 @@ class TokenSequences(TokenCounts):
         return codes, mask
 
     def __array__(self, dtype=None, copy=None):
-        """Refuse: a classifier would take the tokens for features."""
+        """Raise a TypeError: a classifier would take the tokens for features."""
         raise TypeError(
             f"{self!r} cannot be converted to an array: sequences of tokens have no "
             "columns. Put a source such as PretrainedEmbedding, and then Pooling, "
@@ -376,7 +379,7 @@ class TokenSequences(TokenCounts):
             "to_padded()."
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"TokenSequences({len(self)} sequences, {self.n_tokens} tokens, "
             f"{self.n_types} types)"
@@ -386,18 +389,19 @@ class TokenSequences(TokenCounts):
         return tokens_html(self)
 
 
-def _row(sequence, i):
+def _as_list(sequence, i):
     if isinstance(sequence, str | bytes) or not isinstance(sequence, Iterable):
         raise TypeError(
             f"TokenSequences.from_lists: row {i} is {sequence!r}, not a list of str. "
-            "Every row must hold the tokens of one sequence; Tokenizer splits texts."
+            "Every row must hold the tokens of one sequence; use Tokenizer to split "
+            "texts."
         )
     return list(sequence)
 
 
-def _check_tokens(sequences):
-    for i, sequence in enumerate(sequences):
-        for j, token in enumerate(sequence):
+def _check_tokens(rows):
+    for i, row in enumerate(rows):
+        for j, token in enumerate(row):
             if not isinstance(token, str):
                 where = f"TokenSequences.from_lists: row {i}, token {j}"
                 raise token_error(token, where)
@@ -409,7 +413,7 @@ def padding_mask(lengths):
     return np.arange(width) < np.asarray(lengths)[:, None]
 
 
-def _integers(values, name):
+def _as_integers(values, name):
     values = np.asarray(values)
     if values.size == 0:
         return values.astype(np.int64)
@@ -424,21 +428,21 @@ def _check_layout(types, codes, offsets):
             "types, codes and offsets must be one-dimensional, got shapes "
             f"{types.shape}, {codes.shape} and {offsets.shape}."
         )
-    strange = [t for t in types if not isinstance(t, str)]
-    if strange:
+    wrong = [t for t in types if not isinstance(t, str)]
+    if wrong:
         raise TypeError(
-            f"Types must be str, got {type(strange[0]).__name__}: {strange[0]!r}."
+            f"Types must be str, got {type(wrong[0]).__name__}: {wrong[0]!r}."
         )
     if len(set(types)) != len(types):
-        raise ValueError("Types must be distinct: some token stands in `types` twice.")
+        raise ValueError("Types must be distinct: some token is twice in `types`.")
     if len(codes) and not (codes.min() >= 0 and codes.max() < len(types)):
         raise ValueError(
-            f"Codes must lie in [0, {len(types)}), the rows of `types`; "
-            f"got values from {codes.min()} to {codes.max()}."
+            f"Codes must be in [0, {len(types)}), the rows of `types`; got values from "
+            f"{codes.min()} to {codes.max()}."
         )
     ends_fit = len(offsets) and offsets[0] == 0 and offsets[-1] == len(codes)
     if not ends_fit or (np.diff(offsets) < 0).any():
         raise ValueError(
-            "Offsets must ascend from 0 to the number of tokens "
-            f"({len(codes)}), one more of them than there are sequences."
+            f"Offsets must ascend from 0 to the number of tokens ({len(codes)}), with "
+            "one entry more than there are sequences."
         )

@@ -339,7 +339,7 @@ def used_types(tokens):
     position = np.cumsum(used, dtype=np.int64) - 1
     codes = position[tokens.codes].astype(np.int32)
     return TokenSequences._trusted(
-        tokens.types[used], codes, tokens.offsets, tokens._rows
+        tokens.types[used], codes, tokens.offsets, tokens._row_info
     )
 
 

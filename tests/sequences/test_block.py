@@ -17,7 +17,7 @@ from sk_metaembed import Block
         (("s", [[np.nan]], "type"), ValueError, "first is row 0"),
         (("s", [[1.0], [np.inf]], "type"), ValueError, "first is row 1"),
         (("s", [[1e300]], "type"), ValueError, "must be finite"),
-        (("s", [[1.0]], "type", [True, False]), ValueError, "one entry a row"),
+        (("s", [[1.0]], "type", [True, False]), ValueError, "one entry per row"),
         (("s", [["a"]], "type"), TypeError, "Block 's': values must be real numbers"),
         (("s", [[1j]], "type"), TypeError, "real numbers.*complex128"),
         (("s", [[1.0], [2.0, 3.0]], "type"), TypeError, "real numbers.*inhomogeneous"),

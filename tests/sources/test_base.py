@@ -134,7 +134,7 @@ class TooFewRows(BaseEmbedding):
 
 
 def test_rows_must_fit_the_tokens():
-    with pytest.raises(ValueError, match="'few'.*must have 2 rows, one a type"):
+    with pytest.raises(ValueError, match="'few'.*must have 2 rows, one per type"):
         TooFewRows().fit([["a", "b"]])
 
 
