@@ -9,9 +9,9 @@ from ._elmo_model import ElmoOutputSpec
 from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding, NgramVectors
 from ._function import FunctionEmbedding
-from ._greedy import source_subsets
 from ._pretrained import PretrainedEmbedding
 from ._selector import SourceSelector
+from ._source_subsets import source_subsets
 from ._union import EmbeddingUnion, make_embedding_union
 from ._word2vec import Word2VecEmbedding
 from ._word_base import BaseWordEmbedding, OOVPolicy

@@ -1,7 +1,4 @@
-"""SourceSelector: the sources that cross-validation chooses, one at a time.
-
-What a SourceSelector tells of its choice: a mask, a table, names.
-"""
+"""SourceSelector: greedy selection of sources by cross-validation."""
 
 from numbers import Integral, Real
 
@@ -32,96 +29,9 @@ from ..sequences._mixins import (
     check_blocks,
     check_embedded,
 )
-from ._greedy import (
-    blocks_of,
-    choose,
-    grouped,
-    number_of_steps,
-)
-
-
-class Selection:
-    """What is read off the attributes of a fitted SourceSelector."""
-
-    def get_support(self, indices=False):
-        """Return which sources are kept.
-
-        The name is that of scikit-learn's selectors, so that what reads these reads
-        this one.
-
-        Parameters
-        ----------
-        indices : bool, default=False
-            Positions in `source_names_in_` rather than a mask.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_sources_in,), or of int
-            The mask, or the positions of what is kept.
-        """
-        check_is_fitted(self)
-        return np.flatnonzero(self.support_) if indices else self.support_
-
-    def frame(self):
-        """Return the order of choice and the score at each step as a table.
-
-        It tells whether the last sources were worth their while: where the mean score
-        hardly rises, fewer sources would do. `history_` holds the scores of those not
-        taken, too.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row a step, numbered from 1, with the columns "source", "n_sources"
-            (left after the step), "mean_score", "std_score", "taken" and "sources".
-        """
-        import pandas as pd
-
-        check_is_fitted(self)
-        columns = ("source", "n_sources", "mean_score", "std_score", "taken", "sources")
-        rows = [{**step, "n_sources": len(step["sources"])} for step in self.history_]
-        index = pd.RangeIndex(1, len(rows) + 1, name="step")
-        return pd.DataFrame(rows, index=index, columns=list(columns))
-
-    def get_feature_names_out(self, input_features=None):
-        """Return a name for each dimension that is kept.
-
-        A Pipeline passes what the sources call their dimensions, and so the names that
-        come out tell where a column stems from.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Names of all dimensions that come in, as the sources give them. None makes
-            them of the block's name and a number, ``block__0``.
-
-        Returns
-        -------
-        ndarray of str objects
-            Those of the blocks that are kept.
-        """
-        check_is_fitted(self)
-        if input_features is None:
-            names = [
-                f"{b}__{i}" for b, dim in self.dims_in_.items() for i in range(dim)
-            ]
-        else:
-            names = list(input_features)
-        width = sum(self.dims_in_.values())
-        if len(names) != width:
-            raise ValueError(
-                f"SourceSelector: input_features should have length equal to the "
-                f"number of dimensions, {width}; got {len(names)}."
-            )
-        mask = np.repeat(
-            [block in self.blocks_ for block in self.dims_in_],
-            list(self.dims_in_.values()),
-        )
-        return np.array(names, dtype=object)[mask]
 
 
 class SourceSelector(
-    Selection,
     EmbeddedInputMixin,
     SequencesOutputMixin,
     MetaEstimatorMixin,
@@ -129,98 +39,95 @@ class SourceSelector(
     BaseEstimator,
     auto_wrap_output_keys=None,
 ):
-    """Keep the sources that help, chosen greedily by cross-validation.
+    """Select sources greedily by cross-validation.
 
-    What `sklearn.feature_selection.SequentialFeatureSelector` does for columns this
-    does for sources: at each step it adds the source, or removes the one, after
-    which `estimator` scores best. Take it where there are more sources than a grid
-    over all their subsets can bear: of n sources it looks at n (n + 1) / 2 sets at
-    most, in place of 2 ** n - 1. It stands behind the sources and before what
+    The counterpart of `sklearn.feature_selection.SequentialFeatureSelector` for
+    sources: at each step, the source whose addition or removal gives the best score of
+    `estimator` is added or removed. Use it if there are too many sources for a grid
+    over all subsets: for n sources it evaluates at most n (n + 1) / 2 subsets instead
+    of 2 ** n - 1. In a pipeline, it comes after the sources and before the step that
     combines them.
 
     Parameters
     ----------
     estimator : estimator instance
-        What follows, up to the prediction: it takes EmbeddedSequences, for example
+        The remaining steps up to the prediction, on EmbeddedSequences, for example
         ``make_pipeline(ConcatMetaEmbedding(), Pooling(), LogisticRegression())``.
-        Clones of it are fitted, for their scores only.
+        Clones of it are fitted for their scores only.
     n_sources_to_select : "auto", int or float, default="auto"
-        With "auto" and a `tol`, sources are added or removed while the score gains
-        `tol`; without one, half of them are selected, rounded down. An int is their
-        number, a float between 0 and 1 their share, at least one source.
+        With "auto" and a `tol`, sources are added or removed while the score improves
+        by `tol`; with "auto" alone, half of the sources are selected, rounded down. An
+        int is a number of sources, a float between 0 and 1 a share, of at least one
+        source.
     tol : float, default=None
-        The least gain in the score from one step to the next; a step that gains less
-        is not taken and ends the search. Only with ``n_sources_to_select="auto"``.
-        Negative with ``direction="backward"``, where it is the loss that a source
-        less may cost.
+        Minimum improvement of the score per step; a step that gains less is not taken
+        and ends the search. Only with ``n_sources_to_select="auto"``. May be negative
+        with ``direction="backward"``, as the loss that removing a source may cost.
     direction : {"forward", "backward"}, default="forward"
-        Whether to begin with none and add, or with all and remove.
+        Start with no source and add, or start with all and remove.
     by : {"source", "block"}, default="source"
-        Whether the blocks of one source of an EmbeddingUnion, such as its layers,
-        are kept together or chosen one by one. They are named ``source__block``.
+        Whether the blocks of a source of an EmbeddingUnion, such as its layers, are
+        selected together or one by one. They are named ``source__block``.
     scoring : str or callable, default=None
-        A scorer's name, or ``scorer(estimator, X, y)``; None for the estimator's own
-        score. A scorer that needs no labels allows `y` to be None. Those of
-        `sk_metaembed.metrics` embed words or texts of their own, which takes the
-        sources as well: search over `source_subsets` with them.
+        Name of a scorer, or ``scorer(estimator, X, y)``; None uses the estimator's own
+        score. With a scorer that needs no labels, `y` may be None. The scorers of
+        `sk_metaembed.metrics` embed words or texts of their own and need the sources
+        too: use them in a search over `source_subsets`.
     cv : int, cross-validation generator or an iterable, default=5
-        How the training fold is split, as `sklearn.model_selection.check_cv` reads
-        it: stratified for classifiers, never shuffled where an int is given.
+        Splitting of the training data, as in `sklearn.model_selection.check_cv`:
+        stratified for classifiers, and never shuffled if it is an int.
     n_jobs : int, default=None
-        Number of folds to fit at a time, in processes.
+        Number of folds fitted in parallel, in processes.
 
     Attributes
     ----------
     sources_ : list of str
-        What is kept, in the order of the input: names of sources, or of blocks with
-        ``by="block"``.
+        Names of the selected sources, or blocks with ``by="block"``, in input order.
     n_sources_ : int
-        Their number.
+        Number of selected sources.
     source_names_in_ : ndarray of str objects, shape (n_sources_in,)
-        What there was to choose from.
+        Names of all sources.
     support_ : ndarray of bool, shape (n_sources_in,)
-        Which of these are kept.
+        Mask of the selected sources.
     blocks_ : list of str
-        Names of the blocks that are kept, in the order of the input.
+        Names of the selected blocks, in input order.
     history_ : list of dict
-        One a step, in order, with the keys ``"source"`` (added or removed by it),
-        ``"sources"`` (a tuple of those left after it), ``"mean_score"`` and
-        ``"std_score"`` of the folds, ``"scores"`` (the mean score for each source
-        that might have been taken) and ``"taken"``, which is False where the step
-        gained less than `tol` and so ended the search. `frame` shows it as a table.
+        One per step, with the keys ``"source"`` (added or removed), ``"sources"`` (a
+        tuple of those selected after the step), ``"mean_score"`` and ``"std_score"``
+        over the folds, ``"scores"`` (mean score by candidate source) and
+        ``"accepted"``, False if the step gained less than `tol` and ended the search.
+        `frame` returns it as a table.
     dims_in_ : dict of str to int
-        Dimensions of the blocks by name, as they stood in fit.
+        Dimensions of the blocks seen in fit, by name.
 
     Raises
     ------
     TypeError
         If X is not an EmbeddedSequences.
     ValueError
-        If as many sources are asked for as there are, `tol` is negative in forward
-        selection, y is missing for a classifier or regressor, or no score is a
-        number.
+        If `n_sources_to_select` is not smaller than the number of sources, `tol` is
+        negative in forward selection, y is missing for a classifier or regressor, or
+        all scores are NaN.
 
     See Also
     --------
-    source_subsets : All subsets, for a grid search that reaches behind the sources.
+    source_subsets : All subsets, for a grid search that includes the sources.
     sklearn.feature_selection.SequentialFeatureSelector : The same for columns.
 
     Notes
     -----
-    Of sources that score alike the earlier one is added or removed. A score that is
-    not a number counts as the lowest. A single source is kept without a score under
-    "auto". As in scikit-learn, "auto" leaves out one source at least: the first one
-    is added, or removed, whatever it scores. To let all stay, search over
-    ``{"select": [selector, "passthrough"]}``.
+    Ties are resolved in favour of the earlier source. NaN counts as the lowest score. A
+    single source is kept without a score under "auto". As in scikit-learn, "auto"
+    excludes at least one source: the first step is always taken, whatever its score. To
+    allow all sources, search over ``{"select": [selector, "passthrough"]}``.
 
-    The sources were fitted on the whole training fold before it is split here, so
-    that a source trained on texts has read the texts of the inner test folds. It has
-    not seen labels, unless it learns from them; the scores in `history_` are those of
-    a choice, and too good by what the choice of the best adds. Score the whole
-    pipeline by cross-validation from outside.
+    The sources were fitted on the whole training data before it is split here, so a
+    source trained on texts has seen the texts of the inner test folds. It has not seen
+    labels, unless it learns from them. The scores in `history_` are optimistic, since
+    the best ones were selected. Evaluate the whole pipeline by cross-validation.
 
-    Metadata such as ``sample_weight`` reach the estimator, the splitter and the
-    scorer where metadata routing is enabled and they ask for it.
+    Metadata such as ``sample_weight`` is passed to the estimator, the splitter and the
+    scorer if metadata routing is enabled and they request it.
 
     Examples
     --------
@@ -244,8 +151,12 @@ class SourceSelector(
     >>> y = [1, 0] * 20
     >>> end = make_pipeline(ConcatMetaEmbedding(), Pooling(), LogisticRegression())
     >>> selector = SourceSelector(end, n_sources_to_select=1).fit(X, y)
-    >>> selector.sources_
-    ['good']
+    >>> selector.sources_, selector.get_support()
+    (['good'], array([False,  True]))
+    >>> selector.frame()[["source", "mean_score", "accepted"]]
+         source  mean_score  accepted
+    step
+    1      good         1.0      True
     >>> selector.transform(X).names
     ('good',)
     """
@@ -290,20 +201,19 @@ class SourceSelector(
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit(self, X, y=None, **params):
-        """Choose the sources.
+        """Select the sources.
 
-        At each step one clone of the estimator is fitted for each fold and each source
-        that might be taken. None is kept: what is behind the selector is fitted on its
-        own.
+        At each step, a clone of the estimator is fitted per fold and candidate source.
+        No clone is kept.
 
         Parameters
         ----------
         X : EmbeddedSequences
-            Of the training fold, with the blocks of all sources.
+            The training data, with the blocks of all sources.
         y : array-like of shape (n_sequences,), default=None
-            Labels. None where neither the estimator nor the scorer needs any.
+            Labels. May be None if neither the estimator nor the scorer needs them.
         **params : dict
-            Passed to the estimator, the splitter and the scorer; only where
+            Metadata for the estimator, the splitter and the scorer; only if
             scikit-learn's metadata routing is enabled.
 
         Returns
@@ -314,14 +224,14 @@ class SourceSelector(
         _raise_for_params(params, self, "fit")
         check_embedded(X, caller=type(self).__name__)
         self._check_target(y)
-        groups = grouped(X.names, self.by)
+        groups = _group_blocks(X.names, self.by)
         names = np.array(list(groups), dtype=object)
         n_steps = self._number_of_steps(names)
         if _routing_enabled():
-            # Only verified here: cross_val_score routes.
+            # Validation only: cross_val_score does the routing.
             process_routing(self, "fit", **params)
 
-        self.support_, self.history_ = choose(
+        self.support_, self.history_ = _select(
             names,
             n_steps,
             self._scorer(X, y, list(groups.values()), params),
@@ -331,16 +241,15 @@ class SourceSelector(
         self.source_names_in_ = names
         self.sources_ = names[self.support_].tolist()
         self.n_sources_ = len(self.sources_)
-        self.blocks_ = blocks_of(X.names, list(groups.values()), self.support_)
+        self.blocks_ = _selected_blocks(X.names, list(groups.values()), self.support_)
         self.dims_in_ = block_dims(X)
         return self
 
     def transform(self, X):
-        """Keep the blocks of the chosen sources.
+        """Keep the blocks of the selected sources.
 
-        The sources themselves stand before this step and embed as before: what is not
-        kept costs its computing still. To spare that, set `active` of the union by
-        `sources_`.
+        The sources before this step still compute all blocks. To avoid that, set
+        `active` of the union to `sources_`.
 
         Parameters
         ----------
@@ -350,22 +259,95 @@ class SourceSelector(
         Returns
         -------
         EmbeddedSequences
-            The same tokens with fewer blocks, which are not copied.
+            The same tokens with the selected blocks, without copies.
         """
         check_is_fitted(self)
         check_embedded(X, caller=type(self).__name__)
         check_blocks(X, self.dims_in_, caller=type(self).__name__)
         return X.select(self.blocks_)
 
-    def get_metadata_routing(self):
-        """Return where metadata go: to the estimator, the splitter, the scorer.
+    def get_support(self, indices=False):
+        """Return the selected sources as a mask or as indices.
 
-        scikit-learn calls it where routing is enabled, to know what `fit` may be given.
+        Parameters
+        ----------
+        indices : bool, default=False
+            Return indices into `source_names_in_` instead of a mask.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_sources_in,), or of int
+            Mask or indices.
+        """
+        check_is_fitted(self)
+        return np.flatnonzero(self.support_) if indices else self.support_
+
+    def frame(self):
+        """Return the steps and their scores as a table.
+
+        If the last steps hardly improve the mean score, fewer sources would do.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per step, numbered from 1, with the columns "source", "n_sources"
+            (after the step), "mean_score", "std_score", "accepted" and "sources".
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        columns = (
+            "source",
+            "n_sources",
+            "mean_score",
+            "std_score",
+            "accepted",
+            "sources",
+        )
+        rows = [{**step, "n_sources": len(step["sources"])} for step in self.history_]
+        index = pd.RangeIndex(1, len(rows) + 1, name="step")
+        return pd.DataFrame(rows, index=index, columns=list(columns))
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the selected dimensions.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of all input dimensions; a Pipeline passes those of the sources. None
+            makes names of the block name and a number, ``block__0``.
+
+        Returns
+        -------
+        ndarray of str objects
+            Names of the dimensions of the selected blocks.
+        """
+        check_is_fitted(self)
+        if input_features is None:
+            names = [
+                f"{b}__{i}" for b, dim in self.dims_in_.items() for i in range(dim)
+            ]
+        else:
+            names = list(input_features)
+        width = sum(self.dims_in_.values())
+        if len(names) != width:
+            raise ValueError(
+                f"SourceSelector: input_features should have length equal to the "
+                f"number of dimensions, {width}; got {len(names)}."
+            )
+        mask = np.repeat(
+            [block in self.blocks_ for block in self.dims_in_],
+            list(self.dims_in_.values()),
+        )
+        return np.array(names, dtype=object)[mask]
+
+    def get_metadata_routing(self):
+        """Return the routing of metadata to the estimator, the splitter and the scorer.
 
         Returns
         -------
         sklearn.utils.metadata_routing.MetadataRouter
-            As `SequentialFeatureSelector` routes.
+            The same routing as that of `SequentialFeatureSelector`.
         """
         from sklearn.metrics import check_scoring
         from sklearn.model_selection import check_cv
@@ -387,12 +369,12 @@ class SourceSelector(
         try:
             tags.target_tags.required = self._needs_target()
         except (AttributeError, TypeError, ValueError):
-            # No estimator, or one of no steps: fit will say so.
+            # No estimator, or a Pipeline without steps: fit raises an error.
             tags.target_tags.required = False
         return tags
 
     def _needs_target(self):
-        # A Pipeline hands on what its last step is, not whether that needs y.
+        # The tags of a Pipeline do not say whether its last step requires y.
         predicts = is_classifier(self.estimator) or is_regressor(self.estimator)
         return predicts or get_tags(self.estimator).target_tags.required
 
@@ -404,19 +386,19 @@ class SourceSelector(
             )
 
     def _number_of_steps(self, names):
-        asked, backward = self.n_sources_to_select, self.direction == "backward"
-        if isinstance(asked, Integral) and asked >= len(names):
+        n_to_select, backward = self.n_sources_to_select, self.direction == "backward"
+        if isinstance(n_to_select, Integral) and n_to_select >= len(names):
             raise ValueError(
-                f"SourceSelector: n_sources_to_select={asked} must be smaller than "
-                f"the number of {self.by}s in X, {len(names)} ({list(names)}). Ask for "
-                'fewer, or put "passthrough" in the selector\'s place to keep all.'
+                f"SourceSelector: n_sources_to_select={n_to_select} must be smaller "
+                f"than the number of {self.by}s in X, {len(names)} ({list(names)}). "
+                'Select fewer, or replace the selector by "passthrough" to keep all.'
             )
         if self.tol is not None and self.tol < 0 and not backward:
             raise ValueError(
-                "SourceSelector: tol must be 0 or more in forward selection, got "
+                "SourceSelector: tol must be nonnegative in forward selection; got "
                 f"{self.tol}."
             )
-        return number_of_steps(asked, len(names), tol=self.tol, backward=backward)
+        return _n_steps(n_to_select, len(names), tol=self.tol, backward=backward)
 
     def _scorer(self, X, y, groups, params):
         from sklearn.model_selection import check_cv, cross_val_score
@@ -427,7 +409,7 @@ class SourceSelector(
         def score(mask):
             return cross_val_score(
                 estimator,
-                X.select(blocks_of(X.names, groups, mask)),
+                X.select(_selected_blocks(X.names, groups, mask)),
                 y,
                 cv=cv,
                 scoring=self.scoring,
@@ -437,3 +419,93 @@ class SourceSelector(
             )
 
         return score
+
+
+def _group_blocks(names, by):
+    """Return block names by the name of their source, or of the block itself."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        key = name.partition("__")[0] if by == "source" else name
+        groups.setdefault(key, []).append(name)
+    return groups
+
+
+def _selected_blocks(names, groups, mask):
+    """Return the names of the blocks in the selected groups, in input order."""
+    selected = {
+        name
+        for group, is_selected in zip(groups, mask, strict=True)
+        for name in group
+        if is_selected
+    }
+    return [name for name in names if name in selected]
+
+
+def _n_steps(n_to_select, n_groups, *, tol, backward):
+    """Return the number of groups to add or remove, an upper bound if `tol` decides."""
+    if isinstance(n_to_select, str):
+        return n_groups // 2 if tol is None else n_groups - 1
+    # As in scikit-learn, a float is a share and an int is a number.
+    is_share = isinstance(n_to_select, float | np.floating)
+    number = max(1, int(n_groups * n_to_select)) if is_share else int(n_to_select)
+    return n_groups - number if backward else number
+
+
+def _select(names, n_steps, score, *, backward, tol):
+    """Return the mask of selected groups, (n_groups,), and the history of the steps."""
+    # A single group is kept without a step; else forward selection starts from none.
+    support = np.full(len(names), backward or n_steps == 0)
+    history = []
+    steps = _greedy_steps(len(names), n_steps, score, backward=backward, tol=tol)
+    for index, mask, scores, accepted in steps:
+        support = mask if accepted else support
+        history.append(
+            {
+                "source": names[index],
+                "sources": tuple(names[mask]),
+                "mean_score": float(np.mean(scores[index])),
+                "std_score": float(np.std(scores[index])),
+                "scores": {names[i]: float(np.mean(s)) for i, s in scores.items()},
+                "accepted": bool(accepted),
+            }
+        )
+    return support, history
+
+
+def _greedy_steps(n_groups, n_steps, score, *, backward, tol):
+    """Yield the best addition or removal of a group, step by step.
+
+    `score` maps a mask of groups to the scores of the folds. Each step yields the index
+    of the group, the mask after the step, the fold scores of all candidates by index,
+    and whether the step gains at least `tol`; the first that does not is the last.
+    """
+    changed = np.zeros(n_groups, dtype=bool)
+    best_score = -np.inf
+    for _ in range(n_steps):
+        scores = {}
+        for index in np.flatnonzero(~changed):
+            candidate = changed.copy()
+            candidate[index] = True
+            scores[int(index)] = score(candidate ^ backward)
+        best = _best(scores)
+        new_score = np.mean(scores[best])
+        after = changed.copy()
+        after[best] = True
+        accepted = tol is None or new_score - best_score >= tol
+        yield best, after ^ backward, scores, accepted
+        if not accepted:
+            return
+        changed, best_score = after, new_score
+
+
+def _best(scores):
+    """Return the key with the highest mean score, the first of ties; NaN is lowest."""
+    means = {key: np.mean(values) for key, values in scores.items()}
+    valid = {key: mean for key, mean in means.items() if not np.isnan(mean)}
+    if not valid:
+        raise ValueError(
+            "SourceSelector: the scores of all candidate sources are NaN. Check the "
+            "scorer on a single fold, and that each fold has what it needs, such as "
+            "every class."
+        )
+    return max(valid, key=valid.get)

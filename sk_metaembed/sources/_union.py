@@ -1,9 +1,4 @@
-"""EmbeddingUnion: several sources on one grid of tokens.
-
-What EmbeddingUnion asks of its sources, before and after they embed.
-
-make_embedding_union: an EmbeddingUnion whose names need not be thought up.
-"""
+"""EmbeddingUnion: several sources over the same tokens."""
 
 from contextlib import contextmanager
 from numbers import Integral
@@ -31,15 +26,15 @@ from ._base import used_types
 from ._estimator import reads_tokens
 
 
-def check_pairs(sources):
-    """Raise a TypeError unless sources are pairs of a name and a source or "drop"."""
+def _check_pairs(sources):
+    """Raise a TypeError unless `sources` is made of (name, source or "drop") pairs."""
     for i, pair in enumerate(sources):
-        named = isinstance(pair, tuple | list) and len(pair) == 2
-        if not named or not isinstance(pair[0], str):
+        is_pair = isinstance(pair, tuple | list) and len(pair) == 2
+        if not is_pair or not isinstance(pair[0], str):
             raise TypeError(
-                f"EmbeddingUnion: sources must be a list of (name, source) pairs, but "
-                f"entry {i} is {short_repr(pair)}. make_embedding_union(*sources) "
-                "finds names by itself."
+                f"EmbeddingUnion: sources must be a list of (name, source) pairs; got "
+                f"{short_repr(pair)} at index {i}. make_embedding_union(*sources) "
+                "chooses names itself."
             )
         _check_source(*pair)
 
@@ -49,8 +44,8 @@ def _check_source(name, source):
         return
     if isinstance(source, type):
         raise TypeError(
-            f"EmbeddingUnion: source {name!r} is the class {source.__name__}, expected "
-            f"an instance, {source.__name__}(...)."
+            f"EmbeddingUnion: source {name!r} must be an instance, "
+            f"{source.__name__}(...); got the class."
         )
     if (
         isinstance(source, EmbeddedInputMixin)
@@ -58,7 +53,7 @@ def _check_source(name, source):
     ):
         raise TypeError(
             f"EmbeddingUnion: source {name!r} is a {type(source).__name__}, which "
-            "takes EmbeddedSequences. Put it behind the union in the Pipeline."
+            "takes EmbeddedSequences. Add it after the union in the Pipeline."
         )
     if not (hasattr(source, "fit") and hasattr(source, "transform")):
         raise TypeError(
@@ -68,8 +63,8 @@ def _check_source(name, source):
 
 
 @contextmanager
-def on_tokens(name, source):
-    """Say how to wrap a source of another package that fails on a TokenSequences."""
+def _explain_token_errors(name, source):
+    """Advise how to wrap a third-party source that fails on a TokenSequences."""
     try:
         yield
     except (AttributeError, TypeError) as error:
@@ -78,11 +73,11 @@ def on_tokens(name, source):
         kind = type(source).__name__
         raise TypeError(
             f"EmbeddingUnion: source {name!r}, a {kind}, failed on a TokenSequences: "
-            f"{error}. {_wrapped(kind)}"
+            f"{error}. {_wrapping_advice(kind)}"
         ) from error
 
 
-def _wrapped(kind):
+def _wrapping_advice(kind):
     return (
         "To use a scikit-learn transformer as a source, wrap it: "
         f"EstimatorEmbedding({kind}(...), joined=True) if it takes texts as str, as "
@@ -90,29 +85,29 @@ def _wrapped(kind):
     )
 
 
-def check_same_tokens(name, source, embedded, tokens):
-    """Raise an error unless a source gave vectors of the tokens it was given."""
+def _check_same_tokens(name, source, embedded, tokens):
+    """Raise an error unless a source returned vectors of its input tokens."""
     if not isinstance(embedded, EmbeddedSequences):
         raise TypeError(
-            f"EmbeddingUnion: source {name!r}, a {type(source).__name__}, must give "
-            f"EmbeddedSequences, got {type(embedded).__name__}. "
+            f"EmbeddingUnion: source {name!r}, a {type(source).__name__}, must return "
+            f"EmbeddedSequences; got {type(embedded).__name__}. "
             + (
-                "Put it before the union in the Pipeline."
+                "Add it before the union in the Pipeline."
                 if isinstance(embedded, TokenSequences)
-                else _wrapped(type(source).__name__)
+                else _wrapping_advice(type(source).__name__)
             )
         )
-    theirs = embedded.tokens
-    same = theirs is tokens or (
-        np.array_equal(theirs.codes, tokens.codes)
-        and np.array_equal(theirs.offsets, tokens.offsets)
-        and np.array_equal(theirs.types, tokens.types)
+    result = embedded.tokens
+    same = result is tokens or (
+        np.array_equal(result.codes, tokens.codes)
+        and np.array_equal(result.offsets, tokens.offsets)
+        and np.array_equal(result.types, tokens.types)
     )
     if not same:
         raise ValueError(
-            f"EmbeddingUnion: source {name!r} gave vectors of other tokens "
-            f"({theirs!r}) than it was given ({tokens!r}). Sources must keep the "
-            "tokens as they are; tokenise before the union."
+            f"EmbeddingUnion: source {name!r} returned vectors of other tokens "
+            f"({result!r}) than its input ({tokens!r}). Sources must not change the "
+            "tokens; tokenise before the union."
         )
 
 
@@ -122,55 +117,55 @@ class EmbeddingUnion(
     _BaseComposition,
     auto_wrap_output_keys=None,
 ):
-    """Give the same token sequences the vectors of several sources.
+    """Embed the same token sequences with several sources.
 
-    The input is read into tokens once, every source embeds these, and the blocks of
-    all stand side by side under the union's names. Which sources take part is a
-    parameter, so that a grid search can choose among them.
+    The input is split into tokens once, every source embeds these tokens, and the
+    result contains the blocks of all sources. The sources to use are a parameter, so a
+    grid search can select among them.
 
     Parameters
     ----------
     sources : list of (str, source) pairs
-        A source is anything whose fit and transform give EmbeddedSequences of the
-        same tokens, or "drop" to leave it out. Parameters are reached as
+        A source is an estimator whose fit and transform return EmbeddedSequences of the
+        same tokens, or "drop" to ignore the entry. Its parameters are set as
         ``name__parameter``; ``set_params(name=other)`` replaces a source.
     active : str or sequence of str, default=None
-        Name or names of the sources that take part, in the order of `sources`. None
+        Name or names of the sources to use; they keep the order of `sources`. None
         means all that are not "drop".
     missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or take them as
-        empty sequences. A TokenSequences is taken as it is.
+        What to do with missing rows (None, NaN, null): raise an error, or treat them as
+        empty sequences. A TokenSequences is used as it is.
     n_jobs : int, default=None
-        Number of sources to fit or apply at a time, in threads: sources compute in
-        NumPy, gensim or torch, which leave threads free, and share their vectors.
+        Number of sources to fit or apply in parallel, in threads: sources compute in
+        NumPy, gensim or torch, which release the GIL, and share their vectors.
     verbose : bool, default=False
-        Print the time that each source takes to fit.
+        Print the time taken to fit each source.
 
     Attributes
     ----------
     sources_ : list of (str, source) pairs
-        The fitted clones of the sources that take part.
+        The fitted clones of the active sources.
     named_sources_ : Bunch
         The same by name.
     coverage_ : dict of str to dict
-        Share of the training fold's ``"types"`` and ``"tokens"`` that each source
-        knows.
+        Share of the training data's ``"types"`` and ``"tokens"`` known to each source.
     n_missing_ : int
-        Number of missing rows in the data of `fit`.
+        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------
     ValueError
-        If names repeat, clash with parameters or hold ``__``; if `active` names what
-        there is not; if no source is left.
+        If names are not unique, clash with parameters or contain ``__``; if `active`
+        contains an unknown name; if no source is left.
 
     See Also
     --------
-    make_embedding_union : The same without choosing names.
+    make_embedding_union : Chooses the names of sources itself.
+    source_subsets : Values of `active` for a grid search.
 
     Notes
     -----
-    A source's only block takes the source's name; several become ``name__block``.
+    The only block of a source takes the source's name; several become ``name__block``.
 
     Examples
     --------
@@ -188,6 +183,10 @@ class EmbeddingUnion(
     EmbeddedSequences(1 sequences, 2 tokens, 2 types; length: type 1d, vowels: type 1d)
     >>> union.set_params(active=["vowels"]).fit_transform(["to be"]).names
     ('vowels',)
+    >>> union.get_feature_names_out()
+    array(['vowels__function0'], dtype=object)
+    >>> union["vowels"].dims_
+    {'function': 1}
     """
 
     _parameter_constraints: dict = {
@@ -210,25 +209,22 @@ class EmbeddingUnion(
     def get_params(self, deep=True):
         """Return the parameters of the union and of its sources.
 
-        A search reads from it which names it may set.
-
         Parameters
         ----------
         deep : bool, default=True
-            With those of the sources, as ``name__parameter``.
+            Include the parameters of the sources, as ``name__parameter``.
 
         Returns
         -------
         dict
-            Values by name.
+            Parameter values by name.
         """
         return self._get_params("sources", deep=deep)
 
     def set_params(self, **params):
-        """Set parameters of the union, replace a source, or set a source's.
+        """Set parameters of the union or of a source, or replace a source.
 
-        A source that is replaced keeps name and place. Which sources help is found by a
-        grid over `active`, such as `source_subsets` makes.
+        A replaced source keeps its name and position.
 
         Parameters
         ----------
@@ -247,36 +243,32 @@ class EmbeddingUnion(
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit(self, X, y=None):
-        """Fit every source that takes part.
+        """Fit the active sources.
 
-        The sources are cloned first: those that were passed stay as they are, and the
-        fitted ones are in `sources_`.
+        Clones of the sources are fitted and stored in `sources_`.
 
         Parameters
         ----------
         X : TokenSequences, texts or token lists
             Texts are split as `Tokenizer` does by default.
         y : array-like, default=None
-            Passed on to the sources.
+            Passed to the sources.
 
         Returns
         -------
         estimator instance
             The fitted union.
         """
-        sources = self._taking_part()
+        sources = self._active_sources()
         tokens = self._read(X)
-        self._remember(sources, self._each(_fit, sources, tokens, y))
+        self._set_fitted(sources, self._run(_fit, sources, tokens, y))
         self.n_missing_ = count_missing(tokens)
         return self
 
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit_transform(self, X, y=None):
-        """Fit every source that takes part, and embed with it.
-
-        A Pipeline calls it while it is fitted, and each source computes the training
-        fold once.
+        """Fit the active sources and embed the training data, computing vectors once.
 
         Parameters
         ----------
@@ -288,20 +280,19 @@ class EmbeddingUnion(
         Returns
         -------
         EmbeddedSequences
-            As `transform` of the same data gives.
+            The same as ``fit(X, y).transform(X)``.
         """
-        sources, tokens = self._taking_part(), self._read(X)
-        results = self._each(_fit_transform, sources, tokens, y)
+        sources, tokens = self._active_sources(), self._read(X)
+        results = self._run(_fit_transform, sources, tokens, y)
         fitted, embedded = zip(*results, strict=True)
-        self._remember(sources, fitted)
+        self._set_fitted(sources, fitted)
         self.n_missing_ = count_missing(tokens)
-        return self._joined(tokens, embedded)
+        return self._union(tokens, embedded)
 
     def transform(self, X):
-        """Embed with every fitted source.
+        """Embed sequences with every fitted source.
 
-        A source that gives other tokens than it was passed is told by name: blocks side
-        by side would belong to different words.
+        A source that returns other tokens than its input raises an error.
 
         Parameters
         ----------
@@ -318,13 +309,10 @@ class EmbeddingUnion(
         embedded = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_transform)(name, source, tokens) for name, source in self.sources_
         )
-        return self._joined(tokens, embedded)
+        return self._union(tokens, embedded)
 
     def get_feature_names_out(self, input_features=None):
-        """Return the sources' feature names behind their names, ``name__feature``.
-
-        A combining step and `SourceSelector` take them in, and name what they keep by
-        them.
+        """Return the feature names of the sources, prefixed with the source's name.
 
         Parameters
         ----------
@@ -334,7 +322,7 @@ class EmbeddingUnion(
         Returns
         -------
         ndarray of str objects
-            One name a dimension, over all blocks.
+            One name per dimension over all blocks, ``name__feature``.
         """
         check_is_fitted(self)
         names = [
@@ -345,42 +333,41 @@ class EmbeddingUnion(
         return np.array(names, dtype=object)
 
     def __getitem__(self, name):
-        """Return the source of that name, fitted if the union is."""
+        """Return a source by name, fitted if the union is."""
         sources = dict(getattr(self, "sources_", self.sources))
         if name not in sources:
-            raise KeyError(f"No source is named {name!r}; there are {list(sources)}.")
+            raise KeyError(f"No source is named {name!r}; names are {list(sources)}.")
         return sources[name]
 
     def _read(self, X):
         caller = type(self).__name__
         return used_types(check_tokens(X, caller=caller, missing=self.missing))
 
-    def _taking_part(self):
-        check_pairs(self.sources)
+    def _active_sources(self):
+        _check_pairs(self.sources)
         names = [name for name, _ in self.sources]
         self._validate_names(names)
         dropped = [name for name, source in self.sources if isinstance(source, str)]
         active = names if self.active is None else self._active_names()
-        absent = [name for name in active if name not in names]
-        if absent:
+        unknown = [name for name in active if name not in names]
+        if unknown:
             raise ValueError(
-                f"EmbeddingUnion: active names {absent}, which are not among the "
+                f"EmbeddingUnion: active contains {unknown}, which are not among the "
                 f"sources {names}."
             )
-        taken = set(active) - set(dropped)
-        left = [pair for pair in self.sources if pair[0] in taken]
-        if not left:
+        used = set(active) - set(dropped)
+        sources = [pair for pair in self.sources if pair[0] in used]
+        if not sources:
             raise ValueError(
-                f"EmbeddingUnion: no source is left. There are {names}; dropped are "
-                f"{dropped}, active is {self.active!r}. Activate at least one that is "
-                "not dropped."
+                f"EmbeddingUnion: no source is left of {names}: dropped are {dropped}, "
+                f"active is {self.active!r}. Activate at least one that is not dropped."
             )
-        return left
+        return sources
 
     def _active_names(self):
         return [self.active] if isinstance(self.active, str) else list(self.active)
 
-    def _each(self, action, sources, tokens, y):
+    def _run(self, action, sources, tokens, y):
         messages = [
             f"(source {i} of {len(sources)}) Fitting {name}" if self.verbose else None
             for i, (name, _) in enumerate(sources, 1)
@@ -390,7 +377,7 @@ class EmbeddingUnion(
             for (name, source), message in zip(sources, messages, strict=True)
         )
 
-    def _remember(self, sources, fitted):
+    def _set_fitted(self, sources, fitted):
         names = [name for name, _ in sources]
         self.sources_ = list(zip(names, fitted, strict=True))
         self.named_sources_ = Bunch(**dict(self.sources_))
@@ -400,10 +387,10 @@ class EmbeddingUnion(
             if hasattr(source, "coverage_")
         }
 
-    def _joined(self, tokens, embedded):
+    def _union(self, tokens, embedded):
         blocks = []
         for (name, source), part in zip(self.sources_, embedded, strict=True):
-            check_same_tokens(name, source, part, tokens)
+            _check_same_tokens(name, source, part, tokens)
             several = len(part.blocks) > 1
             for block in part.blocks:
                 blocks.append(
@@ -416,57 +403,63 @@ class EmbeddingUnion(
         active = None if self.active is None else set(self._active_names())
         names, sources = [], []
         for name, source in self.sources:
-            # What stands before a colon is the prefix of the parameters.
+            # The text before a colon is the prefix of the parameters.
             dropped = isinstance(source, str)
-            rests = active is not None and name not in active and not dropped
-            names.append(f"{name}: not active" if rests else name)
+            inactive = active is not None and name not in active and not dropped
+            names.append(f"{name}: not active" if inactive else name)
             sources.append(fitted.get(name, source))
         return _VisualBlock("parallel", sources, names=names)
 
 
 def _fit(name, source, tokens, y, message):
-    with _print_elapsed_time("EmbeddingUnion", message), on_tokens(name, source):
+    with (
+        _print_elapsed_time("EmbeddingUnion", message),
+        _explain_token_errors(name, source),
+    ):
         return source.fit(tokens, y)
 
 
 def _transform(name, source, tokens):
-    with on_tokens(name, source):
+    with _explain_token_errors(name, source):
         return source.transform(tokens)
 
 
 def _fit_transform(name, source, tokens, y, message):
-    with _print_elapsed_time("EmbeddingUnion", message), on_tokens(name, source):
+    with (
+        _print_elapsed_time("EmbeddingUnion", message),
+        _explain_token_errors(name, source),
+    ):
         if hasattr(source, "fit_transform"):
             return source, source.fit_transform(tokens, y)
-        # A FrozenEstimator has none, as scikit-learn's own unions allow.
+        # A FrozenEstimator has no fit_transform.
         return source, source.fit(tokens, y).transform(tokens)
 
 
 def make_embedding_union(*sources, active=None, n_jobs=None, verbose=False):
-    """Make an EmbeddingUnion, with names taken from the sources' classes.
+    """Make an EmbeddingUnion, with names derived from the sources' classes.
 
-    Names are those of the blocks that the sources give by themselves, such as
-    "word2vec"; several of one kind are numbered, "word2vec-1", "word2vec-2".
+    Names are the `block_name` of the sources, such as "word2vec"; several sources of
+    one class are numbered, "word2vec-1", "word2vec-2".
 
     Parameters
     ----------
     *sources : source
-        What `EmbeddingUnion` takes in pairs with names.
+        Sources as in the pairs of `EmbeddingUnion`.
     active : str or sequence of str, default=None
-        Name or names of the sources that take part, None for all.
+        Name or names of the sources to use, None for all.
     n_jobs : int, default=None
-        Number of sources to fit or apply at a time.
+        Number of sources to fit or apply in parallel.
     verbose : bool, default=False
-        Print the time that each source takes to fit.
+        Print the time taken to fit each source.
 
     Returns
     -------
     EmbeddingUnion
-        Not fitted.
+        The unfitted union.
 
     See Also
     --------
-    EmbeddingUnion : With names of your own.
+    EmbeddingUnion : Takes explicit names.
 
     Examples
     --------

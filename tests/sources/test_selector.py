@@ -79,7 +79,7 @@ def test_the_record_tells_what_each_step_did():
     assert second["sources"] == ("dim", "clear")
     assert third["sources"] == tuple(selector.sources_)
     assert set(second["scores"]) == {"noise", "dim", "other"}
-    assert all(step["taken"] for step in selector.history_)
+    assert all(step["accepted"] for step in selector.history_)
 
 
 def test_the_record_is_shown_as_a_table():
@@ -98,7 +98,7 @@ def test_a_tolerance_ends_the_search():
     selector = SourceSelector(end(), tol=0.2).fit(X, y)
     assert selector.sources_ == ["clear"]
     refused = selector.history_[-1]
-    assert (refused["source"], refused["taken"]) == ("dim", False)
+    assert (refused["source"], refused["accepted"]) == ("dim", False)
     assert refused["mean_score"] - selector.history_[0]["mean_score"] < 0.2
 
 
@@ -107,7 +107,7 @@ def test_a_negative_tolerance_removes_what_costs_little():
     selector = SourceSelector(end(), tol=-0.05, direction="backward").fit(X, y)
     assert "clear" in selector.sources_
     assert selector.n_sources_ < 3
-    scores = [step["mean_score"] for step in selector.history_ if step["taken"]]
+    scores = [step["mean_score"] for step in selector.history_ if step["accepted"]]
     assert (np.diff(scores) >= -0.05).all()
 
 
@@ -239,7 +239,7 @@ def test_a_score_that_is_no_number_is_the_lowest():
 
     options = {"n_sources_to_select": 1, "scoring": fails_on_clear}
     assert SourceSelector(end(), **options).fit(X, y).sources_ == ["dim"]
-    with pytest.raises(ValueError, match="no set of sources has a score"):
+    with pytest.raises(ValueError, match="scores of all candidate sources are NaN"):
         SourceSelector(end(), scoring=lambda *args: np.nan).fit(X, y)
 
 
@@ -309,7 +309,7 @@ def test_names_of_dimensions_are_those_that_are_kept():
         ({"n_sources_to_select": 9, "by": "block"}, "number of blocks in X, 4"),
         ({"n_sources_to_select": 0}, "'n_sources_to_select' parameter"),
         ({"n_sources_to_select": 1.5}, "'n_sources_to_select' parameter"),
-        ({"tol": -0.1}, "tol must be 0 or more in forward selection, got -0.1"),
+        ({"tol": -0.1}, "tol must be nonnegative in forward selection; got -0.1"),
         ({"direction": "sideways"}, "'direction' parameter"),
         ({"by": "layer"}, "'by' parameter"),
         ({"scoring": "no such score"}, "'scoring' parameter"),

@@ -57,10 +57,10 @@ def test_each_subset_is_taken_as_active():
     [
         ("glove", {}, TypeError, "list of str.*'glove'"),
         (3, {}, TypeError, "list of str.*3"),
-        (["a", 1], {}, TypeError, "hold str, got 1"),
-        ([("a", None)], {}, TypeError, "pass the names, or the EmbeddingUnion"),
+        (["a", 1], {}, TypeError, "must be str; got 1"),
+        ([("a", None)], {}, TypeError, "Pass the names of .* or the EmbeddingUnion"),
         (["a", "b", "a"], {}, ValueError, r"distinct.*\['a'\]"),
-        ([], {}, ValueError, "no sources"),
+        ([], {}, ValueError, "names is empty"),
         (["a", "b"], {"min_size": 0}, ValueError, "1 <= min_size.*min_size=0"),
         (["a", "b"], {"max_size": 3}, ValueError, "2, the number.*max_size=3"),
         (["a", "b"], {"min_size": 2, "max_size": 1}, ValueError, "min_size=2"),

@@ -67,7 +67,7 @@ def test_attributes(union, texts, store):
     assert [name for name, _ in union.sources_] == ["glove", "w2v", "n"]
     assert union.named_sources_.glove.vectors_ is store
     assert union["w2v"] is union.sources_[1][1]
-    with pytest.raises(KeyError, match="No source is named 'elmo'; there are"):
+    with pytest.raises(KeyError, match="No source is named 'elmo'; names are"):
         union["elmo"]
     assert union.coverage_["glove"] == union["glove"].coverage_
     assert not hasattr(union.sources[1][1], "vectors_")
@@ -124,15 +124,15 @@ def test_faulty_choices(union, texts, params, message):
 @pytest.mark.parametrize(
     "sources, message",
     [
-        ([w2v()], "entry 0 is Word2VecEmbedding"),
-        ([("a", w2v(), 1)], "entry 0"),
-        ([(1, w2v())], "entry 0"),
+        ([w2v()], "got Word2VecEmbedding.* at index 0"),
+        ([("a", w2v(), 1)], "at index 0"),
+        ([(1, w2v())], "at index 0"),
         ([("a", Word2VecEmbedding)], r"an instance, Word2VecEmbedding\(\.\.\.\)"),
         ([("a", "w2v")], "must have fit and transform"),
         ([("a", None)], "must have fit and transform"),
         ([w2v(), w2v()], "make_embedding_union"),
-        ([("a", Pooling())], "'a' is a Pooling.*behind the union"),
-        ([("a", ConcatMetaEmbedding())], "'a' is a Concat.*behind the union"),
+        ([("a", Pooling())], "'a' is a Pooling.*after the union"),
+        ([("a", ConcatMetaEmbedding())], "'a' is a Concat.*after the union"),
     ],
 )
 def test_faulty_sources(sources, message, texts):
@@ -151,9 +151,9 @@ def test_a_source_must_give_vectors_of_the_same_tokens(texts):
         def fit_transform(self, X, y=None):
             return np.ones((len(X), 2))
 
-    with pytest.raises(ValueError, match="'a' gave vectors of other tokens"):
+    with pytest.raises(ValueError, match="'a' returned vectors of other tokens"):
         EmbeddingUnion([("a", Other())]).fit_transform(texts)
-    with pytest.raises(TypeError, match="'a', a Arrays, must give .*got ndarray"):
+    with pytest.raises(TypeError, match="'a', a Arrays, must return .*got ndarray"):
         EmbeddingUnion([("a", Arrays())]).fit_transform(texts)
 
 
@@ -171,7 +171,7 @@ def test_a_vectorizer_must_be_wrapped(texts, vectorizer):
 
 
 def test_a_tokenizer_belongs_before_the_union(texts):
-    with pytest.raises(TypeError, match="got TokenSequences. Put it before the union"):
+    with pytest.raises(TypeError, match="got TokenSequences. Add it before the union"):
         EmbeddingUnion([("words", Tokenizer())]).fit_transform(texts)
 
 

@@ -1,0 +1,102 @@
+"""source_subsets: values of an EmbeddingUnion's `active` for a grid search."""
+
+from itertools import combinations
+
+from .._core._parameters import is_integer
+
+
+def source_subsets(names, *, min_size=1, max_size=None):
+    """Return the subsets of sources, to search over the `active` of an EmbeddingUnion.
+
+    Single sources come first, then pairs, and so on, each in the order of `names`, so
+    the first rows of a grid are the single sources that a combination has to beat.
+    There are 2 ** n - 1 subsets of n sources. `max_size` limits a grid;
+    `SourceSelector` evaluates about n ** 2 / 2 subsets.
+
+    Parameters
+    ----------
+    names : sequence of str or EmbeddingUnion
+        Names of the sources. For a union, all sources that are not "drop", regardless
+        of `active`.
+    min_size : int, default=1
+        Number of sources in the smallest subsets.
+    max_size : int, default=None
+        Number of sources in the largest subsets, None for all sources.
+
+    Returns
+    -------
+    list of tuple of str
+        The smallest subsets first.
+
+    Raises
+    ------
+    TypeError
+        If `names` is a str or contains other types than str, or a size is not an int.
+    ValueError
+        If `names` is empty or has duplicates, or no subset has such a size.
+
+    See Also
+    --------
+    EmbeddingUnion : Takes a subset as `active`.
+    SourceSelector : Selects sources greedily if there are many subsets.
+
+    Examples
+    --------
+    >>> from sk_metaembed import source_subsets
+    >>> source_subsets(["w2v", "ft", "glove"], max_size=2)
+    [('w2v',), ('ft',), ('glove',), ('w2v', 'ft'), ('w2v', 'glove'), ('ft', 'glove')]
+    >>> grid = {"embed__active": source_subsets(["w2v", "ft"])}
+    >>> grid["embed__active"]
+    [('w2v',), ('ft',), ('w2v', 'ft')]
+    """
+    names = _names(names)
+    largest = len(names) if max_size is None else max_size
+    _check_sizes(min_size, largest, names)
+    return [
+        subset
+        for size in range(min_size, largest + 1)
+        for subset in combinations(names, size)
+    ]
+
+
+def _names(names):
+    if hasattr(names, "sources"):  # an EmbeddingUnion
+        names = [
+            name
+            for name, source in names.sources
+            if not (isinstance(source, str) and source == "drop")
+        ]
+    if isinstance(names, str) or not hasattr(names, "__iter__"):
+        raise TypeError(
+            f"source_subsets: names must be a list of str or an EmbeddingUnion; got "
+            f"{names!r}."
+        )
+    names = list(names)
+    invalid = [name for name in names if not isinstance(name, str)]
+    if invalid:
+        raise TypeError(
+            f"source_subsets: names must be str; got {invalid[0]!r}. Pass the names of "
+            "(name, source) pairs, or the EmbeddingUnion."
+        )
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(
+            f"source_subsets: names must be distinct, but {repeated} occur more than "
+            "once."
+        )
+    if not names:
+        raise ValueError("source_subsets: names is empty. Pass at least one name.")
+    return [str(name) for name in names]  # converts numpy.str_
+
+
+def _check_sizes(smallest, largest, names):
+    for parameter, size in (("min_size", smallest), ("max_size", largest)):
+        if not is_integer(size):
+            raise TypeError(
+                f"source_subsets: {parameter} must be an int; got {size!r}."
+            )
+    if not 1 <= smallest <= largest <= len(names):
+        raise ValueError(
+            f"source_subsets: 1 <= min_size <= max_size <= {len(names)}, the number of "
+            f"sources, must hold; got min_size={smallest}, max_size={largest}."
+        )
