@@ -1,5 +1,6 @@
 """CharEmbedding: word vectors from characters, trained on labels."""
 
+import unicodedata
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -9,11 +10,28 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._parameters import CheckedParametersMixin, is_integer
 from ..elmo._characters import PADDING, character_ids, n_cut
+from ..sequences import TokenSequences
 from ._base import used_types
-from ._original_text import original_words
 
 _GROUP_SIZE = 256  # words of similar length that the network reads at a time
 _POSITIVE = Interval(Integral, 1, None, closed="left")
+
+
+def original_words(tokens):
+    """Return distinct words as the texts spell them (NFC), and the word of each token.
+
+    Tokens that are not in the text are spelled as they are. Without original texts,
+    words are the types and the codes are None.
+    """
+    if tokens.texts is None:
+        return [str(word) for word in tokens.types], None
+    words = tokens.types[tokens.codes].tolist()
+    texts = tokens.texts[tokens.segment_ids()]
+    for i, (start, end) in enumerate(tokens.spans().tolist()):
+        if start >= 0:
+            words[i] = unicodedata.normalize("NFC", texts[i][start:end])
+    distinct = TokenSequences.from_lists([words])
+    return distinct.types.tolist(), distinct.codes
 
 
 class CharacterBatch(NamedTuple):

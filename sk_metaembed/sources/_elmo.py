@@ -1,7 +1,4 @@
-"""ElmoEmbedding: ELMo as a source, layer by layer or mixed.
-
-What ElmoEmbedding's `output` means for a given model.
-"""
+"""ElmoEmbedding: ELMo as a source, layer by layer or mixed."""
 
 import os
 from functools import partial
@@ -29,9 +26,10 @@ from ._elmo_model import (
     ElmoForward,
     ElmoOutputSpec,
     ElmoSpec,
-    read_texts,
+    TextSplitter,
+    align_words,
     shared_elmo,
-    spelled_tokens,
+    texts_with_words,
 )
 from ._fingerprint import fingerprint_of
 from .cache._compute import (
@@ -43,17 +41,24 @@ from .cache._compute import (
 )
 from .cache._sentence_cache import open_cache
 
-_FIXED = {"word_emb": "word", "elmo": "mix", "default": "mean"}
+_KINDS = {"word_emb": "word", "elmo": "mix", "default": "mean"}
+# Part of every cache key; increase it when the same options give other vectors.
+_VERSION = 1
+_BATCH_TOKENS = {"cpu": 8192}
+_GPU_BATCH_TOKENS = 65_536
+_MOST_ROWS = {"cpu": 128}
+_GPU_MOST_ROWS = 512
 
 
 class ElmoBlock(NamedTuple):
-    """A block that is asked for.
+    """A block of the output.
 
     Parameters
     ----------
     name : str
     kind : {"word", "twice", "layer", "mix", "mean"}
-        The word's vector, once or twice; an LSTM layer's; the mix; its mean.
+        The word vector, once or concatenated with itself; an LSTM layer; the mix of
+        layers; the mean of the mix.
     layer : int, default=0
         The LSTM layer, from 1.
     """
@@ -63,82 +68,49 @@ class ElmoBlock(NamedTuple):
     layer: int = 0
 
 
-def chosen_outputs(output, n_layers):
-    """Return the blocks that `output` asks for.
-
-    Parameters
-    ----------
-    output : str or sequence of str
-    n_layers : int
-        LSTM layers of the model.
-
-    Returns
-    -------
-    list of ElmoBlock
-
-    Raises
-    ------
-    ValueError
-        If there is no such output, or one is named twice.
+def parse_output(output, n_layers):
+    """Return the `ElmoBlock` list that `output` names, for a model of n LSTM layers.
 
     Examples
     --------
-    >>> [block.name for block in chosen_outputs(("layers", "default"), 2)]
+    >>> [block.name for block in parse_output(("layers", "default"), 2)]
     ['layer0', 'layer1', 'layer2', 'default']
     """
     names = [output] if isinstance(output, str) else list(output)
     lstms = {f"lstm_outputs{k}": k for k in range(1, n_layers + 1)}
     allowed = ["layers", "word_emb", *lstms, "elmo", "default"]
-    wrong = [name for name in names if name not in allowed]
-    if wrong or not names or len(set(names)) < len(names):
+    unknown = [name for name in names if name not in allowed]
+    if unknown or not names or len(set(names)) < len(names):
         raise ValueError(
-            f"ElmoEmbedding: output must be one or more of {allowed}, each once; got "
+            f"ElmoEmbedding: output must be distinct names among {allowed}; got "
             f"{output!r}. The model has {n_layers} LSTM layers."
         )
-    found = []
+    blocks = []
     for name in names:
         if name == "layers":
-            found.append(ElmoBlock("layer0", "twice"))
-            found += [ElmoBlock(f"layer{k}", "layer", k) for k in lstms.values()]
+            blocks.append(ElmoBlock("layer0", "twice"))
+            blocks += [ElmoBlock(f"layer{k}", "layer", k) for k in lstms.values()]
         elif name in lstms:
-            found.append(ElmoBlock(name, "layer", lstms[name]))
+            blocks.append(ElmoBlock(name, "layer", lstms[name]))
         else:
-            found.append(ElmoBlock(name, _FIXED[name]))
-    return found
+            blocks.append(ElmoBlock(name, _KINDS[name]))
+    return blocks
 
 
-def wanted_of(outputs, mix_weights, gamma, layer_norm, n_layers):
-    """Return what the network must give for these outputs.
-
-    Parameters
-    ----------
-    outputs : list of ElmoBlock
-    mix_weights, gamma, layer_norm
-        As `ElmoEmbedding` takes them.
-    n_layers : int
-        LSTM layers of the model.
-
-    Returns
-    -------
-    ElmoOutputSpec
-
-    Raises
-    ------
-    ValueError
-        If the weights are not one finite number a layer.
-    """
+def make_output_spec(outputs, mix_weights, gamma, layer_norm, n_layers):
+    """Return the `ElmoOutputSpec` of blocks and of the options of the mix."""
     kinds = [output.kind for output in outputs]
     return ElmoOutputSpec(
         tuple(sorted({o.layer for o in outputs if o.kind == "layer"})),
         "mix" in kinds,
         "mean" in kinds,
-        tuple(_shares(mix_weights, n_layers + 1).tolist()),
+        tuple(_mix_shares(mix_weights, n_layers + 1).tolist()),
         float(gamma),
         bool(layer_norm),
     )
 
 
-def _shares(weights, n_layers):
+def _mix_shares(weights, n_layers):
     if weights is not None:
         try:
             array = np.asarray(weights, dtype=float)
@@ -147,135 +119,127 @@ def _shares(weights, n_layers):
         if array.shape != (n_layers,) or not np.isfinite(array).all():
             raise ValueError(
                 f"ElmoEmbedding: mix_weights must be {n_layers} finite numbers, one "
-                f"for the words and one a layer; got {weights!r}. They go through a "
-                "softmax: use np.log(shares) for given shares."
+                f"for the words and one per layer; got {weights!r}. They are passed "
+                "through a softmax: use np.log(shares) for given shares."
             )
     return layer_shares(weights, n_layers)
 
 
-# Part of every cache key: raised when the same options come to give other vectors.
-_VERSION = 1
-_BATCH_TOKENS = {"cpu": 8192}
-_ON_GPU = 65_536
-_MOST_ROWS = {"cpu": 128}
-_MOST_ON_GPU = 512
-
-
 class ElmoEmbedding(BaseEmbedding):
-    """Embed with ELMo's bidirectional language model, from its published weights.
+    """Embed with ELMo's bidirectional language model, from published weights.
 
-    Reads the files of AllenNLP and bilm-tf as they are, and gives the same vectors
-    without either. Words are read character by character, so that every word is known;
-    what that gives is computed once for each distinct word. Equal sentences are
-    computed once, in batches without padding; with `cache` once for all folds,
-    candidates, processes and runs.
+    Reads the files of AllenNLP and bilm-tf and returns the same vectors without either
+    library. Words are read character by character, so every word is known;
+    context-independent vectors are computed once per distinct word. Equal sentences are
+    computed once, in batches without padding. With `cache`, results are shared by all
+    folds, candidates, processes and runs.
 
     Parameters
     ----------
     options : str or path-like
-        The file options.json, or its URL.
+        Path or URL of options.json.
     weights : str or path-like
-        The HDF5 file, or its URL. What a URL names is fetched once and kept; put
-        ``#sha256=`` and the file's checksum behind it to refuse any other file.
+        Path or URL of the HDF5 file. A URL is downloaded once; append ``#sha256=`` and
+        the checksum to reject any other file.
     output : str or sequence of str, default="layers"
-        "layers" for a block a layer, to be combined or mixed by
-        `DynamicMetaEmbedding`: "layer0", the words alone, and those of the LSTMs. Or
-        what the module on TensorFlow Hub gives, by its names: "word_emb", the words
-        alone; "lstm_outputs1" and "lstm_outputs2"; "elmo", the mix of all layers;
-        "default", its mean over the sequence.
+        "layers" returns one block per layer, to be combined or mixed by
+        `DynamicMetaEmbedding`: "layer0", the words without context, and one per LSTM
+        layer. The outputs of the TensorFlow Hub module are available by its names:
+        "word_emb", the words without context; "lstm_outputs1" and "lstm_outputs2";
+        "elmo", the mix of all layers; "default", its mean over the sequence.
     mix_weights : array-like of shape (n_layers + 1,), default=None
-        For "elmo" and "default": weights of the layers, before a softmax. None for
-        equal shares; ``np.log(shares)`` for given ones.
+        For "elmo" and "default": weights of the layers before a softmax. None for equal
+        shares; ``np.log(shares)`` for given ones.
     gamma : float, default=1.0
-        What the mix is multiplied by.
+        Factor of the mix.
     layer_norm : bool, default=False
-        Bring each token's vector to mean 0 and variance 1 in each layer before the
-        mix.
+        Normalize each token's vector to mean 0 and variance 1 in each layer before
+        mixing.
     stateful : bool, default=False
-        Let row i go on from where row i of the call before ended, as the originals do
-        with their batches. Vectors then depend on what came before; see Notes.
+        Start row i from the LSTM state in which row i of the previous call ended, as
+        the original implementations do from batch to batch. Vectors then depend on
+        previous calls; see Notes.
     device : str, default="auto"
-        "cpu", "cuda" or another name of torch's; "auto" for a GPU if there is one.
+        "cpu", "cuda" or another torch device; "auto" uses a GPU if there is one.
     dtype : {"float32", "float16", "bfloat16"}, default="float32"
-        Precision of the matrix products. Vectors come out as float32.
+        Precision of matrix products. Vectors are always float32.
     batch_tokens : int, default=None
-        Tokens a batch. None for 8192 on a CPU and 65536 elsewhere.
+        Tokens per batch. None uses 8192 on a CPU and 65536 elsewhere.
     cache : path-like, default=None
-        Folder that keeps vectors for other folds, candidates, processes and runs.
+        Directory that stores vectors for other folds, candidates, processes and runs.
         See `cache_info` and `limit_cache`.
     cache_dtype : {"float32", "float16"}, default="float32"
-        How they are kept. float16 halves the size and rounds the vectors.
+        Type of stored vectors. float16 halves the size and rounds the vectors.
     memory_limit : int, default=None
-        Number of bytes of token-level vectors of one call beyond which they are kept in
-        temporary files, mapped into memory, which go with them. None for no limit.
+        Number of bytes of token-level vectors per call above which they are kept in
+        memory-mapped temporary files. None for no limit.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
-        What is done to the vectors, learned from the known rows of the training fold.
+        Preprocessing of the vectors, learned from the known rows of the training data.
     missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or take them as
-        empty sequences. A TokenSequences is taken as it is.
+        What to do with missing rows (None, NaN, null): raise an error, or treat them as
+        empty sequences. A TokenSequences is used as it is.
     verbose : int, default=0
         Show a progress bar.
 
     Attributes
     ----------
     n_layers_ : int
-        LSTM layers of the model.
+        Number of LSTM layers of the model.
     projection_dim_ : int
-        Dimension of each direction: blocks have twice that, "word_emb" has once.
-    n_cut_words_ : int
-        Distinct words of the training fold, as ELMo reads them, that are longer than
-        the model reads.
+        Dimension of each direction. Blocks have twice that dimension, "word_emb" once.
+    n_truncated_words_ : int
+        Number of distinct training words, as ELMo splits them, that are longer than the
+        model reads.
     layer_weights_ : dict of str to float
         Weight of each layer in "elmo" and "default"; they sum to 1.
     fingerprint_ : str
-        Of weights and options; the cache's key.
+        Fingerprint of weights and options; the key of the cache.
     coverage_ : dict
         Shares of ``"types"`` and ``"tokens"`` that are known: 1, unless a callable
-        `tokenizer` made tokens up that are not in the text.
+        `tokenizer` created tokens that are not in the text.
     dims_ : dict of str to int
-        Dimension of each block, by its name.
+        Dimension of each block, by block name.
     n_missing_ : int
-        Number of missing rows in the data of `fit`.
+        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------
     FileNotFoundError
-        If a file is not there, or a URL cannot be fetched.
+        If a file does not exist or cannot be downloaded.
     ValueError
-        If a file is damaged, options and weights disagree, or there is no such output;
+        If a file is corrupt, options and weights do not match, or `output` is unknown;
         the message names the file and the key.
     ImportError
         If h5py is not installed.
 
     See Also
     --------
-    ElmoLanguageModel : Trains such a model, or fine-tunes one.
-    TransformerEmbedding : BERT and its kin.
-    DynamicMetaEmbedding : With ``attention="task"`` it learns ELMo's scalar mix.
-    contextual_to_static : A contextual source's mean vectors over a corpus.
+    ElmoLanguageModel : Trains or fine-tunes such a model.
+    TransformerEmbedding : BERT and similar models.
+    DynamicMetaEmbedding : Learns ELMo's scalar mix with ``attention="task"``.
+    contextual_to_static : Mean vectors of a contextual source over a corpus.
 
     Notes
     -----
-    Given texts, ELMo splits them where there is space, as the original module does;
-    case is kept. A `TokenSequences` that knows its texts, from a `Tokenizer` or in an
-    `EmbeddingUnion`, is read as ELMo was trained: the original text in its own case,
-    each punctuation mark a word. A token gets the mean of the words that overlap its
-    characters, mostly one; "default" is the mean over all words of the text.
-    "layer0" and "word_emb" are then at the token level. Token lists are read as they
-    are: for a model that was trained on tokens of another kind, pass
-    ``tokens.to_list()``.
+    Texts are split at whitespace, as in the original module; case is kept. A
+    `TokenSequences` with original texts, from a `Tokenizer` or in an `EmbeddingUnion`,
+    is read as ELMo was trained: the original text with its case, and each punctuation
+    mark as a word. A token gets the mean of the words that overlap its characters,
+    usually one; "default" is the mean over all words of the text. "layer0" and
+    "word_emb" are then at the token level. Token lists are read as they are: for a
+    model that was trained on other tokens, pass ``tokens.to_list()``.
 
-    The mix is ``gamma * sum_k softmax(mix_weights)_k h_k`` over the layers ``h_k``, of
-    which ``h_0`` is the word's vector twice.
+    The mix is ``gamma * sum_k softmax(mix_weights)_k h_k`` over the layers ``h_k``,
+    where ``h_0`` is the word vector concatenated with itself.
 
-    AllenNLP and bilm-tf carry the state of their LSTMs from one batch to the next. So
-    the same sentence gets other vectors the second time, and the published ones come
-    out in one order of batches only. Here nothing is carried, unless ``stateful=True``:
-    then each call of `transform` is a batch, the number of rows that are carried is
-    that of the longest batch so far, and `reset_states` forgets them, as `fit` does.
+    AllenNLP and bilm-tf carry LSTM states from one batch to the next, so a sentence
+    gets other vectors the second time, and published vectors are reproduced by one
+    order of batches only. Here no state is carried, unless ``stateful=True``: then each
+    call of `transform` is a batch, the number of carried rows is that of the longest
+    batch so far, and `reset_states` and `fit` discard the states.
 
-    A word longer than 48 bytes of UTF-8 is cut there, as it was in training. What UTF-8
-    cannot spell, a lone half of a surrogate pair, is left out.
+    Words are truncated to 48 bytes of UTF-8, as in training. Lone surrogates, which
+    UTF-8 cannot encode, are omitted.
 
     References
     ----------
@@ -284,7 +248,7 @@ class ElmoEmbedding(BaseEmbedding):
 
     Examples
     --------
-    A model with random weights, as small as can be:
+    A very small model with random weights:
 
     >>> import tempfile
     >>> import numpy as np
@@ -307,6 +271,13 @@ class ElmoEmbedding(BaseEmbedding):
      ('layer2', 'token', (7, 8))]
     >>> source.set_params(output="default").fit_transform(["the bank"]).blocks
     (Block('default', level='sequence', shape=(1, 8), known=100.0%),)
+
+    With ``stateful=True``, a call starts from the states of the previous one:
+
+    >>> stateful = source.set_params(stateful=True).fit(["a bank"])
+    >>> first, second = stateful.transform(["a bank"]), stateful.transform(["a bank"])
+    >>> first == second, first == stateful.reset_states().transform(["a bank"])
+    (False, True)
     >>> folder.cleanup()
     """
 
@@ -369,16 +340,15 @@ class ElmoEmbedding(BaseEmbedding):
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
-        """Read the model; without `preprocess`, nothing is computed.
+        """Open the model; without `preprocess`, no vectors are computed.
 
-        The model stays as it was published; `ElmoLanguageModel` trains one on texts of
-        your own. One process reads the same files once, however many candidates of a
-        search name them.
+        The model itself is not trained; `ElmoLanguageModel` does that. A process reads
+        the same files once, for all candidates of a search.
 
         Parameters
         ----------
         X : TokenSequences, texts or token lists
-            Texts are split where there is space.
+            Texts are split at whitespace.
         y : ignored
             Nothing is learned from labels.
 
@@ -389,11 +359,12 @@ class ElmoEmbedding(BaseEmbedding):
         """
         tokens = self._read(X)
         if self.preprocess is None:
-            self._fit_vectors(tokens, y)
+            aligned = align_words(tokens, TextSplitter())
+            self._fit_model(aligned.words)
             self._preprocessings = {}
-            self.coverage_ = shares_known(tokens, _known_tokens(tokens))
+            self.coverage_ = shares_known(tokens, aligned.rows >= 0)
             dim = self.projection_dim_
-            once = {o.name: o.kind == "word" for o in self._outputs}
+            once = {block.name: block.kind == "word" for block in self._outputs}
             self.dims_ = {name: dim * (2 - one) for name, one in once.items()}
         else:
             self._learn(tokens, y)
@@ -402,10 +373,7 @@ class ElmoEmbedding(BaseEmbedding):
         return self
 
     def reset_states(self):
-        """Forget what ``stateful=True`` carries: the next call begins anew.
-
-        For another corpus, or to get the vectors of the first call again. Without
-        ``stateful=True`` nothing is carried, and this changes nothing.
+        """Discard the states of ``stateful=True``, so that the next call starts afresh.
 
         Returns
         -------
@@ -418,40 +386,47 @@ class ElmoEmbedding(BaseEmbedding):
 
     def _read(self, X):
         caller = type(self).__name__
-        tokens = check_tokens(X, caller=caller, split=_at_spaces, missing=self.missing)
+        tokens = check_tokens(
+            X, caller=caller, split=_split_at_spaces, missing=self.missing
+        )
         return used_types(tokens)
 
     def _fit_vectors(self, tokens, y):
+        self._fit_model(align_words(tokens, TextSplitter()).words)
+
+    def _fit_model(self, words):
+        """Open the model and resolve the options; `words` are those of the data."""
         if self.stateful and self.cache is not None:
             raise ValueError(
-                "ElmoEmbedding: with stateful=True a sentence's vectors depend on what "
-                "came before it, so no cache can keep them. Use cache=None."
+                "ElmoEmbedding: with stateful=True the vectors of a sentence depend on "
+                "the rows before it and cannot be cached. Use cache=None."
             )
-        places = map(os.fspath, (self.options, self.weights))
+        paths = map(os.fspath, (self.options, self.weights))
         device = str(resolve_device(self.device, caller=type(self).__name__))
-        model = self._model = shared_elmo(ElmoSpec(*places, device, self.dtype))
+        model = self._model = shared_elmo(ElmoSpec(*paths, device, self.dtype))
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
-        words = tokens.types if tokens.texts is None else spelled_tokens(tokens).words
-        self.n_cut_words_ = n_cut(words, options.max_characters)
-        self._outputs = chosen_outputs(self.output, self.n_layers_)
-        self._wanted = wanted_of(
+        self.n_truncated_words_ = n_cut(words, options.max_characters)
+        self._outputs = parse_output(self.output, self.n_layers_)
+        self._output_spec = make_output_spec(
             self._outputs, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_
         )
         names = (f"layer{k}" for k in range(self.n_layers_ + 1))
-        self.layer_weights_ = dict(zip(names, self._wanted.shares, strict=True))
+        self.layer_weights_ = dict(zip(names, self._output_spec.shares, strict=True))
         self.fingerprint_ = fingerprint_of(
             {"version": _VERSION, "model": model.fingerprint}
         )
         self._states = None
 
     def _embed(self, tokens):
-        model, wanted = self._model, self._wanted
-        budget = self.batch_tokens or _BATCH_TOKENS.get(model.device_type, _ON_GPU)
-        most_rows = _MOST_ROWS.get(model.device_type, _MOST_ON_GPU)
-        layers = wanted.layers_of(2 * self.projection_dim_)
-        found = {}
-        reader = _reader(tokens, layers.values())
+        model, split = self._model, TextSplitter()
+        budget = self.batch_tokens or _BATCH_TOKENS.get(
+            model.device_type, _GPU_BATCH_TOKENS
+        )
+        most_rows = _MOST_ROWS.get(model.device_type, _GPU_MOST_ROWS)
+        layers = self._output_spec.cache_layers(2 * self.projection_dim_)
+        blocks = {}
+        reader = _reader(tokens, layers.values(), split)
         opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
         bar = token_bar(
             type(self).__name__,
@@ -461,97 +436,100 @@ class ElmoEmbedding(BaseEmbedding):
             reader=reader,
         )
         with opened as handle, bar:
-            compute = ElmoForward(model, wanted, budget, most_rows, bar.update)
+            compute = ElmoForward(
+                model, self._output_spec, split, budget, most_rows, bar.update
+            )
             if any(output.kind in ("word", "twice") for output in self._outputs):
-                found["word", 0] = self._words(handle, tokens, compute)
-            named = list(layers.values())
-            if named and self.stateful:
-                blocks = self._carried(tokens, named, compute, reader)
-            elif named:
-                blocks = sentence_blocks(
+                blocks["word", 0] = self._words(handle, tokens, compute, split)
+            contextual = list(layers.values())
+            if contextual and self.stateful:
+                results = self._stateful_blocks(tokens, contextual, compute, reader)
+            elif contextual:
+                results = sentence_blocks(
                     handle,
                     tokens,
-                    named,
+                    contextual,
                     compute,
                     slice_tokens=2 * budget,
                     memory_limit=self.memory_limit,
                     reader=reader,
                 )
             else:
-                blocks = ()
-            found.update(zip(layers, blocks, strict=True))
-        return [_block(output, found) for output in self._outputs]
+                results = ()
+            blocks.update(zip(layers, results, strict=True))
+        return [_block(output, blocks) for output in self._outputs]
 
-    def _words(self, handle, tokens, compute):
-        """Return the block of words, kept as those of sentences of one word."""
-        spelled = None if tokens.texts is None else spelled_tokens(tokens)
-        types = tokens.types if spelled is None else spelled.words
-        ends = np.arange(len(types) + 1)
-        alone = TokenSequences._trusted(types, ends[:-1].astype(np.int32), ends)
+    def _words(self, handle, tokens, compute, split):
+        """Return the block of words, cached as sentences of one word."""
+        aligned = align_words(tokens, split)
+        ends = np.arange(len(aligned.words) + 1)
+        codes = ends[:-1].astype(np.int32)
+        single_words = TokenSequences._trusted(aligned.words, codes, ends)
         layers = [Layer("word", self.projection_dim_)]
-        (block,) = sentence_blocks(handle, alone, layers, compute.words)
-        if spelled is None:
+        (block,) = sentence_blocks(handle, single_words, layers, compute.words)
+        if tokens.texts is None:
             return block.take(slice(None), level="type")
         table = block.values
-        means = [table[list(group)].mean(axis=0) for group in spelled.groups]
-        # The row of zeros is for texts without a word: a table is never empty.
+        means = [table[list(group)].mean(axis=0) for group in aligned.groups]
+        # A table must not be empty, so a row of zeros serves texts without words.
         table = np.vstack([table, *means, np.zeros(table.shape[1], np.float32)])
-        return Block._of_table("word", table, spelled.rows, "token")
+        return Block._of_table("word", table, aligned.rows, "token")
 
-    def _carried(self, tokens, layers, compute, reader):
-        """Return the blocks row by row, each going on from where it ended."""
+    def _stateful_blocks(self, tokens, layers, compute, reader):
+        """Return the blocks, computed from the states of the previous call."""
         from ..elmo._network import States
 
-        held = 0 if self._states is None else self._states.hidden.shape[2]
-        if len(tokens) > held:
-            new = States.zeros(self._model.options, len(tokens))
-            if held:
-                new.put(np.arange(held), self._states)
-            self._states = new
-        found = SentenceRows(
+        n_states = 0 if self._states is None else self._states.hidden.shape[2]
+        if len(tokens) > n_states:
+            states = States.zeros(self._model.options, len(tokens))
+            if n_states:
+                states.put(np.arange(n_states), self._states)
+            self._states = states
+        sentence_rows = SentenceRows(
             tokens,
             layers,
             merge_equal=False,
             memory_limit=self.memory_limit,
             reader=reader,
         )
-        rows = np.array([first for first, *_ in found.groups], dtype=np.int64)
+        rows = np.array([row for (row,) in sentence_rows.groups], dtype=np.int64)
         states = self._states.take(rows)
-        for i, entry in enumerate(compute(found.sentences, states)):
-            found.scatter(i, entry)
+        for i, entry in enumerate(compute(sentence_rows.sentences, states)):
+            sentence_rows.scatter(i, entry)
         self._states.put(rows, states)
         return [
             Block(layer.name, values, layer.level, known)
-            for layer, (values, known) in zip(layers, found.results, strict=True)
+            for layer, (values, known) in zip(
+                layers, sentence_rows.results, strict=True
+            )
         ]
 
 
-def _at_spaces(texts):
+def _split_at_spaces(texts):
     return TokenSequences.from_lists([text.split() for text in texts])
 
 
-def _reader(tokens, layers):
-    """Return the function from tokens to the distinct sentences that are read."""
+def _reader(tokens, layers, split):
+    """Return the function from tokens to the distinct sentences to embed."""
     if tokens.texts is None:
         return distinct_sentences
     levels = {layer.level for layer in layers}
-    return partial(read_texts, words="token" in levels, whole="sequence" in levels)
+    return partial(
+        texts_with_words,
+        split=split,
+        per_token="token" in levels,
+        per_text="sequence" in levels,
+    )
 
 
-def _known_tokens(tokens):
-    if tokens.texts is None:
-        return np.ones(tokens.n_tokens, dtype=bool)
-    return spelled_tokens(tokens).rows >= 0
-
-
-def _block(output, found):
+def _block(output, blocks):
     """Return the block of an output."""
     if output.kind == "twice":
-        word = found["word", 0]
+        word = blocks["word", 0]
         if word.level == "token":
             table, rows = word._source
             table = np.concatenate([table, table], axis=1)
             return Block._of_table(output.name, table, rows, "token")
         values = np.concatenate([word.values, word.values], axis=1)
         return Block(output.name, values, "type", word.known)
-    return found[output.kind, output.layer].rename(output.name)
+    return blocks[output.kind, output.layer].rename(output.name)

@@ -1,9 +1,4 @@
-"""ElmoModel: a bidirectional language model from files, loaded once a process.
-
-ElmoForward: sentences through ELMo, to the vectors of their words.
-
-Original texts as ELMo reads them, and the tokens that its words belong to.
-"""
+"""ELMo models loaded from files, and their forward pass over sentences and texts."""
 
 import os
 import threading
@@ -19,18 +14,19 @@ from ..elmo._scalar_mix import mixed
 from ..elmo._weight_files import check_weights, read_weights
 from ..sequences import Tokenizer
 from ..vectors._download import kept_at, local_file
+from ._base import used_types
 from ._batching import BatchRunner
 from ._fingerprint import file_digest, fingerprint_of, reopen_model
 from ._original_text import OriginalText, distinct_texts, overlapping
 from .cache._compute import Layer
 
-_WHOSE = "ElmoEmbedding"
+_CALLER = "ElmoEmbedding"
 _NAMES = ("options.json", "weights.hdf5")
 _handles = HandleCache(maxsize=2)
 
 
 class ElmoSpec(NamedTuple):
-    """What tells one loaded model from another."""
+    """What identifies a loaded model."""
 
     options: str
     weights: str
@@ -39,16 +35,15 @@ class ElmoSpec(NamedTuple):
 
 
 class ElmoModel:
-    """A model from files, shared by all that asked for the same.
+    """A model loaded from files, shared by all sources of a process that use it.
 
-    A pickle of it is the files' places and its fingerprint; the weights are read where
-    they are first needed.
+    A pickle contains the paths and the fingerprint; weights are loaded on first use.
 
     Parameters
     ----------
     spec : ElmoSpec
     files : tuple of Path
-        Of options and weights.
+        The options and weights files.
 
     Attributes
     ----------
@@ -62,7 +57,7 @@ class ElmoModel:
 
     def __init__(self, spec, files):
         self.spec = spec
-        self._places, self._weights = files, files[1]
+        self._paths, self._weights_file = files, files[1]
         self.options = read_options(files[0])
         check_weights(files[1], self.options)
         self.fingerprint = fingerprint_of(
@@ -77,12 +72,12 @@ class ElmoModel:
 
     @property
     def network(self):
-        """The BiLanguageModel, loaded when it is first asked for."""
+        """The BiLanguageModel, loaded on first use."""
         from ..elmo._network import BiLanguageModel
 
         with self.lock:
             if self._network is None:
-                weights = read_weights(self._weights, self.options)
+                weights = read_weights(self._weights_file, self.options)
                 self._network = BiLanguageModel(
                     weights, self.options, self.spec.device, self.spec.dtype
                 )
@@ -90,7 +85,7 @@ class ElmoModel:
 
     @property
     def device_type(self):
-        """Where it computes, "cpu" or "cuda", without loading anything."""
+        """Type of the device, "cpu" or "cuda"; does not load the model."""
         return self.spec.device.partition(":")[0]
 
     def __deepcopy__(self, memo):
@@ -100,45 +95,36 @@ class ElmoModel:
         return _reopen, (self.spec, self.fingerprint)
 
     def _reference(self):
-        """Return what a saved file tells of the model."""
+        """Return what a saved file stores about the model."""
         return {**self.spec._asdict(), "fingerprint": self.fingerprint}
 
     def _files(self, where):
-        """Return the files that a saved file takes in, by name."""
-        return dict(zip(_NAMES, self._places, strict=True))
+        """Return the files that a saved file may include, by name."""
+        return dict(zip(_NAMES, self._paths, strict=True))
 
 
 def shared_elmo(spec):
-    """Return the process's handle on a model, made if it is new or its files changed.
-
-    Parameters
-    ----------
-    spec : ElmoSpec
-
-    Returns
-    -------
-    ElmoModel
-    """
-    files = tuple(local_file(place, caller=_WHOSE) for place in spec[:2])
+    """Return this process's model of an `ElmoSpec`, new if its files changed."""
+    files = tuple(local_file(path, caller=_CALLER) for path in spec[:2])
     spec = spec._replace(options=_absolute(spec.options))
     spec = spec._replace(weights=_absolute(spec.weights))
     key = spec, tuple(map(_signature, files))
     return _handles.get(key, lambda: ElmoModel(spec, files))
 
 
-def _absolute(place):
-    """Return a path as one that means the same in another working directory."""
-    if "://" in place:
-        return place
-    return os.path.abspath(os.path.expanduser(place))
+def _absolute(path):
+    """Return a path that is valid in any working directory, or a URL as it is."""
+    if "://" in path:
+        return path
+    return os.path.abspath(os.path.expanduser(path))
 
 
 def _signature(file):
     try:
-        found = os.stat(file)
-    except OSError:  # reading it will say what is wrong
+        stat = os.stat(file)
+    except OSError:  # reported when the file is read
         return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
 
 def _reopen(spec, fingerprint):
@@ -153,93 +139,69 @@ def _reopen(spec, fingerprint):
 
 
 def from_reference(kind, content):
-    """Return the handle on a model that a saved file refers to; nothing is fetched.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is not here.
-    ValueError
-        If it holds something else by now.
-    """
+    """Return the model that a saved file refers to, without downloading anything."""
     spec = ElmoSpec(*(content[name] for name in ElmoSpec._fields))
-    for place in spec[:2]:
-        if not kept_at(place).is_file():
-            raise FileNotFoundError(f"{_WHOSE}: {place} is not on this machine.")
+    for path in spec[:2]:
+        if not kept_at(path).is_file():
+            raise FileNotFoundError(f"{_CALLER}: {path} is not on this machine.")
     return _reopen(spec, content["fingerprint"])
 
 
 def from_files(kind, content, folder):
-    """Return the handle on a model that came in a saved file."""
-    places = {
-        n: os.path.join(folder, f)
-        for n, f in zip(ElmoSpec._fields, _NAMES, strict=False)
+    """Return the model that is included in a saved file."""
+    paths = {
+        field: os.path.join(folder, name)
+        for field, name in zip(ElmoSpec._fields, _NAMES, strict=False)
     }
-    content = {**content, **places}
-    return from_reference(kind, content)
+    return from_reference(kind, {**content, **paths})
 
 
-def words_of(sentences):
-    """Return the words that ELMo reads, and of texts where they are.
+class TextSplitter:
+    """Split original texts into the words that ELMo reads.
 
-    Parameters
-    ----------
-    sentences : list of OriginalText or of sequence of str
-
-    Returns
-    -------
-    words : list of sequence of str
-    spans : list of ndarray of int, shape (n_words, 2), or None
-        None for sentences that are words already.
+    The distinct texts of the latest split are remembered, so the steps of one transform
+    split each text once.
     """
-    if not any(isinstance(sentence, OriginalText) for sentence in sentences):
-        return sentences, [None] * len(sentences)
-    found = _split(sentences)
-    spans = found.spans()
-    pairs = pairwise(found.offsets.tolist())
-    return found.to_list(), [spans[start:stop] for start, stop in pairs]
+
+    def __init__(self):
+        self._rows, self._words = {}, None
+
+    def __call__(self, sentences):
+        """Return the words of a list of OriginalText, as a TokenSequences."""
+        texts = [sentence.text for sentence in sentences]
+        if not texts or any(text not in self._rows for text in texts):
+            distinct = list(dict.fromkeys(texts))
+            # ELMo was trained on cased text with punctuation marks as words.
+            tokenizer = Tokenizer(lowercase=False, punctuation=True)
+            self._words = tokenizer.transform(distinct)
+            self._rows = {text: row for row, text in enumerate(distinct)}
+        return used_types(self._words[[self._rows[text] for text in texts]])
+
+    def words_and_spans(self, sentences):
+        """Return the list of words of each sentence, and their spans (n_words, 2).
+
+        Sentences that are token lists are returned as they are, with spans of None.
+        """
+        if not any(isinstance(sentence, OriginalText) for sentence in sentences):
+            return sentences, [None] * len(sentences)
+        words = self(sentences)
+        spans, pairs = words.spans(), pairwise(words.offsets.tolist())
+        return words.to_list(), [spans[start:stop] for start, stop in pairs]
 
 
-def _split(sentences):
-    # ELMo was trained on text with case and with punctuation as words.
-    splitter = Tokenizer(lowercase=False, punctuation=True)
-    return splitter.transform([sentence.text for sentence in sentences])
-
-
-def read_texts(tokens, *, words, whole, merge_equal=True):
-    """Return distinct texts that have words, and the sequences where each stands.
-
-    Parameters
-    ----------
-    tokens, words, whole, together
-        As for `distinct_texts`.
-
-    Returns
-    -------
-    places : list of list of int
-    sentences : list of OriginalText
-    """
-    places, sentences = distinct_texts(
-        tokens, words=words, whole=whole, merge_equal=merge_equal
+def texts_with_words(tokens, *, split, per_token, per_text, merge_equal=True):
+    """Return the `distinct_texts` in which `split` finds words, with their groups."""
+    groups, sentences = distinct_texts(
+        tokens, per_token=per_token, per_text=per_text, merge_equal=merge_equal
     )
-    kept = np.flatnonzero(_split(sentences).lengths)
-    return [places[i] for i in kept], [sentences[i] for i in kept]
+    nonempty = np.flatnonzero(split(sentences).lengths)
+    return [groups[i] for i in nonempty], [sentences[i] for i in nonempty]
 
 
 def mean_of_words(values, sentence, spans):
-    """Return a vector per token: the mean of the words that overlap it.
+    """Return the mean of the words that overlap each token, and which tokens have any.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_words, dim)
-    sentence : OriginalText
-    spans : ndarray of int, shape (n_words, 2)
-        Of the words.
-
-    Returns
-    -------
-    values : ndarray of float32, shape (n_tokens, dim)
-    known : ndarray of bool, shape (n_tokens,)
+    `values` (n_words, dim) and `spans` (n_words, 2) are those of the words.
     """
     at, tokens = overlapping(sentence.spans, spans)
     counts = np.bincount(tokens, minlength=len(sentence.spans))
@@ -248,49 +210,51 @@ def mean_of_words(values, sentence, spans):
     return sums / np.maximum(counts, 1)[:, None].astype(np.float32), counts > 0
 
 
-class SpelledTokens(NamedTuple):
-    """Tokens as the words that the original texts have in their places."""
+class AlignedWords(NamedTuple):
+    """The words that ELMo reads in place of tokens."""
 
-    words: np.ndarray  # distinct, of all texts
-    groups: list  # tuples of words that make up a token together
-    rows: np.ndarray  # of each token, in words and groups behind them; -1 for none
+    words: np.ndarray  # (n_words,) distinct words of all texts
+    groups: list  # tuples of words that overlap the same token
+    rows: np.ndarray  # (n_tokens,) index into words followed by groups, -1 for none
 
 
-def spelled_tokens(tokens):
-    """Return the `SpelledTokens` of a TokenSequences that knows its texts."""
-    places, sentences = distinct_texts(tokens, words=True, whole=False)
-    found = _split(sentences)
-    spans, groups = found.spans(), {}
+def align_words(tokens, split):
+    """Return the `AlignedWords` of tokens; without original texts, the types."""
+    if tokens.texts is None:
+        return AlignedWords(tokens.types, [], tokens.codes)
+    places, sentences = distinct_texts(tokens, per_token=True, per_text=False)
+    words = split(sentences)
+    spans, groups = words.spans(), {}
     rows = np.full(tokens.n_tokens, -1, dtype=np.int64)
-    for where, sentence, (start, stop) in zip(
-        places, sentences, pairwise(found.offsets.tolist()), strict=True
+    for sequences, sentence, (start, stop) in zip(
+        places, sentences, pairwise(words.offsets.tolist()), strict=True
     ):
         at, of = overlapping(sentence.spans, spans[start:stop])
-        codes = found.codes[start:stop][at]
+        codes = words.codes[start:stop][at]
         counts = np.bincount(of, minlength=len(sentence.spans))
         own = np.full(len(counts), -1)
         own[of] = codes
         for token in np.flatnonzero(counts > 1):
             group = tuple(codes[of == token].tolist())
-            own[token] = found.n_types + groups.setdefault(group, len(groups))
-        for i in where:
+            own[token] = words.n_types + groups.setdefault(group, len(groups))
+        for i in sequences:
             rows[tokens.offsets[i] : tokens.offsets[i + 1]] = own
-    return SpelledTokens(found.types, list(groups), rows)
+    return AlignedWords(words.types, list(groups), rows)
 
 
 class ElmoOutputSpec(NamedTuple):
-    """What depends on the context and is wanted.
+    """The contextual outputs that are needed.
 
     Parameters
     ----------
     layers : tuple of int
         LSTM layers, from 1.
     mix : bool
-        The mix of all layers, at each token.
+        Whether to return the mix of all layers, per token.
     mean : bool
-        Its mean over each sentence.
+        Whether to return the mean of the mix, per sentence.
     shares : tuple of float
-        Of the layers in the mix.
+        Weights of the layers in the mix.
     gamma : float
     layer_norm : bool
     """
@@ -304,36 +268,28 @@ class ElmoOutputSpec(NamedTuple):
 
     @property
     def depth(self):
-        """How many LSTM layers that takes."""
+        """Number of LSTM layers to run."""
         if self.mix or self.mean:
             return len(self.shares) - 1
         return max(self.layers, default=0)
 
-    def layers_of(self, dim):
-        """Return what a pass gives for a sentence, in its order.
+    def cache_layers(self, dim):
+        """Return the `Layer` of each output by kind and number, in output order.
 
-        Parameters
-        ----------
-        dim : int
-            Of a layer.
-
-        Returns
-        -------
-        dict of Layer
-            By kind and number. Their names are keys of a cache, so the mix tells how
-            it is mixed.
+        `dim` is that of a layer. Names are cache keys, so those of the mix contain its
+        options.
         """
-        found = {("layer", k): Layer(f"layer{k}", dim) for k in self.layers}
-        how = f"{list(self.shares)} {self.gamma} {self.layer_norm}"
+        layers = {("layer", k): Layer(f"layer{k}", dim) for k in self.layers}
+        options = f"{list(self.shares)} {self.gamma} {self.layer_norm}"
         if self.mix:
-            found["mix", 0] = Layer(f"mix {how}", dim)
+            layers["mix", 0] = Layer(f"mix {options}", dim)
         if self.mean:
-            found["mean", 0] = Layer(f"mean {how}", dim, "sequence")
-        return found
+            layers["mean", 0] = Layer(f"mean {options}", dim, "sequence")
+        return layers
 
 
 class WordTable:
-    """Token vectors of distinct words, each computed once.
+    """Context-independent vectors of distinct words, each computed once.
 
     Parameters
     ----------
@@ -350,44 +306,36 @@ class WordTable:
         self._rows = {}
 
     def rows(self, words):
-        """Return the rows of words in `vectors`, which grows by those that are new.
-
-        Parameters
-        ----------
-        words : sequence of str
-
-        Returns
-        -------
-        ndarray of int64
-        """
+        """Return the rows of words in `vectors`, (n_words,); new words are added."""
         import torch
 
         new = [word for word in dict.fromkeys(words) if word not in self._rows]
         if new:
-            found = self._network.encoder(new)
+            vectors = self._network.encoder(new)
             for row, word in enumerate(new, start=len(self.vectors)):
                 self._rows[word] = row
-            self.vectors = torch.cat([self.vectors, found])
+            self.vectors = torch.cat([self.vectors, vectors])
         return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
 
 
 class ElmoForward:
-    """Computes what `compute_missing` asks for.
+    """Compute the vectors of sentences; the `compute` of `sentence_blocks`.
 
     Parameters
     ----------
     model : ElmoModel
-    wanted : ElmoOutputSpec
+    spec : ElmoOutputSpec
+    split : TextSplitter
     budget : int
-        Tokens a batch.
+        Tokens per batch.
     most_rows : int
-        Sentences a batch, at most.
+        Maximum number of sentences per batch.
     progress : callable, default=None
-        Gets the number of tokens of each batch.
+        Called with the number of tokens of each batch.
     """
 
-    def __init__(self, model, wanted, budget, most_rows, progress=None):
-        self.model, self.wanted = model, wanted
+    def __init__(self, model, spec, split, budget, most_rows, progress=None):
+        self.model, self.spec, self._split = model, spec, split
         self._table = None
         self._runner = BatchRunner(
             budget, caller="ElmoEmbedding", shorter="", most_rows=most_rows
@@ -396,7 +344,7 @@ class ElmoForward:
 
     @property
     def table(self):
-        """The WordTable, begun when it is first asked for."""
+        """The WordTable, created on first use."""
         if self._table is None:
             self._table = WordTable(self.model)
         return self._table
@@ -410,84 +358,86 @@ class ElmoForward:
             yield [(vector[None], [True])]
 
     def __call__(self, sentences, states=None):
-        """Yield ``(values, known)`` for each layer, mix and mean, a list a sentence.
+        """Yield a list of ``(values, known)`` per sentence: layers, mix and mean.
 
         Parameters
         ----------
         sentences : list of sequence of str, or of OriginalText
-            Each of one word or more.
+            Each with at least one word.
         states : States, default=None
-            Of each sentence, what it goes on from; overwritten with what it ends with.
+            Initial LSTM states of each sentence; overwritten with the final states.
         """
-        read, spans = words_of(sentences)
-        sizes = np.array([len(words) for words in read])
+        words, spans = self._split.words_and_spans(sentences)
+        sizes = np.array([len(sentence) for sentence in words])
         lengths = np.array([len(sentence) for sentence in sentences])
         with self.model.lock:
-            rows = self.table.rows([word for words in read for word in words])
+            rows = self.table.rows([word for sentence in words for word in sentence])
         rows = np.split(rows, np.cumsum(sizes)[:-1])
-        results = _Results(sizes, self.wanted, 2 * self.model.options.projection_dim)
+        results = _Results(sizes, self.spec, 2 * self.model.options.projection_dim)
 
         def forward(batch):
-            before = None if states is None else states.take(batch)
+            initial = None if states is None else states.take(batch)
             with self.model.lock:
-                layers, after = self.model.network.layers(
+                layers, final = self.model.network.layers(
                     self.table.vectors,
                     [rows[i] for i in batch],
-                    self.wanted.depth,
-                    before,
+                    self.spec.depth,
+                    initial,
                 )
-                results.take(batch, layers)
+                results.store(batch, layers)
             if states is not None:
-                states.put(batch, after)
+                states.put(batch, final)
             if self._progress is not None:
                 self._progress(int(lengths[batch].sum()))
 
         self._runner.run(sizes + N_MARKS, forward)
-        for sentence, own, found in zip(
-            sentences, spans, results.of_sentences(), strict=True
+        for sentence, word_spans, entry in zip(
+            sentences, spans, results.by_sentence(), strict=True
         ):
-            yield found if own is None else _of_tokens(found, sentence, own)
+            yield (
+                entry if word_spans is None else _to_tokens(entry, sentence, word_spans)
+            )
 
 
-def _of_tokens(found, sentence, spans):
-    """Return what was found for the words of a text as that of its tokens."""
+def _to_tokens(entry, sentence, spans):
+    """Return the word-level results of a text at the level of its tokens."""
     return [
         (values, known)
         if np.ndim(known) == 0
         else mean_of_words(values, sentence, spans)
-        for values, known in found
+        for values, known in entry
     ]
 
 
 class _Results:
     """Vectors of sentences, filled batch by batch."""
 
-    def __init__(self, sizes, wanted, dim):
-        self._wanted, self._sizes = wanted, sizes
+    def __init__(self, sizes, spec, dim):
+        self._spec, self._sizes = spec, sizes
         self._ends = np.cumsum(sizes)
-        n_kinds = len(wanted.layers) + wanted.mix
+        n_kinds = len(spec.layers) + spec.mix
         self._tokens = np.empty((n_kinds, self._ends[-1], dim), np.float32)
         self._means = np.empty((len(sizes), dim), np.float32)
 
-    def take(self, batch, layers):
-        """Keep what is wanted of the layers of a batch of sentences."""
-        wanted = self._wanted
-        kinds = [layers[k] for k in wanted.layers]
-        if wanted.mix or wanted.mean:
-            mix = mixed(layers, wanted.shares, wanted.gamma, wanted.layer_norm)
-            kinds += [mix] * wanted.mix
+    def store(self, batch, layers):
+        """Store the required outputs of a batch of sentences."""
+        spec = self._spec
+        kinds = [layers[k] for k in spec.layers]
+        if spec.mix or spec.mean:
+            mix = mixed(layers, spec.shares, spec.gamma, spec.layer_norm)
+            kinds += [mix] * spec.mix
         spans = [(self._ends[i] - self._sizes[i], self._ends[i]) for i in batch]
-        places = np.concatenate([np.arange(*span) for span in spans])
+        rows = np.concatenate([np.arange(*span) for span in spans])
         for out, kind in zip(self._tokens, kinds, strict=True):
-            out[places] = kind.cpu().numpy()
-        if wanted.mean:
+            out[rows] = kind.cpu().numpy()
+        if spec.mean:
             ends = np.cumsum(self._sizes[batch])
             sums = np.add.reduceat(mix.cpu().numpy(), np.r_[0, ends[:-1]], axis=0)
             self._means[batch] = sums / self._sizes[batch][:, None]
 
-    def of_sentences(self):
+    def by_sentence(self):
         """Yield the list of ``(values, known)`` of each sentence."""
         for i, (size, end) in enumerate(zip(self._sizes, self._ends, strict=True)):
             known = np.ones(size, dtype=bool)
-            found = [(values[end - size : end], known) for values in self._tokens]
-            yield found + [(self._means[i], True)] * self._wanted.mean
+            entry = [(values[end - size : end], known) for values in self._tokens]
+            yield entry + [(self._means[i], True)] * self._spec.mean

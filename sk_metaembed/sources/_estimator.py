@@ -10,7 +10,7 @@ from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
 from ._function import scatter
-from ._original_text import filled_texts
+from ._original_text import nonempty_texts
 
 MAX_SPARSE_COLUMNS = 4096
 
@@ -143,7 +143,7 @@ class EstimatorEmbedding(BaseEmbedding):
     def _input(self, tokens):
         """Return the rows of nonempty sequences, and the estimator's input for them."""
         if self.joined:
-            return filled_texts(tokens)
+            return nonempty_texts(tokens)
         filled = np.flatnonzero(tokens.lengths)
         return filled, tokens[filled]
 

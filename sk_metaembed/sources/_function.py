@@ -9,7 +9,7 @@ from .._core._messages import short_repr
 from ..sequences import Block
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
-from ._original_text import filled_texts
+from ._original_text import nonempty_texts
 
 
 def call_in_batches(func, entries, batch_size, caller):
@@ -243,7 +243,7 @@ class FunctionEmbedding(BaseEmbedding):
         if self.level == "type":
             entries, filled = tokens.types.tolist(), slice(None)
         elif self.joined and self.level == "sequence":
-            filled, entries = filled_texts(tokens)
+            filled, entries = nonempty_texts(tokens)
         else:
             filled = np.flatnonzero(tokens.lengths)
             entries = tokens[filled].to_list()

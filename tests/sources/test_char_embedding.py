@@ -18,7 +18,7 @@ from sk_metaembed import (
     Tokenizer,
     TokenSequences,
 )
-from sk_metaembed.sources._original_text import original_words
+from sk_metaembed.sources._char_embedding import original_words
 
 SMALL = {"char_dim": 6, "filters": ((1, 3), (2, 4), (5, 5)), "hidden_dim": 5}
 OPTIONS = {

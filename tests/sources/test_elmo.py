@@ -335,7 +335,9 @@ def test_out_of_memory_halves_the_batch(monkeypatch):
         return run(table, some, *args)
 
     monkeypatch.setattr(network, "layers", small)
-    with pytest.warns(UserWarning, match="ElmoEmbedding: .* ran out on a batch"):
+    with pytest.warns(
+        UserWarning, match="ElmoEmbedding: out of GPU memory on a batch"
+    ):
         found = step.transform(SENTENCES)
     for a, b in zip(expected.blocks, found.blocks, strict=True):
         assert_close(a.values, b.values)
@@ -366,7 +368,7 @@ def test_fit_computes_nothing_unless_something_is_learned(monkeypatch):
     }
     assert step.coverage_ == {"types": 1.0, "tokens": 1.0}
     assert len(step.get_feature_names_out()) == 36
-    assert step.n_cut_words_ == 2
+    assert step.n_truncated_words_ == 2
     with pytest.raises(TypeError):
         source(preprocess="centre").fit(SENTENCES)
 
@@ -375,12 +377,12 @@ def test_fit_computes_nothing_unless_something_is_learned(monkeypatch):
     ("options", "message"),
     [
         ({"output": "lstm_outputs3"}, r"output must be .*'lstm_outputs2'.* 2 LSTM"),
-        ({"output": []}, "output must be one or more"),
-        ({"output": ["elmo", "elmo"]}, "each once"),
+        ({"output": []}, "output must be distinct names"),
+        ({"output": ["elmo", "elmo"]}, "must be distinct names"),
         ({"mix_weights": [1, 2]}, "mix_weights must be 3 finite numbers"),
         ({"mix_weights": [1, 2, np.nan]}, r"np.log\(shares\)"),
         ({"mix_weights": ["a", 2, 3]}, "mix_weights must be 3 finite numbers"),
-        ({"stateful": True, "cache": "folder"}, "no cache can keep them"),
+        ({"stateful": True, "cache": "folder"}, "cannot be cached"),
         ({"device": "abacus"}, "ElmoEmbedding: device='abacus' is no torch device"),
         ({"gamma": np.inf}, "'gamma' parameter"),
     ],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import ElmoEmbedding, Tokenizer, TokenSequences
-from sk_metaembed.sources._elmo_model import spelled_tokens
+from sk_metaembed.sources._elmo_model import TextSplitter, align_words
 
 from ..rounding import assert_close
 from ..tiny_elmo import OPTIONS, Oracle, files, random_weights
@@ -145,7 +145,7 @@ def test_tokens_that_are_not_in_the_text_are_not_known():
 
 def test_words_are_computed_once():
     tokens = Tokenizer().transform(["The king", "the KING", "The king"])
-    spelled = spelled_tokens(tokens)
-    assert spelled.words.tolist() == ["The", "king", "the", "KING"]
-    assert spelled.rows.tolist() == [0, 1, 2, 3, 0, 1]
-    assert spelled.groups == []
+    aligned = align_words(tokens, TextSplitter())
+    assert aligned.words.tolist() == ["The", "king", "the", "KING"]
+    assert aligned.rows.tolist() == [0, 1, 2, 3, 0, 1]
+    assert aligned.groups == []

@@ -310,10 +310,10 @@ def test_digests_of_texts_and_of_token_lists_differ():
 
 def test_sentences_of_texts():
     tokens = Tokenizer().transform(["To be!", "to be", "To be!", " ", "?"])
-    places, sentences = distinct_texts(tokens, words=True, whole=False)
+    places, sentences = distinct_texts(tokens, per_token=True, per_text=False)
     assert places == [[0, 2], [1]]
     assert [len(sentence) for sentence in sentences] == [2, 2]
-    places, sentences = distinct_texts(tokens, words=False, whole=True)
+    places, sentences = distinct_texts(tokens, per_token=False, per_text=True)
     assert places == [[0, 2], [1], [4]]
     assert [sentence.text for sentence in sentences] == ["To be!", "to be", "?"]
 

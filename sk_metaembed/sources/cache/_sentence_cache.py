@@ -320,7 +320,7 @@ def _text_digest(original):
             original.text.encode("utf-8", "surrogatepass"),
             repr(original.separators).encode(),
             # "Tokens not requested" and "no tokens in the text" must differ.
-            *(() if original.places is None else (original.places,)),
+            *(() if original.span_bytes is None else (original.span_bytes,)),
         ]
     )
 

@@ -419,8 +419,8 @@ class TransformerEmbedding(BaseEmbedding):
             return distinct_sentences
         return partial(
             distinct_texts,
-            words=words and places,
-            whole=self._wanted.outputs != ("words",),
+            per_token=words and places,
+            per_text=self._wanted.outputs != ("words",),
             separator=self._text[1],
         )
 
