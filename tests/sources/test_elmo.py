@@ -342,7 +342,7 @@ def test_out_of_memory_halves_the_batch(monkeypatch):
     for a, b in zip(expected.blocks, found.blocks, strict=True):
         assert_close(a.values, b.values)
     monkeypatch.setattr(network, "layers", lambda *args: small(args[0], [1, 2]))
-    with pytest.raises(MemoryError, match="ElmoEmbedding: .* one sequence"):
+    with pytest.raises(MemoryError, match="ElmoEmbedding: .* single sequence"):
         step.transform([["a"]])
 
 
