@@ -77,7 +77,7 @@ def trained(folder, rng, texts, y, tags):
     union = sk.make_embedding_union(
         sk.Word2VecEmbedding(vector_size=6, min_count=1, epochs=1),
         sk.FastTextEmbedding(vector_size=5, min_count=1, epochs=1, bucket=99),
-        sk.EstimatorEmbedding(TfidfVectorizer(), joined=True),
+        sk.EstimatorEmbedding(TfidfVectorizer(), as_text=True),
     )
     X = union.fit_transform(texts)
     words = X.select(["word2vec", "fasttext"])

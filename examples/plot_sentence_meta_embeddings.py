@@ -66,9 +66,9 @@ lsa = make_pipeline(
 )
 sources = EmbeddingUnion(
     [
-        ("encoder", FunctionEmbedding(encode, level="sequence", joined=True)),
+        ("encoder", FunctionEmbedding(encode, level="sequence", as_text=True)),
         ("glove", EstimatorEmbedding(pooled)),
-        ("lsa", EstimatorEmbedding(lsa, joined=True)),
+        ("lsa", EstimatorEmbedding(lsa, as_text=True)),
     ]
 )
 tokens = Tokenizer().fit_transform(headlines)

@@ -118,9 +118,9 @@ ESTIMATORS = [
     FastTextEmbedding(**FASTTEXT),
     FunctionEmbedding(spelling),
     FunctionEmbedding(in_context, level="token", preprocess="centre"),
-    FunctionEmbedding(sentence, level="sequence", joined=True),
+    FunctionEmbedding(sentence, level="sequence", as_text=True),
     EstimatorEmbedding(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
-    EstimatorEmbedding(TfidfVectorizer(), joined=True, preprocess="unit"),
+    EstimatorEmbedding(TfidfVectorizer(), as_text=True, preprocess="unit"),
     TransformerEmbedding(TinyBert()),
     TransformerEmbedding(TinyBert(), "all", static=True, subword="max"),
     TransformerEmbedding(

@@ -46,7 +46,7 @@ OF_TEXTS = {
     "union": UNION,
     "word2vec": sk.Word2VecEmbedding(**GENSIM),
     "fastText": sk.FastTextEmbedding(**GENSIM, bucket=50),
-    "estimator": sk.EstimatorEmbedding(TfidfVectorizer(), joined=True),
+    "estimator": sk.EstimatorEmbedding(TfidfVectorizer(), as_text=True),
 }
 OF_BLOCKS = {
     "concat": sk.ConcatMetaEmbedding(),

@@ -73,7 +73,7 @@ def _only_column(X, caller):
         raise TypeError(
             f"{caller} got {type(X).__name__}, a sparse matrix of numbers. If a "
             "vectorizer before this step made it, remove the vectorizer, or use it as "
-            f"a source: EstimatorEmbedding(vectorizer, joined=True). {_ALLOWED}."
+            f"a source: EstimatorEmbedding(vectorizer, as_text=True). {_ALLOWED}."
         )
     n_columns = X.shape[1]
     if n_columns != 1:

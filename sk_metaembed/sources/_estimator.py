@@ -28,7 +28,7 @@ class EstimatorEmbedding(BaseEmbedding):
     estimator : transformer or Pipeline
         Has fit and transform, from texts or a `TokenSequences` to an array of shape
         (n_sequences, dim). It is cloned before fitting.
-    joined : bool, default=False
+    as_text : bool, default=False
         Pass sequences to `estimator` as strings, as a TfidfVectorizer takes them: the
         original texts, or tokens joined by spaces if there are no texts. False passes a
         TokenSequences, as the steps of this package take it.
@@ -64,7 +64,7 @@ class EstimatorEmbedding(BaseEmbedding):
 
     Notes
     -----
-    Sequences without tokens, and with ``joined=True`` original texts that are empty or
+    Sequences without tokens, and with ``as_text=True`` original texts that are empty or
     only whitespace, are not passed to the estimator, neither in fit (their labels are
     omitted too) nor in transform: their vectors are zero and unknown. Fitting calls fit
     and then transform, never the estimator's fit_transform, which may return other
@@ -86,7 +86,7 @@ class EstimatorEmbedding(BaseEmbedding):
     >>> from sk_metaembed import EstimatorEmbedding
     >>> texts = ["tea and milk", "milk and honey", "rain or snow", "tea or rain"]
     >>> lsa = make_pipeline(TfidfVectorizer(), TruncatedSVD(2))
-    >>> source = EstimatorEmbedding(lsa, joined=True)
+    >>> source = EstimatorEmbedding(lsa, as_text=True)
     >>> source.fit_transform(texts)
     EmbeddedSequences(4 sequences, 12 tokens, 7 types; estimator: sequence 2d)
     >>> search = {"estimator__truncatedsvd__n_components": [2, 3]}
@@ -96,14 +96,14 @@ class EstimatorEmbedding(BaseEmbedding):
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "transform"])],
-        "joined": ["boolean"],
+        "as_text": ["boolean"],
         "preprocess": PREPROCESS_CONSTRAINT,
         "missing": MISSING_CONSTRAINT,
     }
 
-    def __init__(self, estimator, *, joined=False, preprocess=None, missing="raise"):
+    def __init__(self, estimator, *, as_text=False, preprocess=None, missing="raise"):
         self.estimator = estimator
-        self.joined = joined
+        self.as_text = as_text
         self.preprocess = preprocess
         self.missing = missing
 
@@ -142,7 +142,7 @@ class EstimatorEmbedding(BaseEmbedding):
 
     def _input(self, tokens):
         """Return the rows of nonempty sequences, and the estimator's input for them."""
-        if self.joined:
+        if self.as_text:
             return nonempty_texts(tokens)
         filled = np.flatnonzero(tokens.lengths)
         return filled, tokens[filled]
@@ -151,11 +151,11 @@ class EstimatorEmbedding(BaseEmbedding):
         try:
             return method(data, *args)
         except (AttributeError, TypeError) as error:
-            if self.joined or reads_tokens(self.estimator):
+            if self.as_text or reads_tokens(self.estimator):
                 raise
             raise TypeError(
                 f"{self._caller}: the estimator failed on a TokenSequences: {error}. "
-                "Set joined=True if it takes texts as str, as TfidfVectorizer does."
+                "Set as_text=True if it takes texts as str, as TfidfVectorizer does."
             ) from error
 
     @property

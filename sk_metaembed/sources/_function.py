@@ -141,7 +141,7 @@ class FunctionEmbedding(BaseEmbedding):
         - ``level="type"``: takes distinct tokens (str), returns an array of shape (n,
         dim);
         - ``level="sequence"``: takes sequences, as lists of tokens or as strings (see
-          `joined`), returns an array of shape (n, dim);
+          `as_text`), returns an array of shape (n, dim);
         - ``level="token"``: takes sequences likewise, returns one array of shape
           (n_tokens of the sequence, dim) per sequence.
 
@@ -150,7 +150,7 @@ class FunctionEmbedding(BaseEmbedding):
     level : {"type", "token", "sequence"}, default="type"
         What a row of vectors stands for. At "type" each distinct token is embedded
         once, regardless of context.
-    joined : bool, default=False
+    as_text : bool, default=False
         Pass sequences to `func` as strings: the original texts at ``level="sequence"``,
         and tokens joined by spaces at ``level="token"`` or if there are no texts.
     dim : int, default=None
@@ -200,7 +200,7 @@ class FunctionEmbedding(BaseEmbedding):
            [3.]], dtype=float32)
     >>> def exclamations(texts):
     ...     return [[text.count("!"), len(text)] for text in texts]
-    >>> source = FunctionEmbedding(exclamations, level="sequence", joined=True)
+    >>> source = FunctionEmbedding(exclamations, level="sequence", as_text=True)
     >>> source.fit_transform([["oh", "!"], ["well"]]).block("function").values
     array([[1., 4.],
            [0., 4.]], dtype=float32)
@@ -209,7 +209,7 @@ class FunctionEmbedding(BaseEmbedding):
     _parameter_constraints: dict = {
         "func": [callable],
         "level": [StrOptions({"type", "token", "sequence"})],
-        "joined": ["boolean"],
+        "as_text": ["boolean"],
         "dim": [Interval(Integral, 1, None, closed="left"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "preprocess": PREPROCESS_CONSTRAINT,
@@ -221,7 +221,7 @@ class FunctionEmbedding(BaseEmbedding):
         func,
         level="type",
         *,
-        joined=False,
+        as_text=False,
         dim=None,
         batch_size=None,
         preprocess=None,
@@ -229,7 +229,7 @@ class FunctionEmbedding(BaseEmbedding):
     ):
         self.func = func
         self.level = level
-        self.joined = joined
+        self.as_text = as_text
         self.dim = dim
         self.batch_size = batch_size
         self.preprocess = preprocess
@@ -242,12 +242,12 @@ class FunctionEmbedding(BaseEmbedding):
         caller = f"FunctionEmbedding(level={self.level!r})"
         if self.level == "type":
             entries, filled = tokens.types.tolist(), slice(None)
-        elif self.joined and self.level == "sequence":
+        elif self.as_text and self.level == "sequence":
             filled, entries = nonempty_texts(tokens)
         else:
             filled = np.flatnonzero(tokens.lengths)
             entries = tokens[filled].to_list()
-            if self.joined:
+            if self.as_text:
                 entries = [" ".join(words) for words in entries]
         results = call_in_batches(self.func, entries, self.batch_size, caller)
         sizes = tokens.lengths[filled] if self.level == "token" else None

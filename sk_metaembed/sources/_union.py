@@ -80,8 +80,8 @@ def _explain_token_errors(name, source):
 def _wrapping_advice(kind):
     return (
         "To use a scikit-learn transformer as a source, wrap it: "
-        f"EstimatorEmbedding({kind}(...), joined=True) if it takes texts as str, as "
-        "TfidfVectorizer does, and without joined if it takes a TokenSequences."
+        f"EstimatorEmbedding({kind}(...), as_text=True) if it takes texts as str, as "
+        "TfidfVectorizer does, and with as_text=False if it takes a TokenSequences."
     )
 
 

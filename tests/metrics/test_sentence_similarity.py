@@ -59,7 +59,7 @@ def test_sequence_blocks_frames_and_token_lists_are_taken():
 
     store = WordVectors.from_arrays(WORDS, MATRIX)
     by_text = FunctionEmbedding(
-        lambda texts: pooled().transform(texts), level="sequence", joined=True
+        lambda texts: pooled().transform(texts), level="sequence", as_text=True
     ).fit(TEXTS)
     frames = make_pipeline(PretrainedEmbedding(store), Pooling())
     frames.set_output(transform="pandas").fit(TEXTS)

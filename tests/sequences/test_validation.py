@@ -269,7 +269,9 @@ def test_what_rows_are_meant_to_be_is_not_guessed(row):
 
 def test_a_vectorizer_before_a_source_is_told_where_it_belongs():
     X = TfidfVectorizer().fit_transform(["a text", "another"])
-    with pytest.raises(TypeError, match=r"EstimatorEmbedding\(vectorizer, joined=True"):
+    with pytest.raises(
+        TypeError, match=r"EstimatorEmbedding\(vectorizer, as_text=True"
+    ):
         check_tokens(X)
 
 

@@ -53,7 +53,7 @@ def values_of(source, X):
 
 def test_it_gives_what_the_estimator_gives():
     lsa = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0))
-    source = EstimatorEmbedding(lsa, joined=True).fit(TOKENS)
+    source = EstimatorEmbedding(lsa, as_text=True).fit(TOKENS)
     expected = clone(lsa).fit(TEXTS).transform(TEXTS)
     np.testing.assert_array_equal(
         values_of(source, TOKENS), expected.astype(np.float32)
@@ -81,12 +81,12 @@ def test_empty_sequences_are_not_known_and_not_passed_on():
         return [[len(text), 1] for text in texts]
 
     X = ["tea", "", "milk and honey", ""]
-    embedded = EstimatorEmbedding(Giving(lengths), joined=True).fit(X).transform(X)
+    embedded = EstimatorEmbedding(Giving(lengths), as_text=True).fit(X).transform(X)
     block = embedded.blocks[0]
     assert block.known.tolist() == [True, False, True, False]
     assert block.values.tolist() == [[3, 1], [0, 0], [14, 1], [0, 0]]
     assert "" not in seen
-    source = EstimatorEmbedding(TfidfVectorizer(), joined=True).fit(TEXTS)
+    source = EstimatorEmbedding(TfidfVectorizer(), as_text=True).fit(TEXTS)
     assert values_of(source, ["", ""]).tolist() == np.zeros((2, 7)).tolist()
     with pytest.raises(ValueError, match="all training sequences are empty"):
         source.fit(["", ""])
@@ -94,7 +94,7 @@ def test_empty_sequences_are_not_known_and_not_passed_on():
 
 def test_labels_go_to_the_estimator_without_those_of_empty_sequences():
     chosen = make_pipeline(CountVectorizer(), SelectKBest(chi2, k=2))
-    source = EstimatorEmbedding(chosen, joined=True)
+    source = EstimatorEmbedding(chosen, as_text=True)
     y = pd.Series([0, 0, 1, 1, 1], index=list("abcde"))
     source.fit([*TEXTS[:4], ""], y)
     alone = clone(chosen).fit(TEXTS[:4], y[:4])
@@ -135,7 +135,7 @@ def test_what_is_no_row_of_numbers_is_refused(make, error, match):
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_tokens_where_strings_are_needed_get_a_hint(estimator):
-    message = "failed on a TokenSequences: .*lower.*Set joined=True"
+    message = "failed on a TokenSequences: .*lower.*Set as_text=True"
     with pytest.raises(TypeError, match=message):
         EstimatorEmbedding(estimator).fit(TEXTS)
 
@@ -169,7 +169,7 @@ def test_sentence_vectors_are_combined_and_searched(combine):
             (
                 "lsa",
                 EstimatorEmbedding(
-                    make_pipeline(TfidfVectorizer(), TruncatedSVD(2)), joined=True
+                    make_pipeline(TfidfVectorizer(), TruncatedSVD(2)), as_text=True
                 ),
             ),
             (

@@ -51,7 +51,7 @@ def test_sequences_and_empty_ones():
 
 
 def test_joined_sequences():
-    source = FunctionEmbedding(lengths, "sequence", joined=True)
+    source = FunctionEmbedding(lengths, "sequence", as_text=True)
     assert source.fit_transform(TEXTS).blocks[0].values[:, 0].tolist() == [5, 0, 12]
 
 

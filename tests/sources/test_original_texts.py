@@ -387,8 +387,8 @@ def lengths(texts):
 @pytest.mark.parametrize(
     "source",
     [
-        FunctionEmbedding(lengths, "sequence", joined=True),
-        EstimatorEmbedding(FunctionTransformer(lengths), joined=True),
+        FunctionEmbedding(lengths, "sequence", as_text=True),
+        EstimatorEmbedding(FunctionTransformer(lengths), as_text=True),
     ],
 )
 def test_joined_texts_are_the_original_ones(source):
@@ -406,7 +406,7 @@ def test_a_function_of_tokens_gets_them_joined():
     source = FunctionEmbedding(
         lambda texts: [[[len(word)] for word in text.split()] for text in texts],
         "token",
-        joined=True,
+        as_text=True,
     )
     found = source.fit_transform(TEXTS)
     assert found[0].ravel().tolist() == [3, 1, 4, 2, 1, 1, 1, 1, 4]
@@ -426,7 +426,7 @@ def test_a_union_feeds_each_source_rightly(pair):
         [
             ("w2v", PretrainedEmbedding(vectors, case_fallback=False)),
             ("bert", TransformerEmbedding(pair, output=("words", "mean"))),
-            ("chars", EstimatorEmbedding(FunctionTransformer(lengths), joined=True)),
+            ("chars", EstimatorEmbedding(FunctionTransformer(lengths), as_text=True)),
         ]
     )
     found = union.fit_transform(TEXTS)

@@ -162,7 +162,7 @@ def test_a_vectorizer_must_be_wrapped(texts, vectorizer):
     union = EmbeddingUnion([("n", FunctionEmbedding(lengths)), ("v", vectorizer)])
     kind = type(vectorizer).__name__
     message = (
-        rf"source 'v', a {kind}.*EstimatorEmbedding\({kind}\(\.\.\.\), joined=True"
+        rf"source 'v', a {kind}.*EstimatorEmbedding\({kind}\(\.\.\.\), as_text=True"
     )
     with pytest.raises(TypeError, match=message):
         union.fit_transform(texts)
@@ -184,10 +184,10 @@ def test_a_pooled_pipeline_must_be_wrapped(texts):
 def test_several_blocks_and_pipelines_as_sources(texts):
     inner = EmbeddingUnion([("x", FunctionEmbedding(lengths)), ("y", w2v())])
     outer = EmbeddingUnion(
-        [("both", inner), ("joined", make_pipeline(inner, ConcatMetaEmbedding()))]
+        [("both", inner), ("as_text", make_pipeline(inner, ConcatMetaEmbedding()))]
     )
     embedded = outer.fit_transform(texts)
-    assert embedded.names == ("both__x", "both__y", "joined")
+    assert embedded.names == ("both__x", "both__y", "as_text")
     assert outer.get_feature_names_out()[0] == "both__x__function0"
     assert len(outer.get_feature_names_out()) == embedded.dim
 
