@@ -1,7 +1,7 @@
-"""Which characters make a token: rules small enough to run one character at a time.
+"""Rules of which characters make a token, as tables of a state machine.
 
-A rule sorts characters into a few classes and walks over a text with a table of
-steps. The same tables drive the compiled scan and the plain Python one.
+A rule sorts characters into a few classes and walks over a text with a table of steps.
+The compiled scan and the Python one use the same tables.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Set in a step where a token, or a gap, begins at this character.
+# Bit of a step that begins a token, or a gap, at this character.
 BOUNDARY = 0x80
 
 # Classes of the default rule.
@@ -22,11 +22,11 @@ _CLASS_OF_CATEGORY = {
     **dict.fromkeys(("Mn", "Mc", "Me"), MARK),
     **dict.fromkeys(("Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po"), SYMBOL),
     **dict.fromkeys(("Sm", "Sc", "Sk", "So"), SYMBOL),
-    # Private and unassigned ones may well be visible: icon fonts, newer emoji.
+    # Private and unassigned characters may be visible: icon fonts, newer emoji.
     **dict.fromkeys(("Co", "Cn"), SYMBOL),
     **dict.fromkeys(("Zs", "Zl", "Zp", "Cc", "Cf", "Cs"), OUTSIDE),
 }
-# Where the category does not say what a character does.
+# Characters whose category does not tell their class.
 _SPECIAL = {
     ord("_"): WORD,
     0x200C: SELECTOR,  # zero-width non-joiner
@@ -41,7 +41,7 @@ _SPECIAL = {
 
 # States of the default rule.
 _GAP, _IN_WORD, _IN_SYMBOL, _JOINED, _HALF_FLAG = range(5)
-# The state behind a character with which something new begins, by class.
+# The state after a character that begins something new, by class.
 _FRESH = [
     _GAP,
     _IN_WORD,
@@ -55,31 +55,16 @@ _FRESH = [
 
 
 class Rule(NamedTuple):
-    """Where tokens begin and end, as tables.
+    """Where tokens begin and end, as tables."""
 
-    Attributes
-    ----------
-    name : str
-        Key of `character_classes`.
-    ascii_classes : ndarray of uint8, shape (128,)
-        Class of each ASCII character.
-    steps : ndarray of uint8, shape (n_states, n_classes)
-        The state behind a character, plus `BOUNDARY` where something new begins at
-        it. State 0 is the gap between tokens.
-    emits : ndarray of bool, shape (n_states,)
-        Whether what ends in this state is a token.
-    min_length : int
-        Shorter tokens, in characters, are left out.
-    separator : int
-        An ASCII character that no token holds.
-    """
-
-    name: str
-    ascii_classes: np.ndarray
+    name: str  # key of `character_classes`
+    ascii_classes: np.ndarray  # class of each ASCII character, uint8 (128,)
+    # The state after a character, plus BOUNDARY if a token or gap begins at it, uint8
+    # (n_states, n_classes). State 0 is the gap between tokens.
     steps: np.ndarray
-    emits: np.ndarray
-    min_length: int
-    separator: int
+    emits: np.ndarray  # whether a state ends a token, bool (n_states,)
+    min_length: int  # shorter tokens, in characters, are left out
+    separator: int  # an ASCII character that no token contains
 
 
 def word_class(character):
@@ -96,16 +81,7 @@ ASCII_WORDS = re.compile(r"\w+", re.ASCII), re.compile(r"\w+|[!-~]", re.ASCII)
 
 @lru_cache(maxsize=2)
 def word_rule(punctuation):
-    """Return the rule of Unicode words, with or without the other visible signs.
-
-    Parameters
-    ----------
-    punctuation : bool
-
-    Returns
-    -------
-    Rule
-    """
+    """Return the `Rule` of Unicode words, with or without the other visible signs."""
     steps = np.array([_FRESH] * 5, dtype=np.uint8) | BOUNDARY
     steps[_GAP, [OUTSIDE, SELECTOR, JOINER]] = _GAP
     steps[_IN_WORD, [WORD, MARK, SELECTOR, JOINER]] = _IN_WORD
@@ -119,7 +95,7 @@ def word_rule(punctuation):
     return Rule("words", classes, steps, emits, 1, ord("\n"))
 
 
-# One character, or one bracketed set: what stands inside is left to `re` itself.
+# One character class or bracketed set; `re` itself reads what is inside.
 _ONE = r"\\[wWdDsS]|\[\^?(?:\\.|[^\]\\\[])+\]"
 _RUN = re.compile(
     rf"(?P<flags>\(\?[au]\))?(?P<edge>\\b)?(?P<one>{_ONE})(?P<more>(?:{_ONE})*)"
@@ -129,62 +105,42 @@ _RUN = re.compile(
 
 
 def run_rule(pattern):
-    r"""Return the rule of a regular expression for runs of one kind of character.
+    r"""Return the `Rule` of a regular expression for runs of one class of characters.
 
-    Such are ``\S+``, ``\w{2,}``, ``[^,;]+``, ``(?u)\b\w\w+\b``: what `re` finds are
-    the longest runs of one character class, short runs left out.
-
-    Parameters
-    ----------
-    pattern : str
-        A valid regular expression.
-
-    Returns
-    -------
-    Rule or None
-        None where the expression is anything else.
+    Such as ``\S+``, ``\w{2,}``, ``[^,;]+``, ``(?u)\b\w\w+\b``. None for any other
+    expression.
     """
-    found = _RUN.fullmatch(pattern)
-    if found is None:
+    match = _RUN.fullmatch(pattern)
+    if match is None:
         return None
-    one, more = found["one"], found["more"]
+    one, more = match["one"], match["more"]
     repeats, rest = divmod(len(more), len(one))
-    # At the ends of a longest run of \w there is a word boundary in any case.
-    needless_edges = one == r"\w" or not (found["edge"] or found["end"])
-    if rest or one * repeats != more or not needless_edges:
+    # At the ends of a longest run of \w there is always a word boundary.
+    edges_are_redundant = one == r"\w" or not (match["edge"] or match["end"])
+    if rest or one * repeats != more or not edges_are_redundant:
         return None
-    single = (found["flags"] or "") + one
+    single = (match["flags"] or "") + one
     matches = re.compile(single).fullmatch
     classes = np.array([matches(chr(i)) is not None for i in range(128)], np.uint8)
     outside = np.flatnonzero(classes == 0)
     if not len(outside):
         return None
     steps = np.array([[0, 1 | BOUNDARY], [0 | BOUNDARY, 1]], dtype=np.uint8)
-    least = repeats + int(found["least"] or 1)
+    least = repeats + int(match["least"] or 1)
     separator = int(outside[0])
     return Rule(single, classes, steps, np.array([False, True]), least, separator)
 
 
 @lru_cache(maxsize=8)
 def character_classes(name):
-    """Return the class of every code point under a rule.
-
-    Parameters
-    ----------
-    name : str
-        `Rule.name`.
-
-    Returns
-    -------
-    ndarray of uint8, shape (0x110000,)
-    """
+    """Return the class of every code point under a `Rule.name`, uint8 (0x110000,)."""
     every = "".join(map(chr, range(sys.maxunicode + 1)))
     if name == "words":
         return _every_word_class(every)
     classes = np.zeros(len(every), dtype=np.uint8)
     flags, one = (name[:4], name[4:]) if name.startswith("(?") else ("", name)
-    for found in re.finditer(f"{flags}(?:{one})+", every):
-        classes[slice(*found.span())] = 1
+    for match in re.finditer(f"{flags}(?:{one})+", every):
+        classes[slice(*match.span())] = 1
     return classes
 
 

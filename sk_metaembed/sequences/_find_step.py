@@ -14,7 +14,7 @@ from ._tokenizer import Tokenizer
 
 
 class Columns(NamedTuple):
-    """The columns that a ColumnTransformer gives to one of its branches."""
+    """The columns that a ColumnTransformer passes to one of its branches."""
 
     columns: object
 
@@ -24,29 +24,29 @@ class Columns(NamedTuple):
 
 
 class Route(NamedTuple):
-    """A branch of an estimator, from its input on."""
+    """The steps of one branch of an estimator."""
 
-    name: str  # as in set_params, "" where there are no branches
-    moves: tuple  # of steps and Columns, in the order in which they are applied
+    name: str  # as in set_params, "" if there are no branches
+    steps: tuple  # steps and Columns, in the order in which they are applied
 
 
 def embeds(step):
-    """Return whether a step gives or takes EmbeddedSequences."""
+    """Return whether a step returns or takes EmbeddedSequences."""
     kinds = SequencesOutputMixin | EmbeddedInputMixin
     return isinstance(step, kinds) and not isinstance(step, Tokenizer)
 
 
-def find_step(estimator, X, is_wanted, caller):
-    """Return the first step of a kind, and X as the steps before it transform it.
+def find_step(estimator, X, predicate, caller):
+    """Return the first step that satisfies a predicate, and its input.
 
     Parameters
     ----------
     estimator : fitted estimator
         The step itself, or a Pipeline, search, ColumnTransformer or FeatureUnion
-        around it, to any depth.
-    X : what the estimator takes
-        Or the texts alone, where it takes a table.
-    is_wanted : callable
+        around it, at any depth.
+    X : input of the estimator
+        Or the texts alone if it takes a table.
+    predicate : callable
         From a step to a bool.
     caller : str
         Begins the error messages.
@@ -55,122 +55,84 @@ def find_step(estimator, X, is_wanted, caller):
     -------
     step : fitted estimator or None
         None if there is no such step.
-    X : what the step takes
+    X : input of the step
 
     Raises
     ------
     ValueError
         If several branches have such a step, or a search has no best estimator.
     """
-    moves = _one_route(estimator, is_wanted, caller).moves
-    place = _first(is_wanted, moves)
-    if place == len(moves):
+    steps = _one_route(estimator, predicate, caller).steps
+    place = _first(predicate, steps)
+    if place == len(steps):
         return None, X
-    return moves[place], _applied(moves[:place], X)
+    return steps[place], _applied(steps[:place], X)
 
 
 def features_within(estimator, X, caller):
-    """Return what an estimator makes of X before it predicts; X itself if nothing."""
-    return _applied(_one_route(estimator, embeds, caller).moves, X)
+    """Return X transformed by an estimator's steps up to its final predictor."""
+    return _applied(_one_route(estimator, embeds, caller).steps, X)
 
 
 def find_embedded(estimator, X, caller):
-    """Return every EmbeddedSequences on the way through an estimator, in order.
+    """Return every EmbeddedSequences that X becomes in an estimator, in order.
 
-    Parameters
-    ----------
-    estimator : fitted estimator
-        As for `find_step`.
-    X : what the estimator takes
-        Or the texts alone, where it takes a table.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    list of EmbeddedSequences
-        Up to the first later step that gives something else.
+    It ends at the first later step that returns something else.
     """
-    return _embedded(_one_route(estimator, embeds, caller).moves, X)
+    return _embedded(_one_route(estimator, embeds, caller).steps, X)
 
 
 def texts_by_branch(estimator, X, caller):
-    """Return what the first embedding step of each branch is given, by branch.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-        As for `find_step`, but several branches may embed.
-    X : what the estimator takes
-        Or the texts alone, where it takes a table.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    dict of str to object
-        X itself if that step is the first.
-    """
+    """Return the input of the first embedding step of each branch, by branch name."""
     routes = _routes(estimator, embeds, caller)
-    cut = {each.name: each.moves[: _first(embeds, each.moves)] for each in routes}
-    return {name: _applied(moves, X) for name, moves in cut.items()}
+    cut = {each.name: each.steps[: _first(embeds, each.steps)] for each in routes}
+    return {name: _applied(steps, X) for name, steps in cut.items()}
 
 
 def embedded_by_branch(estimator, tokens, caller):
-    """Return every EmbeddedSequences of each branch, from its first embedding step on.
+    """Return every EmbeddedSequences of each branch, by branch name.
 
-    Parameters
-    ----------
-    estimator : fitted estimator
-        As for `texts_by_branch`.
-    tokens : TokenSequences
-        As that step takes them; the steps before it are skipped.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    dict of str to list of EmbeddedSequences
+    `tokens` is the input of the first embedding step; the steps before it are skipped.
     """
     routes = _routes(estimator, embeds, caller)
-    cut = {each.name: each.moves[_first(embeds, each.moves) :] for each in routes}
-    return {name: _embedded(moves, tokens) for name, moves in cut.items()}
+    cut = {each.name: each.steps[_first(embeds, each.steps) :] for each in routes}
+    return {name: _embedded(steps, tokens) for name, steps in cut.items()}
 
 
-def _embedded(moves, X):
-    found = []
-    for move in _moves_for(X, moves):
-        if not hasattr(move, "transform"):
+def _embedded(steps, X):
+    embedded = []
+    for step in _applicable(X, steps):
+        if not hasattr(step, "transform"):
             continue
-        X = move.transform(X)
+        X = step.transform(X)
         if isinstance(X, EmbeddedSequences):
-            found.append(X)
-        elif found:
+            embedded.append(X)
+        elif embedded:
             break
-    return found
+    return embedded
 
 
-def _applied(moves, X):
-    for move in _moves_for(X, moves):
-        if hasattr(move, "transform"):  # those that resample have none
-            X = move.transform(X)
+def _applied(steps, X):
+    for step in _applicable(X, steps):
+        if hasattr(step, "transform"):  # resampling steps have none
+            X = step.transform(X)
     return X
 
 
-def _first(is_wanted, moves):
-    return next((i for i, each in enumerate(moves) if is_wanted(each)), len(moves))
+def _first(predicate, steps):
+    return next((i for i, each in enumerate(steps) if predicate(each)), len(steps))
 
 
-def _one_route(estimator, is_wanted, caller):
-    routes = _routes(estimator, is_wanted, caller)
+def _one_route(estimator, predicate, caller):
+    routes = _routes(estimator, predicate, caller)
     if len(routes) > 1:
         names = [route.name for route in routes]
         last = names[0].rpartition("__")[2]
         raise ValueError(
-            f"{caller}: {len(names)} branches of {type(estimator).__name__} could be "
-            f"meant: {names}. Pass one of them and its own input: of a "
-            f"ColumnTransformer ct, ct.named_transformers_[{last!r}] and its column "
-            f"of X; of a FeatureUnion union, union.named_transformers[{last!r}]."
+            f"{caller}: {len(names)} branches of {type(estimator).__name__} match: "
+            f"{names}. Pass one of them and its input: ct.named_transformers_"
+            f"[{last!r}] and its column of X for a ColumnTransformer ct, "
+            f"union.named_transformers[{last!r}] for a FeatureUnion union."
         )
     if routes:
         return routes[0]
@@ -179,80 +141,73 @@ def _one_route(estimator, is_wanted, caller):
     return Route("", tuple(steps) or (estimator,))
 
 
-def _moves_for(X, moves):
-    """Return the moves that apply to X: texts alone have no columns to select."""
-    selects = [i for i, move in enumerate(moves) if isinstance(move, Columns)]
-    return moves[selects[-1] + 1 :] if selects and _is_one_column(X) else moves
+def _applicable(X, steps):
+    """Return the steps that apply to X: texts alone have no columns to select."""
+    selects = [i for i, step in enumerate(steps) if isinstance(step, Columns)]
+    return steps[selects[-1] + 1 :] if selects and _is_one_column(X) else steps
 
 
 def _is_one_column(X):
-    if isinstance(X, list | tuple):  # also of None among texts, or of token lists
+    if isinstance(X, list | tuple):  # may hold None, or token lists
         return np.asarray(X, dtype=object).ndim == 1
     is_container = isinstance(X, TokenSequences | EmbeddedSequences)
     return is_container or len(getattr(X, "shape", ())) == 1
 
 
-def _routes(estimator, is_wanted, caller, name="", moves=()):
-    """Return a Route for each branch with a wanted step."""
+def _routes(estimator, predicate, caller, name="", steps=()):
+    """Return a Route for each branch with a step that satisfies the predicate."""
     estimator = unwrap_fitted(estimator, caller)
     for own_name, step in _flat_steps(estimator, caller) or [("", estimator)]:
-        # Behind a wanted step branches read what it gives, and are not looked into.
-        branches = parallel_branches(step) if not any(map(is_wanted, moves)) else []
+        # Branches after such a step take its output: the step before them counts.
+        branches = parallel_branches(step) if not any(map(predicate, steps)) else []
         routes = [
             route
             for branch, inner, select in branches
             for route in _routes(
-                inner, is_wanted, caller, _join(name, own_name, branch), moves + select
+                inner, predicate, caller, _join(name, own_name, branch), steps + select
             )
         ]
         if routes:
             return routes
-        moves = (*moves, step)
-    return [Route(name, moves)] if any(map(is_wanted, moves)) else []
+        steps = (*steps, step)
+    return [Route(name, steps)] if any(map(predicate, steps)) else []
 
 
 def _flat_steps(estimator, caller, name=""):
     """Return (name, step) pairs of a Pipeline, and of Pipelines among its steps."""
-    found = []
-    for own_name, step in _steps(estimator):
+    pairs = []
+    for own_name, step in getattr(estimator, "steps", ()):
         if step is None or isinstance(step, str):
             continue
         full_name, step = _join(name, own_name), unwrap_fitted(step, caller)
-        found += _flat_steps(step, caller, full_name) or [(full_name, step)]
-    return found
-
-
-def _steps(estimator):
-    return getattr(estimator, "steps", ())
+        pairs += _flat_steps(step, caller, full_name) or [(full_name, step)]
+    return pairs
 
 
 def parallel_branches(estimator):
-    """Return the parallel parts of an estimator: names, estimators, what selects."""
+    """Return (name, estimator, columns to select) of an estimator's parallel parts."""
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import FeatureUnion
 
     if isinstance(estimator, ColumnTransformer):
         check_is_fitted(estimator)
-        given = estimator.transformers_
-        found = [(name, part, (Columns(select),)) for name, part, select in given]
+        fitted = estimator.transformers_
+        branches = [(name, part, (Columns(select),)) for name, part, select in fitted]
     elif isinstance(estimator, FeatureUnion):
-        found = [(name, part, ()) for name, part in estimator.transformer_list]
+        branches = [(name, part, ()) for name, part in estimator.transformer_list]
     else:
-        found = []
-    return [each for each in found if not isinstance(each[1], str | None)]
+        branches = []
+    return [each for each in branches if not isinstance(each[1], str | None)]
 
 
 def unwrap_fitted(estimator, caller):
-    """Return what a search or another estimator around a single one has fitted.
+    """Return the fitted estimator in a search or another wrapper of a single estimator.
 
-    Raises
-    ------
-    NotFittedError
-        If a search has not refitted its best candidate.
+    Raises NotFittedError if a search has not refitted its best candidate.
     """
     if hasattr(estimator, "best_estimator_"):
         return unwrap_fitted(estimator.best_estimator_, caller)
-    # Transformers work by themselves, and the estimator_ of an ensemble is a template.
+    # A transformer is used itself, and the estimator_ of an ensemble is a template.
     wraps = not (hasattr(estimator, "transform") or hasattr(estimator, "estimators_"))
     for name in ("regressor_", "estimator_"):
         if wraps and hasattr(estimator, name):
@@ -260,7 +215,7 @@ def unwrap_fitted(estimator, caller):
     if hasattr(estimator, "refit") and hasattr(estimator, "estimator"):
         raise NotFittedError(
             f"{caller}: this {type(estimator).__name__} has no fitted estimator. Fit "
-            "it, with refit=True or the name of a metric."
+            "it with refit=True or the name of a metric."
         )
     return estimator
 

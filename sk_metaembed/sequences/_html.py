@@ -1,4 +1,4 @@
-"""Small HTML pages that notebooks show for the containers."""
+"""HTML representations of the containers in notebooks."""
 
 import unicodedata
 from html import escape
@@ -8,10 +8,10 @@ import numpy as np
 
 _PREVIEW_ROWS = 5
 _PREVIEW_TOKENS = 12
-_LONGEST = 40  # characters of a word that is shown
-_SAMPLE = 1000  # types whose size tells that of all
+_LONGEST = 40  # characters of a displayed word
+_SAMPLE = 1000  # types that are measured
 
-# No colours but greys that let the page's own through: it reads on dark and on light.
+# Only translucent greys, which read on dark and on light pages.
 _STYLE = """
 .skme-data{font-size:14px;max-width:70em;overflow-x:auto}
 .skme-data p{margin:.3em 0}
@@ -27,10 +27,8 @@ border-radius:3px;padding:0 4px;margin:1px;max-width:100%;overflow-wrap:anywhere
 
 
 def display_word(word):
-    r"""Return a word as it can be shown: what is not seen as Python writes it.
+    r"""Return a word for display: invisible characters as Python writes them.
 
-    Examples
-    --------
     >>> display_word("word"), display_word("\n"), display_word("ab" * 30)
     ('word', "'\\n'", 'abababababababababababababababababababa…')
     """
@@ -41,22 +39,26 @@ def display_word(word):
 
 
 def tokens_html(tokens):
-    """Return the numbers and the first rows of a TokenSequences."""
+    """Return the counts and the first rows of a TokenSequences."""
     size = format_bytes(tokens_nbytes(tokens))
-    told = [*_counts(tokens), f"about {size}"]
-    return _page("TokenSequences", told, [_preview(tokens)])
+    summary = [*_counts(tokens), f"about {size}"]
+    return _page("TokenSequences", summary, [_preview(tokens)])
 
 
 def embedded_html(embedded):
-    """Return the numbers, the blocks and the first rows of an EmbeddedSequences."""
+    """Return the counts, the blocks and the first rows of an EmbeddedSequences."""
     tokens = embedded.tokens
-    told = [*_counts(tokens), f"{embedded.dim:,} dimensions", f"level {embedded.level}"]
+    summary = [
+        *_counts(tokens),
+        f"{embedded.dim:,} dimensions",
+        f"level {embedded.level}",
+    ]
     own = tokens_nbytes(tokens) + sum(block_nbytes(b)[0] for b in embedded.blocks)
-    told.append(f"about {format_bytes(own)}")
+    summary.append(f"about {format_bytes(own)}")
     head = ("block", "level", "rows", "dim", "dtype", "known", "memory")
     rows = [_block_row(embedded, block) for block in embedded.blocks]
     parts = [_table("Blocks", head, rows, numeric=(2, 3)), _preview(tokens)]
-    return _page("EmbeddedSequences", told, parts)
+    return _page("EmbeddedSequences", summary, parts)
 
 
 def pairs_html(pairs):
@@ -73,10 +75,7 @@ def pairs_html(pairs):
 
 
 def known_shares(embedded, block):
-    """Return what share of types, tokens or sequences a block knows, in words.
-
-    Of types only those that occur count.
-    """
+    """Return in words the share of used types, tokens or sequences that are known."""
     if block.level != "type":
         return f"{block.known_share:.1%} of {block.level}s"
     counts = embedded.tokens.type_counts()
@@ -89,7 +88,7 @@ def known_shares(embedded, block):
 
 
 def block_nbytes(block):
-    """Return the bytes of a block's own arrays, and of a table that it points into."""
+    """Return the bytes of a block's own arrays, and of the table that they index."""
     table, rows = block.indexed()
     own = block.known.nbytes
     if rows is None:
@@ -98,17 +97,15 @@ def block_nbytes(block):
 
 
 def tokens_nbytes(tokens):
-    """Return about how many bytes tokens take; the types' size is that of a sample."""
+    """Return about how many bytes tokens take; types are measured on a sample."""
     size = tokens.codes.nbytes + tokens.offsets.nbytes + tokens.types.nbytes
     step = max(1, tokens.n_types // _SAMPLE)
     return size + step * sum(map(getsizeof, tokens.types[::step]))
 
 
 def format_bytes(n):
-    """Return a number of bytes in a unit that suits it.
+    """Return a number of bytes with a unit.
 
-    Examples
-    --------
     >>> format_bytes(900), format_bytes(2_000_000), format_bytes(3 * 2**40)
     ('900 B', '1.9 MiB', '3.0 TiB')
     """
@@ -126,14 +123,14 @@ def _counts(tokens):
     types = f"{tokens.n_types:,} types"
     if n_used < tokens.n_types:
         types += f" ({n_used:,} of them occur)"
-    told = [f"{len(tokens):,} sequences", f"{tokens.n_tokens:,} tokens", types]
+    summary = [f"{len(tokens):,} sequences", f"{tokens.n_tokens:,} tokens", types]
     if len(tokens):
         lengths = tokens.lengths
-        told.append(
-            f"{lengths.min():,} to {lengths.max():,} tokens a sequence, "
+        summary.append(
+            f"{lengths.min():,} to {lengths.max():,} tokens per sequence, "
             f"{lengths.mean():,.1f} on average"
         )
-    return told
+    return summary
 
 
 def _block_row(embedded, block):
@@ -143,8 +140,8 @@ def _block_row(embedded, block):
         size += f", rows of a table of {format_bytes(table)}"
     dtype = block.indexed()[0].dtype
     cells = (block.name, block.level, f"{block.n_rows:,}", f"{block.dim:,}", dtype)
-    told = (*cells, known_shares(embedded, block), size)
-    return [f"<bdi>{_escaped(cell)}</bdi>" for cell in told]
+    cells = (*cells, known_shares(embedded, block), size)
+    return [f"<bdi>{_escaped(cell)}</bdi>" for cell in cells]
 
 
 def _preview(tokens):
@@ -176,7 +173,7 @@ def _escaped(value):
 
 
 def _table(caption, head, rows, numeric=()):
-    """Return a table; cells of rows are HTML already."""
+    """Return a table; the cells of rows are HTML already."""
     look = ['class="n"' if i in numeric else "" for i in range(len(head))]
     top = "".join(
         f'<th scope="col" {css}>{escape(cell)}</th>'
@@ -194,8 +191,8 @@ def _table(caption, head, rows, numeric=()):
     )
 
 
-def _page(name, told, parts):
-    # Notebooks would typeset what stands between dollars.
+def _page(name, summary, parts):
+    # Without these classes notebooks typeset text between dollar signs.
     root = '<div class="skme-data tex2jax_ignore mathjax_ignore">'
-    head = f"<p><b>{name}</b>: {'; '.join(told)}</p>"
+    head = f"<p><b>{name}</b>: {'; '.join(summary)}</p>"
     return f"{root}<style>{_STYLE}</style>{head}{''.join(parts)}</div>"

@@ -1,4 +1,4 @@
-"""How the containers read an index: int, slice, mask or index array."""
+"""Index the containers by an int, a slice, a mask or an index array."""
 
 import numbers
 from collections.abc import Iterable
@@ -7,19 +7,10 @@ import numpy as np
 
 
 def row_index(key, n_rows):
-    """Turn an index into a row number or an array of row numbers.
+    """Return the row number, or the array of row numbers, of an index.
 
-    scikit-learn asks for ``X[key, ...]``, so a trailing Ellipsis or full slice is
+    scikit-learn indexes by ``X[key, ...]``, so a trailing Ellipsis or full slice is
     allowed.
-
-    Parameters
-    ----------
-    key : int, slice, mask, index array, or a tuple of one of these and Ellipsis
-    n_rows : int
-
-    Returns
-    -------
-    int or ndarray of int64
     """
     if isinstance(key, tuple):
         key = _first_axis(key)
@@ -34,8 +25,8 @@ def _first_axis(key):
     rest = key[1:]
     if not key or any(part is not Ellipsis and part != slice(None) for part in rest):
         raise IndexError(
-            f"Sequences have one axis, but the index has {len(key)}: {key!r}. "
-            "Index them by an int, a slice, a mask or an array of row numbers."
+            f"Sequences have one axis, but the index has {len(key)}: {key!r}. Use an "
+            "int, a slice, a mask or an array of row numbers."
         )
     return key[0]
 
@@ -61,7 +52,7 @@ def _many(key, n_rows):
     if key.dtype == bool:
         if len(key) != n_rows:
             raise IndexError(
-                f"A mask must have one entry a sequence: got {len(key)} entries "
+                f"A mask must have one entry per sequence: got {len(key)} entries "
                 f"for {n_rows} sequences."
             )
         return np.flatnonzero(key)
@@ -79,20 +70,7 @@ def _many(key, n_rows):
 
 
 def span_index(offsets, rows):
-    """Return the positions covered by some rows of a ragged array, in row order.
-
-    Parameters
-    ----------
-    offsets : ndarray of shape (n_rows + 1,)
-    rows : ndarray of int64
-
-    Returns
-    -------
-    positions : ndarray of int64
-        Where the chosen rows' items stand.
-    new_offsets : ndarray of shape (len(rows) + 1,)
-        The offsets of the chosen rows once they stand one behind the other.
-    """
+    """Return the positions of some rows of a ragged array, and their new offsets."""
     lengths = np.diff(offsets)[rows]
     new_offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     shift = np.repeat(offsets[:-1][rows] - new_offsets[:-1], lengths)

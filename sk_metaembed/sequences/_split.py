@@ -1,4 +1,4 @@
-"""Texts to token sequences by a rule: in plain Python if few, compiled if many."""
+"""Split texts by a rule: a few in plain Python, many by compiled code."""
 
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
@@ -11,19 +11,17 @@ from ._characters import ASCII_WORDS, character_classes, word_rule
 from ._text_spans import as_lists, locate_words, word_spans
 from ._token_sequences import TokenSequences
 
-# Below this many characters plain Python is done before numba would be loaded.
+# Below this many characters plain Python is faster than loading numba.
 SMALL = 1 << 15
-# Texts go through the compiled passes in chunks of about this many characters, which
-# bounds the memory of their encoded copies and gives several threads work.
+# Characters per chunk of the compiled passes: bounds the memory of encoded copies and
+# gives several threads work.
 CHUNK = 1 << 20
-
-
-# Behind each buffer, so that eight bytes can be read wherever a token begins.
+# After each buffer, so that eight bytes can be read wherever a token begins.
 _PADDING = bytes(8)
 
 
 class _Chunk(NamedTuple):
-    """What one chunk of texts gives: codes into its own types."""
+    """Tokens of one chunk of texts, as codes into its own types."""
 
     codes: np.ndarray
     counts: np.ndarray
@@ -32,18 +30,7 @@ class _Chunk(NamedTuple):
 
 
 def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
-    """Return the texts in lower case and in one Unicode form, as far as asked for.
-
-    Parameters
-    ----------
-    texts : list of str
-    lowercase : bool
-    normalize : {"NFC", "NFD", "NFKC", "NFKD"} or None
-
-    Returns
-    -------
-    list of str
-    """
+    """Return texts in lower case and in a Unicode normal form, as requested."""
     if lowercase:
         texts = [text.lower() for text in texts]
     if normalize is None:
@@ -53,21 +40,10 @@ def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
 
 
 def split_texts(texts, *, rule, plain, prepare):
-    """Split texts by the compiled rule where there is one and it pays.
+    """Split texts by the compiled rule if there is one and the input is large.
 
-    Parameters
-    ----------
-    texts : list of str
-    rule : Rule or None
-        None where no rule says what the plain function does.
-    plain : callable
-        From prepared texts to lists of tokens.
-    prepare : callable
-        From texts to texts, as `prepare_texts`.
-
-    Returns
-    -------
-    TokenSequences
+    `plain` splits prepared texts into lists of tokens otherwise; `prepare` is the
+    function that prepares texts.
     """
     if rule is None or sum(map(len, texts)) < SMALL:
         return TokenSequences.from_lists(plain(prepare(texts)))
@@ -85,27 +61,14 @@ def split_by_default(texts):
 
 
 def with_texts(tokens, texts, prepare, locate):
-    """Return tokens that know the texts they were split from, and how."""
+    """Return tokens that know their original texts and how they were split."""
     written = np.empty(len(texts), dtype=object)
     written[:] = texts
     return tokens._with_row_info(texts=written, prepare=prepare, locate=locate)
 
 
 def split_words(texts, rule):
-    """Split a few texts by the rule of Unicode words.
-
-    Texts in ASCII are split by `re`, others one character at a time.
-
-    Parameters
-    ----------
-    texts : iterable of str
-    rule : Rule
-        As `word_rule` gives it.
-
-    Returns
-    -------
-    list of list of str
-    """
+    """Split a few texts into Unicode words: ASCII by `re`, others per character."""
     findall, rule = ASCII_WORDS[bool(rule.emits[-1])].findall, as_lists(rule)
     return [
         findall(text)
@@ -116,20 +79,9 @@ def split_words(texts, rule):
 
 
 def split_compiled(texts, rule, prepare=list):
-    """Split many texts by a rule, chunk by chunk in threads.
+    """Split at least one text by a rule, chunk by chunk in threads.
 
-    Parameters
-    ----------
-    texts : list of str
-        At least one.
-    rule : Rule
-    prepare : callable, default=list
-        Applied to the list of texts of each chunk, for example to lower their case.
-        Turns no ASCII text into another.
-
-    Returns
-    -------
-    TokenSequences
+    `prepare` is applied to the texts of each chunk; ASCII texts must stay ASCII.
     """
     from numba import config
 
@@ -140,7 +92,7 @@ def split_compiled(texts, rule, prepare=list):
         return _scan_chunk(prepare(texts[slice(*span)]), rule, classes)
 
     spans = _chunk_spans(texts)
-    # joblib sets this number in its workers, so that nested pools do not multiply.
+    # joblib lowers this number in its workers, so nested pools do not multiply.
     n_threads = min(config.NUMBA_NUM_THREADS, len(spans))
     if n_threads < 2:
         return _merged([scan(span) for span in spans], rule)
@@ -178,7 +130,7 @@ def _scan_chunk(texts, rule, classes):
 
 
 def _merged(chunks, rule):
-    """Return the chunks' sequences over one table of types, first-seen order."""
+    """Return the chunks' sequences over one table of types, in first-seen order."""
     types, codes = chunks[0].types, chunks[0].codes
     if len(chunks) > 1:
         types, codes = _merged_types(chunks, rule.separator)
@@ -193,7 +145,7 @@ def _merged_types(chunks, separator):
     """Return the bytes of all types, and the codes of all tokens into them."""
     from ._split_numba import code_spans, gather_spans
 
-    # The chunks' types, one chunk behind the other, are coded as a text's tokens are.
+    # The types of all chunks are coded like the tokens of a text.
     buffer = np.concatenate([chunk.types for chunk in chunks])
     ends = np.flatnonzero(buffer == separator)
     starts = np.concatenate([[0], ends + 1])[:-1]

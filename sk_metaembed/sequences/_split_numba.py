@@ -1,6 +1,6 @@
-"""Compiled passes over UTF-8: find tokens, give each a code, collect the types.
+"""Compiled passes over UTF-8: find tokens, code them, collect their types.
 
-Imported only where a text is long enough to be worth loading numba.
+Imported only for input that is long enough to justify loading numba.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from ._characters import BOUNDARY
 
 @cached_njit
 def _code_point(buffer, i):
-    """Return the code point that begins at a byte, and its length in bytes."""
+    """Return the code point at a byte, and its length in bytes."""
     lead = np.int64(buffer[i])
     if lead < 0x80:
         return lead, 1
@@ -25,24 +25,11 @@ def _code_point(buffer, i):
 
 @cached_njit
 def find_tokens(buffer, text_ends, classes, steps, emits, min_length):
-    """Find where tokens begin and end, by a rule's tables.
+    """Find tokens in concatenated UTF-8 by the tables of a `Rule`.
 
-    Parameters
-    ----------
-    buffer : ndarray of uint8
-        The texts in UTF-8, one behind the other.
-    text_ends : ndarray of int64, shape (n_texts,)
-        Where each text ends in `buffer`.
-    classes : ndarray of uint8
-        Class of every code point; of the first 128 if `buffer` is ASCII.
-    steps, emits, min_length
-        See `Rule`.
-
-    Returns
-    -------
-    starts, ends : ndarray of int64, shape (n_tokens,)
-    counts : ndarray of int64, shape (n_texts,)
-        Number of tokens of each text.
+    `text_ends` are the ends of the texts in `buffer`; `classes` has the class of every
+    code point, or of the first 128 if `buffer` is ASCII. Returns starts and ends,
+    (n_tokens,) each, and the number of tokens per text, (n_texts,).
     """
     starts = np.empty(len(buffer), np.int64)
     ends = np.empty(len(buffer), np.int64)
@@ -85,20 +72,10 @@ def _eight_bytes(buffer, i):
 
 @cached_njit
 def hash_spans(buffer, starts, ends):
-    """Return a hash of each span; spans of one length up to 8 never share one.
+    """Return a hash of each non-empty span, uint64 (n_spans,).
 
-    A round is a bijection of 64 bits, and up to 8 bytes go through a single round.
-
-    Parameters
-    ----------
-    buffer : ndarray of uint8
-        With at least 7 bytes behind the last span.
-    starts, ends : ndarray of int64, shape (n_spans,)
-        No span is empty.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n_spans,)
+    A round is a bijection of 64 bits, so spans of one length up to 8 bytes, which take
+    a single round, never collide. `buffer` has at least 7 bytes after the last span.
     """
     hashes = np.empty(len(starts), np.uint64)
     for k in range(len(starts)):
@@ -127,7 +104,7 @@ def _same(buffer, other, start, end):
 
 @cached_njit
 def _slots(records, n_types, capacity):
-    """Return an open-addressed table of rows of `records`, -1 where it is free."""
+    """Return an open-addressed table of rows of `records`, -1 in free slots."""
     slots = np.full(capacity, -1, np.int32)
     mask = np.uint64(capacity - 1)
     for row in range(n_types):
@@ -140,29 +117,17 @@ def _slots(records, n_types, capacity):
 
 @cached_njit
 def code_spans(buffer, starts, ends, hashes):
-    """Code the spans by the distinct ones, numbered in first-seen order.
+    """Code spans by their distinct values, in first-seen order.
 
-    Where a hash does not prove two spans equal their bytes are compared: equal hashes
-    cost time, never a wrong code.
-
-    Parameters
-    ----------
-    buffer : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n_spans,)
-    hashes : ndarray of uint64, shape (n_spans,)
-        As `hash_spans` gives them.
-
-    Returns
-    -------
-    codes : ndarray of int32, shape (n_spans,)
-    firsts : ndarray of int64, shape (n_types,)
-        Span in which each type is first seen.
+    Bytes are compared wherever the hash does not prove that spans are equal: collisions
+    cost time, never a wrong code. Returns codes, int32 (n_spans,), and the span in
+    which each type occurs first, (n_types,).
     """
     codes = np.empty(len(starts), np.int32)
     capacity = 1024
     while capacity < len(starts) // 8:
         capacity *= 2
-    # Hash, length, start and span of each type: one line of the processor's cache.
+    # Hash, length, start and span of each type: half a line of the processor's cache.
     records = np.empty((capacity // 2, 4), np.uint64)
     slots = _slots(records, 0, capacity)
     mask = np.uint64(capacity - 1)
@@ -205,18 +170,7 @@ def code_spans(buffer, starts, ends, hashes):
 
 @cached_njit
 def gather_spans(buffer, starts, ends, separator):
-    """Return the bytes of the spans, a separator behind each.
-
-    Parameters
-    ----------
-    buffer : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
-    separator : int
-
-    Returns
-    -------
-    ndarray of uint8
-    """
+    """Return the bytes of the spans, each followed by a separator."""
     total = len(starts)
     for k in range(len(starts)):
         total += ends[k] - starts[k]

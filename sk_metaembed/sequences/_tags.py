@@ -1,9 +1,7 @@
-"""Tags, one a token: reading what users pass as y, and what taggers give back.
+"""Tags of tokens: read, checked, encoded, and converted to spans and other schemes.
 
-A tagger's y is a list of tag lists, one list a sentence. Inside it is a
-`TokenSequences` whose offsets are those of the sentences.
-
-Tags as spans: the schemes IOB2 and IOBES, read, checked, written and converted.
+A tagger's y is a list of tag lists, one per sentence. Internally it is a
+`TokenSequences` with the offsets of the sentences.
 """
 
 from typing import NamedTuple
@@ -17,18 +15,18 @@ from ._validation import read_rows
 
 
 def read_tags(y, tokens=None, *, caller, name="y"):
-    """Return tags as a TokenSequences that fits the tokens, or say which row does not.
+    """Return tags as a TokenSequences, checked against the tokens if there are any.
 
     Parameters
     ----------
     y : list of lists of str, array of such lists, Series or TokenSequences
-        One tag a token.
+        One tag per token.
     tokens : TokenSequences, default=None
-        The sentences. None leaves the tags' number as it is.
+        The sentences. None skips the check of lengths.
     caller : str
         Begins the error messages, for example an estimator's name.
     name : str, default="y"
-        What the tags are called in messages.
+        Name of the tags in messages.
 
     Returns
     -------
@@ -38,14 +36,15 @@ def read_tags(y, tokens=None, *, caller, name="y"):
     Raises
     ------
     TypeError
-        If y is no collection of lists of str.
+        If y is not a collection of lists of str.
     ValueError
-        If y is missing, or rows or tags are more or fewer than sentences and tokens.
+        If y is None, or the numbers of rows or tags differ from those of sentences and
+        tokens.
     """
     if y is None:
         raise ValueError(
             f"{caller} requires {name} to be passed, but the target {name} is None. "
-            "Pass one list of tags a sentence, one tag a token."
+            "Pass one list of tags per sentence, one tag per token."
         )
     tags = y if isinstance(y, TokenSequences) else _from_rows(y, caller, name)
     if tokens is not None:
@@ -55,7 +54,7 @@ def read_tags(y, tokens=None, *, caller, name="y"):
 
 def _from_rows(y, caller, name):
     if getattr(y, "ndim", 1) == 2 and isinstance(y, np.ndarray) and _holds_tags(y):
-        rows = list(y)  # numpy made a table of sentences of one length
+        rows = list(y)  # sentences of equal length that numpy made a matrix
     else:
         rows = read_rows(y, caller=f"{caller}: {name}")
     kinds = set()
@@ -83,8 +82,8 @@ def _plain(row, i, caller, name):
             raise TypeError(
                 f"{caller}: row {i} of {name}, tag {j} is {kind(tag)} "
                 f"({short_repr(tag)}). "
-                'Every tag must be a str, such as "O" or "B-person"; turn numbers '
-                "into the names that they stand for."
+                'Every tag must be a str, such as "O" or "B-person"; convert numbers '
+                "to the names that they encode."
             )
     return [str(tag) for tag in row]
 
@@ -93,53 +92,29 @@ def _check_lengths(tags, tokens, caller, name):
     if len(tags) != len(tokens):
         raise ValueError(
             f"{caller}: {name} has {plural(len(tags), 'row')} for "
-            f"{plural(len(tokens), 'sentence')}. Pass one list of tags a sentence, "
-            "also for an empty one: []."
+            f"{plural(len(tokens), 'sentence')}. Pass one list of tags per sentence, "
+            "[] for an empty one."
         )
     wrong = np.flatnonzero(tags.lengths != tokens.lengths)
     if len(wrong):
         i = wrong[0]
-        more = f" ({len(wrong)} rows are wrong in all.)" if len(wrong) > 1 else ""
+        more = f" ({len(wrong)} rows are wrong in total.)" if len(wrong) > 1 else ""
         raise ValueError(
             f"{caller}: row {i} of {name} has {plural(tags.lengths[i], 'tag')} for a "
             f"sentence of {plural(tokens.lengths[i], 'token')}: {short_repr(tags[i])} "
-            f"for {short_repr(tokens[i])}. Give every token one tag.{more}"
+            f"for {short_repr(tokens[i])}. Pass one tag per token.{more}"
         )
 
 
 def tag_classes(tags):
-    """Return the distinct tags that occur, sorted.
-
-    Parameters
-    ----------
-    tags : TokenSequences
-
-    Returns
-    -------
-    ndarray of object, shape (n_classes,)
-        Of str.
-    """
+    """Return the distinct tags that occur, sorted, object (n_classes,)."""
     return np.array(sorted(tags.types[np.unique(tags.codes)]), dtype=object)
 
 
 def encode_tags(tags, classes, *, caller, name="y"):
-    """Return each tag's place among the classes, or say which is none of them.
+    """Return the index of each tag among the classes, int64 (n_tokens,).
 
-    Parameters
-    ----------
-    tags : TokenSequences
-    classes : array-like of str, shape (n_classes,)
-    caller, name : str
-        As for `read_tags`.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_tokens,)
-
-    Raises
-    ------
-    ValueError
-        If a tag is no class; the message names its row.
+    Raises a ValueError that names the row of the first unknown tag.
     """
     places = {tag: place for place, tag in enumerate(classes)}
     codes = np.array([places.get(t, -1) for t in tags.types], dtype=np.int64)
@@ -147,50 +122,23 @@ def encode_tags(tags, classes, *, caller, name="y"):
     strange = np.flatnonzero(codes < 0)
     if len(strange):
         raise ValueError(
-            f"{caller}: {place_of(tags, strange[0], name)}, which is none of the tags "
-            f"learned: {short_repr(list(classes))}."
+            f"{caller}: {token_place(tags, strange[0], name)}, which is not among the "
+            f"tags seen in fit: {short_repr(list(classes))}."
         )
     return codes
 
 
-def place_of(tags, position, name="y"):
-    """Return in words where a tag stands, for messages.
-
-    Parameters
-    ----------
-    tags : TokenSequences
-    position : int
-        Among all tags.
-    name : str, default="y"
-        What the tags are called.
-
-    Returns
-    -------
-    str
-        Row, place in the row, and the tag itself.
-    """
+def token_place(tags, position, name="y"):
+    """Return row, position and value of a tag in words, for messages."""
     row = int(np.searchsorted(tags.offsets, position, side="right")) - 1
     tag = tags.types[tags.codes[position]]
     return f"row {row} of {name}, tag {position - tags.offsets[row]} is {tag!r}"
 
 
 def decode_tags(codes, classes, offsets):
-    """Return tags as an array of lists, one list a sentence: what taggers predict.
+    """Return tags as an object array of lists, (n_sequences,), which taggers predict.
 
-    Arrays of lists can be concatenated, so that ``cross_val_predict`` puts folds
-    together, which it does not with lists of lists.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_tokens,)
-        Each token's place among `classes`.
-    classes : array-like of str, shape (n_classes,)
-    offsets : ndarray of int, shape (n_sequences + 1,)
-
-    Returns
-    -------
-    ndarray of object, shape (n_sequences,)
-        Each a list of str.
+    ``cross_val_predict`` can concatenate arrays of lists, but not lists of lists.
     """
     flat = np.asarray(classes, dtype=object)[codes].tolist()
     rows = np.empty(len(offsets) - 1, dtype=object)
@@ -202,29 +150,17 @@ def decode_tags(codes, classes, offsets):
 
 _LETTERS = {"IOB2": "BIO", "IOBES": "BIESO"}
 SCHEMES = ("IOB2", "IOBES", "BIOES")
-_NO_LABEL = "_"  # of spans whose tags are "B" and "I" alone, as seqeval names it
+_NO_LABEL = "_"  # of spans with the tags "B" and "I" alone, as in seqeval
 
 
 class Spans(NamedTuple):
-    """Labelled stretches of tokens in reading order, one entry of each array a span.
+    """Labelled spans of tokens in reading order, one array entry per span."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64
-        The sentence.
-    starts, stops : ndarray of int64
-        First token and the one behind the last, counted from the sentence's first.
-    labels : ndarray of object
-        Such as "person", str.
-    valid : ndarray of bool
-        Whether the span begins and ends as the scheme asks.
-    """
-
-    rows: np.ndarray
-    starts: np.ndarray
-    stops: np.ndarray
-    labels: np.ndarray
-    valid: np.ndarray
+    rows: np.ndarray  # the sentence, int64
+    starts: np.ndarray  # first token, counted from the sentence's first, int64
+    stops: np.ndarray  # the token after the last one, int64
+    labels: np.ndarray  # such as "person", object of str
+    valid: np.ndarray  # whether the span begins and ends as the scheme requires, bool
 
 
 class _Parts(NamedTuple):
@@ -245,7 +181,7 @@ def _letters_of(scheme):
 
 
 def _split(types, letters):
-    """Return the parts of each tag, with letter "" where it is none of the scheme's."""
+    """Return the parts of each tag; the letter is "" for tags outside the scheme."""
     parts = [_split_tag(tag, letters) for tag in types]
     pairs = np.array(parts, dtype=object).reshape(-1, 2)
     return _Parts(pairs[:, 0].astype("U1"), pairs[:, 1])
@@ -266,41 +202,26 @@ def _parts_of(tags, scheme, caller, name):
     if len(strange):
         allowed = '"O"' + "".join(f', "{letter}-..."' for letter in letters[:-1])
         raise ValueError(
-            f"{caller}: {place_of(tags, strange[0], name)}, which is no tag of "
+            f"{caller}: {token_place(tags, strange[0], name)}, which is not a tag of "
             f"{scheme or 'IOB2 or IOBES'}. Allowed are {allowed}."
         )
     return parts
 
 
 def tags_to_spans(tags, scheme=None, *, caller="tags_to_spans", name="y"):
-    """Return the spans that tags mark, read as the scorer conlleval reads them.
+    """Return the `Spans` of tags, read like the scorer conlleval.
 
-    A span begins at B, at S, and where there is no span of the same label to go on
-    with; so an I after O begins one. This reads IOB1, IOB2 and IOBES alike.
+    A span begins at B, at S, and at an I or E without a preceding span of the same
+    label; so an I after O begins one. This reads IOB1, IOB2 and IOBES alike.
 
-    Parameters
-    ----------
-    tags : TokenSequences
-    scheme : {"IOB2", "IOBES", "BIOES"}, default=None
-        Whose letters are allowed, and by which `Spans.valid` is judged. None allows
-        those of both, and judges by IOB2.
-    caller, name : str
-        For messages, as in `read_tags`.
-
-    Returns
-    -------
-    Spans
-
-    Raises
-    ------
-    ValueError
-        If a tag is none of the scheme's.
+    `scheme` restricts the letters and defines `Spans.valid`; None allows the letters of
+    both schemes and validates against IOB2. Tags outside the scheme raise a ValueError.
     """
     parts = _parts_of(tags, scheme, caller, name)
     codes, rows = tags.codes, tags.segment_ids()
     inside = parts.among("BIES")[codes]
     label_codes = np.unique(parts.labels.astype(str), return_inverse=True)[1][codes]
-    # Whether a token goes on with the span of the token before it.
+    # Whether a token continues the span of the token before it.
     joined = inside[1:] & inside[:-1] & (rows[1:] == rows[:-1])
     joined &= label_codes[1:] == label_codes[:-1]
     joined &= parts.among("IE")[codes][1:] & parts.among("BI")[codes][:-1]
@@ -321,56 +242,28 @@ def tags_to_spans(tags, scheme=None, *, caller="tags_to_spans", name="y"):
 
 
 def allowed_transitions(classes, scheme):
-    """Return which tags may begin a sentence, follow each other, and end one.
+    """Return which tags may begin a sentence, follow each other, and end a sentence.
 
-    Parameters
-    ----------
-    classes : array-like of str, shape (n_classes,)
-        Tags of the scheme.
-    scheme : {"IOB2", "IOBES", "BIOES"}
-
-    Returns
-    -------
-    start : ndarray of bool, shape (n_classes,)
-    between : ndarray of bool, shape (n_classes, n_classes)
-        From the row's tag to the column's.
-    end : ndarray of bool, shape (n_classes,)
-
-    Raises
-    ------
-    ValueError
-        If a class is no tag of the scheme.
+    Bool arrays of shapes (n_classes,), (n_classes, n_classes) from the row's tag to
+    the column's, and (n_classes,). A class outside the scheme raises a ValueError.
     """
     letters = _letters_of(scheme)
     parts = _split(classes, letters)
     if (parts.letters == "").any():
         strange = np.asarray(classes, dtype=object)[parts.letters == ""].tolist()
-        raise ValueError(f"{strange} are no tags of {scheme}.")
-    going_on, opened = parts.among("IE"), parts.among("BI")
+        raise ValueError(f"{strange} are not tags of {scheme}.")
+    inner, opened = parts.among("IE"), parts.among("BI")
     joined = opened[:, None] & (parts.labels[:, None] == parts.labels)
-    between = joined | ~going_on
+    between = joined | ~inner
     end = np.ones(len(opened), dtype=bool)
     if letters == _LETTERS["IOBES"]:
-        between &= going_on | ~opened[:, None]
+        between &= inner | ~opened[:, None]
         end = ~opened
-    return ~going_on, between, end
+    return ~inner, between, end
 
 
 def check_scheme(tags, scheme, *, caller, name="y"):
-    """Raise a ValueError that names row, place and tag unless tags keep to a scheme.
-
-    Parameters
-    ----------
-    tags : TokenSequences
-    scheme : {"IOB2", "IOBES", "BIOES"}
-    caller, name : str
-        For messages, as in `read_tags`.
-
-    Raises
-    ------
-    ValueError
-        If a tag is none of the scheme's, or stands where it must not.
-    """
+    """Raise a ValueError with row, position and tag unless tags obey a scheme."""
     _parts_of(tags, scheme, caller, name)
     used = np.unique(tags.codes)
     start, between, end = (
@@ -391,46 +284,46 @@ def check_scheme(tags, scheme, *, caller, name="y"):
     closed[lasts] = end[codes[lasts]]
     wrong = np.flatnonzero(~right | ~closed)
     if len(wrong):
-        raise ValueError(_damage(tags, wrong[0], right, scheme, caller, name))
+        raise ValueError(_violation(tags, wrong[0], right, scheme, caller, name))
 
 
-def _damage(tags, position, right, scheme, caller, name):
+def _violation(tags, position, right, scheme, caller, name):
     if right[position]:
-        trouble = f"ends its sentence, but {scheme} closes a span by E- or S-"
+        problem = f"ends its sentence, but {scheme} ends a span by E- or S-"
     elif position in tags.offsets:
-        trouble = f"begins its sentence, but in {scheme} a span begins by B-"
+        problem = f"begins its sentence, but {scheme} begins a span by B-"
     else:
         before = tags.types[tags.codes[position - 1]]
-        trouble = f"must not follow {before!r} in {scheme}"
+        problem = f"must not follow {before!r} in {scheme}"
     return (
-        f"{caller}: {place_of(tags, position, name)}: it {trouble}. Mend the tags, for "
-        "example with convert_tags, which reads damaged spans as conlleval does."
+        f"{caller}: {token_place(tags, position, name)}: it {problem}. Repair the "
+        "tags, for example with convert_tags, which reads invalid spans like conlleval."
     )
 
 
 def convert_tags(y, to):
-    """Write tags in another scheme.
+    """Convert tags to another scheme.
 
-    Spans are read as the scorer conlleval reads them, so that tags of IOB1, IOB2 and
-    IOBES come in alike, and damaged ones are mended: an I that has no span of its
-    label to go on with begins one.
+    Spans are read like the scorer conlleval reads them, so input may be in IOB1, IOB2
+    or IOBES, and invalid tags are repaired: an I without a preceding span of its label
+    begins one.
 
     Parameters
     ----------
     y : list of lists of str, array of such lists, Series or TokenSequences
-        One tag a token.
+        One tag per token.
     to : {"IOB2", "IOBES", "BIOES"}
-        The scheme to write. "BIOES" is another name of "IOBES".
+        The scheme of the result. "BIOES" is another name of "IOBES".
 
     Returns
     -------
     ndarray of object, shape (n_sequences,)
-        One list of tags a row.
+        One list of tags per row.
 
     Raises
     ------
     TypeError
-        If y is no collection of lists of str.
+        If y is not a collection of lists of str.
     ValueError
         If a tag belongs to none of these schemes; the message names its row.
 

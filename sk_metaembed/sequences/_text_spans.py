@@ -1,7 +1,7 @@
-"""Where each token is in the text that it was split from.
+"""Locate tokens in the texts that they were split from.
 
 A `Tokenizer` splits a prepared text: lower case, one Unicode form. Tokens are located
-there first, then mapped to the characters of the text as it was written.
+there first, then mapped to the characters of the original text.
 """
 
 import unicodedata
@@ -17,53 +17,42 @@ from ._characters import (
     word_rule,
 )
 
-_NOWHERE = (-1, -1)
-# Vowels and final consonants of Hangul combine with what is before them, although
-# they are letters.
+_NOT_FOUND = (-1, -1)
+# Hangul vowels and final consonants combine with the letter before them, although they
+# are letters too.
 _JAMO = range(0x1160, 0x1200)
-# Tokens that are matched with words at a time, which bounds time and memory.
+# Tokens matched with words at a time: bounds time and memory.
 _AT_ONCE = 1024
 
 
 class _Classes(dict):
-    """The classes of the characters seen so far, which are few."""
+    """The classes of the characters that occurred so far, which are few."""
 
     def __missing__(self, character):
-        self[character] = found = word_class(character)
-        return found
+        self[character] = word_class(character)
+        return self[character]
 
 
 _CLASSES = _Classes()
 
 
 def text_spans(text, tokens, prepare, locate):
-    """Return (start, end) of each token in a text, -1 where it is not found there.
+    """Return (start, end) of each token in a text, int32 (n_tokens, 2), or -1.
 
-    Parameters
-    ----------
-    text : str
-        As it was written.
-    tokens : list of str
-    prepare : callable
-        From a list of texts to the texts that were split.
-    locate : callable
-        From a prepared text and its tokens to a list of (start, end).
-
-    Returns
-    -------
-    ndarray of int32, shape (n_tokens, 2)
+    `prepare` maps a list of original texts to those that were split, `locate` such a
+    text and its tokens to a list of (start, end).
     """
     (prepared,) = prepare([text])
-    found = locate(prepared, tokens)
-    starts, ends = _written_positions(text, prepared, prepare)
-    if not tokens or len(found) != len(tokens) or starts is None:
+    located = locate(prepared, tokens)
+    starts, ends = _original_positions(text, prepared, prepare)
+    if not tokens or len(located) != len(tokens) or starts is None:
         return np.full((len(tokens), 2), -1, dtype=np.int32)
     spans = [
         # An empty token has no characters.
         (starts[start], ends[end - 1])
         if start < end and prepared[start:end] == token
-        else _NOWHERE
-        for token, (start, end) in zip(tokens, found, strict=True)
+        else _NOT_FOUND
+        for token, (start, end) in zip(tokens, located, strict=True)
     ]
     return np.array(spans, dtype=np.int32)
 
@@ -103,14 +92,14 @@ def locate_matches(prepared, tokens, *, pattern):
 
 
 def locate_in_order(prepared, tokens):
-    """Return the spans of tokens that some function gave."""
+    """Return the spans of tokens that a function returned."""
     for overlap in (False, True):  # as k-mers do
-        found = _searched(prepared, tokens, 0, len(prepared), overlap=overlap)
-        spans = list(takewhile(_NOWHERE.__ne__, found))
+        located = _searched(prepared, tokens, 0, len(prepared), overlap=overlap)
+        spans = list(takewhile(_NOT_FOUND.__ne__, located))
         if len(spans) == len(tokens):
             return spans
-    # A token that is not in the text, such as a lemma, may be part of a later word,
-    # and the words in between would be passed over. So whole words are located first.
+    # A token that is not in the text, such as a lemma, may be part of a later word, and
+    # the search would skip the words in between. So whole words are located first.
     bounds = locate_words(prepared, tokens, punctuation=True)
     pairs = _matched([prepared[start:end] for start, end in bounds], tokens)
     bounds.append((len(prepared), len(prepared)))
@@ -124,28 +113,28 @@ def locate_in_order(prepared, tokens):
 
 
 def _matched(words, tokens):
-    """Return pairs of a word and a token that equal each other, in order."""
+    """Return index pairs of equal words and tokens, in order."""
     pairs, word, token = [], 0, 0
     while token < len(tokens):
         size = _AT_ONCE
-        found = _longest_common(
+        matches = _longest_common(
             words[word : word + 4 * size], tokens[token : token + size]
         )
         if token + size < len(tokens):
             # The last ones may be matched with words too far on: match them again.
             size //= 2
-            found = [(i, j) for i, j in found if j < size]
-        pairs += [(word + i, token + j) for i, j in found]
-        word = pairs[-1][0] + 1 if found else word
+            matches = [(i, j) for i, j in matches if j < size]
+        pairs += [(word + i, token + j) for i, j in matches]
+        word = pairs[-1][0] + 1 if matches else word
         token += size
     return pairs
 
 
 def _longest_common(words, tokens):
-    """Return the pairs of places of a longest common subsequence.
+    """Return the index pairs of a longest common subsequence.
 
-    Bit i of a row is 0 if word i makes the longest one longer: one whole number holds
-    a row, so that a token takes a few operations however many words there are.
+    Bit i of a row is 0 if word i extends the longest subsequence: one integer holds a
+    row, so a token takes a few operations however many words there are.
     """
     places = {}
     for i, word in enumerate(words):
@@ -169,20 +158,20 @@ def _longest_common(words, tokens):
 
 
 def _searched(prepared, tokens, at, stop, *, overlap=False):
-    """Yield the spans of tokens that are searched one after the other."""
+    """Yield the spans of tokens, each searched after the one before it."""
     for token in tokens:
         start = prepared.find(token, at, stop)
         if start < 0:
-            yield _NOWHERE
+            yield _NOT_FOUND
             continue
         yield start, start + len(token)
         at = start + 1 if overlap else start + len(token)
 
 
-def _written_positions(text, prepared, prepare):
-    """Return each prepared character's first and last + 1 position in the text.
+def _original_positions(text, prepared, prepare):
+    """Return first and last + 1 original position of each prepared character.
 
-    None, None if preparing moves characters in a way that clusters do not explain.
+    None, None if preparation moves characters in a way that clusters do not explain.
     """
     if text.isascii():
         return range(len(text)), range(1, len(text) + 1)
@@ -204,7 +193,7 @@ def _clusters(text):
 
 @lru_cache(2**12)
 def _combines(character):
-    # Compatibility forms combine as what they stand for, the half-width signs of
-    # Japanese for example.
+    # Compatibility forms, such as the half-width signs of Japanese, combine like the
+    # characters that they stand for.
     first = unicodedata.normalize("NFKD", character)[0]
     return unicodedata.category(first).startswith("M") or ord(first) in _JAMO

@@ -1,7 +1,7 @@
-"""Reading what users pass as texts or token sequences, with errors that name the row.
+"""Read texts and token sequences, with errors that name the row.
 
-scikit-learn's ``check_array`` is made for numbers: it turns token lists of equal
-length into a matrix and lets None and integers pass as text.
+scikit-learn's ``check_array`` is made for numbers: it converts token lists of equal
+length to a matrix and accepts None and integers as text.
 """
 
 import numbers
@@ -32,18 +32,7 @@ _ALLOWED = (
 
 
 def read_rows(X, *, caller="X"):
-    """Return the rows of any supported collection as a list, unchecked.
-
-    Parameters
-    ----------
-    X : list, tuple, ndarray, generator, Series or one-column DataFrame
-    caller : str
-        Begins the error messages, for example an estimator's name.
-
-    Returns
-    -------
-    list
-    """
+    """Return the rows of any supported collection as a list, unchecked."""
     if isinstance(X, str | bytes):
         raise TypeError(
             f"{caller} expects a collection of texts, got a single "
@@ -51,8 +40,8 @@ def read_rows(X, *, caller="X"):
             f"{_ALLOWED}."
         )
     if X is None or isinstance(X, numbers.Number | Mapping | Set):
-        came = f"{type(X).__name__}: {short_repr(X)}"
-        raise TypeError(f"{caller} got {came}. {_ALLOWED}.")
+        received = f"{type(X).__name__}: {short_repr(X)}"
+        raise TypeError(f"{caller} got {received}. {_ALLOWED}.")
     if type(X).__name__ == "LazyFrame":
         raise TypeError(f"{caller} got a LazyFrame; call its collect() first.")
     if getattr(X, "ndim", 1) == 2 or hasattr(X, "columns"):
@@ -61,8 +50,8 @@ def read_rows(X, *, caller="X"):
         return X.to_pylist()
     if getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable):
         shape = getattr(X, "shape", None)
-        came = f"{type(X).__name__}" + (f" of shape {shape}" if shape else "")
-        raise TypeError(f"{caller} got {came}. {_ALLOWED}.")
+        received = f"{type(X).__name__}" + (f" of shape {shape}" if shape else "")
+        raise TypeError(f"{caller} got {received}. {_ALLOWED}.")
     if hasattr(X, "to_list"):
         return X.to_list()
     return X.tolist() if isinstance(X, np.ndarray) else list(X)
@@ -71,27 +60,27 @@ def read_rows(X, *, caller="X"):
 def _only_column(X, caller):
     if hasattr(X, "tocsr"):
         raise TypeError(
-            f"{caller} got {type(X).__name__}, a sparse matrix of numbers. If a "
-            "vectorizer before this step made it, remove the vectorizer, or use it as "
-            f"a source: EstimatorEmbedding(vectorizer, as_text=True). {_ALLOWED}."
+            f"{caller} got {type(X).__name__}, a sparse matrix of numbers. If it is "
+            "the output of a vectorizer, remove the vectorizer, or use it as a source: "
+            f"EstimatorEmbedding(vectorizer, joined=True). {_ALLOWED}."
         )
     n_columns = X.shape[1]
     if n_columns != 1:
         if holds_numbers(X):
             raise ValueError(
                 f"{caller} takes one column of texts, got {n_columns} columns of "
-                f"numbers (shape {tuple(X.shape)}). Select the column "
-                "of texts; if the step before already turns texts into numbers, as "
-                "Pooling does, the order of the steps is wrong."
+                f"numbers (shape {tuple(X.shape)}). Select the column of texts. If a "
+                "step before this one, such as Pooling, converts texts to numbers, the "
+                "steps are in the wrong order."
             )
         names = getattr(X, "column_names", getattr(X, "columns", None))
-        named = "" if names is None else f", named {short_repr(list(names))}"
+        named = "" if names is None else f", names {short_repr(list(names))}"
         raise ValueError(
             f"{caller} takes one column of texts, got {n_columns} columns "
             f"(shape {tuple(X.shape)}{named}). Select one, for example with "
             'ColumnTransformer([("text", step, "name of the column")]); for token '
             "lists of equal length pass a list of lists, not an array."
-            + (" For pairs of texts there is PairEncoder." if n_columns == 2 else "")
+            + (" For pairs of texts use PairEncoder." if n_columns == 2 else "")
         )
     if hasattr(X, "iloc"):
         return X.iloc[:, 0]
@@ -103,7 +92,7 @@ def _only_column(X, caller):
 
 
 def holds_numbers(X):
-    """Return whether X is an array or frame with columns of numbers, as Pooling's."""
+    """Return whether X is an array or frame of numbers, such as Pooling's output."""
     if len(getattr(X, "shape", ())) != 2:
         return False
     dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
@@ -111,27 +100,27 @@ def holds_numbers(X):
 
 
 def check_texts(X, *, caller="X"):
-    """Return texts as a list of str, or say which row is not one.
+    """Return texts as a list of str, or raise an error that names the first other row.
 
-    For steps that read raw texts. The words of an error say what to do with missing
-    values, numbers and bytes, which a frame holds more often than one thinks.
+    For steps that read raw texts. The error says what to do with missing values,
+    numbers and bytes.
 
     Parameters
     ----------
     X : list, tuple, ndarray, generator, Series or one-column DataFrame of str
-        One text a row.
+        One text per row.
     caller : str, default="X"
         Begins the error messages, for example an estimator's name.
 
     Returns
     -------
     list of str
-        One text a row, plain str.
+        One plain str per row.
 
     Raises
     ------
     TypeError
-        If X is a single string or no collection, or a row is not a str (None, NaN,
+        If X is a single string or not a collection, or a row is not a str (None, NaN,
         numbers, bytes, lists).
     ValueError
         If X has several columns.
@@ -139,7 +128,7 @@ def check_texts(X, *, caller="X"):
     See Also
     --------
     check_tokens : For steps that take tokens as well as texts.
-    Tokenizer : A step that uses it.
+    Tokenizer : Splits texts into tokens.
 
     Examples
     --------
@@ -176,7 +165,7 @@ def first_present(rows):
 
 
 def _with_column(caller, X):
-    """Append the name of the column that X is or has, if any, for messages."""
+    """Append the name of X's only column, if any, for messages."""
     if hasattr(X, "columns"):
         name = getattr(X, "column_names", X.columns)[0]  # Arrow's columns are data
     else:
@@ -186,17 +175,7 @@ def _with_column(caller, X):
 
 
 def check_token_lists(rows, *, caller="X"):
-    """Return token lists as a TokenSequences, or say which row is wrong.
-
-    Parameters
-    ----------
-    rows : list of sequence of str
-    caller : str, default="X"
-
-    Returns
-    -------
-    TokenSequences
-    """
+    """Return token lists as a TokenSequences, or raise for the first other row."""
     for i, row in enumerate(rows):
         if not is_token_list(row):
             expected = TOKEN_LIST if any(map(is_token_list, rows)) else TEXT_OR_TOKENS
@@ -215,39 +194,38 @@ def check_token_lists(rows, *, caller="X"):
 def check_tokens(X, *, caller="X", split=None, missing="raise"):
     """Return texts, token lists or containers as a TokenSequences.
 
-    For steps of your own that take what `Tokenizer` takes: one line reads every form of
-    input, so that the rest of the step knows one.
+    For your own steps that take the same input as `Tokenizer`.
 
     Parameters
     ----------
     X : TokenSequences, or a collection of str or of token lists
-        Strings are split as `Tokenizer` splits them by default.
+        Strings are split like `Tokenizer` splits them by default.
     caller : str, default="X"
         Begins the error messages, for example an estimator's name.
     split : callable, default=None
-        Turns a list of str into a TokenSequences, instead of the default splitting.
+        Converts a list of str to a TokenSequences, instead of the default splitting.
     missing : {"raise", "empty"}, default="raise"
         Whether missing rows (None, NaN, null) are an error or empty sequences.
 
     Returns
     -------
     TokenSequences
-        X itself where it is one already. Otherwise it has the index of X, if X is a
-        pandas Series or DataFrame, and knows which rows were missing if they may be.
+        X itself if it is one. Otherwise it has the index of X, if X is a pandas Series
+        or DataFrame, and with ``missing="empty"`` records which rows were missing.
 
     Raises
     ------
     TypeError
-        If X is a single string or no collection, or a row is neither a str nor a
-        list of str, or the rows are mixed; or if X is an EmbeddedSequences, whose
-        vectors would be lost.
+        If X is a single string or not a collection, a row is neither a str nor a list
+        of str, or the rows are mixed; or if X is an EmbeddedSequences, whose vectors
+        would be lost.
     ValueError
         If X has several columns.
 
     See Also
     --------
-    check_texts : For steps that read texts as they are.
-    sk_metaembed.sources.BaseEmbedding : Sources, which read their input so.
+    check_texts : For steps that read raw texts.
+    sk_metaembed.sources.BaseEmbedding : Base class of sources, which calls it.
 
     Examples
     --------
@@ -262,14 +240,13 @@ def check_tokens(X, *, caller="X", split=None, missing="raise"):
     if isinstance(X, EmbeddedSequences):
         raise TypeError(
             f"{caller} takes texts or tokens, got EmbeddedSequences: the vectors of "
-            f"{list(X.names)} would be lost. Pass X.tokens to embed the same tokens "
-            "anew, or put both sources into an EmbeddingUnion to have them side by "
-            "side."
+            f"{list(X.names)} would be lost. Pass X.tokens to embed the tokens again, "
+            "or combine both sources in an EmbeddingUnion."
         )
     if isinstance(X, TokenSequences):
         return X
     rows, absent = read_rows(X, caller=caller), None
-    # A missing row says nothing about what the others are meant to be.
+    # The first row that is present tells whether the rows are texts or token lists.
     _, first = first_present(rows)
     caller = _with_column(caller, X)
     _refuse_numbers(rows, caller)
@@ -288,8 +265,9 @@ def count_missing(rows):
 
 
 def fill_missing(rows, empty):
-    """Return rows with `empty` in place of missing ones, and where these were."""
+    """Return rows with `empty` in place of missing ones, and a mask of these."""
     absent = np.array([is_missing(row) for row in rows], dtype=bool)
     if absent.any():
-        rows = [empty if gone else row for row, gone in zip(rows, absent, strict=True)]
+        pairs = zip(rows, absent, strict=True)
+        rows = [empty if is_absent else row for row, is_absent in pairs]
     return rows, absent

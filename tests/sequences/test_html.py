@@ -44,7 +44,7 @@ def test_page_tells_numbers_blocks_and_rows(embedded):
     page = embedded._repr_html_()
     for told in ("6 sequences", "37 tokens", "7 types", "9 dimensions", "level token"):
         assert told in page
-    assert "0 to 30 tokens a sequence, 6.2 on average" in page
+    assert "0 to 30 tokens per sequence, 6.2 on average" in page
     assert "The first 5 of 6" in page
     assert "float16" in page
     assert "<i>empty</i>" in page

@@ -103,11 +103,11 @@ def test_a_label_may_hold_dashes_and_may_be_missing():
         (
             ["O", "S-x"],
             "IOB2",
-            r'tag 1 is \'S-x\', which is no tag of IOB2.*"I-..."',
+            r'tag 1 is \'S-x\', which is not a tag of IOB2.*"I-..."',
         ),
-        (["person"], "IOB2", "tag 0 is 'person', which is no tag of IOB2"),
-        (["O-x"], "IOB2", "tag 0 is 'O-x', which is no tag"),
-        (["B-"], "IOBES", "tag 0 is 'B-', which is no tag of IOBES"),
+        (["person"], "IOB2", "tag 0 is 'person', which is not a tag of IOB2"),
+        (["O-x"], "IOB2", "tag 0 is 'O-x', which is not a tag"),
+        (["B-"], "IOBES", "tag 0 is 'B-', which is not a tag of IOBES"),
     ],
 )
 def test_damage_is_named(row, scheme, message):
@@ -127,7 +127,7 @@ def test_transitions_are_those_that_the_check_lets_pass():
         legal = start[i] and between[i, j] and end[j]
         assert legal == keeps([one, other], "IOBES")
     assert np.array_equal(start & end, [keeps([tag], "IOBES") for tag in IOBES])
-    with pytest.raises(ValueError, match=r"\['X'\] are no tags of IOB2"):
+    with pytest.raises(ValueError, match=r"\['X'\] are not tags of IOB2"):
         allowed_transitions(["O", "X"], "IOB2")
 
 

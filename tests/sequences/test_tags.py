@@ -63,7 +63,7 @@ def test_classes_are_those_that_occur():
         ([["O"], [], ["O"]], ValueError, "row 0 of y has 1 tag for a sentence of 2"),
         ([["O", "O"], ["O"], ["O"]], ValueError, r"row 1 of y has 1 tag .* 0 tokens"),
         ([["O", "O"], [], ["O"] * 9], ValueError, r"row 2 of y has 9 tags .*\['Ada'\]"),
-        ([["O"], ["O"], ["O"]], ValueError, r"\(2 rows are wrong in all\.\)"),
+        ([["O"], ["O"], ["O"]], ValueError, r"\(2 rows are wrong in total\.\)"),
         ([["O", None], [], ["O"]], TypeError, r"row 0 of y, tag 1 is missing \(None\)"),
         ([["O", np.nan], [], ["O"]], TypeError, "row 0 of y, tag 1 is missing"),
         ([["O", 3], [], ["O"]], TypeError, r"row 0 of y, tag 1 is of type int \(3\)"),

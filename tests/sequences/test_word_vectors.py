@@ -90,7 +90,7 @@ def test_blocks_are_told_apart_only_where_known_is_asked():
     known = lookup_known(union, WORDS, caller="x")
     assert known["a"].tolist() == KNOWN
     assert known["b"].tolist() == [False, True, False, False]
-    with pytest.raises(ValueError, match=r"gives 2 blocks, \['a', 'b'\]. Put a meta"):
+    with pytest.raises(ValueError, match=r"returns 2 blocks, \['a', 'b'\]. Put a meta"):
         lookup_vectors(union, WORDS, caller="x")
 
 
@@ -120,7 +120,7 @@ def test_an_array_with_other_rows_than_words_gets_a_sentence():
             return np.zeros(len(tokens))
 
     for reader in (lookup_vectors, lookup_known):
-        with pytest.raises(ValueError, match=r"Means gave shape \(4,\) for 4 words"):
+        with pytest.raises(ValueError, match=r"returned shape \(4,\) for 4 words"):
             reader(Means(), WORDS, caller="x")
 
 
@@ -133,7 +133,7 @@ def test_an_array_with_other_rows_than_words_gets_a_sentence():
         (
             {"tea": ["1"]},
             ValueError,
-            "'tea' has .* dtype <U1; expected are numbers of shape",
+            "'tea' has .* dtype <U1; expected numbers of shape",
         ),
         (PretrainedEmbedding, TypeError, "x takes a fitted estimator.*"),
         ({"tea": [np.inf]}, ValueError, "vector of 'tea' holds NaN or infinity"),
