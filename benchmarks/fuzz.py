@@ -32,7 +32,8 @@ import atheris
 import numpy as np
 
 # numba cannot compile instrumented functions.
-COMPILED = [] if os.environ.get("NUMBA_DISABLE_JIT") == "1" else ["_kernel", "_digits"]
+INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+COMPILED = [] if INTERPRETED else ["_kernels_numba"]
 SEEN = {
     "include": ["sk_metaembed"],
     "exclude": [f"sk_metaembed.vectors.{name}" for name in COMPILED],
@@ -52,8 +53,8 @@ with atheris.instrument_imports(**SEEN):
     import sk_metaembed.pooling
     import sk_metaembed.sources.cache._sentence_cache as sentence_cache
     import sk_metaembed.vectors._convert as convert
-    import sk_metaembed.vectors._integrity as sound
     import sk_metaembed.vectors._kernels_numba
+    import sk_metaembed.vectors._store_files as store_files
     import sk_metaembed.vectors._word_vectors as store_module
 
 
@@ -75,7 +76,7 @@ def vectors(data):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     convert.write_store(file, convert.detect(file), convert.Options(), folder)
-    meta = sound.read_meta(folder)
+    meta = store_files.read_meta(folder)
     handle = store_module.WordVectors(str(folder), meta)
     values, known = handle.vectors_for([*handle.words[:3], "nowhere"])
     assert np.isfinite(values).all() and known[0] and known.dtype == bool
@@ -99,7 +100,7 @@ def store(data):
         meta = json.loads((folder / "meta.json").read_text())
         meta["files"][name] = len(data) - 1
         (folder / "meta.json").write_text(json.dumps(meta))
-    meta = sound.read_meta(folder)
+    meta = store_files.read_meta(folder)
     handle = store_module.WordVectors(str(folder), meta)
     handle.lookup(["w1", "w2", "nowhere"])
     handle.vectors_for(["w1"])

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._core._messages import plural
+from .._io._compression import MAX_RATIO, is_decompression_bomb
 from ..sequences import TokenSequences
-from ..vectors._detect_format import MOST_GROWTH, is_bomb
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BLOCK = 1 << 22
@@ -175,9 +175,9 @@ def _unpacked(file, raw, path):
     while block := file.read(_BLOCK):
         blocks.append(block)
         size += len(block)
-        if is_bomb(size, raw.tell()):
+        if is_decompression_bomb(size, raw.tell()):
             raise ValueError(
-                f"{path} unpacks to more than {MOST_GROWTH} times its size, which text "
+                f"{path} unpacks to more than {MAX_RATIO} times its size, which text "
                 "does not. Unpack it yourself if you trust it."
             )
     return b"".join(blocks)

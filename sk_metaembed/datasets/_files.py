@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._io._atomic import atomic_path
-from ..vectors._detect_format import MOST_GROWTH, is_bomb
+from .._io._compression import MAX_RATIO, is_decompression_bomb
 from ..vectors._download import (
     fetch,
     fetched_root,
@@ -168,8 +168,8 @@ def _copy(source, file, packed):
     """Copy what is unpacked, unless an archive of this size would not hold it."""
     while block := source.read(2**20):
         file.write(block)
-        if is_bomb(file.tell(), packed):
-            raise zipfile.BadZipFile(f"it unpacks to over {MOST_GROWTH} times its size")
+        if is_decompression_bomb(file.tell(), packed):
+            raise zipfile.BadZipFile(f"it unpacks to over {MAX_RATIO} times its size")
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..vectors._detect_format import is_bomb
+from .._io._compression import is_decompression_bomb
 from ._options import N_CHARACTERS
 
 
@@ -92,7 +92,7 @@ def _check_own(dataset, file):
     """
     if dataset.external or dataset.is_virtual:
         raise OSError("its numbers are to be read from another file")
-    if is_bomb(dataset.nbytes, os.path.getsize(file)):
+    if is_decompression_bomb(dataset.nbytes, os.path.getsize(file)):
         raise OSError(f"it announces {dataset.nbytes:,} bytes, more than the file has")
 
 

@@ -277,9 +277,9 @@ class Encoder:
     def _keyed_vectors(self, vectors):
         import torch
 
-        from ..vectors._gensim import buckets_of
+        from ..vectors._gensim import ngram_table
 
-        buckets = buckets_of(vectors)
+        buckets = ngram_table(vectors)
         arrays = {"vectors": vectors.vectors}
         if buckets is not None:
             arrays["buckets"] = buckets[0]

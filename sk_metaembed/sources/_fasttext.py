@@ -5,8 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..vectors._ngram_hash import ngram_ids
-from ..vectors._word_index import loops_for, pack
+from ..vectors._word_index import loops_for, ngram_ids, pack
 from ._gensim_base import BaseGensimEmbedding
 
 _CHUNK = 16_384  # words composed at a time

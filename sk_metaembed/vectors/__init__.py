@@ -1,12 +1,12 @@
 """Word vectors on disk: an immutable, memory-mapped store that goes by reference.
 
-Knows nothing of estimators: only words, rows and the file formats.
+It deals with words, rows and file formats, not with estimators.
 """
 
 from .._core._public_module import set_public_module
 from ._export import ExportReport, export_vectors
-from ._word_vectors import WordVectors
+from ._word_vectors import WordVectors, reopen
 
 __all__ = ["ExportReport", "WordVectors", "export_vectors"]
 
-set_public_module(globals())
+set_public_module(globals(), reopen)  # pickles contain its name

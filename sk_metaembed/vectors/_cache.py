@@ -1,4 +1,4 @@
-"""Where converted stores live, and how one gets there whole or not at all."""
+"""Cache of converted stores: its directory, source digests, atomic publication."""
 
 import contextlib
 import errno
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .._io._atomic import atomic_path, cache_home
 
-# A file changed this lately may change again without its time stamp moving
+# A file modified this recently may be modified again with an equal time stamp.
 _SETTLED_NS = 2_000_000_000
 
 
@@ -22,20 +22,20 @@ def default_root():
 
 
 def cache_root(cache_dir=None):
-    """Return the directory for stores, made if need be."""
+    """Return the directory of converted stores, created if missing."""
     root = default_root() if cache_dir is None else Path(cache_dir).expanduser()
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise type(error)(
-            f"The cache directory {root} cannot be made ({error}). Pass cache_dir= or "
-            f"set SK_METAEMBED_CACHE to a directory that can be written."
+            f"The cache directory {root} cannot be created ({error}). Pass cache_dir= "
+            f"or set SK_METAEMBED_CACHE to a writable directory."
         ) from error
     return root.resolve()
 
 
 def digest_files(paths, root):
-    """Digest the content of files, read again only where size or a time changed."""
+    """Digest the content of files, read again only if a size or time stamp changed."""
     stats = [_stat(path) for path in paths]
     name = hashlib.blake2b(str(paths[0]).encode("utf-8", "surrogateescape"))
     record = root / "sources" / f"{name.hexdigest()[:32]}.json"
@@ -43,45 +43,41 @@ def digest_files(paths, root):
         known = json.loads(record.read_text("utf-8"))
         if known["stats"] == stats:
             return known["digest"]
-    digest = hashlib.blake2b(digest_size=16)
+    hasher = hashlib.blake2b(digest_size=16)
     for path in paths:
         with open(path, "rb") as file:
             while block := file.read(1 << 22):
-                digest.update(block)
-    found = digest.hexdigest()
+                hasher.update(block)
+    digest = hasher.hexdigest()
     if all(time.time_ns() - max(stat[1:]) > _SETTLED_NS for stat in stats):
-        _write_record(record, {"digest": found, "stats": stats})
-    return found
+        record.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_path(record) as part:
+            part.write_text(json.dumps({"digest": digest, "stats": stats}), "utf-8")
+    return digest
 
 
 def _stat(path):
     stat = os.stat(path)
-    # Copying and unpacking set the time of modification back, not that of change.
+    # Copying and unpacking restore the time of modification, but not that of change.
     return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
 
 
-def _write_record(record, content):
-    record.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(record) as part:
-        part.write_text(json.dumps(content), "utf-8")
-
-
 def publish(target, write):
-    """Have ``write`` fill a hidden directory, then give it its name in one step.
+    """Create a directory in one step: ``write(temporary)``, then rename.
 
-    Of several processes one writes and the others wait for it. What a killed
-    one left behind is removed by the next.
+    One of several processes writes; the others wait for it. The remains of a killed
+    process are removed by the next.
 
     Returns
     -------
     bool
-        False where the target was there already when its turn came.
+        False if the target existed when the lock was acquired.
     """
     target = Path(target)
-    with _turn(target) as alone:
+    with exclusive_lock(target) as locked:
         if target.exists():
             return False
-        _remove_leftovers(target, alone)
+        _remove_remains(target, locked)
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
         temporary.mkdir()
         try:
@@ -89,27 +85,27 @@ def publish(target, write):
             os.rename(temporary, target)
         except OSError as error:
             if not target.exists():
-                raise _told(error, target) from error
+                raise _with_hint(error, target) from error
             return False
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     return True
 
 
-def _told(error, target):
-    """Say of a full disk what to do; numpy tells of it in numbers alone."""
+def _with_hint(error, target):
+    """Return an error of a full disk with a hint; NumPy's gives only byte counts."""
     if error.errno not in (None, errno.ENOSPC, errno.EDQUOT):
         return error
     return OSError(
         errno.ENOSPC,
-        f"no room left to write {target} ({error}). Nothing was kept. Make room, or "
-        "give another place (for the cache: SK_METAEMBED_CACHE)",
+        f"no space left to write {target} ({error}). Nothing was saved. Free some "
+        "space, or use another directory (for the cache: SK_METAEMBED_CACHE)",
     )
 
 
 @contextlib.contextmanager
-def _turn(target):
-    """Hold the lock beside the target; yields False where there are no locks."""
+def exclusive_lock(target):
+    """Hold a lock file next to the target; yield False where locks do not exist."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system: the final rename alone decides
@@ -119,7 +115,7 @@ def _turn(target):
     while True:
         with open(path, "w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            # whoever held it before may have removed the name meanwhile
+            # The previous holder may have removed the file before it was locked here.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
                     try:
@@ -129,8 +125,8 @@ def _turn(target):
                     return
 
 
-def _remove_leftovers(target, alone):
+def _remove_remains(target, locked):
     for path in target.parent.iterdir():
         ours = path.name.startswith(f".{target.name}.") and path.suffix == ".part"
-        if ours and (alone or time.time() - path.stat().st_mtime > 86_400):
+        if ours and (locked or time.time() - path.stat().st_mtime > 86_400):
             shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""From a source to a store: which reader, which place, what counts as the same."""
+"""Conversion of a source into a store: reader, target directory and cache key."""
 
 import hashlib
 import json
@@ -9,18 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from .._core._parameters import is_integer
 from ._cache import cache_root, digest_files, publish
 from ._detect_format import SourceStream, detect
-from ._gensim import (
-    push_arrays,
-    read_gensim,
-    refuse_untrusted,
-    sidecars,
-)
-from ._integrity import check_meta, mapped
+from ._gensim import append_arrays, gensim_files, read_gensim, refuse_untrusted
 from ._read_fasttext import read_fasttext
 from ._read_word2vec import read_binary, read_text
-from ._store_files import VERSION, StoreWriter, read_meta
+from ._store_files import VERSION, StoreWriter, check_meta, map_arrays, read_meta
 from ._word_index import PackedWords, pack
 
 _DTYPES = ("float32", "float16")
@@ -28,7 +23,7 @@ _DTYPES = ("float32", "float16")
 
 @dataclass(frozen=True)
 class Options:
-    """What part of a source is wanted, and in which type; checked on creation."""
+    """Which part of a source to store, and in which dtype."""
 
     limit: int | None = None
     words: tuple | None = None
@@ -37,37 +32,34 @@ class Options:
     verbose: int = 0
 
     @classmethod
-    def of(cls, limit, words, dtype, trusted=False, verbose=0):
-        """Check and normalise the arguments users give."""
+    def checked(cls, limit, words, dtype, trusted=False, verbose=0):
+        """Check and normalize the arguments of `WordVectors.open`."""
         if limit is not None:
-            whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool)
-            if not whole:
-                raise TypeError(f"limit must be an int or None, got {limit!r}.")
+            if not is_integer(limit):
+                raise TypeError(f"limit must be an int or None; got {limit!r}.")
             if limit < 1:
-                raise ValueError(f"limit must be at least 1, got {limit}.")
+                raise ValueError(f"limit must be at least 1; got {limit}.")
             limit = int(limit)
         if words is not None:
-            pack(words := list(_not_text(words)))  # refuses what is no str
+            if isinstance(words, str | bytes):
+                raise TypeError(
+                    f"words must be a collection of str; got the single {words!r}."
+                )
+            pack(words := list(words))  # raises for elements that are not str
             words = tuple(sorted(set(words)))
             if not words:
-                raise ValueError("words= is empty; give at least one word or None.")
+                raise ValueError("words= is empty; pass at least one word or None.")
         return cls(limit, words, _dtype_name(dtype), bool(trusted), verbose)
 
     @property
-    def as_is(self):
-        """Whether they ask for all of a store as it stands."""
+    def is_default(self):
+        """Whether a store satisfies them as it is."""
         return self.limit is None and self.words is None and self.dtype is None
 
     def key(self, content):
-        """Digest the content's digest and all that shapes the store made of it."""
+        """Return a digest of the content's digest and of all that shapes the store."""
         parts = [VERSION, content, self.limit, self.words, self.dtype or "float32"]
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=12).hexdigest()
-
-
-def _not_text(words):
-    if isinstance(words, str | bytes):
-        raise TypeError(f"words must be a collection of str, got the single {words!r}.")
-    return words
 
 
 def _dtype_name(dtype):
@@ -78,18 +70,18 @@ def _dtype_name(dtype):
     except TypeError:
         name = None
     if name not in _DTYPES:
-        raise ValueError(f'dtype must be "float32" or "float16", got {dtype!r}.')
+        raise ValueError(f'dtype must be "float32" or "float16"; got {dtype!r}.')
     return name
 
 
-def store_for(path, options, cache_dir=None):
+def cached_store(path, options, cache_dir=None):
     """Return the store of a source, converted into the cache if it is not there."""
     path = _checked_path(path)
     fmt = detect(path)
     if fmt.kind == "store":
         meta = read_meta(path)
-        whole = options.limit is options.words is None
-        if options.as_is or (whole and options.dtype == meta.get("dtype")):
+        is_whole = options.limit is options.words is None
+        if options.is_default or (is_whole and options.dtype == meta.get("dtype")):
             return path
         check_meta(path, meta)
         content = meta["fingerprint"]
@@ -97,43 +89,51 @@ def store_for(path, options, cache_dir=None):
     else:
         _check_trust(path, fmt, options)
         root = cache_root(cache_dir)
-        content = digest_files(_files(path, fmt), root)
-    target = root / f"{_stem(path)}-{options.key(content)}"
+        content = digest_files(_source_files(path, fmt), root)
+    stem = re.sub(r"[^\w.-]+", "_", os.path.basename(os.path.abspath(path)))
+    target = root / f"{stem[:60]}-{options.key(content)}"
     if not target.exists():
         publish(target, lambda folder: write_store(path, fmt, options, folder))
     return target
 
 
-def store_at(source, path, options):
-    """Convert a source into a new store at a given place."""
+def convert_to(source, path, options):
+    """Convert a source into a new store at a path, and return the path."""
     source, target = _checked_path(source), Path(_checked_path(path)).absolute()
     fmt = detect(source)
     _check_trust(source, fmt, options)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if not publish(target, lambda folder: write_store(source, fmt, options, folder)):
-        raise _occupied(target)
+    _publish_new(target, lambda folder: write_store(source, fmt, options, folder))
     return target
 
 
+def _publish_new(target, write):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not publish(target, write):
+        raise FileExistsError(
+            f"{target} exists already. Open it with WordVectors.open, delete it first, "
+            f"or pass another path."
+        )
+
+
 def check_arrays(words, matrix):
-    """Return packed words and a matrix with one row for each, or raise."""
+    """Return the `PackedWords` and the (n_words, dim) matrix of real numbers."""
     packed, matrix = pack(words), np.asarray(matrix)
     if matrix.dtype.kind not in "fiub":
-        raise TypeError(f"The matrix must hold real numbers, got dtype {matrix.dtype}.")
+        raise TypeError(f"The matrix must hold real numbers; got dtype {matrix.dtype}.")
     if matrix.ndim != 2 or matrix.shape[1] < 1:
         raise ValueError(
-            f"The matrix must have one row a word and at least one column, got shape "
+            f"The matrix must have one row per word and at least one column; got shape "
             f"{matrix.shape}."
         )
     if packed.n_words != len(matrix):
         raise ValueError(
-            f"{packed.n_words} words but {len(matrix)} rows in the matrix; there must "
-            f"be one row a word."
+            f"The matrix must have one row per word; got {packed.n_words} words and "
+            f"{len(matrix)} rows."
         )
     return packed, matrix
 
 
-def arrays_store(
+def store_arrays(
     packed, matrix, *, dtype="float32", buckets=None, path=None, root=None
 ):
     """Return a store of arrays: at ``path``, or in the cache under their digest."""
@@ -141,16 +141,14 @@ def arrays_store(
     def write(folder):
         writer = StoreWriter(folder, label="The given arrays", dtype=dtype)
         try:
-            push_arrays(writer, packed, matrix, buckets)
+            append_arrays(writer, packed, matrix, buckets)
             writer.finish(None)
         finally:
             writer.close()
 
     if path is not None:
         target = Path(_checked_path(path)).absolute()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not publish(target, write):
-            raise _occupied(target)
+        _publish_new(target, write)
         return target
     key = Options(dtype=dtype).key(_digest_arrays(packed, matrix, buckets))
     target = cache_root(root) / f"arrays-{key}"
@@ -160,13 +158,14 @@ def arrays_store(
 
 
 def write_store(source, fmt, options, folder):
-    """Fill a directory with the store of a source, which must not change meanwhile."""
-    files = _files(source, fmt)
+    """Fill a directory with the store of a source that must not change meanwhile."""
+    files = _source_files(source, fmt)
     before = [os.stat(file) for file in files]
+    default_dtype = read_meta(source)["dtype"] if fmt.kind == "store" else "float32"
     writer = StoreWriter(
         folder,
         label=str(source),
-        dtype=options.dtype or _natural_dtype(source, fmt),
+        dtype=options.dtype or default_dtype,
         limit=options.limit,
         words=options.words,
     )
@@ -196,21 +195,21 @@ def _read(source, fmt, writer, verbose):
 def _read_store(source, writer):
     meta = read_meta(source)
     check_meta(source, meta)
-    arrays = mapped(source, meta)
+    arrays = map_arrays(source, meta)
     packed, buckets = PackedWords(arrays["words"], arrays["offsets"]), None
     if meta["subwords"]:
         n = meta["subwords"]
         buckets = arrays["buckets"], n["min_n"], n["max_n"]
-    push_arrays(writer, packed, arrays["vectors"], buckets)
+    append_arrays(writer, packed, arrays["vectors"], buckets)
 
 
 def _checked_path(path):
     if isinstance(path, str | os.PathLike):
         return Path(path).expanduser()
     raise TypeError(
-        f"Expected the path of a word-vector file or store, got "
-        f"{type(path).__name__}. For arrays use WordVectors.from_arrays, for gensim "
-        f"objects WordVectors.from_keyed_vectors."
+        f"Expected the path of a word-vector file or store; got "
+        f"{type(path).__name__}. Use WordVectors.from_arrays for arrays and "
+        f"WordVectors.from_keyed_vectors for objects of gensim."
     )
 
 
@@ -219,36 +218,20 @@ def _check_trust(path, fmt, options):
         refuse_untrusted(path)
 
 
-def _files(path, fmt):
+def _source_files(path, fmt):
     if fmt.kind == "gensim":
-        return sidecars(path)
+        return gensim_files(path)
     return [] if fmt.kind == "store" else [os.path.abspath(path)]
 
 
-def _natural_dtype(source, fmt):
-    return read_meta(source)["dtype"] if fmt.kind == "store" else "float32"
-
-
-def _stem(path):
-    name = re.sub(r"[^\w.-]+", "_", os.path.basename(os.path.abspath(path)))
-    return name[:60]
-
-
 def _check_unchanged(files, before):
-    for file, then in zip(files, before, strict=True):
-        now = os.stat(file)
-        if (now.st_size, now.st_mtime_ns) != (then.st_size, then.st_mtime_ns):
+    for file, old in zip(files, before, strict=True):
+        new = os.stat(file)
+        if (new.st_size, new.st_mtime_ns) != (old.st_size, old.st_mtime_ns):
             raise ValueError(
-                f"{file} changed while it was being converted; nothing was kept. Open "
-                f"it again once it is complete."
+                f"{file} was modified during the conversion; nothing was saved. Open "
+                f"it again when it is complete."
             )
-
-
-def _occupied(target):
-    return FileExistsError(
-        f"{target} exists already. Open it with WordVectors.open, delete it first, or "
-        f"give another path."
-    )
 
 
 def _digest_arrays(packed, matrix, buckets):

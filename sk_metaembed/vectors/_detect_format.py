@@ -1,7 +1,4 @@
-"""Telling a file's format from its content; its name is never asked.
-
-Reading a source file: decompression, progress, and honest ends of file.
-"""
+"""The stream of a source file, and its format, detected from the content alone."""
 
 import lzma
 import os
@@ -11,37 +8,52 @@ import zlib
 from collections import Counter
 from typing import NamedTuple
 
-from .._io._compression import detect_compression
+from .._io._compression import (
+    MAX_RATIO,
+    detect_compression,
+    is_decompression_bomb,
+)
 from ._store_files import is_store
 
-MOST_GROWTH = 100  # numbers and tagged text shrink to a third or a tenth
-_HARMLESS = 1 << 28
-
-
-def is_bomb(unpacked, packed):
-    """Tell whether so many bytes came of so few that no honest file would do it.
-
-    >>> is_bomb(10**9, 10**8), is_bomb(10**9, 10**6), is_bomb(10**6, 10**3)
-    (False, True, False)
-    """
-    return unpacked > _HARMLESS and unpacked > MOST_GROWTH * packed
+FASTTEXT_MAGIC = 793712314
+MAX_DIM = 1 << 20
+MAX_WORD = 1 << 20  # bytes
+_SAMPLE = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+_HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_SUPPORTED = (
+    "Supported formats: word2vec text and binary, GloVe text, fastText .vec and .bin "
+    "(each also compressed by gzip, bzip2 or xz), gensim files saved with .save "
+    "(trusted=True), and store directories"
+)
+_HINTS = {
+    b"version https://git-lfs": "It is a Git LFS pointer: run git lfs pull",
+    b"<": "It looks like a web page, as a failed download leaves",
+    b"PK\x03\x04": "It is a zip archive: unpack it and pass one of its files",
+    b"\x93NUMPY": "It is a NumPy array: load it, and pass words and array to "
+    "WordVectors.from_arrays",
+    b"\x89HDF": "It is an HDF5 file",
+    b"PAR1": "It is a Parquet file: read it, and pass words and array to "
+    "WordVectors.from_arrays",
+}
 
 
 class SourceStream:
-    """A binary source file, decompressed, with a progress bar over its bytes.
+    """A source file, decompressed, with a progress bar over its bytes.
 
     Attributes
     ----------
     size : int or None
-        Length of the content; None where it is compressed.
+        Length of the content in bytes; None if it is compressed.
     position : int
-        Bytes of content read so far.
+        Number of content bytes read so far.
     """
 
     def __init__(self, path, verbose=0):
         self.path = os.fspath(path)
         self.position = 0
-        self._ahead = b""
+        self._pushed = b""
         self.compression, opener = detect_compression(path)
         length = os.path.getsize(path)
         self.size = None if opener else length
@@ -61,46 +73,46 @@ class SourceStream:
 
     def read(self, size):
         """Return ``size`` bytes, fewer only at the end of the content."""
-        ahead, self._ahead = self._ahead[:size], self._ahead[size:]
+        pushed, self._pushed = self._pushed[:size], self._pushed[size:]
         try:
-            data = ahead + self._file.read(size - len(ahead))
+            data = pushed + self._file.read(size - len(pushed))
         except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
             if self.compression is None:
                 raise
             raise ValueError(
-                f"{self.path}: the {self.compression} data breaks off or is damaged "
-                f"after {self.position:,} decompressed bytes ({error}). Fetch or "
+                f"{self.path}: the {self.compression} data is truncated or corrupt "
+                f"after {self.position:,} decompressed bytes ({error}). Download or "
                 f"copy the file again."
             ) from error
         self.position += len(data)
         if self.compression is not None:
-            self._check_growth()
+            self._check_ratio()
         if self._bar is not None:
             self._bar.update(self._raw.tell() - self._bar.n)
         return data
 
-    def _check_growth(self):
-        if is_bomb(self.position, self._raw.tell()):
+    def _check_ratio(self):
+        if is_decompression_bomb(self.position, self._raw.tell()):
             raise ValueError(
-                f"{self.path}: the {self.compression} data unpack to more than "
-                f"{MOST_GROWTH} times their size, which vectors do not. Unpack the "
-                "file yourself if you trust it."
+                f"{self.path}: the {self.compression} data unpacks to more than "
+                f"{MAX_RATIO} times its size, which vectors do not. Unpack the file "
+                "yourself if you trust it."
             )
 
     def push_back(self, data):
-        """Give back bytes that were read too far, to be read again."""
-        self._ahead = data + self._ahead
+        """Return bytes to the stream, to be read again."""
+        self._pushed = data + self._pushed
         self.position -= len(data)
 
-    def exactly(self, size, what):
-        """Return ``size`` bytes or raise, naming what was being read and where."""
+    def read_exactly(self, size, what):
+        """Return ``size`` bytes, or raise a ValueError that names ``what``."""
         left = size if self.size is None else self.size - self.position
         data = self.read(size) if size <= left else b""
         if len(data) < size:
             raise ValueError(
-                f"{self.path}: the file ends too early: at byte {self.position:,} "
-                f"{size:,} bytes were needed for {what}. It looks cut short; fetch "
-                f"or copy it again."
+                f"{self.path}: unexpected end of file: at byte {self.position:,} "
+                f"{size:,} bytes were expected for {what}. The file is truncated; "
+                f"download or copy it again."
             )
         return data
 
@@ -112,59 +124,26 @@ def _progress_bar(path, total):
     return tqdm(total=total, unit="B", unit_scale=True, desc=f"Converting {name}")
 
 
-FASTTEXT_MAGIC = 793712314
-MAX_DIM = 1 << 20
-MAX_WORD = 1 << 20  # bytes
-MAX_NGRAM = 999  # characters
-_SAMPLE = 1 << 20
-_BOM = b"\xef\xbb\xbf"
-_HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-_READ_ARE = (
-    "Read are: word2vec text and binary, GloVe text, fastText .vec and .bin (each also "
-    "gzip, bzip2 or xz compressed), gensim files saved with .save (trusted=True), and "
-    "store directories"
-)
-_HINTS = {
-    b"version https://git-lfs": "It is a Git LFS pointer: run git lfs pull",
-    b"<": "It looks like a web page: the download failed, or led to one",
-    b"PK\x03\x04": "It is a zip archive: unpack it and give one of its files",
-    b"\x93NUMPY": "It is a numpy array: load it, and pass words and array to "
-    "WordVectors.from_arrays",
-    b"\x89HDF": "It is an HDF5 file",
-    b"PAR1": "It is a Parquet file: read it, and pass words and array to "
-    "WordVectors.from_arrays",
-}
-
-
 class Format(NamedTuple):
-    """What a source is: its kind, and what its first lines promise.
+    """Format of a source, and what its first lines state.
 
-    ``kind`` is "store", "gensim", "fasttext", "binary" or "text"; ``start`` is
-    where the first row begins, ``header_lines`` how many lines come before it,
-    ``promised`` the number of rows the header announces, if there is one.
+    ``kind`` is "store", "gensim", "fasttext", "binary" or "text"; ``n_rows`` is the
+    number of rows in the header, if there is one; ``start`` is the position of the
+    first row, after ``header_lines`` lines.
     """
 
     kind: str
-    dim: int | None = None
-    promised: int | None = None
+    dim: int = 0
+    n_rows: int | None = None
     start: int = 0
     header_lines: int = 0
 
 
 def detect(path):
-    """Return the `Format` of a source.
-
-    Raises
-    ------
-    FileNotFoundError
-        If nothing is there.
-    ValueError
-        If it is nothing this library reads; the message lists what it reads.
-    """
+    """Return the `Format` of a source; the error for an unknown one lists the known."""
     if not os.path.exists(path):
         raise FileNotFoundError(
-            f"There is no word-vector file or store at {path} (looked from "
+            f"No word-vector file or store at {path} (working directory "
             f"{os.getcwd()!r})."
         )
     if os.path.isdir(path):
@@ -172,17 +151,16 @@ def detect(path):
             return Format("store")
         raise ValueError(
             f"{path} is a directory but not a word-vector store (it has no meta.json). "
-            f"{_READ_ARE}."
+            f"{_SUPPORTED}."
         )
     with SourceStream(path) as stream:
         sample = stream.read(_SAMPLE)
-        whole = len(sample) < _SAMPLE
-    return _of_sample(path, sample, whole)
+    return _detect_sample(path, sample, is_whole=len(sample) < _SAMPLE)
 
 
-def _of_sample(path, sample, whole):
+def _detect_sample(path, sample, is_whole):
     if not sample.strip():
-        raise ValueError(f"{path}: the file is empty, there are no words in it.")
+        raise ValueError(f"{path}: the file is empty; it contains no words.")
     if sample[0] == 0x80 and sample[1:2] <= b"\x05":
         return Format("gensim")
     if _is_fasttext(sample):
@@ -193,15 +171,19 @@ def _of_sample(path, sample, whole):
     if header:
         start = skip + len(first) + len(newline)
         return _with_header(path, header, rest, start)
-    dim = _headerless_dim(sample[skip:], whole)
+    dim = _headerless_dim(sample[skip:], is_whole)
     if dim is None:
-        raise ValueError(_unknown(path, sample))
+        hint = next((h for m, h in _HINTS.items() if sample.startswith(m)), None)
+        raise ValueError(
+            f"{path}: unknown format; the file begins with {sample[:24]!r}. "
+            f"{hint + '. ' if hint else ''}{_SUPPORTED}."
+        )
     _check_dim(path, dim)
     return Format("text", dim, None, skip)
 
 
 def _is_fasttext(sample):
-    """Say whether it starts like a fastText model, also of the time before 2017."""
+    """Return whether it begins like a fastText model, of before 2017 or later."""
     if len(sample) < 56:
         return False
     magic, *fields = struct.unpack("<13i", sample[:52])
@@ -213,22 +195,22 @@ def _is_fasttext(sample):
 
 
 def _with_header(path, header, rest, start):
-    promised, dim = int(header[1]), int(header[2])
-    if promised == 0:
-        raise ValueError(f"{path}: the header announces 0 words; there are none.")
+    n_rows, dim = int(header[1]), int(header[2])
+    if n_rows == 0:
+        raise ValueError(f"{path}: the header states 0 words; the file is empty.")
     _check_dim(path, dim)
     row = rest.partition(b"\n")[0]
     text = _trailing_numbers(row) >= dim or not _CONTROL.search(rest[: 4 * dim + 512])
     if text and _trailing_numbers(row) < dim and not _is_utf8(row):
         text = False
-    return Format("text" if text else "binary", dim, promised, start, 1)
+    return Format("text" if text else "binary", dim, n_rows, start, 1)
 
 
 def _check_dim(path, dim):
     if not 1 <= dim <= MAX_DIM:
         raise ValueError(
-            f"{path}: its vectors would have {dim} dimensions; 1 to {MAX_DIM:,} are "
-            f"allowed. The first line is damaged or this is no word-vector file."
+            f"{path}: vectors must have 1 to {MAX_DIM:,} dimensions; got {dim}. The "
+            f"first line is corrupt, or this is not a word-vector file."
         )
 
 
@@ -240,12 +222,12 @@ def _is_utf8(row):
     return True
 
 
-def _headerless_dim(sample, whole):
-    """Return the commonest number of trailing numbers in the first lines."""
+def _headerless_dim(sample, is_whole):
+    """Return the most common number of trailing numbers in the first lines."""
     if b"\0" in sample:
         return None
     lines = sample.split(b"\n")
-    lines = lines[:50] if whole or len(lines) > 50 else lines[:-1]
+    lines = lines[:50] if is_whole or len(lines) > 50 else lines[:-1]
     counts = Counter(
         min(_trailing_numbers(line), len(line.split()) - 1)
         for line in lines
@@ -268,43 +250,35 @@ def _trailing_numbers(line):
     return count
 
 
-def _unknown(path, sample):
-    hint = next((h for m, h in _HINTS.items() if sample.startswith(m)), None)
-    return (
-        f"{path}: not a word-vector file known here; it begins with {sample[:24]!r}. "
-        f"{hint + '. ' if hint else ''}{_READ_ARE}."
-    )
-
-
-def check_promise(path, fmt, limit, size, row_bytes):
-    """Refuse a header that announces more rows than the file can hold."""
-    if size is None or fmt.promised is None:
+def check_header(path, fmt, limit, size, row_bytes):
+    """Raise ValueError if the header states more rows than the file can contain."""
+    if size is None or fmt.n_rows is None:
         return
-    rows = fmt.promised if limit is None else min(limit, fmt.promised)
+    rows = fmt.n_rows if limit is None else min(limit, fmt.n_rows)
     needed = rows * row_bytes
     if needed > size - fmt.start:
         raise ValueError(
-            f"{path}: the header announces {fmt.promised:,} rows of {fmt.dim} "
-            f"numbers; {rows:,} of them need at least {needed:,} bytes, but only "
-            f"{size - fmt.start:,} follow. The file is cut short or the header "
+            f"{path}: the header states {fmt.n_rows:,} rows of {fmt.dim} numbers; "
+            f"{rows:,} of them need at least {needed:,} bytes, but only "
+            f"{size - fmt.start:,} follow. The file is truncated or the header is "
             f"wrong; limit= reads the first rows only."
         )
 
 
-def check_complete(path, fmt, limit, found, repairs):
-    """Compare the rows found with the header's promise.
+def check_row_count(path, fmt, limit, n_read, repairs):
+    """Compare the number of rows read with that in the header.
 
-    Fewer rows are an error, as the file is likely cut short; more are read all
-    the same and counted in the repairs.
+    Fewer rows are an error, as the file is probably truncated; more are accepted and
+    counted in the repairs.
     """
-    if fmt.promised is None:
+    if fmt.n_rows is None:
         return
-    expected = fmt.promised if limit is None else min(limit, fmt.promised)
-    if found < expected:
+    expected = fmt.n_rows if limit is None else min(limit, fmt.n_rows)
+    if n_read < expected:
         raise ValueError(
-            f"{path}: the header announces {fmt.promised:,} rows, but the file ends "
-            f"after {found:,}. It looks cut short; fetch it again, or pass "
-            f"limit={found} to use the rows that are there."
+            f"{path}: the header states {fmt.n_rows:,} rows, but the file ends after "
+            f"{n_read:,}. It is truncated; download it again, or pass limit={n_read} "
+            f"to use these rows."
         )
-    if found > fmt.promised:
-        repairs["rows_beyond_header"] += found - fmt.promised
+    if n_read > fmt.n_rows:
+        repairs["rows_beyond_header"] += n_read - fmt.n_rows

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import Request, urlopen
 
 from .._io._atomic import cache_home
-from ._cache import _turn
+from ._cache import exclusive_lock
 
 _SHA256 = re.compile(r"sha256=([0-9a-f]{64})", re.IGNORECASE)
 _TIMEOUT = 60  # seconds without a byte
@@ -145,11 +145,11 @@ def fetch(urls, digest, target, *, caller, todo):
             f"{caller}: the folder {target.parent} cannot be made ({error}). Set "
             "SK_METAEMBED_CACHE to a folder that can be written."
         ) from error
-    with _turn(target) as alone:
+    with exclusive_lock(target) as locked:
         if target.is_file():
             return sha256(target)
         # Without a lock nobody else may write to the same file.
-        token = "" if alone else f".{secrets.token_hex(4)}"
+        token = "" if locked else f".{secrets.token_hex(4)}"
         part = target.with_name(f".{target.name}{token}.part")
         failures, last, kind = [], None, FileNotFoundError
         for url in urls:

@@ -1,4 +1,4 @@
-"""gensim's KeyedVectors, in memory or saved, to and from rows."""
+"""Conversion from and to gensim's KeyedVectors, in memory or saved."""
 
 import os
 
@@ -9,59 +9,53 @@ from ._word_index import pack
 _CHUNK_BYTES = 1 << 24
 
 
-def sidecars(path):
-    """Return the file and the ``.npy`` files that gensim's ``save`` put beside it."""
+def gensim_files(path):
+    """Return the file and the ``.npy`` files of gensim's ``save`` next to it."""
     folder, name = os.path.split(os.path.abspath(path))
-    beside = sorted(
+    arrays = sorted(
         os.path.join(folder, other)
         for other in os.listdir(folder)
         if other.startswith(f"{name}.") and other.endswith(".npy")
     )
-    return [os.path.abspath(path), *beside]
+    return [os.path.abspath(path), *arrays]
 
 
 def refuse_untrusted(path):
-    """Raise, as unpickling runs whatever code the file holds."""
+    """Raise ValueError: unpickling runs the code that the file contains."""
     raise ValueError(
-        f"{path}: this is a Python pickle (as gensim's .save writes), and loading one "
-        f"can run any code its author chose. If you trust where it comes from, pass "
-        f"trusted=True; otherwise export it with save_word2vec_format and open that."
+        f"{path} is a Python pickle (as gensim's .save writes), and loading it can run "
+        f"arbitrary code. If you trust its source, pass trusted=True; otherwise open a "
+        f"file written by save_word2vec_format."
     )
 
 
 def load(path):
-    """Unpickle a saved KeyedVectors, or a model that holds one in ``wv``."""
+    """Unpickle KeyedVectors, or a model with KeyedVectors in ``wv``."""
     from gensim.utils import SaveLoad
 
     try:
-        found = SaveLoad.load(os.fspath(path))
+        loaded = SaveLoad.load(os.fspath(path))
     except Exception as error:
         raise ValueError(
             f"{path}: gensim cannot load this pickle ({type(error).__name__}: "
-            f"{error}). It must be what gensim's KeyedVectors.save or a model's .save "
-            f"wrote, with all files whose names begin with its own beside it."
+            f"{error}). It must be written by gensim's KeyedVectors.save or the .save "
+            f"of a model, with all files whose names begin with its name next to it."
         ) from error
-    return check(getattr(found, "wv", found), path)
+    return check_keyed_vectors(getattr(loaded, "wv", loaded), path)
 
 
-def check(kv, label="from_keyed_vectors"):
-    """Return ``kv`` if it has the parts of a KeyedVectors.
-
-    Raises
-    ------
-    TypeError
-        If it has not.
-    """
+def check_keyed_vectors(kv, label="from_keyed_vectors"):
+    """Return ``kv`` if it has the attributes of KeyedVectors, else raise TypeError."""
     if hasattr(kv, "index_to_key") and hasattr(kv, "vectors"):
         return kv
     raise TypeError(
-        f"{label}: expected gensim KeyedVectors, got {type(kv).__name__}."
+        f"{label}: expected gensim KeyedVectors; got {type(kv).__name__}."
         + (" Pass its attribute wv." if hasattr(kv, "wv") else "")
     )
 
 
-def buckets_of(kv):
-    """Return (n-gram matrix, min_n, max_n) of FastTextKeyedVectors, or None."""
+def ngram_table(kv):
+    """Return the n-gram matrix, min_n and max_n of FastTextKeyedVectors, or None."""
     table = getattr(kv, "vectors_ngrams", None)
     if table is None or not len(table) or kv.max_n < max(1, kv.min_n):
         return None
@@ -69,15 +63,15 @@ def buckets_of(kv):
 
 
 def row_chunks(matrix):
-    """Yield (start, rows) of a matrix in float32, a bounded piece at a time."""
+    """Yield (start, float32 rows) of a matrix in chunks of bounded size."""
     step = max(1, _CHUNK_BYTES // max(1, 4 * matrix.shape[1]))
     for start in range(0, len(matrix), step):
         with np.errstate(over="ignore"):
             yield start, np.asarray(matrix[start : start + step], np.float32)
 
 
-def push_arrays(writer, packed, matrix, buckets=None):
-    """Push packed words with their matrix, and n-gram vectors if there are any."""
+def append_arrays(writer, packed, matrix, buckets=None):
+    """Append packed words with their matrix, and n-gram vectors if there are any."""
     count = packed.n_words if writer.limit is None else writer.limit
     for start, rows in row_chunks(matrix[:count]):
         words = packed.take(np.arange(start, start + len(rows)))
@@ -88,13 +82,13 @@ def push_arrays(writer, packed, matrix, buckets=None):
 
 
 def read_gensim(path, writer):
-    """Push a gensim file that the caller trusts."""
+    """Append the vectors of a gensim file that the user trusts."""
     kv = load(path)
-    push_arrays(writer, pack(list(kv.index_to_key)), kv.vectors, buckets_of(kv))
+    append_arrays(writer, pack(list(kv.index_to_key)), kv.vectors, ngram_table(kv))
 
 
 def to_keyed_vectors(words, vectors, buckets=None):
-    """Build KeyedVectors in memory; FastTextKeyedVectors where there are n-grams."""
+    """Return KeyedVectors in memory; FastTextKeyedVectors if there are n-grams."""
     from gensim.models import KeyedVectors
     from gensim.models.fasttext import FastTextKeyedVectors
 

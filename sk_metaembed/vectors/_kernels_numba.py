@@ -1,7 +1,7 @@
-"""Compiled loops over bytes; imported only inside functions, for numba's sake.
+"""Compiled loops over bytes; imported inside functions, to load numba only if needed.
 
-Words travel as one byte buffer with start and end positions, so that no loop
-here ever touches a Python object.
+Words are passed as one byte buffer with start and end positions, so that no loop uses
+a Python object.
 """
 
 import numpy as np
@@ -10,12 +10,12 @@ from .._io._numba import cached_njit
 
 _POWERS = 10.0 ** np.arange(23)
 _EXACT = np.uint64(2**53)
-_WOBBLE = 2.0**-49
+_SCALE_ERROR = 2.0**-49
 
 
 @cached_njit
 def _hash(buf, start, end):
-    """Return 64-bit FNV-1a of the bytes, mixed so that the low bits are good."""
+    """Return 64-bit FNV-1a of the bytes, mixed so that the low bits vary."""
     h = np.uint64(0xCBF29CE484222325)
     for i in range(start, end):
         h = (h ^ np.uint64(buf[i])) * np.uint64(0x100000001B3)
@@ -36,9 +36,9 @@ def _same(a, a_start, a_end, b, b_start, b_end):
 
 @cached_njit
 def _probe(buf, start, end, blob, offsets, slots):
-    """Return (slot, row) of a word; row is -1 where the slot is still empty.
+    """Return (slot, row) of a word; row is -1 if the slot is empty.
 
-    It is -2 where a table that came from a file would lead out of the others.
+    It is -2 if the entry of a table read from a file points out of bounds.
     """
     mask = np.uint64(len(slots) - 1)
     h = _hash(buf, start, end)
@@ -63,19 +63,19 @@ def _probe(buf, start, end, blob, offsets, slots):
 
 @cached_njit
 def fill_slots(blob, offsets, slots, first):
-    """Enter every word; ``first[i]`` becomes the row that holds word i already."""
+    """Insert every word; set ``first[i]`` to the first row with word i."""
     for row in range(len(offsets) - 1):
         start, end = offsets[row], offsets[row + 1] - 1
-        at, found = _probe(blob, start, end, blob, offsets, slots)
-        first[row] = row if found < 0 else found
-        if found < 0:
+        at, other = _probe(blob, start, end, blob, offsets, slots)
+        first[row] = row if other < 0 else other
+        if other < 0:
             tag = _hash(blob, start, end) >> np.uint64(32)
             slots[at] = (tag << np.uint64(32)) | np.uint64(row + 1)
 
 
 @cached_njit
 def find_rows(buf, starts, blob, offsets, slots, rows):
-    """Write each asked word's row, or -1."""
+    """Write the row of each query word, or -1."""
     for i in range(len(starts) - 1):
         _, row = _probe(buf, starts[i], starts[i + 1] - 1, blob, offsets, slots)
         rows[i] = row
@@ -97,7 +97,7 @@ def gather_words(buf, starts, ends, blob, offsets):
 
 @cached_njit
 def _scale(mantissa, exponent):
-    """Return mantissa * 10**exponent, and whether only the last bits may be off."""
+    """Return mantissa * 10**exponent, and whether it is accurate to a few bits."""
     if exponent < -44 or exponent > 44:
         return 0.0, False
     value = np.float64(mantissa)
@@ -112,7 +112,7 @@ def _scale(mantissa, exponent):
 
 @cached_njit
 def _exponent(buf, at, end):
-    """Read what follows an 'e'; return (value, position, ok)."""
+    """Read the exponent after an 'e'; return (value, position, ok)."""
     negative = False
     if at < end and (buf[at] == 45 or buf[at] == 43):
         negative = buf[at] == 45
@@ -139,7 +139,7 @@ def _run(buf, at, end, mantissa):
 
 @cached_njit
 def _digits(buf, at, end):
-    """Read a decimal; return (mantissa, exponent, cut off, position, ok)."""
+    """Read a decimal; return (mantissa, exponent, truncated, position, ok)."""
     begin = at
     mantissa, at = _run(buf, at, end, np.uint64(0))
     point = at
@@ -154,18 +154,18 @@ def _digits(buf, at, end):
 
 @cached_njit
 def _many_digits(buf, at, end):
-    """Do as `_digits`, for more digits than a mantissa holds: keep the first 19."""
+    """Read more digits than fit into a mantissa, like `_digits`: keep the first 19."""
     mantissa = np.uint64(0)
     exponent = np.int64(0)
-    kept = seen = np.int64(0)
+    n_kept = seen = np.int64(0)
     fraction = cut = False
     while at < end:
         c = buf[at]
         if 48 <= c <= 57:
             seen += 1
-            if kept < 19:
+            if n_kept < 19:
                 mantissa = mantissa * np.uint64(10) + np.uint64(c - 48)
-                kept += mantissa != np.uint64(0)
+                n_kept += mantissa != np.uint64(0)
                 exponent -= fraction
             else:
                 cut = True
@@ -182,10 +182,10 @@ def _many_digits(buf, at, end):
 def _number(buf, at, end):
     """Read one number up to a blank; return (float32, position, certain).
 
-    The result is that of ``np.float32(float(text))``. Where the mantissa and
-    the power of ten are exact doubles, one operation rounds correctly;
-    elsewhere the double is a few units off at most, and it is certain only when
-    both ends of that error round to the same float32.
+    The result equals ``np.float32(float(text))``. If the mantissa and the power of ten
+    are exact doubles, one operation rounds correctly; otherwise the double is off by a
+    few units at most, and the result is certain only if both ends of that interval
+    round to the same float32.
     """
     negative = False
     if at < end and (buf[at] == 45 or buf[at] == 43):
@@ -204,13 +204,13 @@ def _number(buf, at, end):
         value = -value
     if not cut and mantissa <= _EXACT and -22 <= exponent <= 22:
         return np.float32(value), at, True
-    low = np.float32(value * (1.0 - _WOBBLE))
-    return low, at, ok and low == np.float32(value * (1.0 + _WOBBLE))
+    low = np.float32(value * (1.0 - _SCALE_ERROR))
+    return low, at, ok and low == np.float32(value * (1.0 + _SCALE_ERROR))
 
 
 @cached_njit
-def parse_lines(buf, starts, ends, out, word_ends, doubtful):
-    """Parse ``word number ... number`` lines; flag the lines that are not plain."""
+def parse_lines(buf, starts, ends, out, word_ends, uncertain):
+    """Parse ``word number ... number`` lines; flag those to parse again in Python."""
     for row in range(len(starts)):
         at, end = starts[row], ends[row]
         while end > at and (buf[end - 1] == 32 or 9 <= buf[end - 1] <= 13):
@@ -224,14 +224,14 @@ def parse_lines(buf, starts, ends, out, word_ends, doubtful):
                 at += 1
             if ok:
                 out[row, column], at, ok = _number(buf, at, end)
-        doubtful[row] = not ok or at != end
+        uncertain[row] = not ok or at != end
 
 
 @cached_njit
 def parse_records(buf, width, starts, ends, out):
-    """Split ``word`` + space + ``width`` bytes records; return (count, bytes used).
+    """Split records of word, space and ``width`` bytes; return (count, bytes used).
 
-    What is left behind the bytes used is a part of one record.
+    The bytes after those used are part of one record.
     """
     used = at = np.int64(0)
     for row in range(len(starts)):
@@ -252,16 +252,16 @@ def parse_records(buf, width, starts, ends, out):
 
 @cached_njit
 def _fold(h, byte):
-    """Take one byte into a 32-bit FNV-1a hash, as fastText's signed char."""
+    """Add one byte to a 32-bit FNV-1a hash, as a signed char like fastText."""
     return np.uint32((h ^ np.uint32(np.int32(np.int8(byte)))) * np.uint32(16777619))
 
 
 @cached_njit
 def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
-    """Hash the n-grams of every ``<word>``; with no ids yet, only count them.
+    """Hash the n-grams of every ``<word>``; with empty ``ids``, only count them.
 
-    N-grams are cut on UTF-8 code points. fastText hashes bytes as signed
-    characters, so bytes above 127 are sign-extended before the xor.
+    N-grams are sequences of code points. fastText hashes bytes as signed characters, so
+    bytes above 127 are sign-extended before the xor.
     """
     total = np.int64(0)
     for row in range(len(starts)):
@@ -293,7 +293,7 @@ def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
 def add_means(ids, indptr, table, own, out):
     """Add the table rows of each word to ``out`` and divide by their number.
 
-    ``own`` counts the word's own vector, which ``out`` holds already, in too.
+    With ``own`` = 1, the initial ``out`` is the word's own vector and counts too.
     """
     for row in range(len(indptr) - 1):
         for k in range(indptr[row], indptr[row + 1]):

@@ -1,4 +1,4 @@
-"""The loops of `_kernel` in Python, for words too few to be worth loading numba."""
+"""The loops of `_kernels_numba` in Python, for too few words to load numba."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def _hash(word):
 
 
 def _row(word, blob, offsets, slots):
-    """Return a word's row, -1 if it is absent, -2 if the table is damaged."""
+    """Return the row of a word, -1 if it is absent, -2 if the table is corrupt."""
     h, n_words, mask = _hash(word), len(offsets) - 1, len(slots) - 1
     tag, at = h >> 32, h & mask
     for _ in range(len(slots)):
@@ -42,9 +42,9 @@ def _row(word, blob, offsets, slots):
 
 
 def find_rows(buf, starts, blob, offsets, slots, rows):
-    """Write each asked word's row, or -1."""
+    """Write the row of each query word, or -1."""
     words = _words(buf, starts[:-1], starts[1:] - 1)
-    # Single entries of a memoryview are quicker to read than those of an array.
+    # Reading single entries is faster from a memoryview than from an array.
     store = memoryview(blob), memoryview(offsets), memoryview(slots)
     rows[:] = [_row(word, *store) for word in words]
 
@@ -61,18 +61,18 @@ def gather_words(buf, starts, ends, blob, offsets):
 
 
 def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
-    """Hash the n-grams of every ``<word>``; with no ids yet, only count them."""
+    """Hash the n-grams of every ``<word>``; with empty ``ids``, only count them."""
     total = 0
     for row, word in enumerate(_words(buf, starts, ends)):
-        found = [h % n_buckets for h in _ngrams(b"<" + word + b">", min_n, max_n)]
+        buckets = [h % n_buckets for h in _ngrams(b"<" + word + b">", min_n, max_n)]
         if len(ids):
-            ids[total : total + len(found)] = found
-        total += len(found)
+            ids[total : total + len(buckets)] = buckets
+        total += len(buckets)
         indptr[row + 1] = total
 
 
 def _ngrams(text, min_n, max_n):
-    """Yield fastText's hash of each n-gram: it takes bytes for signed characters."""
+    """Yield fastText's hash of each n-gram; bytes are signed characters."""
     begins = [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80] + [len(text)]
     signed = [byte | 0xFFFFFF00 if byte > 127 else byte for byte in text]
     last = len(begins) - 1
@@ -93,6 +93,6 @@ def add_means(ids, indptr, table, own, out):
         terms = np.concatenate((out[row : row + 1], table[ids[begin:end]]))
         count = end - begin + own
         if count > 0:
-            # One after the other, as compiled code adds them.
+            # Sequential, for the same rounding as the compiled sum.
             total = np.add.accumulate(terms, axis=0, dtype=np.float32)[-1]
             out[row] = total / np.float32(count)

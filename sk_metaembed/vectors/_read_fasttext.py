@@ -1,19 +1,19 @@
-"""Reading fastText's own ``.bin`` models, n-gram vectors included."""
+"""Reader of fastText's ``.bin`` models, n-gram vectors included."""
+
+from __future__ import annotations
 
 import struct
 from array import array
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ._detect_format import (
-    FASTTEXT_MAGIC,
-    MAX_DIM,
-    MAX_NGRAM,
-    MAX_WORD,
-)
-from ._ngram_hash import mean_ngrams
-from ._word_index import pack_spans
+from ._detect_format import FASTTEXT_MAGIC, MAX_DIM, MAX_WORD
+from ._word_index import MAX_NGRAM, mean_ngrams, pack_spans
+
+if TYPE_CHECKING:
+    from ._detect_format import SourceStream
+    from ._store_files import StoreWriter
 
 _CHUNK_BYTES = 1 << 23
 _EOS = b"</s>"
@@ -27,8 +27,8 @@ class _Header(NamedTuple):
     versioned: bool
 
 
-def read_fasttext(stream, writer):
-    """Push all words, composed with their n-grams, and all n-gram vectors."""
+def read_fasttext(stream: SourceStream, writer: StoreWriter) -> None:
+    """Append all words, composed with their n-grams, and write the n-gram vectors."""
     header = _read_header(stream)
     n_words, packed = _read_dictionary(stream, header.versioned)
     n_buckets = _check_matrix(stream, header, n_words)
@@ -48,7 +48,7 @@ def read_fasttext(stream, writer):
 
 
 def _unpack(stream, fields, what):
-    return struct.unpack(fields, stream.exactly(struct.calcsize(fields), what))
+    return struct.unpack(fields, stream.read_exactly(struct.calcsize(fields), what))
 
 
 def _read_header(stream):
@@ -56,32 +56,33 @@ def _read_header(stream):
     versioned = first == FASTTEXT_MAGIC
     if versioned and second not in (11, 12):
         raise ValueError(
-            f"{stream.path}: a fastText model of version {second}; 11 and 12 are read."
+            f"{stream.path}: fastText model of version {second}; versions 11 and 12 "
+            f"are supported."
         )
     dim = _unpack(stream, "<2i", "the header")[0] if versioned else first
-    # epoch, min_count, neg, word_ngrams, loss, model, then what matters here
+    # epoch, min_count, neg, word_ngrams, loss, model, then the fields used here
     fields = _unpack(stream, "<10id", "the header")
     bucket, min_n, max_n = fields[6:9]
-    sound = 1 <= dim <= MAX_DIM and bucket >= 0
-    if not sound or not 0 <= min(min_n, max_n) <= max(min_n, max_n) <= MAX_NGRAM:
+    valid = 1 <= dim <= MAX_DIM and bucket >= 0
+    if not valid or not 0 <= min(min_n, max_n) <= max(min_n, max_n) <= MAX_NGRAM:
         raise ValueError(
-            f"{stream.path}: the fastText header is damaged: dim={dim}, "
+            f"{stream.path}: the fastText header is corrupt: dim={dim}, "
             f"bucket={bucket}, minn={min_n}, maxn={max_n}."
         )
     return _Header(dim, bucket, min_n, max_n, versioned)
 
 
 def _read_dictionary(stream, versioned):
-    """Return (number of words, packed words); labels of classifiers are left out."""
+    """Return the number of words and the packed words; labels are skipped."""
     what = "the dictionary"
     size, n_words, n_labels = _unpack(stream, "<3i", what)
     _unpack(stream, "<q", what)
     pruned = _unpack(stream, "<q", what)[0] if versioned else -1
     if pruned > 0:
-        raise ValueError(_refusal(stream, "pruned"))
+        raise _compressed_error(stream, "pruned")
     if size != n_words + n_labels or min(size, n_words, n_labels) < 0:
         raise ValueError(
-            f"{stream.path}: the fastText dictionary is damaged: {size} entries, but "
+            f"{stream.path}: the fastText dictionary is corrupt: {size} entries, but "
             f"{n_words} words and {n_labels} labels."
         )
     buf, spans = _read_entries(stream, size)
@@ -90,25 +91,32 @@ def _read_dictionary(stream, versioned):
 
 
 def _read_entries(stream, size):
-    """Read zero-ended names, each followed by a count and a type (9 bytes)."""
+    """Read null-terminated names, each followed by a count and a type (9 bytes)."""
     if stream.size is not None and 10 * size > stream.size - stream.position:
         raise ValueError(
-            f"{stream.path}: the fastText dictionary announces {size:,} entries, which "
+            f"{stream.path}: the fastText dictionary states {size:,} entries, which "
             f"need at least {10 * size:,} bytes, but only "
-            f"{stream.size - stream.position:,} follow. The file is cut short or "
-            "damaged."
+            f"{stream.size - stream.position:,} follow. The file is truncated or "
+            "corrupt."
         )
     data = bytearray()
-    starts, ends = array("q"), array("q")  # grow as entries come, not as announced
+    starts, ends = array("q"), array("q")  # grow with the entries read, not with `size`
     at = 0
     for entry in range(size):
         while (end := data.find(b"\0", at)) < 0 or end + 10 > len(data):
             if len(data) - at > MAX_WORD:
                 raise ValueError(
-                    f"{stream.path}: word {entry} of the dictionary has no end within "
-                    f"{MAX_WORD:,} bytes; the file is damaged."
+                    f"{stream.path}: word {entry} of the dictionary has over "
+                    f"{MAX_WORD:,} bytes; the file is corrupt."
                 )
-            data += _some(stream, entry, size)
+            block = stream.read(1 << 16)
+            if not block:
+                raise ValueError(
+                    f"{stream.path}: unexpected end of file within word {entry} of "
+                    f"{size} of the dictionary. The file is truncated; download or "
+                    f"copy it again."
+                )
+            data += block
         starts.append(at)
         ends.append(end)
         at = end + 10
@@ -116,41 +124,31 @@ def _read_entries(stream, size):
     return bytes(data[:at]), np.array([starts, ends], np.int64).reshape(2, -1)
 
 
-def _some(stream, entry, size):
-    block = stream.read(1 << 16)
-    if not block:
-        raise ValueError(
-            f"{stream.path}: the file ends too early, within word {entry} of {size} of "
-            f"the dictionary. It looks cut short; fetch or copy it again."
-        )
-    return block
-
-
 def _check_matrix(stream, header, n_words):
-    """Read the matrix's shape; return how many of its rows are buckets."""
+    """Read the shape of the matrix and return the number of bucket rows."""
     if header.versioned and _unpack(stream, "<?", "the matrix")[0]:
-        raise ValueError(_refusal(stream, "quantised"))
+        raise _compressed_error(stream, "quantized")
     n_rows, dim = _unpack(stream, "<2q", "the matrix")
     if dim != header.dim or n_rows not in (n_words, n_words + header.bucket):
         raise ValueError(
             f"{stream.path}: the fastText matrix is {n_rows} x {dim}, but {n_words} "
             f"words and {header.bucket} buckets of {header.dim} numbers need "
-            f"{n_words + header.bucket} x {header.dim}; the file is damaged."
+            f"{n_words + header.bucket} x {header.dim}; the file is corrupt."
         )
     if stream.size is not None and n_rows * dim * 4 > stream.size - stream.position:
         raise ValueError(
             f"{stream.path}: the fastText matrix needs {n_rows * dim * 4:,} bytes, "
-            f"but only {stream.size - stream.position:,} follow. The file is cut "
-            f"short; fetch or copy it again."
+            f"but only {stream.size - stream.position:,} follow. The file is "
+            f"truncated; download or copy it again."
         )
     return n_rows - n_words
 
 
-def _refusal(stream, kind):
-    return (
-        f"{stream.path}: a {kind} fastText model (usually named .ftz) holds compressed "
-        f"vectors, which are not read here. Use the full .bin model, or export the "
-        f"words' vectors to text."
+def _compressed_error(stream, kind):
+    return ValueError(
+        f"{stream.path}: {kind} fastText models (usually named .ftz) have compressed "
+        f"vectors, which are not supported. Use the full .bin model, or export the "
+        f"vectors to text."
     )
 
 
@@ -158,15 +156,15 @@ def _rows(stream, n_rows, dim, what):
     step = max(1, _CHUNK_BYTES // (4 * dim))
     for start in range(0, n_rows, step):
         size = min(step, n_rows - start)
-        data = stream.exactly(4 * dim * size, f"{what} {start} to {start + size}")
+        data = stream.read_exactly(4 * dim * size, f"{what} {start} to {start + size}")
         yield np.frombuffer(data, "<f4").reshape(size, dim).astype(np.float32)
 
 
 def _compose(writer, packed, own, header, has_subwords):
-    """Append each word's mean of its own vector and its n-grams' vectors.
+    """Append for each word the mean of its own vector and those of its n-grams.
 
-    The end-of-sentence mark is the one word to which fastText gives no n-grams,
-    except in models from before files had a version.
+    Only the end-of-sentence mark has no n-grams in fastText, except in models from
+    before files had a version.
     """
     table = None
     if has_subwords:

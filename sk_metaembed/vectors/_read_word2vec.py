@@ -1,59 +1,67 @@
-"""Reading word2vec, GloVe and fastText ``.vec`` text.
+"""Readers of word2vec, GloVe and fastText ``.vec`` text, and of word2vec binaries.
 
-Reading word2vec's binary format: ``word``, a space, then float32 numbers.
+A binary record is a word, a space and the float32 numbers.
 """
+
+from __future__ import annotations
 
 import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._detect_format import MAX_WORD, check_complete, check_promise
+from .._core._messages import short_repr
+from ._detect_format import MAX_WORD, check_header, check_row_count
 from ._word_index import PackedWords, pack_spans
+
+if TYPE_CHECKING:
+    from ._detect_format import Format, SourceStream
+    from ._store_files import StoreWriter
 
 _BLOCK = 1 << 23
 _LONGEST_LINE = 1 << 27
 
 
-def read_text(stream, fmt, writer):
-    """Push all rows of a text source to the writer.
+def read_text(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
+    """Append all rows of a text source to the writer.
 
-    Blocks of whole lines are parsed by compiled code, on a few threads and in
-    bounded memory. A line that is not plain (a word with spaces in it, a number
-    that needs care, a fault) is parsed again in Python, which also words the error.
+    Blocks of whole lines are parsed by compiled code, on a few threads and in bounded
+    memory. Other lines (a word that contains spaces, a number that is hard to round,
+    an error) are parsed again in Python, which also raises the error.
     """
-    check_promise(stream.path, fmt, writer.limit, stream.size, 2 * fmt.dim)
-    stream.exactly(fmt.start, "the header")
-    found = 0
-    for packed, vectors, blank in _parsed(stream, fmt, writer.limit):
-        found += len(vectors)
-        writer.repairs["blank_lines"] += blank
+    check_header(stream.path, fmt, writer.limit, stream.size, 2 * fmt.dim)
+    stream.read_exactly(fmt.start, "the header")
+    n_read = 0
+    for packed, vectors, n_blank in _parse_blocks(stream, fmt, writer.limit):
+        n_read += len(vectors)
+        writer.repairs["blank_lines"] += n_blank
         writer.append(packed, vectors)
-    check_complete(stream.path, fmt, writer.limit, found, writer.repairs)
+    check_row_count(stream.path, fmt, writer.limit, n_read, writer.repairs)
 
 
-def _parsed(stream, fmt, limit):
-    """Yield parsed blocks in order, a few of them being parsed ahead."""
+def _parse_blocks(stream, fmt, limit):
+    """Yield parsed blocks in order, parsing a few of them ahead."""
     threads = min(4, os.cpu_count() or 1)
     line = fmt.header_lines + 1
     left = limit
     with ThreadPoolExecutor(threads) as pool:
-        waiting = deque()
+        pending = deque()
         try:
             for block in _line_blocks(stream):
                 buf = np.frombuffer(block, np.uint8)
                 starts, ends = _line_spans(buf, left)
                 left = left if left is None else left - len(starts)
                 task = (buf, starts, ends, fmt.dim, line, stream.path)
-                waiting.append(pool.submit(_parse_block, *task))
+                pending.append(pool.submit(_parse_block, *task))
                 line += len(starts)
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
+                if len(pending) > threads:
+                    yield pending.popleft().result()
                 if left == 0:
                     break
-            while waiting:
-                yield waiting.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -66,8 +74,8 @@ def _line_blocks(stream):
             tail += block
             if len(tail) > _LONGEST_LINE:
                 raise ValueError(
-                    f"{stream.path}: a line has no end within {_LONGEST_LINE:,} bytes "
-                    f"before byte {stream.position:,}; this is no text of vectors."
+                    f"{stream.path}: a line before byte {stream.position:,} has over "
+                    f"{_LONGEST_LINE:,} bytes; this is not a text file of vectors."
                 )
             continue
         yield tail + block[:cut]
@@ -87,7 +95,7 @@ def _line_spans(buf, limit):
 
 
 def _parse_block(buf, starts, ends, dim, first_line, path):
-    """Return (words, float32 matrix, number of blank lines) of one block."""
+    """Return the packed words, float32 matrix and number of blank lines of a block."""
     from ._kernels_numba import parse_lines
 
     n_lines = len(starts)
@@ -96,10 +104,10 @@ def _parse_block(buf, starts, ends, dim, first_line, path):
         starts, ends = starts[lines], ends[lines]
     vectors = np.empty((len(starts), dim), np.float32)
     word_ends = np.empty(len(starts), np.int64)
-    doubtful = np.empty(len(starts), np.bool_)
-    parse_lines(buf, starts, ends, vectors, word_ends, doubtful)
+    uncertain = np.empty(len(starts), np.bool_)
+    parse_lines(buf, starts, ends, vectors, word_ends, uncertain)
     blank = np.zeros(len(starts), bool)
-    for row in np.flatnonzero(doubtful):
+    for row in np.flatnonzero(uncertain):
         text = bytes(buf[starts[row] : ends[row]])
         if not text.strip():
             blank[row] = True
@@ -117,30 +125,26 @@ def _parse_block(buf, starts, ends, dim, first_line, path):
 
 
 def _long_enough(buf, starts, ends, dim, first_line, path):
-    """Return the lines that may hold a word and its numbers: the others are blank.
+    """Return the lines long enough for a word and its numbers; the others are blank.
 
-    Memory is set aside for these alone, so that it is at most twice that of the text,
-    whatever dimension the header announces.
+    Memory is allocated for these only, so that it is at most twice that of the text,
+    whatever dimension the header states.
     """
     is_long = ends - starts >= 2 * dim
     for row in np.flatnonzero(~is_long & (ends > starts)):
         text = bytes(buf[starts[row] : ends[row]])
         if not text.strip():
             continue
-        # an earlier line may be at fault too, and is told first
+        # An earlier line may be invalid too; its error is raised first.
         _parse_block(buf, starts[:row], ends[:row], dim, first_line, path)
         parse_line(text, dim, f"{path}, line {first_line + row}")
     return np.flatnonzero(is_long)
 
 
 def parse_line(text, dim, where):
-    """Parse one line from the right, as a word may hold blanks (GloVe's ". . .").
+    """Return the byte length of the word and the list of ``dim`` numbers of a line.
 
-    Returns
-    -------
-    length : int
-        Number of bytes of the word.
-    numbers : list of float
+    It is parsed from the right, as a word may contain spaces (GloVe's ". . .").
     """
     text = text.rstrip(b" \t\r\n\v\f")
     fields = text.rsplit(None, dim)
@@ -150,15 +154,15 @@ def parse_line(text, dim, where):
     extra = word.rsplit(None, 1)[1:]
     if len(fields) != dim + 1 or (extra and _as_number(extra[0]) is not None):
         raise ValueError(
-            f"{where}: expected a word and {dim} numbers, found {len(text.split())} "
-            f"columns in {_shown(text)}. Every line needs the same number of columns."
+            f"{where}: expected a word and {dim} numbers; got {len(text.split())} "
+            f"columns in {_decoded(text)}. All lines must have as many columns."
         )
     numbers = [_as_number(field) for field in fields[1:]]
     if None in numbers:
         column = numbers.index(None)
         raise ValueError(
-            f"{where}: {_shown(fields[1 + column])} in column {column + 2} is not a "
-            f"number; expected a word and {dim} numbers in {_shown(text)}."
+            f"{where}: {_decoded(fields[1 + column])} in column {column + 2} is not a "
+            f"number; expected a word and {dim} numbers in {_decoded(text)}."
         )
     return len(text) - len(text[len(word) :]), numbers
 
@@ -170,39 +174,38 @@ def _as_number(field):
         return None
 
 
-def _shown(text):
-    shown = text.decode("utf-8", "replace")
-    return repr(shown if len(shown) <= 60 else shown[:57] + "...")
+def _decoded(text):
+    return short_repr(text.decode("utf-8", "replace"))
 
 
-def read_binary(stream, fmt, writer):
-    """Push all rows of a word2vec binary to the writer."""
+def read_binary(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
+    """Append all rows of a word2vec binary to the writer."""
     width = 4 * fmt.dim
-    check_promise(stream.path, fmt, writer.limit, stream.size, width + 1)
-    stream.exactly(fmt.start, "the header")
-    found, data = 0, b""
+    check_header(stream.path, fmt, writer.limit, stream.size, width + 1)
+    stream.read_exactly(fmt.start, "the header")
+    n_read, data = 0, b""
     left = writer.limit
     while left is None or left > 0:
         block = stream.read(_BLOCK)
         data += block
-        packed, vectors, used = _split(data, width, left)
+        packed, vectors, used = _split_records(data, width, left)
         if len(vectors):
             writer.append(packed, vectors)
-        found += len(vectors)
+        n_read += len(vectors)
         left = left if left is None else left - len(vectors)
         data = data[used:]
         if len(data) > width + MAX_WORD:
             raise ValueError(
-                f"{stream.path}: word {found} has no end within {MAX_WORD:,} "
-                f"bytes before byte {stream.position:,}; the file is damaged."
+                f"{stream.path}: word {n_read} before byte {stream.position:,} has "
+                f"over {MAX_WORD:,} bytes; the file is corrupt."
             )
         if not block:
-            _check_rest(stream, data, left, found, width)
+            _check_rest(stream, data, left, n_read, width)
             break
-    check_complete(stream.path, fmt, writer.limit, found, writer.repairs)
+    check_row_count(stream.path, fmt, writer.limit, n_read, writer.repairs)
 
 
-def _split(data, width, left):
+def _split_records(data, width, left):
     from ._kernels_numba import parse_records
 
     buf = np.frombuffer(data, np.uint8)
@@ -215,12 +218,13 @@ def _split(data, width, left):
     return pack_spans(buf, starts[:count], ends[:count]), vectors, used
 
 
-def _check_rest(stream, data, left, found, width):
+def _check_rest(stream, data, left, n_read, width):
     if left == 0 or not data.strip(b"\r\n"):
         return
     word = data.lstrip(b"\n").partition(b" ")[0][:40].decode("utf-8", "replace")
     raise ValueError(
-        f"{stream.path}: the file ends within word {found} ({word!r}), at byte "
-        f"{stream.position:,}: a vector of {width} bytes is incomplete. It looks cut "
-        f"short; fetch it again, or pass limit={found} to use the whole rows."
+        f"{stream.path}: the file ends within word {n_read} ({word!r}), at byte "
+        f"{stream.position:,}: a vector of {width} bytes is incomplete. The file is "
+        f"truncated; download it again, or pass limit={n_read} to use the complete "
+        f"rows."
     )

@@ -1,13 +1,16 @@
-"""The directory a store is: its files, how they are written, checked and mapped.
+"""The directory of a store: writing, memory-mapping and checking its files.
 
-============== ====================================================
-``meta.json``  version, fingerprint, sizes, repairs, where it is from
-``vectors.npy`` the matrix, one row a word
-``words.npy``  all words in UTF-8, each followed by a newline
-``offsets.npy`` where each word starts in ``words.npy``
-``index.npy``  open-addressed table from a word's hash to its row
-``buckets.npy`` fastText's n-gram vectors, where the source has them
-============== ====================================================
+=============== ======================================================
+``meta.json``   version, fingerprint, sizes, repairs and source
+``vectors.npy`` the matrix, one row per word
+``words.npy``   all words in UTF-8, each followed by a newline
+``offsets.npy`` start of each word in ``words.npy``
+``index.npy``   open-addressed hash table from words to rows
+``buckets.npy`` n-gram vectors of fastText, where the source has them
+=============== ======================================================
+
+Opening checks sizes, types and shapes before compiled code relies on them. What takes
+time for millions of words is checked by the compiled loops, and by `check_content`.
 """
 
 import hashlib
@@ -21,22 +24,18 @@ from pathlib import Path
 
 import numpy as np
 
-from ._word_index import (
-    PackedWords,
-    build_index,
-    find,
-    pack,
-)
+from ._word_index import MAX_NGRAM, PackedWords, build_index, find, pack
 
 VERSION = 1
 META = "meta.json"
 _CHUNK_BYTES = 1 << 24
-_PLAIN = re.compile(r"[a-z]+\.npy")
-_HASHED = ("words.npy", "offsets.npy", "vectors.npy", "buckets.npy")
+_ARRAY_NAME = re.compile(r"[a-z]+\.npy")
+_HASHED_FILES = ("words.npy", "offsets.npy", "vectors.npy", "buckets.npy")
+_HASHED_META = ("version", "count", "dim", "dtype", "subwords")
 
 
 class MatrixFile:
-    """A ``.npy`` file that grows by rows and gets its length at the end."""
+    """A ``.npy`` file that grows by rows; its length is written when it is closed."""
 
     def __init__(self, path, dim, dtype):
         self.path, self.dim, self.dtype = path, dim, np.dtype(dtype)
@@ -53,12 +52,12 @@ class MatrixFile:
         self.data_start = self._file.tell()
 
     def append(self, rows):
-        """Write rows, which must have the file's dtype already."""
+        """Write rows of the file's dtype."""
         self._file.write(np.ascontiguousarray(rows, self.dtype).data)
         self.n_rows += len(rows)
 
-    def keep(self, rows):
-        """Keep only the given ascending rows, moving them up within the file."""
+    def select(self, rows):
+        """Keep only the given rows, in ascending order, moved up within the file."""
         self._file.flush()
         shape = (self.n_rows, self.dim)
         matrix = np.memmap(self.path, self.dtype, "r+", self.data_start, shape)
@@ -81,12 +80,12 @@ class MatrixFile:
 
 
 class StoreWriter:
-    """Writes one store: readers push rows, ``finish`` makes it whole.
+    """Write a store: readers append rows, ``finish`` completes it.
 
     Attributes
     ----------
     repairs : Counter
-        What had to be mended, by kind; ends up in ``meta.json``.
+        Number of repairs by kind, which ``meta.json`` records.
     """
 
     def __init__(self, directory, *, label, dtype="float32", limit=None, words=None):
@@ -97,26 +96,28 @@ class StoreWriter:
         self._matrix = self._buckets = None
         self._packs = []
         self._not_finite = []
-        self._wanted = None
+        self._selected = None
         if words is not None:
             packed = pack(words)
-            self._wanted = packed, build_index(packed)[0]
+            self._selected = packed, build_index(packed)[0]
 
     def append(self, packed, vectors):
-        """Take words and their float32 rows, mended and filtered."""
+        """Filter and repair words and their float32 rows, and write them."""
         if self._matrix is None:
             path = self.directory / "vectors.npy"
             self._matrix = MatrixFile(path, vectors.shape[1], self.dtype)
-        packed = self._decodable(packed)
-        if self._wanted is not None:
-            keep = find(packed, *self._wanted) >= 0
-            packed, vectors = _kept(packed, vectors, keep)
-        packed, vectors = _kept(packed, vectors, self._finite(packed, vectors))
+        packed, n_repaired = packed.decodable()
+        self.repairs["undecodable_words"] += n_repaired
+        if self._selected is not None:
+            packed, vectors = _where(
+                find(packed, *self._selected) >= 0, packed, vectors
+            )
+        packed, vectors = _where(self._finite(packed, vectors), packed, vectors)
         self._matrix.append(self._cast(vectors, packed.word))
         self._packs.append(packed)
 
     def write_buckets(self, chunks, min_n, max_n):
-        """Take the n-gram vectors, as an iterable of float32 chunks of rows."""
+        """Write the n-gram vectors, given as an iterable of float32 chunks of rows."""
         for chunk in chunks:
             if self._buckets is None:
                 path = self.directory / "buckets.npy"
@@ -124,8 +125,8 @@ class StoreWriter:
             start = self._buckets.n_rows
             if not np.isfinite(chunk.sum(dtype=np.float64)):
                 raise ValueError(
-                    f"{self.label}: the n-gram vectors hold NaN or infinite values "
-                    f"near bucket {start}; the file is damaged."
+                    f"{self.label}: the n-gram vectors contain NaN or infinity near "
+                    f"bucket {start}; the file is corrupt."
                 )
             row_name = partial(_bucket_name, start)
             self._buckets.append(self._cast(chunk, row_name))
@@ -135,22 +136,22 @@ class StoreWriter:
 
     def finish(self, source):
         """Drop duplicates, build the index, and write the meta data last."""
-        packed = _concatenate(self._packs)
+        packed = PackedWords.concatenate(self._packs) if self._packs else None
         if packed is None or packed.n_words == 0:
-            raise ValueError(self._why_empty())
+            raise ValueError(self._empty_message())
         slots, first = build_index(packed)
         rows = np.flatnonzero(first == np.arange(len(first)))
         if len(rows) < len(first):
             self.repairs["duplicate_words"] += len(first) - len(rows)
             packed = packed.take(rows)
             slots, _ = build_index(packed)
-            self._matrix.keep(rows)
+            self._matrix.select(rows)
         self._matrix.close()
         self._write_meta(packed, slots, source)
         self._warn_not_finite()
 
     def close(self):
-        """Let go of the files, also where writing was broken off."""
+        """Close the files, also after an interrupted conversion."""
         for file in (self._matrix, self._buckets):
             if file is not None:
                 file.close()
@@ -176,32 +177,17 @@ class StoreWriter:
         text = json.dumps(meta, indent=1, ensure_ascii=True)
         (self.directory / META).write_text(text, encoding="ascii")
 
-    def _decodable(self, packed):
-        try:
-            bytes(packed.blob).decode()
-            return packed
-        except UnicodeDecodeError:
-            pass
-        starts, ends = packed.offsets[:-1], packed.offsets[1:] - 1
-        raw = [bytes(packed.blob[a:b]) for a, b in zip(starts, ends, strict=True)]
-        words = [word.decode("utf-8", "backslashreplace") for word in raw]
-        self.repairs["undecodable_words"] += sum(
-            word.encode() != data for word, data in zip(words, raw, strict=True)
-        )
-        return pack(words)
-
     def _finite(self, packed, vectors):
-        keep = np.ones(len(vectors), bool)
         with np.errstate(invalid="ignore"):
             if np.isfinite(vectors.sum(dtype=np.float64)):
-                return keep
-        keep = np.isfinite(vectors).all(axis=1)
-        bad = np.flatnonzero(~keep)
+                return np.ones(len(vectors), bool)
+        finite = np.isfinite(vectors).all(axis=1)
+        bad = np.flatnonzero(~finite)
         self.repairs["not_finite_rows"] += len(bad)
         self._not_finite += [packed.word(row) for row in bad[:5]]
-        return keep
+        return finite
 
-    def _cast(self, vectors, name_of):
+    def _cast(self, vectors, row_name):
         if vectors.dtype == self.dtype:
             return vectors
         with np.errstate(over="ignore"):
@@ -209,39 +195,40 @@ class StoreWriter:
         if not np.isfinite(cast).all():
             row = int(np.flatnonzero(~np.isfinite(cast).all(axis=1))[0])
             raise ValueError(
-                f"{self.label}: the vector of {name_of(row)!r} holds "
-                f"{np.abs(vectors[row]).max():g}, more than {self.dtype.name} can "
-                f'hold. Use dtype="float32".'
+                f"{self.label}: the vector of {row_name(row)!r} contains "
+                f"{np.abs(vectors[row]).max():g}, which is too large for "
+                f'{self.dtype.name}. Use dtype="float32".'
             )
         return cast
 
-    def _why_empty(self):
+    def _empty_message(self):
         if self.repairs["not_finite_rows"]:
             return (
-                f"{self.label}: all {self.repairs['not_finite_rows']} vectors hold "
-                f"NaN or infinite values; no usable one is left."
+                f"{self.label}: all {self.repairs['not_finite_rows']} vectors contain "
+                f"NaN or infinity; no usable vector is left."
             )
-        if self._wanted is not None:
-            return f"{self.label}: holds none of the {self._wanted[0].n_words} words="
-        return f"{self.label}: holds no words; at least one is needed."
+        if self._selected is not None:
+            n_words = self._selected[0].n_words
+            return f"{self.label}: contains none of the {n_words} words="
+        return f"{self.label}: contains no words; at least one is required."
 
     def _warn_not_finite(self):
         count = self.repairs["not_finite_rows"]
         if count:
-            named = ", ".join(map(repr, self._not_finite[:5]))
+            examples = ", ".join(map(repr, self._not_finite[:5]))
             warnings.warn(
-                f"{self.label}: {count} words have NaN or infinite values in their "
-                f"vectors and were left out, so they count as unknown: {named}"
+                f"{self.label}: {count} words have NaN or infinity in their vectors "
+                f"and were dropped; they count as unknown: {examples}"
                 f"{', ...' if count > 5 else ''}.",
                 UserWarning,
                 stacklevel=2,
             )
 
 
-def _kept(packed, vectors, keep):
-    if keep.all():
+def _where(mask, packed, vectors):
+    if mask.all():
         return packed, vectors
-    rows = np.flatnonzero(keep)
+    rows = np.flatnonzero(mask)
     return packed.take(rows), vectors[rows]
 
 
@@ -249,21 +236,10 @@ def _bucket_name(start, row):
     return f"n-gram bucket {start + row}"
 
 
-def _concatenate(packs):
-    if len(packs) < 2:
-        return packs[0] if packs else None
-    ends = np.cumsum([0] + [len(packed.blob) for packed in packs])
-    offsets = [
-        packed.offsets[:-1] + end for packed, end in zip(packs, ends, strict=False)
-    ]
-    blob = np.concatenate([packed.blob for packed in packs])
-    return PackedWords(blob, np.concatenate([*offsets, ends[-1:]]))
-
-
 def _fingerprint(directory, meta):
     """Digest the content alone: not the name, the source or the repairs."""
     digest = hashlib.blake2b(json.dumps(meta, sort_keys=True).encode(), digest_size=16)
-    for name in _HASHED:
+    for name in _HASHED_FILES:
         path = Path(directory, name)
         if path.exists():
             digest.update(name.encode())
@@ -273,42 +249,119 @@ def _fingerprint(directory, meta):
     return digest.hexdigest()
 
 
+def corrupt_error(path, reason):
+    """Return the error to raise for a store whose files are not as written."""
+    return ValueError(
+        f"{path}: {reason}; the store is corrupt. Delete the directory and convert the "
+        "source again."
+    )
+
+
 def is_store(path):
-    """Say whether the path is a store directory."""
+    """Return whether the path is the directory of a store."""
     return os.path.isfile(os.path.join(path, META))
 
 
 def read_meta(path):
-    """Read and check a store's meta data: version, and each file's length."""
+    """Return the meta data of a store as a dict; check version and file sizes."""
     try:
         with open(os.path.join(path, META), encoding="ascii") as file:
             meta = json.load(file)
         version, files = meta["version"], dict(meta["files"])
-        strange = [name for name in files if not _PLAIN.fullmatch(name)]
-        if strange:
-            raise ValueError(f"it names the file {strange[0]!r}")
+        invalid = [name for name in files if not _ARRAY_NAME.fullmatch(name)]
+        if invalid:
+            raise ValueError(f"invalid file name {invalid[0]!r}")
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"{path}: {META} cannot be read ({error}); the store is damaged. Delete "
-            f"the directory and convert the source again."
-        ) from error
+        raise corrupt_error(path, f"{META} cannot be read ({error})") from error
     if version != VERSION:
         raise ValueError(
-            f"{path}: the store has layout version {version}, this release reads "
-            f"{VERSION}. Delete the directory and convert the source again."
+            f"{path}: the store has layout version {version}; this release reads "
+            f"version {VERSION}. Delete the directory and convert the source again."
         )
     for name, size in files.items():
         file = os.path.join(path, name)
-        found = os.path.getsize(file) if os.path.exists(file) else None
-        if found != size:
-            raise ValueError(
-                f"{path}: {name} should have {size:,} bytes but "
-                f"{'is missing' if found is None else f'has {found:,}'}; the store is "
-                f"damaged. Delete the directory and convert the source again."
-            )
+        actual = os.path.getsize(file) if os.path.exists(file) else None
+        if actual != size:
+            state = "is missing" if actual is None else f"has {actual:,}"
+            raise corrupt_error(path, f"{name} should have {size:,} bytes but {state}")
     return meta
 
 
-def map_array(path, name):
-    """Map one of a store's arrays, read-only."""
-    return np.load(os.path.join(path, f"{name}.npy"), mmap_mode="r")
+def check_meta(path, meta):
+    """Raise ValueError if an entry of the meta data is missing or has a wrong type."""
+    numbers = [meta.get("count"), meta.get("dim"), *_sizes(meta.get("subwords"))]
+    valid = all(type(number) is int and number >= 0 for number in numbers)
+    valid = valid and numbers[0] > 0 < numbers[1]
+    valid = valid and meta.get("dtype") in ("float32", "float16")
+    valid = valid and isinstance(meta.get("fingerprint"), str)
+    valid = valid and isinstance(meta.get("repairs"), dict)
+    if not valid:
+        raise corrupt_error(path, "an entry of meta.json is missing or invalid")
+
+
+def _sizes(subwords):
+    if subwords is None:
+        return []
+    if not isinstance(subwords, dict) or subwords.keys() != {"min_n", "max_n"}:
+        return [None]
+    n = subwords["min_n"], subwords["max_n"]
+    integers = all(type(size) is int for size in n)
+    return n if integers and 0 <= n[0] <= n[1] <= MAX_NGRAM else [None]
+
+
+def map_arrays(path, meta):
+    """Return the read-only memory maps of a store by name; ``buckets`` may be None.
+
+    Raises
+    ------
+    ValueError
+        If a type or shape disagrees with the meta data.
+    """
+    names = ["words", "offsets", "vectors", "index"]
+    names += ["buckets"] if meta["subwords"] else []
+    try:
+        arrays = {
+            name: np.load(os.path.join(path, f"{name}.npy"), mmap_mode="r")
+            for name in names
+        }
+    except FileNotFoundError as error:
+        raise corrupt_error(path, f"{error.filename} is missing") from error
+    except Exception as error:  # numpy parses headers, and raises many kinds
+        raise corrupt_error(
+            path, f"an array cannot be read ({error!r:.200})"
+        ) from error
+    invalid = [name for name in names if not _is_consistent(name, arrays, meta)]
+    if invalid:
+        raise corrupt_error(path, f"{invalid[0]}.npy disagrees with meta.json")
+    return {"buckets": None, **arrays}
+
+
+def _is_consistent(name, arrays, meta):
+    array, count, dim = arrays[name], meta["count"], meta["dim"]
+    if not array.flags.c_contiguous:
+        return False
+    if name == "words":
+        return array.dtype == np.uint8 and array.ndim == 1
+    if name == "offsets":
+        valid = array.dtype == np.int64 and array.shape == (count + 1,)
+        return valid and array[0] == 0 and array[-1] == arrays["words"].size
+    if name == "index":
+        is_power = array.size > count and array.size & (array.size - 1) == 0
+        return array.dtype == np.uint64 and array.ndim == 1 and is_power
+    if name == "vectors":
+        return array.dtype == meta["dtype"] and array.shape == (count, dim)
+    valid = array.dtype == meta["dtype"] and array.shape[1:] == (dim,)
+    return valid and 0 < len(array) < 2**32
+
+
+def check_content(path, fingerprint):
+    """Read every byte of a store and raise ValueError unless it has the fingerprint."""
+    meta = read_meta(path)
+    check_meta(path, meta)
+    arrays = map_arrays(path, meta)
+    hashed = {name: meta[name] for name in _HASHED_META}
+    if not _fingerprint(path, hashed) == meta["fingerprint"] == fingerprint:
+        raise corrupt_error(path, "the checksum of words and vectors does not match")
+    packed = PackedWords(arrays["words"], arrays["offsets"])
+    if not np.array_equal(build_index(packed)[0], arrays["index"]):
+        raise corrupt_error(path, "index.npy does not belong to these words")

@@ -1,26 +1,18 @@
-"""Words packed into one UTF-8 buffer, and their compiled word -> row index."""
+"""Words packed into one UTF-8 buffer, their index from word to row, their n-grams."""
+
+from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
 
-# Python needs a millisecond for this many words; loading numba, a third of a second.
+MAX_NGRAM = 999  # characters
+# Python needs a millisecond for this many words; importing numba, a third of a second.
 FEW = 512
 
 
 def loops_for(n_words):
-    """Return the module of loops over bytes: compiled where there is work.
-
-    Parameters
-    ----------
-    n_words : int
-        Words to go through.
-
-    Returns
-    -------
-    module
-        `_kernel` or `_plain`; the results are the same.
-    """
+    """Return the module of loops over bytes: compiled only if there are many words."""
     if n_words <= FEW:
         from . import _kernels_python as loops
     else:
@@ -29,10 +21,10 @@ def loops_for(n_words):
 
 
 class PackedWords(NamedTuple):
-    """Words side by side in one buffer, each followed by a newline.
+    """Words in one buffer, each followed by a newline.
 
-    Word ``i`` is ``blob[offsets[i] : offsets[i + 1] - 1]``. Positions, not the
-    newlines, say where a word ends, so a word may hold a newline itself.
+    Word ``i`` is ``blob[offsets[i] : offsets[i + 1] - 1]``. The offsets, not the
+    newlines, mark the end of a word, so a word may contain a newline.
     """
 
     blob: np.ndarray
@@ -42,6 +34,18 @@ class PackedWords(NamedTuple):
     def n_words(self):
         """Number of words."""
         return len(self.offsets) - 1
+
+    @classmethod
+    def concatenate(cls, packs):
+        """Return the words of one or more `PackedWords` in order."""
+        if len(packs) == 1:
+            return packs[0]
+        ends = np.cumsum([0] + [len(packed.blob) for packed in packs])
+        offsets = [
+            packed.offsets[:-1] + end for packed, end in zip(packs, ends, strict=False)
+        ]
+        blob = np.concatenate([packed.blob for packed in packs])
+        return cls(blob, np.concatenate([*offsets, ends[-1:]]))
 
     def word(self, row):
         """Return one word as str."""
@@ -61,14 +65,26 @@ class PackedWords(NamedTuple):
             return words[:-1]
         return [self.word(row) for row in range(self.n_words)]
 
+    def decodable(self):
+        r"""Return the words with bad UTF-8 escaped, as in ``caf\xe9``, and how many."""
+        try:
+            bytes(self.blob).decode()
+            return self, 0
+        except UnicodeDecodeError:
+            pass
+        starts, ends = self.offsets[:-1], self.offsets[1:] - 1
+        raw = [bytes(self.blob[a:b]) for a, b in zip(starts, ends, strict=True)]
+        words = [word.decode("utf-8", "backslashreplace") for word in raw]
+        n_escaped = sum(
+            word.encode() != data for word, data in zip(words, raw, strict=True)
+        )
+        return pack(words), n_escaped
+
 
 def pack(words):
-    """Pack a sequence of str; lone surrogates pass, and match no stored word.
+    """Return the `PackedWords` of a sequence of str, TypeError for anything else.
 
-    Raises
-    ------
-    TypeError
-        If an element is not a str.
+    Lone surrogates are accepted; they match no stored word.
     """
     words = _as_list(words)
     try:
@@ -76,7 +92,7 @@ def pack(words):
     except TypeError:
         row = next(i for i, word in enumerate(words) if not isinstance(word, str))
         raise TypeError(
-            f"Words must be str, but element {row} is {words[row]!r} of type "
+            f"Words must be str; element {row} is {words[row]!r} of type "
             f"{type(words[row]).__name__}. Convert it with str() first."
         ) from None
     data = text.encode("utf-8", "surrogatepass")
@@ -93,18 +109,18 @@ def pack(words):
 def _as_list(words):
     if isinstance(words, str | bytes):
         raise TypeError(
-            f"Expected a list or an array of words, got the single "
+            f"Expected a list or an array of words; got the single "
             f"{type(words).__name__} {words!r}. Wrap it in a list."
         )
     if isinstance(words, np.ndarray) and words.ndim != 1:
         raise ValueError(
-            f"Words must be one-dimensional, got an array of shape {words.shape}."
+            f"Words must be one-dimensional; got an array of shape {words.shape}."
         )
     return words.tolist() if isinstance(words, np.ndarray) else list(words)
 
 
 def pack_spans(buf, starts, ends):
-    """Pack the words found at the given spans of a byte buffer."""
+    """Return the `PackedWords` at the given spans of a byte buffer."""
     _check_spans(starts, ends, len(buf))
     blob = np.empty(int((ends - starts).sum()) + len(starts), np.uint8)
     offsets = np.empty(len(starts) + 1, np.int64)
@@ -113,14 +129,14 @@ def pack_spans(buf, starts, ends):
 
 
 def _check_spans(starts, ends, size):
-    """Refuse spans that lead out of a buffer: compiled code would follow them."""
+    """Raise ValueError for spans out of bounds, which compiled code does not check."""
     inside = not len(starts) or (starts.min() >= 0 and ends.max() <= size)
     if not inside or (np.asarray(starts) > ends).any():
-        raise ValueError("The words' positions lead out of their text: it is damaged.")
+        raise ValueError("The offsets of the words are out of bounds: corrupt data.")
 
 
 def build_index(packed):
-    """Build the open-addressed table of a vocabulary.
+    """Build the open-addressed hash table of a vocabulary.
 
     Returns
     -------
@@ -141,19 +157,45 @@ def build_index(packed):
 
 
 def find(queries, packed, slots):
-    """Return the int32 rows of the queries, -1 where absent; bytes decide.
-
-    Raises
-    ------
-    ValueError
-        If the table or the positions of a store are damaged.
-    """
+    """Return the int32 row of each query, -1 if absent; bytes are compared."""
     rows = np.empty(queries.n_words, np.int32)
     store = (np.asarray(packed.blob), np.asarray(packed.offsets), np.asarray(slots))
     loops_for(len(rows)).find_rows(queries.blob, queries.offsets, *store, rows)
     if len(rows) and rows.min() < -1:
         raise ValueError(
-            "The table of a store's words is damaged. Delete the store's directory and "
+            "The index of the store is corrupt. Delete the directory of the store and "
             "convert the source again."
         )
     return rows
+
+
+def ngram_ids(packed, min_n, max_n, n_buckets):
+    """Hash the n-grams of ``<word>`` for each word, as fastText does.
+
+    Returns
+    -------
+    ids : ndarray of int64
+        The buckets of all n-grams, word after word.
+    indptr : ndarray of int64, shape (n_words + 1,)
+        Word ``i`` has ``ids[indptr[i] : indptr[i + 1]]``.
+    """
+    ngram_buckets = loops_for(packed.n_words).ngram_buckets
+    starts, ends = packed.offsets[:-1].copy(), packed.offsets[1:] - 1
+    indptr = np.zeros(packed.n_words + 1, np.int64)
+    args = (packed.blob, starts, ends, min_n, max_n, n_buckets, indptr)
+    ngram_buckets(*args, np.empty(0, np.int64))  # only counts
+    ids = np.empty(indptr[-1], np.int64)
+    ngram_buckets(*args, ids)
+    return ids, indptr
+
+
+def mean_ngrams(packed, table, min_n, max_n, out, own=False):
+    """Set ``out``, (n_words, dim), to the means of the n-gram vectors, in place.
+
+    With ``own``, each row of ``out`` is the word's own vector and part of the mean.
+    """
+    ids, indptr = ngram_ids(packed, min_n, max_n, len(table))
+    if table.dtype != np.float32:  # numba has no float16: widen the rows in use
+        used, ids = np.unique(ids, return_inverse=True)
+        table = table[used].astype(np.float32)
+    loops_for(len(out)).add_means(ids, indptr, np.asarray(table), int(own), out)

@@ -113,7 +113,7 @@ def test_source_changing_meanwhile_leaves_nothing(write, cache, monkeypatch):
         path.write_text("a 1 2\nb 1 2\n")
 
     monkeypatch.setattr(_convert, "_read", read_and_change)
-    with pytest.raises(ValueError, match="changed while it was being converted"):
+    with pytest.raises(ValueError, match="modified during the conversion"):
         WordVectors.open(path)
     assert [p.name for p in cache.iterdir()] in ([], ["sources"])
 

@@ -50,7 +50,7 @@ def test_words_of_any_characters(wv):
 
 
 def test_rows_are_the_same_when_asked_again(wv, monkeypatch):
-    monkeypatch.setattr("sk_metaembed.vectors._word_vectors._KEPT", 4)
+    monkeypatch.setattr("sk_metaembed.vectors._word_vectors._MAX_CACHED_ROWS", 4)
     expected = {"tea": 0, "milk": -1, "café": 1, "": -1, "日本語": 4, "😀": 5, "te": -1}
     for words in (["tea"], ["milk", "tea", "milk"], [*expected], [], ["café", "te"]):
         rows = wv.lookup(words)

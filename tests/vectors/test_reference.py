@@ -80,7 +80,7 @@ def test_skops_writes_a_reference_and_shares_the_map(wv):
         wv.__setstate__(found.__getstate__())
     forget()
     shutil.rmtree(wv.path)
-    with pytest.raises(FileNotFoundError, match="Bring it"):
+    with pytest.raises(FileNotFoundError, match="Restore it"):
         skops.loads(data, trusted=trusted)
 
 
@@ -94,7 +94,7 @@ def test_missing_store_says_what_to_bring(wv):
     data = pickle.dumps(wv)
     forget()
     shutil.rmtree(wv.path)
-    with pytest.raises(FileNotFoundError, match=r"Bring it") as caught:
+    with pytest.raises(FileNotFoundError, match=r"Restore it") as caught:
         pickle.loads(data)
     assert wv.path in str(caught.value) and wv.fingerprint in str(caught.value)
 
@@ -104,7 +104,7 @@ def test_other_store_in_its_place_is_refused(wv, tmp_path):
     forget()
     shutil.rmtree(wv.path)
     WordVectors.from_arrays(["a"], np.ones((1, 2)), path=wv.path)
-    with pytest.raises(ValueError, match="had fingerprint") as caught:
+    with pytest.raises(ValueError, match="have fingerprint") as caught:
         pickle.loads(data)
     assert wv.fingerprint in str(caught.value)
 
