@@ -1,4 +1,4 @@
-"""More than memory holds: pipelines over streams, clusters; streams to train on."""
+"""Apply and train pipelines on more data than memory holds, or on a cluster."""
 
 from .._core._public_module import set_public_module
 from ._dask import transform_partitions

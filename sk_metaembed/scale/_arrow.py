@@ -1,23 +1,16 @@
-"""Sources of Arrow's: Parquet files and folders, datasets, tables and readers."""
+"""Sources of pyarrow: Parquet files and folders, datasets, tables and readers."""
 
-from ._batches import Batch, check_rows, digest_of, other_rows
+from ._batches import Batch, changed_rows_error, check_rows, digest_rows
 from ._file_sources import file_identity
 
 _LIST = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
 
 
 class ArrowRows:
-    """Rows of a pyarrow dataset, table or reader.
+    """Rows of a pyarrow Dataset, Table or RecordBatchReader.
 
-    Parameters
-    ----------
-    data : pyarrow Dataset, Table or RecordBatchReader
-    columns : list of str
-        The columns of texts or token lists.
-    keep : list of str
-        Columns that are carried along.
-    missing : bool, default=False
-        Whether rows may be missing.
+    `columns` names the columns of texts or token lists, `keep` those to be copied;
+    `missing` allows missing rows.
     """
 
     def __init__(self, data, columns, keep, missing=False):
@@ -28,44 +21,44 @@ class ArrowRows:
 
     @property
     def name(self):
-        """What messages call it."""
+        """Name in messages."""
         if len(self.files) == 1:
             return self.files[0]
         return f"the {type(self._data).__name__}"
 
     @property
     def n_rows(self):
-        """How many rows there are, None where nobody knows."""
+        """Number of rows, None if it is unknown."""
         if hasattr(self._data, "count_rows"):
             return self._data.count_rows()
         return getattr(self._data, "num_rows", None)
 
     def identity(self):
-        """Return what the source is known by."""
-        named = [*self._columns, "", *self._keep]
+        """Return what identifies the source, for JSON."""
+        names = [*self._columns, "", *self._keep]
         if self.files:
-            return [*named, *(file_identity(file) for file in self.files)]
-        return [*named, "rows", str(self._data.schema)]
+            return [*names, *(file_identity(file) for file in self.files)]
+        return [*names, "rows", str(self._data.schema)]
 
     def batches(self, size, cursor=None):
-        """Yield a Batch of up to `size` rows at a time, from a cursor on."""
+        """Yield a Batch per `size` rows, from a cursor on."""
         finished = list((cursor or {}).get("digests", ()))
         start = (cursor or {}).get("row", 0)
         if self.files:
-            tables = rebatched(self._tables(size, start), size)
+            tables = rebatch(self._tables(size, start), size)
             finished = []
-        else:  # no file vouches for the rows: those that were finished are read again
-            tables, start = rebatched(self._tables(size, 0), size), 0
+        else:  # finished rows are read again, to check that they are the same
+            tables, start = rebatch(self._tables(size, 0), size), 0
         number = -1
         for number, table in enumerate(tables):
             batch = self._batch(table, start)
             if number >= len(finished):
                 yield batch
             elif batch.digest != finished[number]:
-                raise other_rows(self.name, start, table.num_rows)
+                raise changed_rows_error(self.name, start, table.num_rows)
             start = batch.stop
         if number + 1 < len(finished):
-            raise other_rows(self.name, start, size)
+            raise changed_rows_error(self.name, start, size)
 
     def _batch(self, table, start):
         rows = self._rows(table, start)
@@ -76,11 +69,14 @@ class ArrowRows:
         return Batch(start, rows, kept, {"row": stop}, where, digest)
 
     def no_rows(self):
-        """Return the columns that are carried along, without rows."""
+        """Return the columns to be copied, without rows; None if there are none."""
         if not self._keep:
             return None
+        import pyarrow as pa
+
         schema = self._data.schema
-        return _empty([schema.field(name) for name in self._keep])
+        fields = [schema.field(name) for name in self._keep]
+        return pa.schema(fields).empty_table()
 
     def _rows(self, table, start):
         if len(self._columns) > 1:
@@ -99,11 +95,11 @@ class ArrowRows:
     @staticmethod
     def _digest(rows):
         if hasattr(rows, "to_csv"):  # a frame
-            return digest_of([str(row) for row in rows.itertuples(index=False)])
-        return digest_of(rows)
+            return digest_rows([str(row) for row in rows.itertuples(index=False)])
+        return digest_rows(rows)
 
     def _tables(self, size, skip):
-        """Yield tables of few rows, without the first `skip` ones."""
+        """Yield record batches of the columns, without the first `skip` rows."""
         names = list(dict.fromkeys([*self._columns, *self._keep]))
         for batch in self._record_batches(names, size, skip):
             yield batch.select(names)
@@ -114,7 +110,7 @@ class ArrowRows:
         if isinstance(self._data, pa.Table):
             yield from self._data.slice(skip).select(names).to_batches(size)
         elif hasattr(self._data, "get_fragments"):
-            yield from _of_fragments(self._data, names, size, skip)
+            yield from _read_fragments(self._data, names, size, skip)
         else:
             yield from self._data
 
@@ -131,28 +127,18 @@ class ArrowRows:
             kind = schema.field(name).type
             if pa.types.is_dictionary(kind) or _kind(kind) in _LIST:
                 kind = kind.value_type
-            # Without a value it has no type: no rows, or all of them missing.
+            # A column without a value has the type null.
             if _kind(kind) not in ("string", "large_string", "string_view", "null"):
                 raise TypeError(
-                    f"Column {name!r} of {self.name} is of type {kind}. It must hold "
-                    "texts, or lists of texts."
+                    f"Column {name!r} of {self.name} has type {kind}. It must contain "
+                    "texts or lists of texts."
                 )
 
 
-def _empty(fields):
-    import pyarrow as pa
+def compact(table):
+    """Return a table with its own rows only.
 
-    return pa.schema(fields).empty_table()
-
-
-def packed(table):
-    """Return a table that holds its own rows only.
-
-    One that was cut out of a larger one takes all of that along when it is pickled.
-
-    Parameters
-    ----------
-    table : pyarrow Table
+    A slice of a larger table is pickled with all of that table's rows.
     """
     import pyarrow as pa
 
@@ -166,7 +152,7 @@ def _kind(data_type):
     return str(data_type).partition("<")[0].partition("[")[0]
 
 
-def _of_fragments(data, names, size, skip):
+def _read_fragments(data, names, size, skip):
     """Yield record batches of a dataset, fragment by fragment, in order."""
     for fragment in data.get_fragments():
         if skip:
@@ -175,16 +161,19 @@ def _of_fragments(data, names, size, skip):
                 skip -= count
                 continue
         for batch in fragment.to_batches(
-            schema=data.schema, columns=names, batch_size=size, **_frugal(fragment)
+            schema=data.schema,
+            columns=names,
+            batch_size=size,
+            **_memory_options(fragment),
         ):
-            passed = min(skip, batch.num_rows)
-            skip -= passed
-            if passed < batch.num_rows:
-                yield batch.slice(passed)
+            skipped = min(skip, batch.num_rows)
+            skip -= skipped
+            if skipped < batch.num_rows:
+                yield batch.slice(skipped)
 
 
-def _frugal(fragment):
-    """Return options that hold a part of one row group in memory at a time."""
+def _memory_options(fragment):
+    """Return options that keep only part of one row group in memory."""
     import pyarrow.dataset as ds
 
     options = {"batch_readahead": 1, "fragment_readahead": 1}
@@ -195,31 +184,24 @@ def _frugal(fragment):
     return options
 
 
-def rebatched(batches, size):
-    """Yield tables of exactly `size` rows, the last one of what is left.
+def rebatch(batches, size):
+    """Yield tables of exactly `size` rows, except the last, from record batches.
 
-    Parameters
-    ----------
-    batches : iterable of pyarrow RecordBatch
-    size : int
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> batches = [pa.record_batch({"n": range(3)}), pa.record_batch({"n": range(4)})]
-    >>> [table.column("n").to_pylist() for table in rebatched(batches, 5)]
+    >>> [table.column("n").to_pylist() for table in rebatch(batches, 5)]
     [[0, 1, 2, 0, 1], [2, 3]]
     """
     import pyarrow as pa
 
-    held, count = [], 0
+    pending, count = [], 0
     for batch in batches:
         while count + batch.num_rows >= size:
             taken = size - count
-            yield pa.Table.from_batches([*held, batch.slice(0, taken)])
-            batch, held, count = batch.slice(taken), [], 0
+            yield pa.Table.from_batches([*pending, batch.slice(0, taken)])
+            batch, pending, count = batch.slice(taken), [], 0
         if batch.num_rows:
-            held.append(batch)
+            pending.append(batch)
             count += batch.num_rows
-    if held:
-        yield pa.Table.from_batches(held)
+    if pending:
+        yield pa.Table.from_batches(pending)

@@ -1,9 +1,4 @@
-"""Batch: some rows of a source, and where the next ones begin.
-
-Source of rows of any iterable: lists, containers, generators.
-
-Missing rows (None, NaN, null), and whether a pipeline accepts them.
-"""
+"""Batches of rows, their checks and digests, and the source for iterables."""
 
 import zlib
 from itertools import islice
@@ -17,15 +12,7 @@ from ..sequences._row_errors import is_missing
 def accepts_missing(estimator):
     """Return whether an estimator or a step of it has ``missing="empty"``.
 
-    Parameters
-    ----------
-    estimator : estimator
-
-    Returns
-    -------
-    bool
-        False if no step has such a parameter; other steps that accept missing rows
-        are not recognized.
+    Other steps that accept missing rows are not recognized.
     """
     params = estimator.get_params() if hasattr(estimator, "get_params") else {}
     for name, value in params.items():
@@ -38,29 +25,38 @@ def accepts_missing(estimator):
     return False
 
 
+def is_missing(row):
+    """Return whether a row is None, NaN, ``pd.NA`` or ``pd.NaT``.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing("")
+    (True, True, False)
+    """
+    return _kind(row) == "missing"
+
+
 ALLOWED = (
-    'Every row must be a text (str) or a list of str; replace missing ones by "", or '
+    'Every row must be a text (str) or a list of str; replace missing rows by "" or '
     'set missing="empty" in the step of the pipeline that reads the rows'
 )
 
 
 class Batch(NamedTuple):
-    """Rows that go through the pipeline together.
+    """Rows that are passed to the pipeline together.
 
     Parameters
     ----------
     start : int
-        Number of the first row, from 0 over the whole source.
+        Number of the first row in the source, from 0.
     rows : list, TokenSequences or DataFrame
-        What the pipeline gets.
+        The input of the pipeline.
     kept : dict of str to sequence, or pyarrow Table, or None
-        Columns that are carried along.
+        Columns to be copied to the output.
     cursor : dict
-        Where the rows behind these begin, as JSON has it.
+        Where the next rows start, for JSON.
     where : str
         The place in the source, for messages.
     digest : int, default=None
-        Of rows that no file stands for.
+        Checksum of rows that do not come from a file.
     """
 
     start: int
@@ -72,27 +68,15 @@ class Batch(NamedTuple):
 
     @property
     def stop(self):
-        """Number of the row behind the last one."""
+        """Number of the row after the last one."""
         return self.start + len(self.rows)
 
 
 def check_rows(rows, start, where, missing=False):
-    """Refuse rows that are neither texts nor token lists, naming the first.
+    """Raise TypeError for the first row that is neither a text nor a token list.
 
-    Parameters
-    ----------
-    rows : list
-    start : int
-        Number of the first row.
-    where : str
-        The source.
-    missing : bool, default=False
-        Whether rows may be missing.
-
-    Raises
-    ------
-    TypeError
-        If there is one.
+    `start` is the number of the first row, `where` the source; `missing` allows
+    missing rows.
     """
     kinds = set(map(type, rows))
     if kinds <= {str} or kinds <= {list, tuple}:
@@ -102,7 +86,7 @@ def check_rows(rows, start, where, missing=False):
         if missing and is_missing(row):
             continue
         is_list = isinstance(row, list | tuple) or hasattr(row, "tolist")
-        is_list = is_list and not np.isscalar(row)  # numbers of numpy have tolist
+        is_list = is_list and not np.isscalar(row)  # NumPy scalars have tolist
         is_text = isinstance(row, str)
         if not (is_text or is_list):
             raise TypeError(
@@ -111,19 +95,17 @@ def check_rows(rows, start, where, missing=False):
             )
         if texts and not is_text:
             raise TypeError(
-                f"{where}: row {i:,} is a list and others of its batch are texts. Rows "
-                "of str and rows of token lists cannot be mixed."
+                f"{where}: row {i:,} is a list, but other rows of its batch are texts. "
+                "Texts and token lists cannot be mixed."
             )
 
 
-def digest_of(rows):
+def digest_rows(rows):
     """Return a checksum of texts or token lists, some of which may be missing.
 
-    Examples
-    --------
-    >>> digest_of(["a b", "c"]) == digest_of([["a b"], ["c"]])
+    >>> digest_rows(["a b", "c"]) == digest_rows([["a b"], ["c"]])
     False
-    >>> digest_of(["a b", None]) == digest_of(["a b", ""])
+    >>> digest_rows(["a b", None]) == digest_rows(["a b", ""])
     False
     """
     if hasattr(rows, "to_list"):  # a TokenSequences
@@ -132,7 +114,7 @@ def digest_of(rows):
             rows = [[text, *row] for text, row in zip(texts, rows, strict=True)]
         if missing is not None:
             pairs = zip(rows, missing, strict=True)
-            rows = [None if gone else row for row, gone in pairs]
+            rows = [None if is_empty else row for row, is_empty in pairs]
     if set(map(type, rows)) != {str}:
         rows = [_as_text(row) for row in rows]
     return zlib.crc32("\x1e".join(rows).encode("utf-8", "surrogatepass"))
@@ -144,15 +126,8 @@ def _as_text(row):
     return "\x1d" if is_missing(row) else "\x1f".join(map(str, row)) + "\x1f"
 
 
-class Rows:
-    """Rows of an iterable, that may be one that can be gone through only once.
-
-    Parameters
-    ----------
-    iterable : iterable of str or of token lists
-    missing : bool, default=False
-        Whether rows may be missing.
-    """
+class IterableRows:
+    """Rows of an iterable of texts or token lists, which may be a generator."""
 
     def __init__(self, iterable, missing=False):
         self._iterable, self._missing = iterable, missing
@@ -160,39 +135,39 @@ class Rows:
 
     @property
     def name(self):
-        """What messages call it."""
+        """Name in messages."""
         return f"the {type(self._iterable).__name__} of rows"
 
     def identity(self):
-        """Return what the source is known by: its rows are, by their digests."""
+        """Return what identifies the source; its rows are identified by digests."""
         return ["rows"]
 
     def no_rows(self):
-        """Return the columns that are carried along: none."""
+        """Return None: there are no columns to be copied."""
 
     def batches(self, size, cursor=None):
-        """Yield a Batch of up to `size` rows at a time, from a cursor on.
+        """Yield a Batch per `size` rows, from a cursor on.
 
-        Rows before the cursor are looked at, for a generator has to pass them: those
-        of each batch that was finished must have the digest that they had.
+        Rows before the cursor are read again, since a generator cannot skip them; each
+        finished batch must have the same digest as before.
         """
         finished = list((cursor or {}).get("digests", ()))
         start, number = 0, -1
-        for number, rows in enumerate(self._pieces(size)):
+        for number, rows in enumerate(self._slices(size)):
             check_rows(rows, start, self.name, self._missing)
-            digest = digest_of(rows)
+            digest = digest_rows(rows)
             if number >= len(finished):
                 stop = start + len(rows)
                 where = f"{self.name}, rows {start:,} to {stop - 1:,}"
                 yield Batch(start, rows, None, {}, where, digest)
             elif digest != finished[number]:
-                raise other_rows(self.name, start, len(rows))
+                raise changed_rows_error(self.name, start, len(rows))
             start += len(rows)
         if number + 1 < len(finished):
-            raise other_rows(self.name, start, size)
+            raise changed_rows_error(self.name, start, size)
 
-    def _pieces(self, size):
-        if hasattr(self._iterable, "codes"):  # a TokenSequences stays one
+    def _slices(self, size):
+        if hasattr(self._iterable, "codes"):  # slices of a TokenSequences are too
             for start in range(0, len(self._iterable), size):
                 yield self._iterable[start : start + size]
             return
@@ -201,10 +176,10 @@ class Rows:
             yield some
 
 
-def other_rows(name, start, count):
-    """Return the error for a source that is not what it was."""
+def changed_rows_error(name, start, count):
+    """Return the error for a source with other rows than before."""
     return ValueError(
-        f"transform_in_batches: {name} gives other rows than before among rows "
-        f"{start:,} to {start + count - 1:,}. To go on, it must give the same rows in "
-        "the same order again, from the first one on. resume=False begins anew."
+        f"transform_in_batches: {name} has other rows than before among rows "
+        f"{start:,} to {start + count - 1:,}. To resume, it must return the same rows "
+        "in the same order, from the first one on. Pass resume=False to start over."
     )

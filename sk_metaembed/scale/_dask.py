@@ -1,24 +1,24 @@
-"""transform_partitions: a fitted pipeline over dask's collections."""
+"""Run a fitted pipeline over the partitions of a dask collection."""
 
 from sklearn.exceptions import NotFittedError
 
 from ._batches import accepts_missing
 from ._partitions import (
-    Work,
-    array_rows,
-    bag_rows,
-    carry,
-    frame_rows,
+    PartitionTask,
+    make_reference,
+    transform_bag,
+    transform_block,
+    transform_frame,
 )
 from ._results import check_method, compute
-from ._sources import listed
+from ._sources import column_list
 
 _DTYPES = ("float16", "float32", "float64", None)
 _ALLOWED = (
     "Allowed are a dask DataFrame with column=, a dask Series, a dask Bag of texts or "
     "token lists, and a one-dimensional dask Array of texts. "
-    "dask.dataframe.from_pandas and dask.bag.from_sequence make them of what is in "
-    "memory; transform_in_batches takes files and streams without dask"
+    "dask.dataframe.from_pandas and dask.bag.from_sequence create them from data in "
+    "memory; transform_in_batches reads files and streams without dask"
 )
 
 
@@ -34,67 +34,70 @@ def transform_partitions(
 ):
     """Run a fitted pipeline over the partitions of a dask collection, lazily.
 
-    For documents that lie on a cluster, or come out of a computation in dask: what is
-    given back is a dask collection as well, with the same partitions, order, index and
-    divisions, and nothing is computed before it is asked for. Each partition goes
-    through the pipeline on whatever worker it is on.
+    Use it for documents that are stored on a cluster or computed by dask. The result is
+    a dask collection with the same partitions, order, index and divisions, and nothing
+    is computed until it is requested. Each partition is processed by the worker that
+    holds it.
 
     Parameters
     ----------
     pipeline : estimator
-        Fitted; gives a row a document. It is taken as it is now: fitting it again does
-        not change what was made before.
+        A fitted estimator that returns one row per document. Fitting it again does not
+        change collections that were created before.
     data : dask DataFrame, Series, Bag or Array
-        The documents: texts or token lists. Arrays have one dimension.
+        The documents: texts or token lists. Arrays must have one dimension.
     column : str or list of str, default=None
-        Where the texts are, in a DataFrame or in a bag of dicts. With a list of names
-        the pipeline gets DataFrames of these columns.
+        The column with the texts, for a DataFrame or a bag of dicts. With a list of
+        names, the pipeline receives DataFrames of these columns.
     method : str, default="transform"
-        What of the pipeline is called: "transform", "predict", "predict_proba",
+        The method of the pipeline to call: "transform", "predict", "predict_proba",
         "predict_log_proba" or "decision_function".
     keep : str or list of str, default=()
-        Columns of a DataFrame that are carried along, before what the pipeline gives.
+        Columns of a DataFrame to copy to the result, before those of the pipeline.
     dtype : {"float16", "float32", "float64", None}, default="float32"
-        What floats are brought to; None for what the pipeline gives. Predictions stay
-        as they are.
+        Type of floats in the result; None for the type that the pipeline returns.
+        Predictions are not converted.
     folder : path-like, default=None
         Where a pipeline of more than 1 MiB is written, for workers to map into memory:
-        a folder that all of them see, and yours to clear. None for ``pipelines`` below
-        ``$SK_METAEMBED_CACHE`` or ``~/.cache/sk_metaembed``, where it is removed when
-        this process ends.
+        a folder that all workers can read. Its files are not removed. By default,
+        ``pipelines`` in ``$SK_METAEMBED_CACHE`` or ``~/.cache/sk_metaembed``, from
+        which the pipeline is removed when this process ends.
 
     Returns
     -------
     dask DataFrame, Series, Bag or Array
-        A DataFrame for a DataFrame or a Series, with the columns of
-        ``get_feature_names_out``, and a Series of predictions; a Bag of one-dimensional
-        arrays, or of predictions; an Array of shape (n, n_features), or (n,).
+        For a DataFrame or a Series, a DataFrame with the columns of
+        ``get_feature_names_out``, or a Series of predictions; for a Bag, a Bag of
+        one-dimensional arrays or of predictions; for an Array, an Array of shape
+        (n, n_features) or (n,).
 
     Raises
     ------
     TypeError
-        If `data` is nothing of the kind; when computed, if a row is neither text nor
-        token list, or it is missing and no step of the pipeline has
-        ``missing="empty"``. The message names the partition and the row's index.
+        If `data` is not a supported collection; when computed, if a row is neither a
+        text nor a token list, or is missing and no step of the pipeline has
+        ``missing="empty"``. The message gives the partition and the row's index.
     ValueError
-        If a column is missing, or an option has no such value.
+        If a column is missing or an option is invalid.
     sklearn.exceptions.NotFittedError
         If the pipeline is not fitted.
 
     See Also
     --------
     transform_in_batches : Files and streams on one machine, with resume.
-    WordVectors : Goes to workers as a path and a fingerprint.
+    WordVectors : Sent to workers as a path and a fingerprint.
 
     Notes
     -----
-    The pipeline is one node of the graph, which each worker fetches once, and which a
-    process reads once; tasks name it. Word vectors, transformers and ELMo's files go by
-    reference, so that a pipeline with vectors of any size takes some kilobytes. What it
-    has learned itself, such as the matrix of a `Word2VecEmbedding`, goes along up to
-    1 MiB, and above that is mapped from a file, one copy a machine.
+    The pipeline is a single node of the graph. Each worker fetches it once and each
+    process reads it once. Word vectors, transformers and ELMo files are sent by
+    reference, so a pipeline with vectors of any size takes a few kilobytes. What the
+    pipeline has learned itself, such as the matrix of a `Word2VecEmbedding`, is sent
+    with the graph up to 1 MiB; above that, it is mapped from a file, one copy per
+    machine.
 
-    Names and types of the columns come from one empty document that is run here.
+    Names and types of the columns are determined from one empty document, which is
+    processed here.
 
     Examples
     --------
@@ -121,72 +124,72 @@ def transform_partitions(
     >>> folder.cleanup()
     """
     _check_options(pipeline, method, dtype)
-    run = _runner_of(data)
+    build = _builder_for(data)
     if not (column is None or isinstance(column, str)):
-        column = listed(column, "column", "transform_partitions")
-    keep = listed(keep, "keep", "transform_partitions")
+        column = column_list(column, "column", "transform_partitions")
+    keep = column_list(keep, "keep", "transform_partitions")
     _check_columns(data, column, keep)
     sample = _sample(pipeline, data, method, dtype, column)
     names = sample.columns if sample.values.ndim == 2 else None
     _check_names(names or ["prediction"], keep)
-    carried = carry(pipeline, folder)
+    reference = make_reference(pipeline, folder)
     empty, missing = sample.values[:0], accepts_missing(pipeline)
-    work = Work(carried, method, dtype, column, keep, names, empty, missing)
-    return run(data, work)
+    task = PartitionTask(reference, method, dtype, column, keep, names, empty, missing)
+    return build(data, task)
 
 
-def _runner_of(data):
-    """Return what builds the result for a collection."""
+def _builder_for(data):
+    """Return the function that builds the result for a collection."""
     partitioned = hasattr(data, "map_partitions") and hasattr(data, "npartitions")
     if partitioned and hasattr(data, "divisions") and hasattr(data, "_meta"):
         if data.ndim in (1, 2):
-            return _of_frame
+            return _build_frame
     elif partitioned and hasattr(data, "to_delayed"):
-        return _of_bag
+        return _build_bag
     elif hasattr(data, "map_blocks") and getattr(data, "ndim", 0) == 1:
-        return _of_array
-    shape = f" of {data.ndim} dimensions" if hasattr(data, "map_blocks") else ""
+        return _build_array
+    shape = f" with {data.ndim} dimensions" if hasattr(data, "map_blocks") else ""
     raise TypeError(
         f"transform_partitions got a {type(data).__name__}{shape}. {_ALLOWED}."
     )
 
 
-def _of_frame(data, work):
-    meta = work.framed(work.empty, data._meta.iloc[:0])
-    # Dask would send the meta with every task to hold what comes out to it.
+def _build_frame(data, task):
+    meta = task.to_frame(task.empty, data._meta.iloc[:0])
+    # With enforce_metadata=True, dask sends the meta with every task.
     return data.map_partitions(
-        frame_rows, _node(work), meta=meta, enforce_metadata=False
+        transform_frame, _node(task), meta=meta, enforce_metadata=False
     )
 
 
-def _of_bag(data, work):
+def _build_bag(data, task):
     from dask.bag import from_sequence
 
     count = data.npartitions
     numbers = from_sequence(range(count), npartitions=count)
-    return data.map_partitions(bag_rows, _node(work), numbers)
+    return data.map_partitions(transform_bag, _node(task), numbers)
 
 
-def _of_array(data, work):
+def _build_array(data, task):
     shape = {}
-    if work.empty.ndim == 2:
-        width = work.empty.shape[1]
+    if task.empty.ndim == 2:
+        width = task.empty.shape[1]
         shape = {"chunks": (*data.chunks, (width,)), "new_axis": 1}
     return data.map_blocks(
-        array_rows, _node(work), dtype=work.empty.dtype, meta=work.empty, **shape
+        transform_block, _node(task), dtype=task.empty.dtype, meta=task.empty, **shape
     )
 
 
-def _node(work):
-    """Return one node of a graph, which each worker fetches once."""
+def _node(task):
+    """Return a node of a graph, which each worker fetches once."""
     from dask import delayed
     from dask.base import tokenize
 
-    return delayed(work, name=f"pipeline-{tokenize(work)}", traverse=False)
+    return delayed(task, name=f"pipeline-{tokenize(task)}", traverse=False)
 
 
 def _sample(pipeline, data, method, dtype, column):
-    """Return the Result of one empty document."""
+    """Return the Result for one empty document."""
     documents = [""], [[]]
     if isinstance(column, list):
         documents = (data._meta_nonempty[column],)
@@ -198,8 +201,8 @@ def _sample(pipeline, data, method, dtype, column):
         except (TypeError, ValueError) as caught:
             error = caught
     error.add_note(
-        "transform_partitions: names and types of the columns come from one empty "
-        "document, which the pipeline does not take."
+        "transform_partitions: names and types of the columns are determined from one "
+        "empty document, which the pipeline does not accept."
     )
     raise error
 
@@ -218,30 +221,31 @@ def _check_columns(data, column, keep):
         has = list(data.columns)
         if column is None:
             raise ValueError(
-                "transform_partitions: a DataFrame has columns; column= must name the "
-                f"one with the texts, or several for a step that takes a frame: {has}."
+                "transform_partitions: set column to the name of the column with the "
+                "texts, or to a list of names for a step that accepts DataFrames; the "
+                f"DataFrame has {has}."
             )
-        named = [column] if isinstance(column, str) else column
-        missing = [name for name in (*named, *keep) if name not in has]
+        names = [column] if isinstance(column, str) else column
+        missing = [name for name in (*names, *keep) if name not in has]
         if missing:
             raise ValueError(
-                f"transform_partitions: the frame has no column {missing[0]!r}; it has "
-                f"{has}."
+                f"transform_partitions: the DataFrame has no column {missing[0]!r}; it "
+                f"has {has}."
             )
         return
     is_bag = not hasattr(data, "ndim")
     if keep or not (column is None or is_bag and isinstance(column, str)):
         raise ValueError(
             f"transform_partitions: a {type(data).__name__} has no columns, but "
-            f"column={column!r} and keep={keep} name some. Leave both out, give a "
-            "DataFrame, or for a bag of dicts one name as column."
+            f"column={column!r} and keep={keep} were passed. Omit both, pass a "
+            "DataFrame, or for a bag of dicts pass one name as column."
         )
 
 
 def _check_names(names, keep):
-    twice = sorted(set(names) & set(keep))
-    if twice:
+    duplicates = sorted(set(names) & set(keep))
+    if duplicates:
         raise ValueError(
-            f"transform_partitions: the columns {twice} of keep have the names of "
-            "columns that the pipeline gives. Rename them in the frame."
+            f"transform_partitions: keep names columns {duplicates} that the pipeline "
+            "returns as well. Rename them in the DataFrame."
         )

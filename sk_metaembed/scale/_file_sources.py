@@ -1,7 +1,4 @@
-"""Sources of lines: text files, a document a line, and JSON-lines.
-
-Opening files that sources read: compressed or not, and what they are known by.
-"""
+"""Sources of lines: text files with a document per line, and JSON-lines files."""
 
 import codecs
 import gzip
@@ -18,24 +15,16 @@ from .._io._compression import detect_compression
 from ..sequences._row_errors import is_missing
 from ._batches import Batch
 
-_DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
-_HEAD = 2**20
+_DECOMPRESSION_ERRORS = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+_END_SIZE = 2**20
 _BLOCK = 2**18
 _NEWLINE = ord("\n")
 
 
 class LineReader:
-    """Reads whole lines of an open file, many at a time.
+    """Reads many lines of an open binary file at once.
 
-    Several times quicker than line by line: what is between the line ends is not looked
-    at.
-
-    Parameters
-    ----------
-    file : file object
-        Open to read bytes.
-    path : path-like
-        For messages.
+    Several times faster than line by line, since only line ends are searched for.
     """
 
     def __init__(self, file, path):
@@ -43,94 +32,77 @@ class LineReader:
         self._rest = b""
 
     def take(self, n_lines):
-        """Return the bytes of up to so many lines, and their number; 0 at the end."""
-        blocks, found = [], 0
-        while found < n_lines:
+        """Return the bytes of up to `n_lines` lines and their number, 0 at the end."""
+        blocks, taken = [], 0
+        while taken < n_lines:
             block, self._rest = self._rest or self._read(), b""
             if not block:
                 break
             count = block.count(b"\n")
-            if found + count >= n_lines:
+            if taken + count >= n_lines:
                 ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _NEWLINE)
-                end = int(ends[n_lines - found - 1]) + 1
+                end = int(ends[n_lines - taken - 1]) + 1
                 block, self._rest = block[:end], block[end:]
-                count = n_lines - found
+                count = n_lines - taken
             blocks.append(block)
-            found += count
+            taken += count
         data = b"".join(blocks)
         last_is_open = bool(data) and not data.endswith(b"\n")
-        return data, found + last_is_open
+        return data, taken + last_is_open
 
     def _read(self):
         try:
             return self._file.read(_BLOCK)
-        except _DAMAGE as error:
+        except _DECOMPRESSION_ERRORS as error:
             raise ValueError(
-                f"{self._path} is damaged, or was cut off while it was copied: "
-                f"{error}. Fetch it again, or unpack it to see how far it can be read."
+                f"{self._path} is corrupt or truncated: {error}. Get an intact copy, "
+                "or decompress it to see how much of it can be read."
             ) from error
 
 
 def file_identity(path):
-    """Return what a file is known by: its size, its time, and a digest of its ends.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    list
-        ``[name, size, time, digest]``, as JSON has them.
-    """
+    """Return ``[name, size, mtime, digest of the first and last bytes]`` of a file."""
     path = Path(path)
-    found = path.stat()
+    stat = path.stat()
     digest = blake2b(digest_size=16)
     with path.open("rb") as file:
-        digest.update(file.read(_HEAD))
-        file.seek(max(0, found.st_size - _HEAD))
-        digest.update(file.read(_HEAD))
-    return [path.name, found.st_size, found.st_mtime_ns, digest.hexdigest()]
+        digest.update(file.read(_END_SIZE))
+        file.seek(max(0, stat.st_size - _END_SIZE))
+        digest.update(file.read(_END_SIZE))
+    return [path.name, stat.st_size, stat.st_mtime_ns, digest.hexdigest()]
 
 
-def files_of(path, suffixes):
-    """Return the files of a path: itself, or those in a folder, sorted.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    """
+def list_files(path, suffixes):
+    """Return the files of a path: the file itself, or those of a folder, sorted."""
     if path.is_dir():
-        found = sorted(
+        files = sorted(
             file
             for file in path.rglob("*")
             if file.is_file() and not file.name.startswith((".", "_"))
         )
-        kinds = {suffix_of(file) for file in found}
+        kinds = {file_suffix(file) for file in files}
         if len(kinds) > 1:
             raise ValueError(
-                f"The folder {path} has files of several kinds: {sorted(kinds)}. Give "
-                "a folder of one kind, or an iterable that reads them."
+                f"The folder {path} contains files of several types: {sorted(kinds)}. "
+                "Pass a folder of one type, or an iterable that reads them."
             )
-        if not found:
-            raise FileNotFoundError(f"The folder {path} has no files in it.")
-        return found
+        if not files:
+            raise FileNotFoundError(f"The folder {path} contains no files.")
+        return files
     if not path.is_file():
         raise FileNotFoundError(
-            f"There is no file or folder {str(path)!r}. A str is read as a path; put "
-            f"texts in a list, [text]. Known are text files and {', '.join(suffixes)}."
+            f"There is no file or folder {str(path)!r}. A str is read as a path; pass "
+            "texts as a list, [text]. Supported are text files and "
+            f"{', '.join(suffixes)}."
         )
     return [path]
 
 
-def suffix_of(path):
-    """Return a file's suffix, that of a compressed file without the outer one.
+def file_suffix(path):
+    """Return the suffix of a file, without that of its compression.
 
-    Examples
-    --------
     >>> from pathlib import Path
-    >>> suffix_of(Path("a.jsonl.gz")), suffix_of(Path("a.TXT"))
+    >>> file_suffix(Path("a.jsonl.gz")), file_suffix(Path("a.TXT"))
     ('.jsonl', '.txt')
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -139,20 +111,15 @@ def suffix_of(path):
     return suffixes[-1] if suffixes else ""
 
 
-_SKIPPED = 100_000  # lines at a time
+_SKIP_LINES = 100_000  # lines at a time
 _OBJECTS = (
-    'Every line must be an object of its own, such as {"id": 1, "text": "..."}; a file '
-    "that is one JSON array is read by pandas.read_json, and the frame is a source."
+    'Every line must be an object, such as {"id": 1, "text": "..."}. Read a file that '
+    "is a single JSON array with pandas.read_json and pass the DataFrame."
 )
 
 
 class TextLines:
-    """Texts of UTF-8 files, one a line; an empty line is an empty text.
-
-    Parameters
-    ----------
-    files : list of Path
-    """
+    """Texts of UTF-8 files, one per line; an empty line is an empty text."""
 
     n_rows = None
 
@@ -161,25 +128,25 @@ class TextLines:
 
     @property
     def name(self):
-        """What messages call it."""
+        """Name in messages."""
         return str(self.files[0] if len(self.files) == 1 else self.files[0].parent)
 
     @property
     def plain_file(self):
-        """The one file, if it is one and not compressed."""
+        """Path of the file, None for several or compressed files."""
         if len(self.files) > 1 or detect_compression(self.files[0])[0]:
             return None
         return str(self.files[0])
 
     def identity(self):
-        """Return what the source is known by."""
+        """Return what identifies the source, for JSON."""
         return [file_identity(file) for file in self.files]
 
     def no_rows(self):
-        """Return the columns that are carried along: none."""
+        """Return None: there are no columns to be copied."""
 
     def batches(self, size, cursor=None):
-        """Yield a Batch of up to `size` rows at a time, from a cursor on."""
+        """Yield a Batch per `size` rows, from a cursor on."""
         at = {"row": 0, "file": 0, "line": 0, "offset": 0, **(cursor or {})}
         at.pop("digests", None)
         rows, where, start = [], "", at["row"]
@@ -193,8 +160,8 @@ class TextLines:
                     at["offset"] += len(taken[0])
                     if len(rows) == size:
                         at["row"] = start + size
-                        told = f"{where} to {file}, line {at['line']:,}"
-                        yield self._batch(start, rows, dict(at), told)
+                        span = f"{where} to {file}, line {at['line']:,}"
+                        yield self._batch(start, rows, dict(at), span)
                         rows, where, start = [], "", at["row"]
             at.update(file=number + 1, line=0, offset=0)
         if rows:
@@ -203,36 +170,29 @@ class TextLines:
 
     @contextmanager
     def _opened(self, file, at):
-        """Open a file where the lines to be read begin."""
+        """Yield a LineReader at the line of a cursor."""
         _, opener = detect_compression(file)
         with (opener or open)(file, "rb") as opened:
             lines = LineReader(opened, file)
             if opener is None:
                 opened.seek(at["offset"])
             else:
-                for start in range(0, at["line"], _SKIPPED):
-                    lines.take(min(_SKIPPED, at["line"] - start))
+                for start in range(0, at["line"], _SKIP_LINES):
+                    lines.take(min(_SKIP_LINES, at["line"] - start))
             yield lines
 
     def _parse(self, data, n_lines, file, first):
-        return decoded(data, n_lines, file, first)
+        return decode_lines(data, n_lines, file, first)
 
     def _batch(self, start, rows, cursor, where):
         return Batch(start, rows, None, cursor, where)
 
 
 class JsonLines(TextLines):
-    """Objects of JSON files, one a line; empty lines are left out.
+    """Objects of JSON files, one per line; empty lines are skipped.
 
-    Parameters
-    ----------
-    files : list of Path
-    columns : list of str
-        The keys of texts or token lists.
-    keep : list of str
-        Keys that are carried along.
-    missing : bool, default=False
-        Whether texts may be missing.
+    `columns` names the keys of texts or token lists, `keep` those to be copied;
+    `missing` allows missing texts.
     """
 
     def __init__(self, files, columns, keep, missing=False):
@@ -240,11 +200,11 @@ class JsonLines(TextLines):
         self._columns, self._keep, self._missing = columns, keep, missing
 
     def no_rows(self):
-        """Return the columns that are carried along, without rows."""
+        """Return the columns to be copied, without rows; None if there are none."""
         return {name: [] for name in self._keep} or None
 
     def _parse(self, data, n_lines, file, first):
-        texts = enumerate(decoded(data, n_lines, file, first), first)
+        texts = enumerate(decode_lines(data, n_lines, file, first), first)
         return [self._record(text, file, i) for i, text in texts if text.strip()]
 
     def _record(self, text, file, line):
@@ -252,7 +212,7 @@ class JsonLines(TextLines):
             record = json.loads(text)
         except ValueError as error:
             raise ValueError(
-                f"{file}, line {line:,} is no JSON: {error}. {_OBJECTS}"
+                f"{file}, line {line:,} is not valid JSON: {error}. {_OBJECTS}"
             ) from error
         if not isinstance(record, dict):
             raise ValueError(
@@ -261,14 +221,14 @@ class JsonLines(TextLines):
         for name in (*self._columns, *self._keep):
             if name not in record:
                 raise ValueError(
-                    f"{file}, line {line:,} has no {name!r}; it has {list(record)}."
+                    f"{file}, line {line:,} has no key {name!r}; it has {list(record)}."
                 )
         for name in self._columns:
             value = record[name]
             if not (_is_row(value) or self._missing and is_missing(value)):
                 raise TypeError(
-                    f"{file}, line {line:,}: {name!r} is {value!r:.60}. It must be a "
-                    "text or a list of texts."
+                    f"{file}, line {line:,}: {name!r} must be a text or a list of "
+                    f"texts, got {value!r:.60}."
                 )
         return record
 
@@ -289,45 +249,31 @@ def _is_row(value):
     return isinstance(value, str)
 
 
-def decoded(data, n_lines, file, first):
-    """Return lines as str, without their ends.
+def decode_lines(data, n_lines, file, first):
+    """Return complete lines (bytes) as a list of str, without line ends and BOM.
 
-    The mark that some editors begin a file with is left out.
-
-    Parameters
-    ----------
-    data : bytes
-        Whole lines.
-    n_lines : int
-    file : Path
-    first : int
-        Number of the first line, from 1.
-
-    Raises
-    ------
-    ValueError
-        If one is not UTF-8; the message names it.
+    `first` is the number of the first line, from 1, for error messages.
     """
     if first == 1:
         data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = str(data, "utf-8")
     except UnicodeDecodeError:
-        raise _not_utf8(data, file, first) from None
+        raise _utf8_error(data, file, first) from None
     texts = text.split("\n")
-    if len(texts) > n_lines:  # behind the last line's end
+    if len(texts) > n_lines:  # after the end of the last line
         texts.pop()
     return [line.rstrip("\r") for line in texts] if "\r" in text else texts
 
 
-def _not_utf8(data, file, first):
+def _utf8_error(data, file, first):
     for i, line in enumerate(data.split(b"\n"), first):
         try:
             str(line, "utf-8")
         except UnicodeDecodeError as error:
             return ValueError(
-                f"{file}, line {i:,}: byte {line[error.start]:#04x} at place "
-                f"{error.start} is not UTF-8. Bring the file to UTF-8, or decode its "
-                "lines yourself and pass them as an iterable."
+                f"{file}, line {i:,}: byte {line[error.start]:#04x} at position "
+                f"{error.start} is not UTF-8. Convert the file to UTF-8, or decode its "
+                "lines and pass them as an iterable."
             )
     return ValueError(f"{file}: a line from {first:,} on is not UTF-8.")

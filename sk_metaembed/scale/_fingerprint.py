@@ -1,4 +1,4 @@
-"""One short name for a fitted pipeline, the same in every process."""
+"""Fingerprint of a fitted pipeline, the same in every process."""
 
 import pickle
 
@@ -8,25 +8,25 @@ from sklearn.utils import Bunch
 
 
 class _Hasher(NumpyHasher):
-    """Hashes what a pickle would hold, whatever way things lie in memory."""
+    """Hashes what a pickle would hold, independent of the layout in memory."""
 
     def save(self, obj):
         if isinstance(obj, np.ndarray) and not obj.dtype.hasobject:
-            # A view of some rows, or a mapped file, comes back from a pickle otherwise.
+            # Views and mapped files are other objects after pickling.
             obj = np.ascontiguousarray(obj)
-        elif isinstance(obj, Bunch):  # gets other attributes by being pickled
+        elif isinstance(obj, Bunch):  # pickling adds attributes
             obj = "Bunch", dict(obj)
         elif _is_reference(obj):
             obj = type(obj).__name__, obj.fingerprint
         elif _is_net(obj):
-            obj = _of_net(obj)
+            obj = _net_content(obj)
         elif hasattr(type(obj), "detach"):
-            obj = _of_tensor(obj)
+            obj = _tensor_content(obj)
         super().save(obj)
 
 
 def _is_reference(obj):
-    """Tell whether an object stands for a file, whose place does not matter."""
+    """Return whether an object refers to a file, whose path does not matter."""
     cls = type(obj)
     return hasattr(cls, "fingerprint") and hasattr(cls, "path")
 
@@ -35,20 +35,20 @@ def _is_net(obj):
     return hasattr(obj, "module_") and hasattr(obj, "initialize_module")
 
 
-def _of_net(net):
-    """Return what a skorch net computes with: not how long its epochs took."""
-    told = {
+def _net_content(net):
+    """Return what a skorch net computes with, without its history."""
+    content = {
         name: value
         for name, value in vars(net).items()
         if name.startswith("module") and name != "module_"
     }
-    told["module_"] = str(net.module_), dict(net.module_.state_dict())
-    # On its own: a pickle of a net shares nothing with what is around it.
-    return type(net).__name__, pipeline_fingerprint(told)
+    content["module_"] = str(net.module_), dict(net.module_.state_dict())
+    # Hashed separately: a pickled net shares no objects with its estimator.
+    return type(net).__name__, pipeline_fingerprint(content)
 
 
-def _of_tensor(tensor):
-    """Return a tensor as an array; torch's own bytes differ from pickle to pickle."""
+def _tensor_content(tensor):
+    """Return a tensor as an array; pickles of equal tensors differ."""
     tensor = tensor.detach().cpu()
     try:
         return str(tensor.dtype), tensor.numpy()
@@ -57,21 +57,10 @@ def _of_tensor(tensor):
 
 
 def pipeline_fingerprint(pipeline):
-    """Return a digest of a fitted pipeline, None if it cannot be pickled.
+    """Return 40 hexadecimal digits for a fitted pipeline, None if it has no pickle.
 
-    Parameters
-    ----------
-    pipeline : estimator
-        Everything that a pickle would hold counts: parameters and what was learned. Of
-        vectors that go by reference, their fingerprint.
+    Parameters and all that was learned count; vectors by their own fingerprint.
 
-    Returns
-    -------
-    str or None
-        40 hexadecimal digits.
-
-    Examples
-    --------
     >>> from sklearn.preprocessing import StandardScaler
     >>> a, b = (pipeline_fingerprint(StandardScaler().fit([[x]])) for x in (1, 2))
     >>> len(a), a == b

@@ -1,7 +1,4 @@
-"""A fitted pipeline on its way to workers: once a process, small or by reference.
-
-What a worker does with one partition: rows in, rows of the pipeline out.
-"""
+"""Run a fitted pipeline on one partition, on a worker that reads the pipeline once."""
 
 import atexit
 import os
@@ -24,24 +21,17 @@ from ._batches import ALLOWED
 from ._fingerprint import pipeline_fingerprint
 from ._results import compute
 
-SMALL = 2**20  # bytes: what a graph takes along
-_KEPT = 4  # pipelines that a process has at hand
+MAX_INLINE_SIZE = 2**20  # bytes of a pickle that is sent with the graph
+_MAX_LOADED = 4  # pipelines that a process keeps
 
 _loaded: OrderedDict[str, object] = OrderedDict()
 _lock = threading.Lock()
 
 
-class Carried:
-    """What tasks hold in the place of a pipeline.
+class PipelineRef:
+    """Reference to a pipeline: its fingerprint, and its pickle or the path of a file.
 
-    Parameters
-    ----------
-    key : str
-        Names what the pipeline has learned.
-    data : bytes or None
-        Its pickle, if that is small.
-    path : str or None
-        Otherwise the file that it is mapped from.
+    A small pipeline is pickled; a large one is mapped from a file.
     """
 
     __slots__ = ("data", "key", "path")
@@ -50,17 +40,17 @@ class Carried:
         self.key, self.data, self.path = key, data, path
 
     def __reduce__(self):
-        return Carried, (self.key, self.data, self.path)
+        return PipelineRef, (self.key, self.data, self.path)
 
     def __dask_tokenize__(self):
-        return Carried.__name__, self.key
+        return PipelineRef.__name__, self.key
 
     def pipeline(self):
-        """Return the pipeline, which a process reads once."""
+        """Return the pipeline, which each process reads once."""
         with _lock:
             if self.key not in _loaded:
                 _loaded[self.key] = self._read()
-                while len(_loaded) > _KEPT:
+                while len(_loaded) > _MAX_LOADED:
                     _loaded.popitem(last=False)
             _loaded.move_to_end(self.key)
             return _loaded[self.key]
@@ -72,49 +62,43 @@ class Carried:
 
         if not os.path.exists(self.path):
             raise FileNotFoundError(
-                f"transform_partitions wrote the pipeline to {self.path}, which is not "
-                "there. Either this worker does not see that folder: pass folder= with "
+                f"transform_partitions: the file {self.path} of the pipeline does not "
+                "exist. Either this worker cannot read that folder: pass folder= with "
                 "one that all workers share. Or the process that wrote it has ended, "
-                "and took it along; what lies in a folder= of yours stays."
+                "which removes the file unless folder= is set."
             )
         # Mapped, so that a machine holds one copy of each large array.
         return joblib.load(self.path, mmap_mode="r")
 
 
-def carry(pipeline, folder=None):
-    """Return the Carried of a pipeline as it is now.
+def make_reference(pipeline, folder=None):
+    """Return a PipelineRef to a pipeline in its current state.
 
-    Parameters
-    ----------
-    pipeline : estimator
-        Fitted.
-    folder : path-like, default=None
-        For what is large; None for one that goes when this process ends.
+    A large pipeline is written to `folder`, by default one that is removed when this
+    process ends.
 
-    Examples
-    --------
     >>> from sklearn.preprocessing import StandardScaler
-    >>> carried = carry(StandardScaler().fit([[1.0], [3.0]]))
-    >>> len(carried.data) < 1000, carried.pipeline().mean_
+    >>> reference = make_reference(StandardScaler().fit([[1.0], [3.0]]))
+    >>> len(reference.data) < 1000, reference.pipeline().mean_
     (True, array([2.]))
     """
     key = pipeline_fingerprint(pipeline) or secrets.token_hex(20)
-    data = _pickled(pipeline, SMALL)
+    data = _pickle_bytes(pipeline, MAX_INLINE_SIZE)
     if data is not None:
-        return Carried(key, data, None)
-    folder = _own_folder() if folder is None else Path(folder).expanduser()
+        return PipelineRef(key, data, None)
+    folder = _temporary_folder() if folder is None else Path(folder).expanduser()
     try:
-        return Carried(key, None, _filed(pipeline, folder.absolute(), key))
+        return PipelineRef(key, None, _dump(pipeline, folder.absolute(), key))
     except (pickle.PicklingError, AttributeError, TypeError):  # a lambda, for example
-        return Carried(key, _pickled(pipeline, None), None)
+        return PipelineRef(key, _pickle_bytes(pipeline, None), None)
 
 
 class _TooLarge(Exception):
-    """More bytes than wanted."""
+    """The pickle is larger than the limit."""
 
 
-class _Bounded:
-    """A file in memory that takes so many bytes, so that a large matrix is no copy."""
+class _LimitedBuffer:
+    """A file in memory with a limit, so that a large matrix is not copied in full."""
 
     def __init__(self, limit):
         self._limit, self._size, self._parts = limit, 0, []
@@ -131,11 +115,11 @@ class _Bounded:
         return b"".join(self._parts)
 
 
-def _pickled(pipeline, limit):
+def _pickle_bytes(pipeline, limit):
     """Return a pickle, None if it has more bytes than the limit."""
-    from cloudpickle import Pickler  # what dask itself sends functions with
+    from cloudpickle import Pickler  # as dask does
 
-    file = _Bounded(limit)
+    file = _LimitedBuffer(limit)
     try:
         Pickler(file, protocol=5).dump(pipeline)
     except _TooLarge:
@@ -143,8 +127,8 @@ def _pickled(pipeline, limit):
     return file.getvalue()
 
 
-def _filed(pipeline, folder, key):
-    """Return the path of a file with the pipeline, which takes its place whole."""
+def _dump(pipeline, folder, key):
+    """Return the path of a file with the pipeline, written atomically."""
     import joblib
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -156,39 +140,39 @@ def _filed(pipeline, folder, key):
 
 
 @lru_cache(maxsize=1)
-def _own_folder():
-    """Return a folder in the cache that goes when this process ends."""
-    place = cache_home() / "pipelines"
-    place.mkdir(parents=True, exist_ok=True)
-    made = mkdtemp(prefix="process-", dir=place)
-    atexit.register(_remove, made, os.getpid())
-    return Path(made)
+def _temporary_folder():
+    """Return a folder in the cache that is removed when this process ends."""
+    parent = cache_home() / "pipelines"
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = mkdtemp(prefix="process-", dir=parent)
+    atexit.register(_remove, folder, os.getpid())
+    return Path(folder)
 
 
 def _remove(folder, pid):
-    if os.getpid() == pid:  # not what a process forked from this one ends with
+    if os.getpid() == pid:  # not at the end of a forked process
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class Work(NamedTuple):
-    """What is done with every partition; it travels once a worker, tasks name it.
+class PartitionTask(NamedTuple):
+    """What is computed for every partition; it is sent to each worker once.
 
     Parameters
     ----------
-    carried : Carried
+    reference : PipelineRef
     method : str
     dtype : str or None
     column : str, list of str or None
     keep : list of str
     names : list of str or None
-        Of the columns of a frame; None for a Series, or where there are none.
+        Names of the columns of a frame; None for a Series.
     empty : ndarray
-        The result of no rows.
+        The result for no rows.
     missing : bool
         Whether rows may be missing.
     """
 
-    carried: Any
+    reference: Any
     method: str
     dtype: str | None
     column: Any
@@ -197,86 +181,64 @@ class Work(NamedTuple):
     empty: Any
     missing: bool
 
-    def rows_of(self, rows):
-        """Return what the pipeline gives for rows."""
-        pipeline = self.carried.pipeline()
+    def values(self, rows):
+        """Return the values of the pipeline for rows."""
+        pipeline = self.reference.pipeline()
         return compute(pipeline, self.method, self.dtype, rows).values
 
-    def framed(self, values, frame):
-        """Return rows of the pipeline under the index of those they came from."""
+    def to_frame(self, values, frame):
+        """Return values of the pipeline with the index of their rows in `frame`."""
         import pandas as pd
 
         if self.names is None:
-            found = pd.Series(values, index=frame.index, name="prediction")
+            result = pd.Series(values, index=frame.index, name="prediction")
         else:
-            found = pd.DataFrame(values, index=frame.index, columns=self.names)
+            result = pd.DataFrame(values, index=frame.index, columns=self.names)
         if not self.keep:
-            return found
-        return pd.concat([frame[self.keep], found], axis=1)
+            return result
+        return pd.concat([frame[self.keep], result], axis=1)
 
 
-def frame_rows(frame, work, partition_info=None):
-    """Return the frame, or the Series, of a partition of a frame or a Series.
-
-    Parameters
-    ----------
-    frame : pandas DataFrame or Series
-    work : Work
-    partition_info : dict
-        From dask, the partition's number.
-    """
+def transform_frame(frame, task, partition_info=None):
+    """Return the DataFrame or Series for a partition (DataFrame or Series)."""
     if not len(frame):
-        return work.framed(work.empty, frame)
+        return task.to_frame(task.empty, frame)
     where = f"partition {(partition_info or {}).get('number', 0)}"
-    if isinstance(work.column, list):
-        rows = frame[work.column]
+    if isinstance(task.column, list):
+        rows = frame[task.column]
     else:
-        texts = frame if work.column is None else frame[work.column]
+        texts = frame if task.column is None else frame[task.column]
         rows = texts.tolist()
-        _check(rows, where, work, frame.index)
+        _check_rows(rows, where, task, frame.index)
     first, last = frame.index[0], frame.index[-1]
-    with _naming(f"{where}, index {first!r} to {last!r}"):
-        return work.framed(work.rows_of(rows), frame)
+    with _add_place_to_error(f"{where}, index {first!r} to {last!r}"):
+        return task.to_frame(task.values(rows), frame)
 
 
-def bag_rows(items, work, number):
-    """Return the rows of a partition of a bag, one an item.
+def transform_bag(items, task, number):
+    """Return a list with a row per item (str, token list or dict with the column).
 
-    Parameters
-    ----------
-    items : iterable of str, of token lists, or of dicts with a column
-    work : Work
-    number : iterable of one int
-        The partition's.
+    `number` yields the number of the partition.
     """
     items, where = list(items), f"partition {next(iter(number))}"
     if not items:
         return []
     rows = items
-    if work.column is not None:
-        rows = [_field(item, work.column, where, i) for i, item in enumerate(items)]
-    _check(rows, where, work)
-    with _naming(where):
-        return list(work.rows_of(rows))
+    if task.column is not None:
+        rows = [_field(item, task.column, where, i) for i, item in enumerate(items)]
+    _check_rows(rows, where, task)
+    with _add_place_to_error(where):
+        return list(task.values(rows))
 
 
-def array_rows(block, work, block_id=None):
-    """Return the rows of a block of an array.
-
-    Parameters
-    ----------
-    block : ndarray of shape (n,)
-        Texts.
-    work : Work
-    block_id : tuple
-        From dask.
-    """
+def transform_block(block, task, block_id=None):
+    """Return the values for a block of texts, (n,) -> (n, n_features) or (n,)."""
     if not len(block):
-        return work.empty
+        return task.empty
     where, rows = f"block {block_id[0]}", block.tolist()
-    _check(rows, where, work)
-    with _naming(where):
-        return work.rows_of(rows)
+    _check_rows(rows, where, task)
+    with _add_place_to_error(where):
+        return task.values(rows)
 
 
 def _field(item, column, where, i):
@@ -286,40 +248,40 @@ def _field(item, column, where, i):
         has = f"keys {list(item)}" if isinstance(item, dict) else f"{item!r:.60}"
         raise ValueError(
             f"transform_partitions: {where}, row {i}, has no {column!r}; it is {has}. "
-            "Leave column out for a bag of texts or token lists."
+            "Omit column for a bag of texts or token lists."
         ) from None
 
 
-def _check(rows, where, work, index=None):
-    """Refuse rows that are neither texts nor token lists, naming the first."""
+def _check_rows(rows, where, task, index=None):
+    """Raise TypeError for the first row that is neither a text nor a token list."""
     if set(map(type, rows)) in ({str}, {list}, {tuple}):
         return
     is_text = [isinstance(row, str) for row in rows]
     for i, row in enumerate(rows):
-        if work.missing and is_missing(row):
+        if task.missing and is_missing(row):
             continue
         is_list = isinstance(row, list | tuple) or hasattr(row, "tolist")
-        row_is = f"transform_partitions: {where}, "
-        row_is += f"row {i}" if index is None else f"index {index[i]!r} (row {i} of it)"
+        place = f"transform_partitions: {where}, "
+        place += f"row {i}" if index is None else f"index {index[i]!r} (row {i} of it)"
         if not is_text[i] and (not is_list or np.isscalar(row)):
             raise TypeError(
-                f"{row_is}, is {row!r:.60}, of type {type(row).__name__}. {ALLOWED}."
+                f"{place}, is {row!r:.60}, of type {type(row).__name__}. {ALLOWED}."
             )
         if not is_text[i] and any(is_text):
             raise TypeError(
-                f"{row_is}, is a list and others of its partition are texts. Rows of "
-                "str and rows of token lists cannot be mixed."
+                f"{place}, is a list, but other rows of its partition are texts. Texts "
+                "and token lists cannot be mixed."
             )
 
 
 @contextmanager
-def _naming(where):
-    """Add to an error which rows it is about."""
+def _add_place_to_error(where):
+    """Add to an error the partition that it is about."""
     try:
         yield
     except Exception as error:
         error.add_note(
-            f"transform_partitions: in {where}. Rows that the message numbers count "
-            "from 0 within it."
+            f"transform_partitions: in {where}. Row numbers in the message count from "
+            "0 within it."
         )
         raise

@@ -1,4 +1,4 @@
-"""What a pipeline gives for a batch, as an array and names for its columns."""
+"""Results of a pipeline for a batch: an array and names for its columns."""
 
 from typing import NamedTuple
 
@@ -16,15 +16,9 @@ METHODS = tuple(_NAMES)
 
 
 class Result(NamedTuple):
-    """Rows that a pipeline gave.
+    """Values of shape (n_rows,) or (n_rows, n_columns), with names.
 
-    Parameters
-    ----------
-    name : str
-        Of a single column.
-    values : ndarray of shape (n_rows,) or (n_rows, n_columns)
-    columns : list of str
-        A name a column.
+    `name` is for a single column, `columns` has one name per column of the array.
     """
 
     name: str
@@ -33,51 +27,43 @@ class Result(NamedTuple):
 
 
 def check_method(pipeline, method, caller="transform_in_batches"):
-    """Refuse a method that there is none of, or that the pipeline lacks."""
+    """Raise ValueError for an unknown method, or one that the pipeline lacks."""
     if method not in METHODS:
         raise ValueError(f"{caller}: method must be one of {METHODS}, got {method!r}.")
     if not hasattr(pipeline, method):
         has = [name for name in METHODS if hasattr(pipeline, name)]
         raise ValueError(
-            f"{caller}: the {type(pipeline).__name__} has no {method}; it "
+            f"{caller}: {type(pipeline).__name__} has no method {method!r}; it "
             f"has {has or 'none of the methods'}. Set method to one of these."
         )
 
 
 def compute(pipeline, method, dtype, rows, layout="vector"):
-    """Return the Result of some rows.
+    """Return the Result of a fitted pipeline for rows.
 
-    Parameters
-    ----------
-    pipeline : estimator
-        Fitted.
-    method : str
-    dtype : str or None
-        What floats are brought to; predictions stay as they are.
-    rows : list, TokenSequences or DataFrame
-    layout : {"vector", "columns"}
-        Names are looked up for the second one only.
+    Floats are converted to `dtype`, except predictions. Names of columns are looked up
+    for the layout "columns" only.
     """
-    given = getattr(pipeline, method)(rows)
-    if hasattr(given, "blocks") or hasattr(given, "codes"):
+    output = getattr(pipeline, method)(rows)
+    if hasattr(output, "blocks") or hasattr(output, "codes"):
         raise TypeError(
-            f"the pipeline gives {type(given).__name__}, not one row a document. Put "
-            "Pooling behind it, or another step that gives rows."
+            f"The pipeline returns {type(output).__name__}, not one row per document. "
+            "Add Pooling or another step that returns rows."
         )
-    columns = [str(c) for c in given.columns] if hasattr(given, "columns") else None
-    given = given.to_numpy() if columns is not None else given
-    values = given.toarray() if hasattr(given, "toarray") else np.asarray(given)
+    columns = [str(c) for c in output.columns] if hasattr(output, "columns") else None
+    output = output.to_numpy() if columns is not None else output
+    values = output.toarray() if hasattr(output, "toarray") else np.asarray(output)
     if values.ndim not in (1, 2) or len(values) != len(rows):
         raise ValueError(
-            f"the pipeline's {method} gave an array of shape {values.shape} for "
-            f"{len(rows)} rows. It must give a row for each of them."
+            f"The pipeline's {method} returned an array of shape {values.shape} for "
+            f"{len(rows)} rows. It must return one row for each of them."
         )
     if dtype is not None and values.dtype.kind == "f" and method != "predict":
         values = values.astype(dtype, copy=False)
     if values.dtype.kind == "O" and values.ndim == 2:
         raise TypeError(
-            f"the pipeline's {method} gave an array of Python objects. It must give "
-            "numbers, or one label a row."
+            f"The pipeline's {method} returned an array of Python objects. It must "
+            "return numbers, or one label per row."
         )
     if columns is None and values.ndim == 2 and layout == "columns":
         columns = _columns(pipeline, method, values.shape[1])
@@ -98,19 +84,19 @@ def _columns(pipeline, method, width):
     return [f"{_NAMES[method]}{i}" for i in range(width)]
 
 
-def empty(pipeline, method, dtype, layout):
-    """Return the Result of no rows, by way of one empty document."""
+def compute_empty(pipeline, method, dtype, layout):
+    """Return the Result for no rows, computed from one empty document."""
     for document in ("", []):
         try:
-            found = compute(pipeline, method, dtype, [document], layout)
+            result = compute(pipeline, method, dtype, [document], layout)
         except NotFittedError:
             raise
         except (TypeError, ValueError) as caught:
             error = caught
         else:
-            return found._replace(values=found.values[:0])
+            return result._replace(values=result.values[:0])
     raise ValueError(
-        "transform_in_batches: the source has no rows, and the pipeline does not take "
-        "an empty document either, so that the columns are not known. It says: "
+        "transform_in_batches: the source has no rows, and the pipeline does not "
+        "accept an empty document, so the columns are unknown. The pipeline's error: "
         f"{error}"
     ) from error

@@ -1,4 +1,4 @@
-"""TextStream: texts that are read anew each time they are gone through."""
+"""Texts that can be iterated over several times without holding them in memory."""
 
 import os
 from collections.abc import Iterator
@@ -8,46 +8,46 @@ from ._file_sources import TextLines
 from ._fingerprint import pipeline_fingerprint
 from ._sources import open_source
 
-_BATCH = 4096
+_BATCH_SIZE = 4096
 
 
 class TextStream:
-    r"""Texts or token lists from files, tables or functions, however many there are.
+    r"""Stream texts or token lists from files, tables or functions.
 
-    An iterable that can be gone through again and again and never holds more than a few
-    thousand rows. What is trained in several passes over a corpus larger than memory
-    takes one: `Word2VecEmbedding`, `FastTextEmbedding`, `ElmoLanguageModel`.
-    `transform_in_batches` takes one too.
+    An iterable that can be iterated over repeatedly and holds at most a few thousand
+    rows in memory. Pass it to `Word2VecEmbedding`, `FastTextEmbedding` and
+    `ElmoLanguageModel`, which train in several passes over the corpus, and to
+    `transform_in_batches`.
 
     Parameters
     ----------
     source : path-like, callable, iterable, DataFrame, or pyarrow Table or Dataset
-        What `transform_in_batches` takes, but nothing that can be gone through only
-        once. A function without arguments that returns an iterator makes a stream of
-        a generator.
+        A source of `transform_in_batches` that can be iterated over repeatedly. Pass a
+        function without arguments that returns an iterator to stream from a generator.
     column : str, default=None
-        The column with the texts, where the source has columns.
+        The column with the texts, for sources with columns.
     tokenizer : transformer or "spaces", default=None
-        Splits the texts: a `Tokenizer`, or anything whose ``transform`` gives lists of
-        tokens. "spaces" for what is tokenised already, in lines with spaces between the
-        tokens. None gives texts, which the estimator splits.
+        Splits the texts: a `Tokenizer`, or any estimator whose `transform` returns
+        lists of tokens. "spaces" for tokenized texts with spaces between the tokens.
+        None leaves splitting to the estimator.
 
     Raises
     ------
     TypeError
-        If the source can be gone through only once.
+        If the source can be iterated over only once.
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
 
     See Also
     --------
-    transform_in_batches : Vectors or predictions for what a stream gives.
+    transform_in_batches : Write vectors or predictions for the rows of a stream.
+    Word2VecEmbedding : Trains on a stream.
 
     Notes
     -----
-    A plain text file of tokens, ``tokenizer="spaces"``, is read by gensim's threads
-    themselves where `Word2VecEmbedding` or `FastTextEmbedding` have ``n_jobs`` above 1:
-    the quickest way to train on a large file.
+    With ``tokenizer="spaces"`` and a single plain text file, `Word2VecEmbedding` and
+    `FastTextEmbedding` with ``n_jobs`` above 1 let the threads of gensim read the file,
+    which is the fastest way to train on a large file.
 
     Examples
     --------
@@ -61,6 +61,8 @@ class TextStream:
     >>> stream = TextStream(file)
     >>> next(iter(stream)), sum(1 for _ in stream)
     ('the cat sat', 20)
+    >>> [batch.rows for batch in TextStream(["a", "b", "c"]).open_source().batches(2)]
+    [['a', 'b'], ['c']]
     >>> source = Word2VecEmbedding(vector_size=4, random_state=0).fit(stream)
     >>> sorted(source.vocabulary_)
     ['cat', 'dog', 'sat', 'the']
@@ -70,65 +72,65 @@ class TextStream:
     def __init__(self, source, *, column=None, tokenizer=None):
         if isinstance(source, Iterator) or hasattr(source, "read_next_batch"):
             raise TypeError(
-                f"TextStream got a {type(source).__name__}, which can be gone through "
-                "only once, and training needs several passes. Give a function that "
-                "makes it, TextStream(lambda: generate()), a file, or a list."
+                f"TextStream: source is a {type(source).__name__}, which can be "
+                "iterated over only once, and training needs several passes. Pass a "
+                "function that returns it, TextStream(lambda: generate()), a file, or "
+                "a list."
             )
         if tokenizer not in (None, "spaces") and not hasattr(tokenizer, "transform"):
             raise TypeError(
-                f"TextStream: tokenizer must be a transformer such as Tokenizer(), "
+                "TextStream: tokenizer must be a transformer such as Tokenizer(), "
                 f'"spaces" or None, got {tokenizer!r}.'
             )
         self.source = source
         self.column = column
         self.tokenizer = tokenizer
         if not self._is_function():
-            self.opened_source()  # complains of what is not there
+            self.open_source()  # raises if it does not exist
 
     @property
     def corpus_file(self):
-        """Path of the one plain file of tokens that this reads, else None.
+        """Path of the plain file of tokens, None for any other source.
 
-        gensim's threads read such a file without Python between them and the disk;
-        every other source goes through this process.
+        The threads of gensim read such a file themselves; any other source is read
+        by this process.
         """
         if self.tokenizer != "spaces" or self._is_function():
             return None
         opened = self._opened()
         return opened.plain_file if type(opened) is TextLines else None
 
-    def opened_source(self, columns=(), keep=(), missing=False):
-        """Return the source, as `transform_in_batches` reads it.
-
-        Each call begins anew, from the first row; of a function it is what the function
-        makes then.
+    def open_source(self, columns=(), keep=(), missing=False):
+        """Open the source from its first row, as `transform_in_batches` reads it.
 
         Parameters
         ----------
         columns : list of str, default=()
-            In place of `column`.
+            Columns with texts, in place of `column`.
         keep : list of str, default=()
-            Columns that are carried along.
+            Columns to be copied.
         missing : bool, default=False
-            Whether rows may be missing (None, NaN, null). With an estimator as
-            `tokenizer` they may be if it has ``missing="empty"``.
+            Whether rows may be missing (None, NaN, null). An estimator as `tokenizer`
+            decides this instead, by its parameter ``missing``.
 
         Returns
         -------
-        source
-            With ``batches(size, cursor)``.
+        source : object
+            Its method ``batches(size, cursor=None)`` yields batches of rows.
         """
         if self.tokenizer not in (None, "spaces"):
             missing = accepts_missing(self.tokenizer)
         opened = self._opened(columns, keep, missing)
-        return opened if self.tokenizer is None else _Tokenized(opened, self.tokenizer)
+        if self.tokenizer is None:
+            return opened
+        return _TokenizedSource(opened, self.tokenizer)
 
     def _opened(self, columns=(), keep=(), missing=False):
         source = self.source() if self._is_function() else self.source
         return open_source(source, list(columns) or self.column, keep, missing)
 
     def __iter__(self):
-        for batch in self.opened_source().batches(_BATCH):
+        for batch in self.open_source().batches(_BATCH_SIZE):
             yield from batch.rows
 
     def _is_function(self):
@@ -138,35 +140,35 @@ class TextStream:
         return f"TextStream({self.source!r:.60})"
 
 
-class _Tokenized:
-    """A source whose texts come as lists of tokens."""
+class _TokenizedSource:
+    """A source whose texts are split into tokens."""
 
     def __init__(self, source, tokenizer):
         self._source, self._tokenizer = source, tokenizer
 
     @property
     def name(self):
-        """What messages call it."""
+        """Name in messages."""
         return self._source.name
 
     @property
     def n_rows(self):
-        """How many rows there are, None where nobody knows."""
+        """Number of rows, None if it is unknown."""
         return self._source.n_rows
 
     def no_rows(self):
-        """Return the columns that are carried along, without rows."""
+        """Return the columns to be copied, without rows."""
         return self._source.no_rows()
 
     def identity(self):
-        """Return what the source is known by, and what splits its texts."""
+        """Return what identifies the source and its tokenizer, for JSON."""
         splits = self._tokenizer
         if splits != "spaces":
             splits = pipeline_fingerprint(splits)
         return [*self._source.identity(), "tokenizer", splits]
 
     def batches(self, size, cursor=None):
-        """Yield a Batch of up to `size` rows at a time, from a cursor on."""
+        """Yield a Batch per `size` rows, from a cursor on."""
         for batch in self._source.batches(size, cursor):
             yield batch._replace(rows=self._split(batch.rows))
 

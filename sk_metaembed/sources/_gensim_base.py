@@ -85,9 +85,9 @@ class TokenStream:
             yield tokens
 
     def _all_rows(self):
-        # A TextStream raises for missing rows by default.
-        if self._missing == "empty" and hasattr(self._rows, "opened_source"):
-            batches = self._rows.opened_source(missing=True).batches(_ROWS)
+        # A TextStream refuses missing rows unless told otherwise.
+        if self._missing == "empty" and hasattr(self._rows, "open_source"):
+            batches = self._rows.open_source(missing=True).batches(_ROWS)
             return chain.from_iterable(batch.rows for batch in batches)
         return self._rows
 

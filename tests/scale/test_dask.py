@@ -20,7 +20,7 @@ from sk_metaembed import (
     transform_partitions,
 )
 from sk_metaembed.scale import _partitions
-from sk_metaembed.scale._partitions import carry
+from sk_metaembed.scale._partitions import make_reference
 
 from ..rounding import assert_close
 
@@ -220,7 +220,7 @@ def test_a_row_that_is_no_text_is_named(row, pipe):
     table = pd.DataFrame({"text": texts}, index=list("abcd"), dtype=object)
     with dask.config.set({"dataframe.convert-string": False}):
         frame = dd.from_pandas(table, npartitions=2)
-    message = r"partition 1, index 'd' \(row 1 of it\), is .* replace missing ones"
+    message = r"partition 1, index 'd' \(row 1 of it\), is .* replace missing rows"
     with pytest.raises(TypeError, match=message):
         transform_partitions(pipe, frame, column="text").compute()
     with pytest.raises(TypeError, match="partition 1, row 1, is"):
@@ -251,15 +251,17 @@ def test_what_is_refused(frame, pipe, classifier, texts):
 
     bag = db.from_sequence([{"n": 1}], npartitions=1)
     refused(TypeError, "got a list. Allowed are", pipe, texts)
-    refused(TypeError, "Array of 2 dimensions", pipe, da.ones((2, 2)))
-    refused(ValueError, r"column= must name .*\['n', 'text'\]", pipe, frame)
+    refused(TypeError, "Array with 2 dimensions", pipe, da.ones((2, 2)))
+    refused(ValueError, r"set column to the name .*\['n', 'text'\]", pipe, frame)
     refused(ValueError, "has no column 'x'; it has", pipe, frame, column="x")
     refused(ValueError, "has no columns, but", pipe, frame.text, column="text")
     refused(ValueError, "has no columns, but", pipe, bag, column=["a"])
-    refused(ValueError, "has no predict; it has", pipe, frame, method="predict")
+    refused(
+        ValueError, "has no method 'predict'; it has", pipe, frame, method="predict"
+    )
     refused(ValueError, "method must be one of", pipe, frame, method="fit")
     refused(ValueError, "dtype must be one of", pipe, frame, dtype="int8")
-    refused(TypeError, "not one row a document", pipe[:-1], frame, column="text")
+    refused(TypeError, "not one row per document", pipe[:-1], frame, column="text")
     unfitted = make_pipeline(*pipe[:-1], PCA())
     refused(TypeError, "not one row|blocks", pipe[:2], frame, column="text")
     refused(NotFittedError, "not fitted", unfitted, frame, column="text")
@@ -272,14 +274,14 @@ def test_vectors_of_any_size_take_kilobytes(tmp_path):
     matrix = np.zeros((len(words), 300), np.float32)
     vectors = WordVectors.from_arrays(words, matrix, path=tmp_path / "store")
     pipe = make_pipeline(Tokenizer(), PretrainedEmbedding(vectors), Pooling())
-    carried = carry(pipe.fit(["w1 w2"]))
-    assert len(pickle.dumps(carried)) < 4_000
+    reference = make_reference(pipe.fit(["w1 w2"]))
+    assert len(pickle.dumps(reference)) < 4_000
 
 
 @pytest.fixture
 def trained(texts, monkeypatch):
     """Return a pipeline that is too large for a graph, for the while."""
-    monkeypatch.setattr(_partitions, "SMALL", 3_000)
+    monkeypatch.setattr(_partitions, "MAX_INLINE_SIZE", 3_000)
     embed = Word2VecEmbedding(vector_size=200, min_count=1, epochs=1, random_state=0)
     return make_pipeline(Tokenizer(), embed, Pooling()).fit(texts)
 
@@ -290,9 +292,9 @@ def test_a_large_pipeline_goes_by_a_file(trained, frame, texts, tmp_path):
     again = transform_partitions(trained, frame, column="text", folder=folder)
     assert lazy._name == again._name
     (file,) = folder.iterdir()
-    carried = carry(trained, folder)
-    assert len(pickle.dumps(carried)) < 1_000
-    mapped = pickle.loads(pickle.dumps(carried)).pipeline()
+    reference = make_reference(trained, folder)
+    assert len(pickle.dumps(reference)) < 1_000
+    mapped = pickle.loads(pickle.dumps(reference)).pipeline()
     assert isinstance(mapped[1].vectors_, np.memmap)
     np.testing.assert_array_equal(lazy, trained.transform(texts))
     _partitions._loaded.clear()
@@ -302,21 +304,21 @@ def test_a_large_pipeline_goes_by_a_file(trained, frame, texts, tmp_path):
 
 
 def test_without_a_folder_the_file_is_in_the_cache_and_goes(trained):
-    carried = carry(trained)
-    folder = _partitions._own_folder()
+    reference = make_reference(trained)
+    folder = _partitions._temporary_folder()
     assert folder.parent.name == "pipelines"
-    assert carried.path.startswith(str(folder))
+    assert reference.path.startswith(str(folder))
     _partitions._remove(folder, pid=-1)  # as a fork would
     assert folder.exists()
     _partitions._remove(folder, _partitions.os.getpid())
     assert not folder.exists()
-    _partitions._own_folder.cache_clear()
+    _partitions._temporary_folder.cache_clear()
 
 
 def test_what_only_cloudpickle_takes_goes_in_the_graph(trained, frame, texts):
     steps = (*trained, FunctionTransformer(lambda rows: -rows))
     model = make_pipeline(*steps)
-    assert carry(model).path is None
+    assert make_reference(model).path is None
     lazy = transform_partitions(model, frame, column="text")
     np.testing.assert_array_equal(lazy, -trained.transform(texts))
 
@@ -326,7 +328,7 @@ def test_a_task_names_the_pipeline_and_has_none(frame, classifier):
     graph = dict(lazy.optimize(fuse=False).__dask_graph__())
     is_node = {key: str(key[0]).startswith("pipeline-") for key in graph}
     assert sum(is_node.values()) == 1
-    rows = [task for key, task in graph.items() if "frame_rows" in str(key)]
+    rows = [task for key, task in graph.items() if "transform_frame" in str(key)]
     assert len(rows) == frame.npartitions
     assert max(len(cloudpickle.dumps(task)) for task in rows) < 600
 

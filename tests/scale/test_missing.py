@@ -26,7 +26,7 @@ from sk_metaembed import (
     transform_in_batches,
     transform_partitions,
 )
-from sk_metaembed.scale._batches import digest_of
+from sk_metaembed.scale._batches import digest_rows
 
 from ..rounding import assert_close
 
@@ -177,7 +177,7 @@ def test_rows_that_are_wrong_keep_their_number(lenient, tmp_path):
     out = tmp_path / "a.npy"
     for rows, message in (
         ([None, "tea", None, 3], r"row 3 is 3, of type int"),
-        ([None, ["tea"], None, "tea"], r"row 1 is a list and others of its batch"),
+        ([None, ["tea"], None, "tea"], r"row 1 is a list, but other rows of its batch"),
     ):
         with pytest.raises(TypeError, match=message):
             transform_in_batches(lenient, rows, out)
@@ -195,7 +195,7 @@ def test_to_go_on_tells_missing_rows_from_empty_ones(lenient, tmp_path):
     out = tmp_path / "a.npy"
     with pytest.raises(OSError, match="gone"):
         transform_in_batches(lenient, rows(None, 5), out, batch_size=2)
-    with pytest.raises(ValueError, match="gives other rows than before"):
+    with pytest.raises(ValueError, match="has other rows than before"):
         transform_in_batches(lenient, rows("", len(TEXTS)), out, batch_size=2)
     result = transform_in_batches(lenient, rows(None, len(TEXTS)), out, batch_size=2)
     assert result.resumed == 4
@@ -203,7 +203,7 @@ def test_to_go_on_tells_missing_rows_from_empty_ones(lenient, tmp_path):
 
 
 def test_digests_of_missing_rows():
-    assert digest_of([None, "tea"]) == digest_of([float("nan"), "tea"])
+    assert digest_rows([None, "tea"]) == digest_rows([float("nan"), "tea"])
     forms = (
         [None, "tea"],
         ["", "tea"],
@@ -211,12 +211,12 @@ def test_digests_of_missing_rows():
         [[], ["tea"]],
         [[""], ["tea"]],
     )
-    assert len({digest_of(rows) for rows in forms[:4]}) == 4
+    assert len({digest_rows(rows) for rows in forms[:4]}) == 4
     tokens = Tokenizer(missing="empty").transform(["tea", None])
     same = TokenSequences.from_lists([["tea"], []])
-    assert digest_of(tokens[:1]) != digest_of(tokens)
-    assert digest_of(tokens) != digest_of(Tokenizer().transform(["tea", ""]))
-    assert digest_of(same) == digest_of([["tea"], []])
+    assert digest_rows(tokens[:1]) != digest_rows(tokens)
+    assert digest_rows(tokens) != digest_rows(Tokenizer().transform(["tea", ""]))
+    assert digest_rows(same) == digest_rows([["tea"], []])
 
 
 def test_a_stream_to_train_on(tmp_path):

@@ -29,9 +29,9 @@ from sk_metaembed import (
     Word2VecEmbedding,
     transform_in_batches,
 )
-from sk_metaembed.scale import _resume
+from sk_metaembed.scale import _partial_output
 from sk_metaembed.scale._fingerprint import pipeline_fingerprint
-from sk_metaembed.scale._resume import Journal
+from sk_metaembed.scale._partial_output import _locked
 
 NAMES = ["out.npy", "out.parquet"]
 
@@ -67,12 +67,8 @@ def is_like(out, whole):
     return alone and out.read_bytes() == whole.read_bytes()
 
 
-def journal(out):
-    return out.parent / f".{out.name}.parts" / "journal"
-
-
-def data(out):
-    return out.parent / f".{out.name}.parts" / "data"
+def parts(out):
+    return out.parent / f".{out.name}.parts"
 
 
 @pytest.mark.parametrize("at", [0, 3, 4, 13, 23])
@@ -94,50 +90,87 @@ def test_interrupted_again_and_again(pipe, texts, whole, out):
     assert is_like(out, whole)
 
 
-@pytest.mark.parametrize("cut", range(1, 40, 6))
-def test_what_a_kill_leaves_of_the_journal(cut, pipe, texts, whole, out):
+@pytest.mark.parametrize("cut", [1, 20, None])
+def test_what_a_kill_leaves_of_a_batch(cut, pipe, texts, whole, out):
     with pytest.raises(Stop):
         run(pipe, interrupted(texts, 14), out)
-    held = journal(out).read_bytes()
-    journal(out).write_bytes(held[:-cut])
-    with open(data(out), "ab") as file:
-        file.write(b"not finished")
+    note = parts(out) / "00000002.json"
+    if cut is None:
+        note.unlink()
+    else:
+        note.write_bytes(note.read_bytes()[:-cut])
+    (parts(out) / ".00000003.data.12ab.part").write_bytes(b"not finished")
+    (parts(out) / "00000003.data").write_bytes(b"without a note")
+    with pytest.raises(Stop):
+        run(pipe, interrupted(texts, 9), out)
+    assert {path.name for path in parts(out).iterdir()} == {
+        *("lock", "identity", "spec", "00000000.data", "00000000.json"),
+        *("00000001.data", "00000001.json"),
+    }
     assert run(pipe, texts, out).resumed == 8
     assert is_like(out, whole)
 
 
-def test_a_damaged_batch_is_computed_again(pipe, texts, whole, out):
+def test_a_corrupt_batch_is_computed_again(pipe, texts, whole, out):
     with pytest.raises(Stop):
         run(pipe, interrupted(texts, 14), out)
-    held = bytearray(data(out).read_bytes())
-    head = 128 if out.suffix == ".npy" else 4
-    held[head + (len(held) - head) // 3 + 10] ^= 1
-    data(out).write_bytes(held)
+    data = parts(out) / "00000001.data"
+    held = bytearray(data.read_bytes())
+    held[len(held) // 2] ^= 1
+    data.write_bytes(held)
     assert run(pipe, texts, out).resumed == 4
     assert is_like(out, whole)
-    with pytest.raises(Stop):
-        run(pipe, interrupted(texts, 14), out)
-    data(out).write_bytes(b"")
-    assert run(pipe, texts, out).resumed == 0
-    assert is_like(out, whole)
+    for damage in (Path.unlink, lambda path: path.write_bytes(b"")):
+        with pytest.raises(Stop):
+            run(pipe, interrupted(texts, 14), out)
+        damage(parts(out) / "00000000.data")
+        assert run(pipe, texts, out).resumed == 0
+        assert is_like(out, whole)
+
+
+def test_parts_without_what_they_have_in_common(pipe, texts, whole, out):
+    for name in ("spec", "identity"):
+        with pytest.raises(Stop):
+            run(pipe, interrupted(texts, 14), out)
+        (parts(out) / name).unlink()
+        if name == "identity":
+            with pytest.raises(ValueError, match="a different version of the format"):
+                run(pipe, texts, out)
+        resumed = run(pipe, texts, out, resume=name == "spec").resumed
+        assert resumed == 0
+        assert is_like(out, whole)
 
 
 def test_killed_around_the_last_rename(pipe, texts, whole, out, monkeypatch):
+    replace = os.replace
+
     def stop(*args):
         raise Stop
 
-    for name in ("fsync", "replace"):
+    def stop_at_output(source, target):
+        if target == out:
+            raise Stop
+        replace(source, target)
+
+    for name, stopping in (("fsync", stop), ("replace", stop_at_output)):
         with monkeypatch.context() as patched:
-            patched.setattr(_resume.os, name, stop)
+            patched.setattr(_partial_output.os, name, stopping)
             with pytest.raises(Stop):
                 run(pipe, texts, out)
-        shutil.copytree(journal(out).parent, out.parent / "copy", dirs_exist_ok=True)
+        assert not out.exists()
+        (parts(out) / "whole").write_bytes(b"of a killed process")
+        shutil.copytree(parts(out), out.parent / "copy", dirs_exist_ok=True)
         assert run(pipe, texts, out).resumed == 23
-        (out.parent / "copy" / "data").unlink()
-        (out.parent / "copy").rename(journal(out).parent)
+        assert is_like_beside_copy(out, whole)
         # The output has its name already, and its folder is still there.
+        (out.parent / "copy").rename(parts(out))
         assert run(pipe, texts, out).resumed == 23
         assert is_like(out, whole)
+        out.unlink()
+
+
+def is_like_beside_copy(out, whole):
+    return not parts(out).exists() and out.read_bytes() == whole.read_bytes()
 
 
 KILLED = """
@@ -146,20 +179,32 @@ KILLED = """
     import joblib
     from sk_metaembed import transform_in_batches
 
-    folder, name, batch, n_jobs = Path(sys.argv[1]), *sys.argv[2:]
+    folder, name, at, call, n_jobs = Path(sys.argv[1]), *sys.argv[2:]
     calls = [0]
 
-    def dying(function):
-        def wrapped(*args):
-            calls[0] += 1
-            if calls[0] == int(batch):
-                os.kill(os.getpid(), signal.SIGKILL)
-            return function(*args)
-        return wrapped
+    def count():
+        calls[0] += 1
+        return calls[0] == int(call)
 
-    os.pwrite = dying(os.pwrite)
-    os.write = dying(os.write)
-    os.replace = dying(os.replace)
+    def kill():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    write_bytes, replace = Path.write_bytes, os.replace
+
+    def dying_write(path, data):
+        if at == "write" and count():
+            write_bytes(path, memoryview(data)[: len(data) // 2])
+            kill()
+        return write_bytes(path, data)
+
+    def dying_replace(source, target):
+        if at == "replace" and count():
+            kill()
+        replace(source, target)
+        if at == "replaced" and count():
+            kill()
+
+    Path.write_bytes, os.replace = dying_write, dying_replace
     transform_in_batches(
         joblib.load(folder / "pipe"), folder / "texts.txt", folder / "parts" / name,
         batch_size=4, n_jobs=int(n_jobs),
@@ -191,11 +236,11 @@ def start(script, *args, **kwargs):
 def test_kill_9_in_the_middle_of_writing(name, folder):
     out, source = folder / "parts" / name, folder / "texts.txt"
     pipe = joblib.load(folder / "pipe")
-    # Writes: the journal's head, the file's head, its line, and two a batch.
-    for n_jobs, batch in ((1, 6), (1, 8)):
-        process = start(KILLED, folder, name, batch, n_jobs)
-        told = process.communicate()[1]
-        assert process.returncode == -signal.SIGKILL, told
+    # Files of the first call: identity, spec, and two per batch.
+    for at, call in (("write", 5), ("replace", 4), ("replaced", 3)):
+        process = start(KILLED, folder, name, at, call, 1)
+        message = process.communicate()[1]
+        assert process.returncode == -signal.SIGKILL, message
         assert not out.exists()
     assert run(pipe, source, out).resumed > 0
     run(pipe, source, folder / "whole" / name)
@@ -208,14 +253,14 @@ def test_another_pipeline_or_source_or_option_is_refused(
     with pytest.raises(Stop):
         run(pipe, interrupted(texts, 14), out)
     other = make_pipeline(Tokenizer(), PretrainedEmbedding(store), Pooling("max"))
-    with pytest.raises(ValueError, match=r"begun with another pipeline\. It can go on"):
+    with pytest.raises(ValueError, match=r"with a different pipeline\. Resume with"):
         run(other.fit(["tea"]), texts, out)
-    with pytest.raises(ValueError, match=r"another batch_size \(4, now 5\)"):
+    with pytest.raises(ValueError, match=r"a different batch_size \(4, now 5\)"):
         run(pipe, texts, out, batch_size=5)
-    with pytest.raises(ValueError, match="another dtype"):
+    with pytest.raises(ValueError, match="a different dtype"):
         run(pipe, texts, out, dtype="float16")
     changed = [*texts[:5], "snow snow", *texts[6:]]
-    with pytest.raises(ValueError, match="gives other rows than before among rows 4"):
+    with pytest.raises(ValueError, match="has other rows than before among rows 4"):
         run(pipe, iter(changed), out)
     assert run(pipe, texts, out).resumed == 12
     assert is_like(out, whole)
@@ -232,7 +277,7 @@ def test_a_file_that_changed_is_refused(folder, pipe, tmp_path):
     source, out = folder / "texts.txt", tmp_path / "out" / "a.npy"
     stop_after(pipe, source, out, 8)
     os.utime(source, (0, 0))
-    with pytest.raises(ValueError, match="begun with another source"):
+    with pytest.raises(ValueError, match="started with a different source"):
         run(pipe, source, out)
 
 
@@ -276,7 +321,7 @@ def test_a_source_replaced_while_it_is_read_is_told(folder, pipe, tmp_path):
             source.write_text("tea\n")
         return np.zeros((len(rows), 1))
 
-    with pytest.raises(ValueError, match=r"texts\.txt was changed while it was read"):
+    with pytest.raises(ValueError, match=r"texts\.txt was modified while being read"):
         run(FunctionTransformer(meddling).fit(None), source, out)
     assert not out.exists()
 
@@ -344,7 +389,9 @@ def test_a_pipeline_that_no_pickle_holds_is_known_by_its_last_batch(texts, tmp_p
     out = tmp_path / "out" / "a.npy"
     with pytest.raises(Stop):
         run(make(1), interrupted(texts, 14), out)
-    with pytest.raises(ValueError, match="gives other rows than before for rows 8 to"):
+    with pytest.raises(
+        ValueError, match="returns other values than before for rows 8 to"
+    ):
         run(make(2), texts, out)
     assert run(make(1), texts, out).resumed == 8
     assert np.load(out)[:, 0].tolist() == [len(text) for text in texts]
@@ -362,20 +409,27 @@ def test_one_process_at_a_time(pipe, texts, tmp_path):
     assert run(pipe, rows(), out).rows == 23
 
 
-def test_a_full_disk(pipe, texts, whole, out, monkeypatch):
-    pwrite, n_calls = os.pwrite, [0]
+@pytest.mark.parametrize(
+    ("method", "call", "resumed"),
+    [(Path.write_bytes, 9, 12), (_partial_output.os.fsync, 1, 23)],
+    ids=["a batch", "the whole output"],
+)
+def test_a_full_disk(method, call, resumed, pipe, texts, whole, out, monkeypatch):
+    calls = [0]
 
     def full(*args):
-        n_calls[0] += 1
-        if n_calls[0] == 5:
+        calls[0] += 1
+        if calls[0] == call:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return pwrite(*args)
+        return method(*args)
 
     with monkeypatch.context() as patched:
-        patched.setattr(_resume.os, "pwrite", full)
-        with pytest.raises(OSError, match="no room left for .* make room and call"):
+        owner = Path if method is Path.write_bytes else _partial_output.os
+        patched.setattr(owner, method.__name__, full)
+        with pytest.raises(OSError, match="no space left for .* free some space"):
             run(pipe, texts, out)
-    assert run(pipe, texts, out).resumed == 12
+    assert not (parts(out) / "whole").exists()
+    assert run(pipe, texts, out).resumed == resumed
     assert is_like(out, whole)
 
 
@@ -385,13 +439,13 @@ def test_a_full_disk(pipe, texts, whole, out, monkeypatch):
 def test_a_disk_that_is_really_full(pipe, texts, whole, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=320k", "tmpfs", str(disk)]
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("this system mounts no tmpfs")
     try:
-        (disk / "ballast").write_bytes(bytes(48 * 1024))
+        (disk / "ballast").write_bytes(bytes(240 * 1024))
         out = disk / whole.name
-        with pytest.raises(OSError, match="no room left for") as caught:
+        with pytest.raises(OSError, match="no space left for") as caught:
             run(pipe, texts * 40, out, batch_size=40)
         assert caught.value.errno == errno.ENOSPC
         (disk / "ballast").unlink()
@@ -409,11 +463,11 @@ def test_a_folder_that_may_not_be_written(pipe, texts, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(Path, "mkdir", denied)
         with pytest.raises(
-            PermissionError, match="may not write into .* mend its rights"
+            PermissionError, match="is not writable. Fix its permissions"
         ):
             run(pipe, texts, tmp_path / "a.npy")
     (tmp_path / "b.npy").mkdir()
-    with pytest.raises(IsADirectoryError, match="b.npy is a folder"):
+    with pytest.raises(IsADirectoryError, match="b.npy is a directory"):
         run(pipe, texts, tmp_path / "b.npy")
 
 
@@ -477,13 +531,22 @@ def test_a_pipeline_is_the_same_in_any_process_and_after_use(texts, store, tmp_p
     assert told.split() == digests, error
 
 
-def test_a_journal_that_was_removed_since_it_was_opened_is_nobodys(tmp_path):
-    path = tmp_path / "journal"
-    first, late = Journal(path), Journal(path)
-    assert first.lock()
-    path.unlink()
-    first.close()
-    assert not late.lock()
-    Journal(path).close()
-    assert not late.lock()
-    late.close()
+def test_a_lock_that_was_removed_since_it_was_opened(tmp_path, monkeypatch):
+    import fcntl
+
+    path = tmp_path / "lock"
+    first = _locked(path)
+    assert first is not None
+    assert _locked(path) is None
+    flock = fcntl.flock
+
+    def late(file, flags):
+        """Lock a file that its holder removes after it was opened here."""
+        path.unlink()
+        first.close()
+        flock(file, flags)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", late)
+        assert _locked(path) is None
+    _locked(path).close()

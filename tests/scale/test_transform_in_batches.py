@@ -247,10 +247,10 @@ def test_dtypes(pipe, texts, tmp_path):
 
 
 def test_no_more_is_read_than_a_few_batches(pipe, texts, tmp_path, monkeypatch):
-    from sk_metaembed.scale._resume import Sidecar
+    from sk_metaembed.scale._partial_output import PartialOutput
 
     written, ahead = [0], []
-    add = Sidecar.add
+    add = PartialOutput.add
 
     def counting(self, rows, *args):
         add(self, rows, *args)
@@ -261,7 +261,7 @@ def test_no_more_is_read_than_a_few_batches(pipe, texts, tmp_path, monkeypatch):
             ahead.append(i - written[0])
             yield texts[i % 23]
 
-    monkeypatch.setattr(Sidecar, "add", counting)
+    monkeypatch.setattr(PartialOutput, "add", counting)
     transform_in_batches(pipe, rows(), tmp_path / "a.npy", batch_size=10)
     assert max(ahead) <= 30
     written[0], ahead[:] = 0, []
@@ -279,17 +279,25 @@ def test_progress_is_shown(pipe, texts, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("changes", "error", "told"),
     [
-        ({"out": "a.csv"}, ValueError, r"writes \.npy and \.parquet, got 'a\.csv'"),
-        ({"batch_size": 0}, ValueError, "batch_size must be an int of 1 or more"),
+        ({"out": "a.csv"}, ValueError, r"must be \.npy or \.parquet, got 'a\.csv'"),
+        ({"batch_size": 0}, ValueError, "batch_size must be an int of at least 1"),
         ({"layout": "rows"}, ValueError, "layout must be one of"),
         ({"dtype": "int8"}, ValueError, "dtype must be one of"),
         ({"method": "fit"}, ValueError, "method must be one of"),
-        ({"method": "predict"}, ValueError, r"has no predict; it has \['transform'\]"),
+        (
+            {"method": "predict"},
+            ValueError,
+            r"has no method 'predict'; it has \['transform'\]",
+        ),
         ({"source": "no/such.txt"}, FileNotFoundError, "no file or folder 'no/such"),
         ({"source": 3}, TypeError, "source is 3, of type int"),
         ({"source": b"tea"}, TypeError, "source is b'tea', of type bytes"),
         ({"column": "text"}, ValueError, "a list, has no columns"),
-        ({"source": pa.table({"a": ["x"]})}, ValueError, "column= must name the one"),
+        (
+            {"source": pa.table({"a": ["x"]})},
+            ValueError,
+            "set column to the name of the one",
+        ),
         (
             {"source": pa.table({"a": ["x"]}), "column": "b"},
             ValueError,
@@ -298,12 +306,12 @@ def test_progress_is_shown(pipe, texts, tmp_path, capsys):
         (
             {"source": pa.table({"a": [1]}), "column": "a"},
             TypeError,
-            "Column 'a' of the Table is of type int64",
+            "Column 'a' of the Table has type int64",
         ),
         (
             {"source": pa.table({"a": ["x"], "b": [1]}), "column": "a", "keep": "b"},
             ValueError,
-            "is one array, and has no place for the columns",
+            "is a single array and cannot hold the columns",
         ),
     ],
 )
@@ -326,17 +334,19 @@ def test_errors_name_the_row_and_the_file(pipe, texts, tmp_path):
         )
     file = tmp_path / "a.txt"
     file.write_bytes("\n".join(texts[:17]).encode() + b"\ncaf\xe9\n")
-    with pytest.raises(ValueError, match=r"a\.txt, line 18: byte 0xe9 at place 3"):
+    with pytest.raises(ValueError, match=r"a\.txt, line 18: byte 0xe9 at position 3"):
         transform_in_batches(pipe, file, out, batch_size=5, resume=False)
     file = tmp_path / "a.jsonl"
     file.write_text('{"text": "tea"}\n\n{"text": 3}\n')
-    with pytest.raises(TypeError, match=r"a\.jsonl, line 3: 'text' is 3"):
+    with pytest.raises(TypeError, match=r"a\.jsonl, line 3: 'text' must be .* got 3"):
         transform_in_batches(pipe, file, out, column="text", resume=False)
     file.write_text('{"text": "tea"}\n{"title": "tea"}\n')
-    with pytest.raises(ValueError, match=r"line 2 has no 'text'; it has \['title'\]"):
+    with pytest.raises(
+        ValueError, match=r"line 2 has no key 'text'; it has \['title'\]"
+    ):
         transform_in_batches(pipe, file, out, column="text", resume=False)
     file.write_text('{"text": "tea"}\n{"text": \n')
-    with pytest.raises(ValueError, match=r"a\.jsonl, line 2 is no JSON"):
+    with pytest.raises(ValueError, match=r"a\.jsonl, line 2 is not valid JSON"):
         transform_in_batches(pipe, file, out, column="text", resume=False)
 
 
@@ -359,9 +369,9 @@ def test_errors_of_the_pipeline_name_the_rows(texts, pipe, tmp_path):
             )
         notes = "".join(getattr(caught.value, "__notes__", [])) or str(caught.value)
         assert "in rows 15 to 16 of the source" in notes
-    with pytest.raises(TypeError, match="gives EmbeddedSequences, not one row"):
+    with pytest.raises(TypeError, match="returns EmbeddedSequences, not one row"):
         transform_in_batches(pipe[:2], texts, tmp_path / "b.npy")
-    with pytest.raises(TypeError, match="gives TokenSequences"):
+    with pytest.raises(TypeError, match="returns TokenSequences"):
         transform_in_batches(Tokenizer(), texts, tmp_path / "b.npy")
 
 
@@ -387,5 +397,5 @@ def test_lines_are_whole_wherever_blocks_end(block, end, tmp_path, monkeypatch):
 def test_a_compressed_file_that_is_cut_off_is_told(pipe, texts, tmp_path):
     path = text_file(texts, tmp_path, "t.txt.gz", gzip.open)
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(ValueError, match=r"t\.txt\.gz is damaged, or was cut off"):
+    with pytest.raises(ValueError, match=r"t\.txt\.gz is corrupt or truncated"):
         transform_in_batches(pipe, path, tmp_path / "a.npy")

@@ -25,7 +25,7 @@ from sk_metaembed import (
     WordVectors,
     contextual_to_static,
 )
-from sk_metaembed.scale._batches import digest_of
+from sk_metaembed.scale._batches import digest_rows
 from sk_metaembed.sources._original_text import (
     OriginalText,
     distinct_texts,
@@ -506,7 +506,7 @@ def test_words_over_contexts_of_texts(pair, tmp_path):
 def test_checksums_of_rows_tell_texts_apart():
     first, second = (Tokenizer().transform([text]) for text in TEXTS[3:])
     assert first == second
-    assert digest_of(first) != digest_of(second)
-    assert digest_of(first) == digest_of(Tokenizer().transform(TEXTS[3:4]))
+    assert digest_rows(first) != digest_rows(second)
+    assert digest_rows(first) == digest_rows(Tokenizer().transform(TEXTS[3:4]))
     X = [[*row] for row in first]
-    assert digest_of(TokenSequences.from_lists(X)) == digest_of(X)
+    assert digest_rows(TokenSequences.from_lists(X)) == digest_rows(X)
