@@ -1,4 +1,4 @@
-"""Checks of estimators' parameters."""
+"""Validation of estimators' parameters, stricter than scikit-learn's."""
 
 from numbers import Integral, Real
 
@@ -13,41 +13,41 @@ _LONGEST = 200  # characters
 
 
 class CheckedParametersMixin:
-    """Refuse True and False for numbers, and keep long values out of messages.
+    """Reject True and False for numbers, and shorten long values in messages.
 
-    To Python a bool is an int, so that ``max_iter=True``, often a parameter that was
-    mistaken for another, would train for one iteration.
+    To Python a bool is an int: ``max_iter=True``, often a parameter mistaken for
+    another, would train for one iteration.
     """
 
     def _validate_params(self):
         params = self.get_params(deep=False)
         for name, value in params.items():
-            if isinstance(value, bool) and self._wants_number(name, value):
-                self._refuse(name, value)
+            if isinstance(value, bool) and self._accepts_numbers_only(name, value):
+                self._reject(name, value)
         try:
             super()._validate_params()
         except InvalidParameterError as error:
             name = str(error).split("'")[1]
             if len(repr(params[name])) <= _LONGEST:
                 raise
-            self._refuse(name, params[name])
+            self._reject(name, params[name])
 
-    def _wants_number(self, name, value):
-        """Return whether a bool satisfies nothing but constraints on numbers."""
-        given = self._parameter_constraints.get(name, "no_validation")
-        if isinstance(given, str):
+    def _accepts_numbers_only(self, name, value):
+        """Return whether a bool satisfies only constraints on numbers."""
+        constraints = self._parameter_constraints.get(name, "no_validation")
+        if isinstance(constraints, str):
             return False
-        satisfied = [c for c in _flat(given) if c.is_satisfied_by(value)]
+        satisfied = [c for c in _flat(constraints) if c.is_satisfied_by(value)]
         return bool(satisfied) and all(map(_is_number, satisfied))
 
-    def _refuse(self, name, value):
+    def _reject(self, name, value):
         constraints = {name: self._parameter_constraints[name]}
         caller = type(self).__name__
-        validate_parameter_constraints(constraints, {name: _Refused(value)}, caller)
+        validate_parameter_constraints(constraints, {name: _Shortened(value)}, caller)
 
 
-class _Refused:
-    """Satisfies no constraint, and is shown as the value that it stands for."""
+class _Shortened:
+    """A value that satisfies no constraint, with the repr of another, shortened."""
 
     def __init__(self, value):
         self.value = value
@@ -71,9 +71,9 @@ def is_real(value):
 
 
 def _flat(constraints):
-    """Return constraints, and in place of a helper such as "verbose" its parts."""
-    made = [make_constraint(constraint) for constraint in constraints]
-    return [part for c in made for part in getattr(c, "_constraints", [c])]
+    """Return constraints, with those that combine others replaced by their parts."""
+    objects = [make_constraint(constraint) for constraint in constraints]
+    return [part for c in objects for part in getattr(c, "_constraints", [c])]
 
 
 def _is_number(constraint):

@@ -1,19 +1,15 @@
-"""Name objects by their room, not by the private file they are written in.
+"""Name objects by their room, not by the private file that defines them.
 
-Pickles, saved files and tracebacks name a class by its ``__module__``. With the room
-there, a class may move from one private file to another and old files still load.
+Pickles, saved files and tracebacks name a class by its ``__module__``. If it is the
+room, a class may move to another private file and old files still load.
 """
 
 
 def set_public_module(namespace, *private):
-    """Set ``__module__`` of what a room exports to the name of the room.
+    """Set ``__module__`` of a room's public objects to the room.
 
-    Parameters
-    ----------
-    namespace : dict
-        The ``globals()`` of the room's ``__init__``.
-    *private : classes and functions
-        What saved files contain and ``__all__`` does not.
+    `namespace` is the ``globals()`` of the room's ``__init__``; `private` are objects
+    that saved files contain and ``__all__`` does not.
     """
     for thing in (*map(namespace.get, namespace["__all__"]), *private):
         if hasattr(thing, "__module__"):

@@ -1,20 +1,17 @@
-"""What tells scikit-learn's callbacks of a skorch net's epochs.
+"""Callbacks of skorch nets that report epochs to scikit-learn's callbacks.
 
-Not for import at the top of the package: it needs skorch, and with it torch.
+Imports skorch, and with it torch, so it is itself imported late.
 """
 
 from skorch.callbacks import Callback
 
 
 class FitTaskReporter(Callback):
-    """Reports epochs to scikit-learn's callbacks.
+    """Report epochs to scikit-learn's callbacks.
 
-    Parameters
-    ----------
-    estimator : estimator with `CallbackSupportMixin`
-    context : sklearn.callback.CallbackContext
-        The context of the whole fit.
-    X, y : the training data, for callbacks that score
+    `estimator` has scikit-learn's `CallbackSupportMixin`, `context` is the
+    `CallbackContext` of the whole fit, X and y are the training data for callbacks
+    that score.
     """
 
     def __init__(self, estimator, context, X, y):
@@ -24,12 +21,12 @@ class FitTaskReporter(Callback):
         self.y = y
 
     def on_epoch_begin(self, net, **kwargs):
-        """Open the epoch's task."""
+        """Begin the epoch's task."""
         self.epoch_ = self.context.subcontext(task_name="epoch")
         self.epoch_.call_on_fit_task_begin(estimator=self.estimator)
 
     def on_epoch_end(self, net, **kwargs):
-        """Close it, and note whether a callback asks to stop."""
+        """End the epoch's task, and record whether a callback requests to stop."""
         self.stop_ = self.epoch_.call_on_fit_task_end(
             estimator=self.estimator,
             X=self.X,
@@ -39,16 +36,16 @@ class FitTaskReporter(Callback):
 
 
 class StopOnRequest(Callback):
-    """Ends training where a scikit-learn callback asked for it.
+    """End training if a scikit-learn callback requested it.
 
-    A callback of its own, because it must come after those that keep the best
-    weights, and `FitTaskReporter` before early stopping cuts an epoch short.
+    A separate callback, because it must run after those that store the best weights,
+    and `FitTaskReporter` before early stopping interrupts an epoch.
     """
 
     def __init__(self, tasks):
         self.tasks = tasks
 
     def on_epoch_end(self, net, **kwargs):
-        """Raise what skorch takes as the end of training."""
+        """Raise the exception by which skorch ends training."""
         if self.tasks.stop_:
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""What a trained skorch net has learned, as plain values and tensors by name."""
+"""State of a trained skorch net as plain values and named tensors."""
 
 import json
 
@@ -6,18 +6,7 @@ _PARTS = ("module", "criterion")
 
 
 def net_state_dict(net):
-    """Return what `load_net_state_dict` gives to another net of the same shapes.
-
-    Parameters
-    ----------
-    net : skorch NeuralNet
-        Trained.
-
-    Returns
-    -------
-    plain : dict
-    tensors : dict of str to tensor
-    """
+    """Return plain values and tensors, two dicts, for `load_net_state_dict`."""
     tensors = {}
     for part in _PARTS:
         module = getattr(net, f"{part}_")
@@ -43,19 +32,7 @@ def _module(module):
 
 
 def load_net_state_dict(net, plain, tensors):
-    """Give an initialised net what another had learned.
-
-    Parameters
-    ----------
-    net : skorch NeuralNet
-    plain : dict
-    tensors : dict of str to tensor
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes are not the net's.
-    """
+    """Load the output of `net_state_dict` into an initialized net of equal shapes."""
     from skorch.history import History
 
     parts = {}
@@ -71,32 +48,23 @@ def load_net_state_dict(net, plain, tensors):
         groups = json.loads(plain["groups"])
         net.optimizer_.load_state_dict({"state": state, "param_groups": groups})
     net.module_.train(plain["training"])
-    net.history_ = History(json.loads(plain["history"]))  # trimming clears it
+    net.history_ = History(json.loads(plain["history"]))  # trimming clears the history
 
 
 def check_shapes(build, tensors, *, ignore=()):
-    """See that a module is no larger than its tensors, before memory is set aside.
+    """Raise a ValueError unless a module has exactly the shapes of its tensors.
 
-    Parameters
-    ----------
-    build : callable
-        Makes the module; called on torch's device without memory.
-    tensors : dict of str to tensor
-    but : tuple of str
-        How the names begin of those that are not looked at.
-
-    Raises
-    ------
-    ValueError
-        If it has other parameters, or other shapes.
+    `build` makes the module on torch's device without memory: a file cannot make the
+    process allocate more than it contains. Names that begin with `ignore` are skipped.
     """
     import torch
 
     with torch.device("meta"):
-        wanted = {f"module/{n}": w.shape for n, w in build().state_dict().items()}
+        expected = {f"module/{n}": w.shape for n, w in build().state_dict().items()}
     names = {name for name in tensors if name.startswith("module/")}
     names = {name for name in names if not name.startswith(ignore)}
-    wrong = names ^ {*wanted} or {n for n in names if tensors[n].shape != wanted[n]}
+    wrong = names ^ {*expected}
+    wrong = wrong or {n for n in names if tensors[n].shape != expected[n]}
     if wrong:
         raise ValueError(f"the network and its weights differ in {sorted(wrong)[0]!r}")
 
@@ -110,13 +78,8 @@ def _numbered(tensors):
 
 
 def available_device(device):
-    """Return a device that a net was on, or the CPU where there is no such GPU.
-
-    Parameters
-    ----------
-    device : str
-    """
+    """Return the device of a saved net, or the CPU if there is no such GPU."""
     import torch
 
-    gone = str(device).startswith("cuda") and not torch.cuda.is_available()
-    return torch.device("cpu" if gone else device)
+    is_lost = str(device).startswith("cuda") and not torch.cuda.is_available()
+    return torch.device("cpu" if is_lost else device)

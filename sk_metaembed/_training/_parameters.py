@@ -1,35 +1,18 @@
-"""The torch device that a parameter names.
-
-The skorch callbacks that a user hands to an estimator.
-"""
+"""Parameters of all trained estimators: the torch device and skorch callbacks."""
 
 import multiprocessing
 import re
 
 
 def resolve_device(name, *, caller):
-    """Return the torch device for "auto", "cuda:auto" or a name of torch's.
+    """Return the torch device of "auto", "cuda:auto" or a torch device name.
 
-    Parameters
-    ----------
-    name : str
-        "auto" takes a GPU if there is one; "cuda:auto" gives each process of joblib
-        another one, as far as they go.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    torch.device
-
-    Raises
-    ------
-    ValueError
-        If there is no such device.
+    "auto" is a GPU if there is one; "cuda:auto" gives each worker of joblib another GPU
+    while there are more. A ValueError is raised if there is no such device.
     """
     import torch
 
-    asked = name
+    requested = name
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     elif name == "cuda:auto":
@@ -38,22 +21,22 @@ def resolve_device(name, *, caller):
         device = torch.device(name)
     except RuntimeError as error:
         raise ValueError(
-            f"{caller}: device={name!r} is no torch device. Use 'auto', 'cpu', 'cuda', "
-            "'cuda:1' or 'cuda:auto'."
+            f"{caller}: device={name!r} is not a torch device. Use 'auto', 'cpu', "
+            "'cuda', 'cuda:1' or 'cuda:auto'."
         ) from error
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(
-            f"{caller}: device={asked!r} was asked for, but torch sees no GPU (torch "
-            f"{torch.__version__}). Use device='auto' or 'cpu'."
+            f"{caller}: device={requested!r} was requested, but torch finds no GPU "
+            f"(torch {torch.__version__}). Use device='auto' or 'cpu'."
         )
     return device
 
 
 def worker_index():
-    """Return which of joblib's worker processes this is, from 0; None for another.
+    """Return the number of this worker process of joblib, from 0; None in others.
 
-    They are counted up as they are started, so that those that run at the same time
-    have numbers one behind the other.
+    Workers are numbered in the order in which they start, so those that run at the same
+    time have consecutive numbers.
     """
     worker = re.fullmatch(
         r"(?:Loky\w*Process|\w+PoolWorker)-(\d+)",
@@ -63,20 +46,7 @@ def worker_index():
 
 
 def check_callbacks(callbacks, *, caller):
-    """Raise for what is no skorch callback.
-
-    Parameters
-    ----------
-    callbacks : sequence or None
-        Of skorch callbacks, or of pairs (name, callback).
-    caller : str
-        Begins the error message.
-
-    Raises
-    ------
-    TypeError
-        With what came and what is allowed.
-    """
+    """Raise a TypeError unless all are skorch callbacks or pairs (name, callback)."""
     for callback in callbacks or []:
         named = isinstance(callback, tuple) and len(callback) == 2
         if not hasattr(callback[1] if named else callback, "on_epoch_end"):

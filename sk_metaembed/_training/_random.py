@@ -25,14 +25,7 @@ generator_mode_lock = threading.RLock()
 class Generators:
     """The torch generators of one fit: one per device, created on first use.
 
-    Parameters
-    ----------
-    seed : int
-
-    Attributes
-    ----------
-    swapped : bool
-        Whether torch's default generators stand in for these.
+    `swapped` is True while torch's default generators replace them.
     """
 
     def __init__(self, seed):
@@ -69,16 +62,7 @@ def _devices(device):
 
 @contextmanager
 def local_generators(seed):
-    """Give the code inside, in this thread, generators of its own.
-
-    Parameters
-    ----------
-    seed : int
-
-    Yields
-    ------
-    Generators
-    """
+    """Give the code inside, in this thread, `Generators` of its own."""
     generators = Generators(seed)
     token = _current.set(generators)
     try:
@@ -88,40 +72,21 @@ def local_generators(seed):
 
 
 def current_generators():
-    """Return the `Generators` of the fit running in this thread, None outside a fit."""
+    """Return the `Generators` of the fit in this thread, None outside a fit."""
     return _current.get()
 
 
 def generator_on(device):
-    """Return the generator to draw from on a device.
+    """Return the generator for a device; None, torch's default, outside a fit.
 
-    Parameters
-    ----------
-    device : torch.device
-
-    Returns
-    -------
-    torch.Generator or None
-        None, torch's default, outside a fit and within `swap_default_generators`.
+    None also within `swap_default_generators`.
     """
     own = _current.get()
     return None if own is None or own.swapped else own.on(device)
 
 
 def dropout(x, rate, training):
-    """Apply dropout as torch does, with a mask drawn from the fit's generator.
-
-    Parameters
-    ----------
-    x : tensor
-    rate : float
-        In [0, 1).
-    training : bool
-
-    Returns
-    -------
-    tensor
-    """
+    """Apply dropout like torch, with a mask from the generator of the fit."""
     if not training or rate == 0:
         return x
     keep = torch.empty_like(x).bernoulli_(1 - rate, generator=generator_on(x.device))
@@ -164,14 +129,10 @@ def _takes_generator(packet):
 
 @contextmanager
 def swap_default_generators(device):
-    """Let torch's default generators stand in for the fit's, one thread at a time.
+    """Let torch's default generators continue those of the fit, one thread at a time.
 
     For code that can draw from the default generators only, such as the dropout of
-    third-party networks. They are back in the caller's state afterwards.
-
-    Parameters
-    ----------
-    device : torch.device or str
+    third-party networks. Their own state is restored afterwards.
     """
     own = _current.get()
     if own is None or own.swapped:
@@ -179,7 +140,7 @@ def swap_default_generators(device):
         return
     pairs = [(own.on(each), _default(each)) for each in _devices(device)]
     with _lock:
-        kept = [default.get_state() for _, default in pairs]
+        saved = [default.get_state() for _, default in pairs]
         try:
             for generator, default in pairs:
                 default.set_state(generator.get_state())
@@ -187,7 +148,7 @@ def swap_default_generators(device):
             yield
         finally:
             own.swapped = False
-            for (generator, default), state in zip(pairs, kept, strict=True):
+            for (generator, default), state in zip(pairs, saved, strict=True):
                 generator.set_state(default.get_state())
                 default.set_state(state)
 

@@ -1,14 +1,13 @@
-"""What tells steps on texts and tokens from steps on numbers: their tags, their output.
+"""Mixins that tell steps on texts and tokens from steps on numbers.
 
-Mixins for steps that are written from scratch; the bases of sources and of
-meta-embedders have them already.
-
-Which blocks a step was fitted on, and whether others fit.
-
-Parameter validation: what scikit-learn's constraints let through or show in full.
+For steps that are written from scratch: the base classes of sources and meta-embedders
+inherit from them.
 """
 
+from __future__ import annotations
+
 from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -23,43 +22,32 @@ from ._tags import read_tags
 from ._token_sequences import TokenSequences
 from ._validation import holds_numbers
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from .._core._typing import Tags
+
 
 def check_embedded(X, *, caller):
-    """Return X if it is an EmbeddedSequences, or say what to put before the step.
-
-    Parameters
-    ----------
-    X : EmbeddedSequences
-    caller : str
-        The estimator's name.
-
-    Returns
-    -------
-    EmbeddedSequences
-
-    Raises
-    ------
-    TypeError
-        For anything else.
-    """
+    """Return X if it is an EmbeddedSequences, or raise a TypeError with a remedy."""
     if isinstance(X, EmbeddedSequences):
         return X
     if isinstance(X, SequencePairs):
         raise TypeError(
             f"{caller} takes single sequences, got {X!r}. Pass one side, X.first or "
-            "X.second; what combines sources stands in the PairEncoder's encoder."
+            "X.second; steps that combine sources belong in the encoder of PairEncoder."
         )
     if holds_numbers(X):
         raise TypeError(
             f"{caller} takes EmbeddedSequences, got {type(X).__name__} of shape "
-            f"{tuple(X.shape)}. Put a source before it. If a Pooling step made this "
-            "array, the order of the steps is wrong: Pooling comes once, after every "
-            "step that takes EmbeddedSequences."
+            f"{tuple(X.shape)}. Put a source before it. If this is the output of "
+            "Pooling, the order of the steps is wrong: Pooling comes after all steps "
+            "that take EmbeddedSequences."
         )
     raise TypeError(
         f"{caller} takes EmbeddedSequences, got {type(X).__name__}. Put a source "
         "before it in the Pipeline, such as Word2VecEmbedding, PretrainedEmbedding or "
-        "EmbeddingUnion: it turns texts or tokens into them."
+        "EmbeddingUnion, that embeds texts or tokens."
     )
 
 
@@ -69,27 +57,13 @@ def block_dims(embedded):
 
 
 def check_blocks(embedded, dims, *, caller):
-    """Raise unless the blocks have the names and dimensions that fit saw.
-
-    Parameters
-    ----------
-    embedded : EmbeddedSequences
-    dims : dict of str to int
-        What `block_dims` gave in fit.
-    caller : str
-        The estimator's name.
-
-    Raises
-    ------
-    ValueError
-        If names, their order or dimensions differ.
-    """
-    came = block_dims(embedded)
-    if list(came.items()) != list(dims.items()):
+    """Raise a ValueError unless names and dimensions of the blocks are those of fit."""
+    received = block_dims(embedded)
+    if list(received.items()) != list(dims.items()):
         raise ValueError(
             f"{caller} was fitted on blocks {dims} (name: dimension, in this order), "
-            f"got {came}. Pass what the sources that it was fitted with give, or fit "
-            "again."
+            f"got {received}. Pass the output of the sources that it was fitted with, "
+            "or fit it again."
         )
 
 
@@ -98,18 +72,18 @@ _CONTAINERS = TokenSequences | EmbeddedSequences | SequencePairs
 
 
 class SequencesInputMixin(CheckedParametersMixin):
-    """Tags of a step whose rows are texts or token sequences, not numbers.
+    """Mixin for steps whose rows are texts or token sequences, not numbers.
 
-    scikit-learn's own array validation does not apply to such a step, and its checks
-    pass over it; those of `sk_metaembed.utils.estimator_checks` feed it words.
+    It sets the step's tags: scikit-learn's array validation and checks do not apply;
+    those of `sk_metaembed.utils.estimator_checks` pass words to it.
 
-    With ``set_output(transform="pandas")``, a DataFrame made of the array that
-    `transform` returns has the index of the input, be it a container or a frame.
+    With ``set_output(transform="pandas")``, the DataFrame made of the array that
+    `transform` returns has the index of the input, whether a container or a DataFrame.
 
     See Also
     --------
     EmbeddedInputMixin : For steps that take EmbeddedSequences only.
-    SequencesOutputMixin : For steps that also hand on a container.
+    SequencesOutputMixin : For steps that also return a container.
 
     Examples
     --------
@@ -135,29 +109,30 @@ class SequencesInputMixin(CheckedParametersMixin):
         super().__init_subclass__(**kwargs)
         for name in ("transform", "fit_transform"):
             owner = next((base for base in cls.__mro__ if name in vars(base)), None)
-            if owner in (None, TransformerMixin):  # whose fit_transform calls transform
+            # TransformerMixin's fit_transform calls transform.
+            if owner in (None, TransformerMixin):
                 continue
-            # A base that has the mixin has wrapped its own method already.
+            # Bases with this mixin have wrapped their own methods already.
             if owner is cls or not issubclass(owner, SequencesInputMixin):
-                setattr(cls, name, _keeping_index(getattr(cls, name)))
+                setattr(cls, name, _with_input_index(getattr(cls, name)))
 
 
-def _keeping_index(method):
+def _with_input_index(method):
     """Wrap a method so that the DataFrame it returns has the index of a container X.
 
-    scikit-learn copies the index of pandas input only and numbers the rows otherwise.
+    scikit-learn copies the index of pandas input only and numbers the rows otherwise;
     ColumnTransformer and FeatureUnion would then join columns of different rows.
     """
 
     @wraps(method)
-    def keeping(self, X, *args, **kwargs):
+    def wrapper(self, X, *args, **kwargs):
         result = method(self, X, *args, **kwargs)
         index = X.index if isinstance(X, _CONTAINERS) else None
-        if index is None or not _gives_pandas(self):
+        if index is None or not _outputs_pandas(self):
             return result
         import pandas as pd
 
-        # The order of the bases decides whether scikit-learn has made the frame yet.
+        # Whether scikit-learn has made the DataFrame yet depends on the order of bases.
         if isinstance(result, np.ndarray) and result.ndim == 2:
             return pd.DataFrame(
                 result, index=index, columns=self.get_feature_names_out(), copy=False
@@ -166,19 +141,19 @@ def _keeping_index(method):
             result.index = index
         return result
 
-    return keeping
+    return wrapper
 
 
-def _gives_pandas(step):
+def _outputs_pandas(step):
     if not _auto_wrap_is_configured(step):
         return False
     return _get_output_config("transform", step)["dense"] == "pandas"
 
 
 class EmbeddedInputMixin(SequencesInputMixin):
-    """Tags of a step that takes EmbeddedSequences and cannot read raw texts.
+    """Mixin for steps that take EmbeddedSequences and cannot read raw texts.
 
-    Of two mixins it stands on the left: ``EmbeddedInputMixin, SequencesOutputMixin``.
+    Put it to the left of other mixins: ``EmbeddedInputMixin, SequencesOutputMixin``.
 
     See Also
     --------
@@ -203,10 +178,11 @@ class EmbeddedInputMixin(SequencesInputMixin):
 
 
 class SequencesOutputMixin(SequencesInputMixin):
-    """A step whose output is a container: there is no array to wrap in a frame.
+    """Mixin for steps whose output is a container, not an array.
 
-    Without `set_output`, ``Pipeline.set_output`` would refuse the whole pipeline
-    because of one step in its middle. It stands to the left of TransformerMixin.
+    It adds a `set_output` without effect: a step without one would make
+    ``Pipeline.set_output`` fail for the whole pipeline. Put it to the left of
+    TransformerMixin.
 
     See Also
     --------
@@ -217,13 +193,13 @@ class SequencesOutputMixin(SequencesInputMixin):
     >>> from sklearn.base import BaseEstimator, TransformerMixin
     >>> from sk_metaembed import TokenSequences
     >>> from sk_metaembed.sequences import SequencesOutputMixin, check_tokens
-    >>> class Beginning(SequencesOutputMixin, TransformerMixin, BaseEstimator):
+    >>> class FirstWords(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     ...     def fit(self, X, y=None):
     ...         return self
     ...
     ...     def transform(self, X):
     ...         return TokenSequences.from_lists(row[:3] for row in check_tokens(X))
-    >>> step = Beginning().set_output(transform="pandas")
+    >>> step = FirstWords().set_output(transform="pandas")
     >>> step.transform(["once upon a time", "the end"])
     TokenSequences(2 sequences, 5 tokens, 5 types)
     """
@@ -233,40 +209,38 @@ class SequencesOutputMixin(SequencesInputMixin):
         if TransformerMixin in order:
             if order.index(TransformerMixin) < order.index(SequencesOutputMixin):
                 raise TypeError(
-                    f"{cls.__name__}: SequencesOutputMixin must stand to the left of "
-                    "TransformerMixin among the bases, so that its set_output is used."
+                    f"{cls.__name__}: SequencesOutputMixin must be to the left of "
+                    "TransformerMixin in the bases, so that its set_output is used."
                 )
-            # Else each subclass would have to say again that nothing is to be wrapped.
+            # Otherwise each subclass would have to set it again.
             kwargs.setdefault("auto_wrap_output_keys", None)
         super().__init_subclass__(**kwargs)
 
-    def set_output(self, *, transform=None):
-        """Return self: the output is a container whatever is asked for.
-
-        A Pipeline tells the choice to each of its steps; it takes effect in those that
-        give arrays.
+    def set_output(
+        self, *, transform: Literal["default", "pandas", "polars"] | None = None
+    ) -> Self:
+        """Do nothing: the output is a container in any configuration.
 
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, default=None
-            Accepted so that ``Pipeline.set_output`` reaches the steps behind this one.
+            Accepted so that ``Pipeline.set_output`` can configure the later steps.
 
         Returns
         -------
         estimator instance
-            As it was.
+            The estimator itself.
         """
         return self
 
 
 class TaggerMixin:
-    """What is common to steps that give every token of a sequence a tag.
+    """Mixin for steps that predict a tag per token.
 
-    A tagger's y is a list of tag lists, and so is what it predicts. scikit-learn knows
-    of no such labels: a tagger is no classifier to it, and its tags say
-    ``estimator_type="tagger"``. By that the checks of
-    `sk_metaembed.utils.estimator_checks` know what to feed. Of the mixins it stands on
-    the left.
+    A tagger's y and its predictions are lists of tags, one per sentence. scikit-learn
+    has no such targets, so a tagger is not a classifier: its tags have
+    ``estimator_type="tagger"``, by which `sk_metaembed.utils.estimator_checks`
+    recognizes it. Put the mixin to the left of the others.
 
     See Also
     --------
@@ -278,7 +252,7 @@ class TaggerMixin:
     >>> from sklearn.base import BaseEstimator
     >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
     >>> from sk_metaembed.sequences import EmbeddedInputMixin, TaggerMixin
-    >>> class Nothing(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
+    >>> class NoEntities(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
     ...     def fit(self, X, y):
     ...         return self
     ...
@@ -286,7 +260,7 @@ class TaggerMixin:
     ...         return [["O"] * n for n in X.tokens.lengths]
     >>> tokens = TokenSequences.from_lists([["in", "Rome"], ["there"]])
     >>> X = EmbeddedSequences(tokens, [Block("one-hot", np.eye(3), "type")])
-    >>> round(Nothing().score(X, [["O", "B-place"], ["O"]]), 3)
+    >>> round(NoEntities().score(X, [["O", "B-place"], ["O"]]), 3)
     0.667
     """
 
@@ -296,24 +270,30 @@ class TaggerMixin:
         tags.target_tags.required = True
         return tags
 
+    if TYPE_CHECKING:
+
+        def predict(self, X: EmbeddedSequences) -> Any: ...
+
     def _tokens_of(self, X):
         """Return the TokenSequences that y belongs to."""
         return check_embedded(X, caller=type(self).__name__).tokens
 
-    def score(self, X, y, sample_weight=None):
-        """Return the share of tokens with the right tag.
+    def score(
+        self, X: EmbeddedSequences, y: Tags, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the accuracy of the tags, averaged over tokens.
 
-        Most tokens are outside of any span, so this is high even where no span is
-        found: ``scoring=make_scorer(span_f1_score)`` tells more in a search.
+        Most tokens are outside of any entity, so it is high even if no entity is found:
+        use ``scoring=make_scorer(span_f1_score)`` in a search.
 
         Parameters
         ----------
         X : EmbeddedSequences
-            With the blocks that fit saw.
+            With the blocks seen in fit.
         y : list of lists of str, array of such lists, or TokenSequences
-            The right tags.
+            The true tags.
         sample_weight : array-like of shape (n_sequences,), default=None
-            How much each token of a sequence counts.
+            Weight of each token of a sequence.
 
         Returns
         -------
@@ -323,17 +303,17 @@ class TaggerMixin:
         Raises
         ------
         ValueError
-            If y does not give every token one tag.
+            If y does not have one tag per token.
         """
         caller = type(self).__name__
         tokens = self._tokens_of(X)
-        right = read_tags(y, tokens, caller=caller)
-        found = read_tags(
-            self.predict(X), tokens, caller=caller, name="what it predicts"
+        true = read_tags(y, tokens, caller=caller)
+        predicted = read_tags(
+            self.predict(X), tokens, caller=caller, name="the prediction"
         )
         if tokens.n_tokens == 0:
             return 1.0
         weights = _check_sample_weight(sample_weight, tokens, dtype=np.float64)
         weights = np.repeat(weights, tokens.lengths)
-        hits = right.types[right.codes] == found.types[found.codes]
+        hits = true.types[true.codes] == predicted.types[predicted.codes]
         return float(hits @ weights / weights.sum()) if weights.any() else 1.0

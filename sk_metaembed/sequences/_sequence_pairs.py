@@ -1,10 +1,10 @@
-"""SequencePairs: pairs of sequences over one table of types.
+"""SequencePairs: pairs of sequences over one table of types, and how they are read."""
 
-Reading what users pass as pairs of texts, with errors that name row and side.
-"""
+from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 import numpy as np
 
@@ -29,13 +29,19 @@ from ._validation import (
     first_present,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
 
 class SequencePairs:
     """Pairs of sequences, such as premise and hypothesis, or question and answer.
 
-    Both sides are sequences of one container, so that they share types and vectors:
-    what knows words or sequences learns from both sides at once. It is immutable,
-    and a subset by rows shares type-level vectors and copies none of them.
+    Both sides are in one container and share types and vectors, so steps that learn
+    from words or sequences learn from both sides. Immutable; a subset of the pairs
+    shares the type-level vectors.
 
     Parameters
     ----------
@@ -47,20 +53,21 @@ class SequencePairs:
     sequences : TokenSequences or EmbeddedSequences of shape (2 * n_pairs,)
     first, second : TokenSequences or EmbeddedSequences of shape (n_pairs,)
         The sides, over the same types.
+    index : pandas Index of shape (n_pairs,), or None
     shape : tuple of one int
         ``(n_pairs,)``.
 
     Raises
     ------
     TypeError
-        If `sequences` is none of the two containers.
+        If `sequences` is neither of the two containers.
     ValueError
-        If their number is odd.
+        If the number of sequences is odd.
 
     See Also
     --------
-    PairEncoder : Makes them of two columns of texts.
-    DynamicMetaClassifier, DynamicMetaRegressor : Learn from them.
+    PairEncoder : Makes pairs of two columns of texts.
+    DynamicMetaClassifier, DynamicMetaRegressor : Learn from pairs.
 
     Examples
     --------
@@ -72,36 +79,37 @@ class SequencePairs:
     (['a', 'dog'], ['a', 'cat'])
     >>> pairs.second.to_list()
     [['a', 'cat'], []]
+    >>> pairs[1:].to_list()
+    [(['hi'], [])]
     """
+
+    sequences: TokenSequences | EmbeddedSequences
 
     __slots__ = ("sequences",)
 
-    def __init__(self, sequences):
+    def __init__(self, sequences: TokenSequences | EmbeddedSequences) -> None:
         if not isinstance(sequences, TokenSequences | EmbeddedSequences):
             raise TypeError(
                 "SequencePairs takes a TokenSequences or EmbeddedSequences with all "
                 f"first and then all second sides, got {type(sequences).__name__}. "
-                "SequencePairs.from_lists takes pairs of token lists, and PairEncoder "
-                "makes them of texts."
+                "Use SequencePairs.from_lists for pairs of token lists, and "
+                "PairEncoder for pairs of texts."
             )
         if len(sequences) % 2:
             raise ValueError(
-                f"SequencePairs got {len(sequences)} sequences, an odd number: one has "
-                "no second side. All first sides come first, then all second ones."
+                f"SequencePairs got {len(sequences)} sequences, an odd number. "
+                "Pass all first sides, then all second sides."
             )
         object.__setattr__(self, "sequences", sequences)
 
     @classmethod
-    def from_lists(cls, pairs):
-        """Build from pairs of token lists.
-
-        For pairs that are split into tokens already; `PairEncoder` makes pairs of
-        texts. Equal tokens of the two sides get one code.
+    def from_lists(cls, pairs: Iterable[Iterable[Iterable[str]]]) -> Self:
+        """Build from pairs of token lists; use `PairEncoder` for texts.
 
         Parameters
         ----------
         pairs : iterable of (sequence of str, sequence of str)
-            One pair a row.
+            The token lists of each pair.
 
         Returns
         -------
@@ -111,7 +119,7 @@ class SequencePairs:
         Raises
         ------
         TypeError
-            If a row is no pair, or a side of it no list of str.
+            If a row is not a pair, or a side is not a list of str.
         """
         rows, _ = read_pairs(pairs, caller="SequencePairs.from_lists", texts=False)
         if isinstance(rows, list):
@@ -131,71 +139,59 @@ class SequencePairs:
     def __reduce__(self):
         return type(self), (self.sequences,)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.sequences) // 2
 
     @property
-    def shape(self):
-        """``(n_pairs,)``, as scikit-learn's splitters ask for it.
-
-        Folds are folds of pairs, and both sides of one are always on the same side of a
-        split.
-        """
+    def shape(self) -> tuple[int]:
+        """``(n_pairs,)``, which scikit-learn's splitters read."""
         return (len(self),)
 
     @property
-    def index(self):
-        """Labels of the pairs, the index of the DataFrame they came from, or None.
-
-        They are the index of every DataFrame made of the pairs.
-        """
+    def index(self) -> pd.Index | None:
+        """Labels of the pairs: the index of the DataFrame they came from, or None."""
         labels = self.sequences.index
         return None if labels is None else labels[: len(self)]
 
     @property
-    def first(self):
-        """The first side of every pair.
-
-        It shares types and vectors with the whole, so that its types are also those of
-        the second sides.
-        """
+    def first(self) -> TokenSequences | EmbeddedSequences:
+        """The first sides, over the types of both."""
         return self.sequences[: len(self)]
 
     @property
-    def second(self):
-        """The second side of every pair.
-
-        It shares types and vectors with the whole, so that its types are also those of
-        the first sides.
-        """
+    def second(self) -> TokenSequences | EmbeddedSequences:
+        """The second sides, over the types of both."""
         return self.sequences[len(self) :]
 
-    def __getitem__(self, key):
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> tuple[Any, Any]: ...
+
+    @overload
+    def __getitem__(self, key: Any) -> Self: ...
+
+    def __getitem__(self, key: Any) -> tuple[Any, Any] | Self:
         rows = row_index(key, len(self))
         if isinstance(rows, int):
             return self.sequences[rows], self.sequences[rows + len(self)]
-        return type(self)(self.sequences[self.sides_of(rows)])
+        sequences: Any = self.sequences[self.sides_of(rows)]
+        return type(self)(sequences)
 
-    def sides_of(self, rows):
-        """Return where the sides of some pairs stand in `sequences`.
-
-        All first sides come before all second ones, so that the second side of pair i
-        is ``n_pairs`` rows behind the first. Nets that encode both sides in one batch
-        ask for it.
+    def sides_of(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Return the rows of some pairs in `sequences`.
 
         Parameters
         ----------
         rows : ndarray of int
-            Numbers of pairs.
+            Row numbers of pairs.
 
         Returns
         -------
         ndarray of int, shape (2 * len(rows),)
-            The first sides' rows, then the second sides'.
+            The rows of the first sides, then those of the second sides.
         """
         return np.concatenate([rows, rows + len(self)])
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
         for i in range(len(self)):
             yield self[i]
 
@@ -206,10 +202,8 @@ class SequencePairs:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def to_list(self):
+    def to_list(self) -> list[tuple[Any, Any]]:
         """Return the pairs as a list of tuples.
-
-        It goes back to what `from_lists` takes, where the pairs hold tokens.
 
         Returns
         -------
@@ -220,13 +214,14 @@ class SequencePairs:
         return list(zip(sides[: len(self)], sides[len(self) :], strict=True))
 
     def __array__(self, dtype=None, copy=None):
-        """Refuse: a classifier would take ragged rows for a matrix."""
+        """Raise a TypeError: a classifier would take ragged rows for a matrix."""
         raise TypeError(
-            f"{self!r} is no array of one row a pair. Let the encoder of PairEncoder "
-            "end in vectors, for example with Pooling as its last step."
+            f"{self!r} cannot be converted to an array with one row per pair. Let the "
+            "encoder of PairEncoder end in an array, for example by Pooling as its "
+            "last step."
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         name = type(self.sequences).__name__
         inside = repr(self.sequences).partition(" sequences, ")[2].removesuffix(")")
         return f"SequencePairs({len(self)} pairs of {name}: {inside})"
@@ -237,13 +232,13 @@ class SequencePairs:
 
 _ALLOWED = (
     "Allowed are an array of shape (n_pairs, 2), a pandas or polars DataFrame of two "
-    "columns, a list of pairs, of str or of lists of str; or SequencePairs"
+    "columns, or a list of pairs, of str or of lists of str; or SequencePairs"
 )
 _SIDES = ("first", "second")
 
 
 def read_pairs(X, *, caller="X", texts=True, missing="raise"):
-    """Return both sides of pairs as one collection, or say which side is wrong.
+    """Return both sides of pairs as one collection and its `RowInfo`.
 
     Parameters
     ----------
@@ -261,15 +256,15 @@ def read_pairs(X, *, caller="X", texts=True, missing="raise"):
     rows : list of str or of list of str, or TokenSequences, or EmbeddedSequences
         All first sides, then all second sides; a container if X is SequencePairs.
     info : RowInfo
-        What is known of the sides: which were missing, the labels of the pairs twice.
+        Missing sides, and the labels of the pairs, repeated for the second sides.
 
     Raises
     ------
     TypeError
-        If X is no collection of pairs, or a side is missing or neither a str nor a
-        list of str, or the sides are mixed.
+        If X is not a collection of pairs, a side is missing or neither a str nor a
+        list of str, or both kinds are mixed.
     ValueError
-        If there are more or fewer than two columns, or a row has not two sides.
+        If the number of columns, or of sides in a row, is not two.
     """
     if isinstance(X, SequencePairs):
         return X.sequences, tokens_of(X.sequences)._row_info
@@ -302,25 +297,10 @@ def tokens_of(sequences):
 
 
 def holds_pairs(X, *, caller="X"):
-    """Tell whether rows are pairs, where they could be single texts or token lists too.
+    """Return whether rows are pairs: two columns, or pairs of token lists.
 
-    Parameters
-    ----------
-    X : anything
-    caller : str, default="X"
-        Begins the error messages.
-
-    Returns
-    -------
-    bool
-        True for an array or DataFrame of two columns, and a list of pairs of token
-        lists.
-
-    Raises
-    ------
-    TypeError
-        For a list of two strings a row, some with white space: either pairs of texts,
-        or token lists of two tokens.
+    Raises a TypeError for rows of two strings with white space, which may be pairs of
+    texts or lists of two tokens.
     """
     if hasattr(X, "tocsr"):
         return False
@@ -335,8 +315,8 @@ def holds_pairs(X, *, caller="X"):
     spaced = next((s for s in sides if isinstance(s, str) and len(s.split()) > 1), None)
     if spaced is not None:
         raise TypeError(
-            f"{caller}: every row is two strings, some with white space "
-            f"({short_repr(spaced)}), which can be a pair of texts or a list of two "
+            f"{caller}: every row has two strings, some with white space "
+            f"({short_repr(spaced)}), so it may be a pair of texts or a list of two "
             "tokens. Pass pairs of texts as an array of shape (n_pairs, 2) or a "
             "DataFrame of two columns, or put PairEncoder(Tokenizer()) before this "
             "step; pass token lists as TokenSequences.from_lists(X)."
@@ -345,16 +325,7 @@ def holds_pairs(X, *, caller="X"):
 
 
 def column_names(X):
-    """Return the names of a DataFrame's columns, None if there are none that are str.
-
-    Parameters
-    ----------
-    X : anything
-
-    Returns
-    -------
-    list of str or None
-    """
+    """Return the names of a DataFrame's columns if all of them are str, else None."""
     if not hasattr(X, "columns"):
         return None
     names = list(getattr(X, "column_names", X.columns))
@@ -362,17 +333,7 @@ def column_names(X):
 
 
 def frame_columns(frame):
-    """Return the columns of a pandas or polars DataFrame, or Arrow table, as lists.
-
-    Parameters
-    ----------
-    frame : DataFrame or Table
-
-    Returns
-    -------
-    list of list
-        Entries keep their own types.
-    """
+    """Return the columns of a pandas or polars DataFrame, or Arrow table, as lists."""
     n_columns = frame.shape[1]
     if hasattr(frame, "iloc"):
         return [frame.iloc[:, j].tolist() for j in range(n_columns)]
@@ -392,8 +353,8 @@ def _columns(X, caller):
         return X[:, 0].tolist(), X[:, 1].tolist()
     if getattr(X, "ndim", 1) != 1:
         raise ValueError(
-            f"{caller} got an array of shape {X.shape}. {_ALLOWED}. Token lists of "
-            "equal length go into a list of pairs, not into an array."
+            f"{caller} got an array of shape {X.shape}. {_ALLOWED}. Pass token "
+            "lists of equal length in a list of pairs, not in an array."
         )
     pairs = [_pair(row, i, caller) for i, row in enumerate(X)]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
@@ -402,14 +363,14 @@ def _columns(X, caller):
 def _refuse_others(X, caller):
     if isinstance(X, TokenSequences | EmbeddedSequences):
         raise TypeError(
-            f"{caller} takes pairs of sequences, got {X!r}, which is single ones. "
+            f"{caller} takes pairs of sequences, got single sequences: {X!r}. "
             f"{_ALLOWED}."
         )
     single = isinstance(X, str | bytes | numbers.Number | Mapping | Set)
     is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
     if X is None or single or hasattr(X, "tocsr") or not is_rows:
-        came = f"{type(X).__name__}: {short_repr(X)}"
-        raise TypeError(f"{caller} got {came}. {_ALLOWED}.")
+        received = f"{type(X).__name__}: {short_repr(X)}"
+        raise TypeError(f"{caller} got {received}. {_ALLOWED}.")
     if type(X).__name__ == "LazyFrame":
         raise TypeError(f"{caller} got a LazyFrame; call its collect() first.")
 
@@ -417,7 +378,7 @@ def _refuse_others(X, caller):
 def _check_two(shape, caller):
     if shape[1] != 2:
         raise ValueError(
-            f"{caller} takes two columns of texts, the sides of the pairs; got "
+            f"{caller} takes two columns of texts, the sides of the pairs, got "
             f"{plural(shape[1], 'column')} (shape {tuple(shape)}). Select two, for "
             "example with "
             'ColumnTransformer([("pairs", step, ["one column", "another"])]).'
@@ -436,7 +397,7 @@ def _pair(row, i, caller):
     if len(row) != 2:
         raise ValueError(
             f"{caller}: row {i} has {plural(len(row), 'side')} ({short_repr(row)}), "
-            "not two. If these are the columns of all pairs, pass "
+            "not two. Pass columns of first and second sides as "
             "list(zip(first, second))."
         )
     return row

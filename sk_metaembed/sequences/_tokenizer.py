@@ -1,9 +1,12 @@
-"""Tokenizer: texts to token sequences."""
+"""Tokenizer: split texts into token sequences."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from functools import partial
 from operator import is_
+from typing import TYPE_CHECKING, Literal, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,81 +26,86 @@ from ._text_spans import locate_in_order, locate_matches, locate_words
 from ._token_sequences import TokenSequences
 from ._validation import check_tokens, count_missing
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core._typing import Texts
+
 # Checking the parameters takes as long as splitting a short text, so it is done once.
-_SPLITTERS: WeakKeyDictionary["Tokenizer", tuple] = WeakKeyDictionary()  # by step
+_SPLITTERS: WeakKeyDictionary[Tokenizer, tuple] = WeakKeyDictionary()  # by step
 
 
 class Tokenizer(
     SequencesOutputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 ):
-    r"""Split texts into tokens and give each distinct token a code.
+    r"""Split texts into tokens and code each distinct token.
 
-    The first step of a pipeline that starts from strings. What is split already,
-    token lists or a `TokenSequences`, passes through untouched, so that one pipeline
-    serves both. It learns nothing: `fit` checks the parameters and the input.
+    The first step of a pipeline on texts. Token lists and a `TokenSequences` pass
+    through unchanged, so that the pipeline also takes input that is already split. It
+    learns nothing: `fit` only checks the parameters and the input.
 
     Parameters
     ----------
     token_pattern : str, default=None
-        Regular expression whose matches are the tokens, as ``re.findall`` gives them;
-        with one capturing group, what the group captures. None stands for Unicode
-        words, see Notes.
+        Regular expression whose matches are the tokens, as in ``re.findall``; with one
+        capturing group, the content of the group. None splits into Unicode words, see
+        Notes.
     tokenizer : callable, default=None
-        Function of one text that returns its tokens as a list of str, in place of
-        `token_pattern`.
+        Function from one text to its tokens, a list of str, instead of `token_pattern`.
     lowercase : bool, default=True
-        Whether texts are lowered first, by ``str.lower``.
+        Whether to lowercase texts first, by ``str.lower``.
     punctuation : bool, default=False
-        Whether every other visible sign is a token too, not only words. Vectors such
-        as GloVe's have them. Only for Unicode words.
+        Whether every other visible character is a token too, as in the vocabulary of
+        GloVe. Only for Unicode words.
     normalize : {"NFC", "NFKC", "NFD", "NFKD"} or None, default="NFC"
-        Unicode normal form that texts are brought to once they are lowered, so that
-        an accent is one character however it was typed. Stores of vectors are in NFC
-        as a rule.
+        Unicode normal form of the lowercased texts, in which an accent is one character
+        however it was typed. Stores of word vectors are usually in NFC.
     missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, ``pd.NA``, null of polars): raise an
-        error, or take them as empty sequences. ``Pooling(add_indicator=True)`` adds a
-        column that marks them.
+        Whether missing rows (None, NaN, ``pd.NA``, null of polars) raise an error or
+        are empty sequences. ``Pooling(add_indicator=True)`` adds a column that marks
+        them.
 
     Attributes
     ----------
     n_missing_ : int
-        Number of missing rows in the data of `fit` or `fit_transform`. Not set where
-        `fit` is given an iterator, which it does not read.
+        Number of missing rows in the data of `fit` or `fit_transform`. Not set if `fit`
+        is passed an iterator, which it does not read.
 
     Raises
     ------
     TypeError
-        If X is a single string or no collection, a row is neither a str nor a list of
-        str, or `tokenizer` returns something else than a list of str.
+        If X is a single string or not a collection, a row is neither a str nor a list
+        of str, or `tokenizer` does not return a list of str.
     ValueError
-        If `token_pattern` is no regular expression, has several groups or matches the
-        empty string, or parameters exclude each other.
+        If `token_pattern` is not a valid regular expression, has several groups or
+        matches the empty string, or parameters exclude each other.
 
     See Also
     --------
-    TokenSequences : What comes out.
+    TokenSequences : The output.
     sklearn.feature_extraction.text.CountVectorizer : Splits and counts, without order.
 
     Notes
     -----
     A *Unicode word* is a letter, digit or underscore and all letters, digits,
     underscores, combining marks, variation selectors and zero-width joiners or
-    non-joiners that follow. (The ``\w`` of Python's `re` leaves combining marks out
-    and so cuts Devanagari words, and accents typed as two characters, to pieces.)
-    Scripts without spaces give runs of characters.
+    non-joiners that follow. (The ``\w`` of Python's `re` excludes combining marks and
+    so splits Devanagari words, and accents typed as two characters.) Scripts without
+    spaces give runs of characters.
 
-    With ``punctuation=True`` each further visible character is one token, together
-    with the marks, variation selectors, joiners, skin tones and tags behind it, with
-    the symbol that a zero-width joiner ties to it, and with the second half of a
-    flag: one emoji is one token. A mark that follows nothing visible is a token of
-    its own. White space, control and format characters, lone surrogates, and
-    selectors or joiners that follow nothing visible only separate.
+    With ``punctuation=True`` each further visible character is one token, together with
+    the marks, variation selectors, joiners, skin tones and tags after it, the symbol
+    that a zero-width joiner joins to it, and the second half of a flag: one emoji is
+    one token. A mark that follows nothing visible is a token of its own. White space,
+    control and format characters, lone surrogates, and selectors or joiners that follow
+    nothing visible are separators.
 
     Long input is split by compiled code in as many threads as numba may use
-    (``NUMBA_NUM_THREADS``, which joblib lowers in its workers). That holds for Unicode
-    words and for patterns that mean runs of one kind of character, such as ``\S+`` or
-    ``(?u)\b\w\w+\b``; every other pattern goes through `re`. The tokens are the same.
+    (``NUMBA_NUM_THREADS``, which joblib lowers in its workers). This applies to Unicode
+    words and to patterns for runs of one class of characters, such as ``\S+`` or
+    ``(?u)\b\w\w+\b``; other patterns are matched by `re`. The tokens are the same.
 
     Examples
     --------
@@ -130,14 +138,14 @@ class Tokenizer(
 
     def __init__(
         self,
-        token_pattern=None,
+        token_pattern: str | None = None,
         *,
-        tokenizer=None,
-        lowercase=True,
-        punctuation=False,
-        normalize="NFC",
-        missing="raise",
-    ):
+        tokenizer: Callable[[str], Sequence[str]] | None = None,
+        lowercase: bool = True,
+        punctuation: bool = False,
+        normalize: Literal["NFC", "NFKC", "NFD", "NFKD"] | None = "NFC",
+        missing: Literal["raise", "empty"] = "raise",
+    ) -> None:
         self.token_pattern = token_pattern
         self.tokenizer = tokenizer
         self.lowercase = lowercase
@@ -146,33 +154,30 @@ class Tokenizer(
         self.missing = missing
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: Texts, y: object = None) -> Self:
         """Check the parameters and the input; nothing is learned.
 
-        It is there so that a wrong pattern or input is told when a pipeline is fitted;
         `transform` works without it.
 
         Parameters
         ----------
         X : collection of str or of token lists, or TokenSequences
-            Rows of an iterator are not looked at, so that none is used up.
+            Rows of an iterator are not checked, because that would consume them.
         y : None
             Ignored.
 
         Returns
         -------
         Tokenizer
-            As it was.
+            The estimator itself.
         """
         self._splitter()
         if not isinstance(X, Iterator):
             self._count_missing(self._read(X, _no_tokens))
         return self
 
-    def fit_transform(self, X, y=None):
-        """Check the parameters and split X in one go, also if it is an iterator.
-
-        An iterator is read once, from its beginning to its end.
+    def fit_transform(self, X: Texts, y: object = None) -> TokenSequences:
+        """Check the parameters and split X; an iterator is read once.
 
         Parameters
         ----------
@@ -184,28 +189,28 @@ class Tokenizer(
         Returns
         -------
         TokenSequences
-            One sequence a row of X.
+            One sequence per row of X.
         """
         tokens = self.transform(X)
         self._count_missing(tokens)
         return tokens
 
-    def transform(self, X):
+    def transform(self, X: Texts) -> TokenSequences:
         """Split texts into tokens.
 
-        The same text gives the same tokens whatever else is in X; the codes are those
-        of X, in first-seen order.
+        The tokens of a text do not depend on the other rows. Codes number the types of
+        X in first-seen order.
 
         Parameters
         ----------
         X : collection of str or of token lists, or TokenSequences
             List, tuple, array, generator, or pandas or polars Series or one-column
-            DataFrame. Token lists are taken as they are.
+            DataFrame. Token lists are not changed.
 
         Returns
         -------
         TokenSequences
-            One sequence a row of X.
+            One sequence per row of X.
         """
         return self._read(X, self._checked_splitter())
 
@@ -215,11 +220,10 @@ class Tokenizer(
     def _count_missing(self, tokens):
         self.n_missing_ = count_missing(tokens)
 
-    def get_feature_names_out(self, input_features=None):
-        """Return one name, "tokens": the output is one column of sequences.
-
-        A pipeline asks each of its steps; names of dimensions come from the sources
-        behind.
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
+        """Return the name of the only output column, "tokens".
 
         Parameters
         ----------
@@ -229,7 +233,7 @@ class Tokenizer(
         Returns
         -------
         ndarray of object, shape (1,)
-            The one name.
+            The name.
         """
         return np.array(["tokens"], dtype=object)
 
@@ -241,20 +245,20 @@ class Tokenizer(
     def _checked_splitter(self):
         """Return `_splitter()`; parameters are checked again only if they changed."""
         params = [getattr(self, name) for name in self._parameter_constraints]
-        known = _SPLITTERS.get(self)
-        if known is None or not all(map(is_, known[0], params)):
+        cached = _SPLITTERS.get(self)
+        if cached is None or not all(map(is_, cached[0], params)):
             self._validate_params()
-            known = _SPLITTERS[self] = params, self._splitter()
-        return known[1]
+            cached = _SPLITTERS[self] = params, self._splitter()
+        return cached[1]
 
     def _splitter(self):
-        """Return the function from texts to TokenSequences that is asked for."""
+        """Return the function from texts to TokenSequences of the parameters."""
         self._check_exclusive()
         prepare = partial(
             prepare_texts, lowercase=self.lowercase, normalize=self.normalize
         )
         if self.tokenizer is not None:
-            split = partial(_split_by_call, self.tokenizer, prepare)
+            split = partial(_split_by_function, self.tokenizer, prepare)
             return partial(_split, split, prepare, locate_in_order)
         if self.token_pattern is None:
             rule = word_rule(self.punctuation)
@@ -271,14 +275,14 @@ class Tokenizer(
     def _check_exclusive(self):
         if self.token_pattern is not None and self.tokenizer is not None:
             raise ValueError(
-                "Tokenizer: token_pattern and tokenizer are both given, but only one "
-                "of them can say what a token is. Set the other to None."
+                "Tokenizer: token_pattern and tokenizer are both set, but only one of "
+                "them can define the tokens. Set the other to None."
             )
         own = self.token_pattern is not None or self.tokenizer is not None
         if self.punctuation and own:
             raise ValueError(
-                "Tokenizer: punctuation=True belongs to the default splitting into "
-                "words, but token_pattern or tokenizer is given and says itself "
+                "Tokenizer: punctuation=True applies to the default splitting into "
+                "words, but token_pattern or tokenizer is set and defines itself "
                 "whether punctuation is a token. Set punctuation=False."
             )
 
@@ -288,20 +292,20 @@ def _checked_pattern(pattern):
         compiled = re.compile(pattern)
     except re.error as error:
         raise ValueError(
-            f"Tokenizer: token_pattern={pattern!r} is no regular expression that "
-            f"Python's re can read: {error}. Allowed is any such expression, for "
-            r"example r'\w+'; signs such as ( [ * + ? need a backslash before them."
+            f"Tokenizer: token_pattern={pattern!r} is not a regular expression of "
+            rf"Python's re: {error}. Pass one such as r'\w+', with a backslash before "
+            "characters such as ( [ * + ?"
         ) from error
     if compiled.groups > 1:
         raise ValueError(
             f"Tokenizer: token_pattern={pattern!r} has {compiled.groups} capturing "
-            "groups; at most one is allowed, it marks the token. Write (?:...) for "
-            "groups that capture nothing."
+            "groups; at most one is allowed, which captures the token. Write (?:...) "
+            "for groups that do not capture."
         )
     if compiled.fullmatch("") is not None:
         raise ValueError(
-            f"Tokenizer: token_pattern={pattern!r} matches the empty string, so empty "
-            "tokens would stand in every gap. Use + in place of *, for example."
+            f"Tokenizer: token_pattern={pattern!r} matches the empty string, so there "
+            "would be an empty token in every gap. Use + instead of *, for example."
         )
     return compiled
 
@@ -318,24 +322,24 @@ def _split_by_pattern(findall, texts):
     return [findall(text) for text in texts]
 
 
-def _split_by_call(function, prepare, texts):
+def _split_by_function(function, prepare, texts):
     return TokenSequences.from_lists(
-        [_called(function, text, i) for i, text in enumerate(prepare(texts))]
+        [_call(function, text, i) for i, text in enumerate(prepare(texts))]
     )
 
 
-def _called(function, text, i):
+def _call(function, text, i):
     tokens = function(text)
-    wanted = "It must return a list (or tuple) of str."
+    expected = "It must return a list (or tuple) of str."
     if not isinstance(tokens, list | tuple):
         raise TypeError(
             f"Tokenizer: tokenizer returned {type(tokens).__name__} for row {i}. "
-            + wanted
+            + expected
         )
     for j, token in enumerate(tokens):
         if not isinstance(token, str):
             raise TypeError(
                 f"Tokenizer: tokenizer returned {type(token).__name__} ({token!r}) as "
-                f"token {j} of row {i}. {wanted}"
+                f"token {j} of row {i}. {expected}"
             )
     return [str(token) for token in tokens]

@@ -71,7 +71,7 @@ def _only_column(X, caller):
                 f"{caller} takes one column of texts, got {n_columns} columns of "
                 f"numbers (shape {tuple(X.shape)}). Select the column of texts. If a "
                 "step before this one, such as Pooling, converts texts to numbers, the "
-                "steps are in the wrong order."
+                "order of the steps is wrong."
             )
         names = getattr(X, "column_names", getattr(X, "columns", None))
         named = "" if names is None else f", names {short_repr(list(names))}"

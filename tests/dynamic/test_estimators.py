@@ -328,5 +328,5 @@ def test_a_missing_gpu_is_said(embedded, labels):
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
     model = DynamicMetaClassifier(device="cuda", encoder="mean", **SMALL)
-    with pytest.raises(ValueError, match="torch sees no GPU"):
+    with pytest.raises(ValueError, match="torch finds no GPU"):
         model.fit(embedded, labels)

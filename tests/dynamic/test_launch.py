@@ -221,7 +221,7 @@ def test_workers_take_the_gpus_in_turn(monkeypatch, name, device):
 def test_without_a_gpu_none_is_spread():
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
-    with pytest.raises(ValueError, match="device='cuda:auto' was asked for, but torch"):
+    with pytest.raises(ValueError, match="device='cuda:auto' was requested, but torch"):
         launched.model(device="cuda:auto").fit(*launched.data())
 
 

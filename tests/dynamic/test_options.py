@@ -33,7 +33,7 @@ def classifier(**options):
         ({"hidden_dims": (-2,)}, ValueError, "hidden_dims .* got -2"),
         ({"hidden_dims": ("x",)}, ValueError, "hidden_dims .* got 'x'"),
         ({"hidden_dims": [3.5]}, ValueError, "hidden_dims .* got 3.5"),
-        ({"device": "gpu"}, ValueError, "'gpu' is no torch device"),
+        ({"device": "gpu"}, ValueError, "'gpu' is not a torch device"),
         ({"callbacks": ["stop"]}, TypeError, "skorch callbacks .* got 'stop'"),
         ({"class_weight": {"nope": 2}}, ValueError, "names 'nope', which is none of"),
         ({"class_weight": {"high": -1}}, ValueError, "numbers of 0 or more"),

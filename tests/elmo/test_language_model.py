@@ -259,7 +259,7 @@ def test_a_file_is_learned_from_as_its_lines_are(tmp_path):
         ([["a", "b"]], {"min_count": 2}, "the most frequent occurs 1 times"),
         ([["a", "b"]], {"filters": ((60, 2),)}, "filters must be pairs"),
         ([["a", "b"]], {"filters": ((1,),)}, "filters must be pairs"),
-        ([["a", "b"]], {"device": "abacus"}, "no torch device"),
+        ([["a", "b"]], {"device": "abacus"}, "not a torch device"),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused(X, params, message):

@@ -422,8 +422,8 @@ def test_divergence_is_a_sentence():
 
 def test_a_device_that_is_not_there():
     torch = pytest.importorskip("torch")
-    with pytest.raises(ValueError, match="is no torch device"):
+    with pytest.raises(ValueError, match="is not a torch device"):
         fitted(planted(), solver="adagrad", device="toaster")
     if not torch.cuda.is_available():
-        with pytest.raises(ValueError, match="torch sees no GPU"):
+        with pytest.raises(ValueError, match="torch finds no GPU"):
             fitted(planted(), solver="adagrad", device="cuda")

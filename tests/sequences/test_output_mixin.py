@@ -36,7 +36,7 @@ def test_goes_with_steps_that_transform_nothing():
 
 
 def test_wrong_order_is_named():
-    with pytest.raises(TypeError, match="Wrong: SequencesOutputMixin must stand to"):
+    with pytest.raises(TypeError, match="Wrong: SequencesOutputMixin must be to"):
 
         class Wrong(TransformerMixin, SequencesOutputMixin, BaseEstimator):
             pass

@@ -100,7 +100,7 @@ def test_an_odd_number_of_sequences_and_other_things_are_refused():
         SequencePairs([["a"], ["b"]])
     with pytest.raises(TypeError, match="row 0, first side.*list of str"):
         SequencePairs.from_lists([("a text", "another")])
-    with pytest.raises(TypeError, match="single ones"):
+    with pytest.raises(TypeError, match="single sequences"):
         SequencePairs.from_lists(TokenSequences.from_lists([["a"], ["b"]]))
 
 
@@ -176,9 +176,9 @@ def test_a_missing_side_is_named(missing, side, make):
             TypeError,
             "row 0, first side is of type float.* must be a str or .*wrong column",
         ),
-        (np.array([[["a"], ["b"]]]), ValueError, "Token lists of equal length"),
+        (np.array([[["a"], ["b"]]]), ValueError, "lists of equal length"),
         ("a text", TypeError, "got str"),
-        (TokenSequences.from_lists([["b"]]), TypeError, "single ones"),
+        (TokenSequences.from_lists([["b"]]), TypeError, "single sequences"),
     ],
 )
 def test_what_is_no_pair_is_refused(X, error, message):

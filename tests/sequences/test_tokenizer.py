@@ -113,14 +113,14 @@ def test_callable_must_return_lists_of_str(returned, message):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"token_pattern": "("}, "is no regular expression"),
-        ({"token_pattern": r"[a-"}, "is no regular expression"),
+        ({"token_pattern": "("}, "is not a regular expression"),
+        ({"token_pattern": r"[a-"}, "is not a regular expression"),
         ({"token_pattern": r"(a)(b)"}, "has 2 capturing groups"),
         ({"token_pattern": r"\w*"}, "matches the empty string"),
         ({"token_pattern": ""}, "matches the empty string"),
-        ({"token_pattern": r"\w+", "tokenizer": str.split}, "are both given"),
-        ({"token_pattern": r"\w+", "punctuation": True}, "punctuation=True belongs"),
-        ({"tokenizer": str.split, "punctuation": True}, "punctuation=True belongs"),
+        ({"token_pattern": r"\w+", "tokenizer": str.split}, "are both set"),
+        ({"token_pattern": r"\w+", "punctuation": True}, "punctuation=True applies"),
+        ({"tokenizer": str.split, "punctuation": True}, "punctuation=True applies"),
         ({"token_pattern": 3}, "'token_pattern' parameter"),
         ({"tokenizer": "split"}, "'tokenizer' parameter"),
         ({"lowercase": "yes"}, "'lowercase' parameter"),
@@ -176,7 +176,7 @@ def test_parameters_may_change_between_calls():
     assert step.transform(["To be."])[0] == ["To", "be", "."]
     step.token_pattern = r"[a-z]+"
     for _ in range(2):
-        with pytest.raises(ValueError, match="punctuation=True belongs to"):
+        with pytest.raises(ValueError, match="punctuation=True applies to"):
             step.transform(["To be."])
     step.set_params(punctuation=False, lowercase=1)
     with pytest.raises(ValueError, match="'lowercase' parameter"):

@@ -247,7 +247,7 @@ def test_one_number_among_texts_is_not_the_wrong_column():
 
 
 def test_columns_of_numbers_say_that_the_order_may_be_wrong():
-    with pytest.raises(ValueError, match="3 columns of numbers.*wrong order"):
+    with pytest.raises(ValueError, match="3 columns of numbers.*order of the steps"):
         check_tokens(np.ones((2, 3)))
     frame = pd.DataFrame({"text": ["a"], "price": [1]})
     with pytest.raises(ValueError, match=r"names \['text', 'price'\]"):

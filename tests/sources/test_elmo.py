@@ -381,7 +381,7 @@ def test_fit_computes_nothing_unless_something_is_learned(monkeypatch):
         ({"mix_weights": [1, 2, np.nan]}, r"np.log\(shares\)"),
         ({"mix_weights": ["a", 2, 3]}, "mix_weights must be 3 finite numbers"),
         ({"stateful": True, "cache": "folder"}, "cannot be cached"),
-        ({"device": "abacus"}, "ElmoEmbedding: device='abacus' is no torch device"),
+        ({"device": "abacus"}, "ElmoEmbedding: device='abacus' is not a torch device"),
         ({"gamma": np.inf}, "'gamma' parameter"),
     ],
 )

@@ -393,7 +393,7 @@ def test_a_compiler_that_fails(folder, monkeypatch):
 
 
 def test_no_such_device(folder):
-    with pytest.raises(ValueError, match="is no torch device"):
+    with pytest.raises(ValueError, match="is not a torch device"):
         TransformerEmbedding(folder, device="gpu").fit(SENTENCES)
 
 
