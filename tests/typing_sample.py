@@ -3,9 +3,18 @@
 from typing import Any, assert_type
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
 
 import sk_metaembed
+from sk_metaembed import (
+    Block,
+    EmbeddedSequences,
+    TokenClassifier,
+    Tokenizer,
+    TokenSequences,
+)
 from sk_metaembed.metrics import (
     analogy_score,
     coverage_report,
@@ -17,6 +26,7 @@ from sk_metaembed.metrics import (
     span_f1_score,
     word_similarity_score,
 )
+from sk_metaembed.sequences import check_tokens, convert_tags
 
 assert_type(sk_metaembed.__version__, str)
 
@@ -53,6 +63,25 @@ assert_type(make_analogy_scorer(questions, vocabulary=list(vectors))(vectors), f
 scorer = make_word_similarity_scorer({"one set": (pairs, [9, 2, 1])}, average=False)
 assert_type(scorer(vectors), float | dict[str, float])
 
+# Containers are immutable; an int gives a row, any other index a container.
+tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
+assert_type(tokens[0], list[str])
+assert_type(tokens[1:], TokenSequences)
+assert_type(tokens.to_padded(), tuple[NDArray[np.int32], NDArray[np.bool_]])
+block = Block("one-hot", np.eye(2), "type")
+assert_type(block.take([0, 1, 1], level="token").rename("copy"), Block)
+embedded = EmbeddedSequences(tokens, [block])
+assert_type(embedded[[1, 0]].select(["one-hot"]), EmbeddedSequences)
+assert_type(embedded.blocks[0].known_share, float)
+assert_type(Tokenizer(missing="empty").fit(["a b"]), Tokenizer)
+assert_type(Tokenizer().fit_transform(["a b"]), TokenSequences)
+assert_type(check_tokens([["a"], []]).index, pd.Index | None)
+assert_type(convert_tags(tags, to="IOBES"), NDArray[np.object_])
+tagger = TokenClassifier(DummyClassifier()).fit(embedded, [["B-a", "O"], ["O"]])
+assert_type(tagger, TokenClassifier)
+assert_type(tagger.predict_proba(embedded), list[NDArray[Any]])
+assert_type(tagger.score(embedded, [["O", "O"], ["O"]]), float)
+
 
 def misuse() -> None:
     """Hold calls with type errors. An ignore comment without an error fails too."""
@@ -61,3 +90,5 @@ def misuse() -> None:
     analogy_score(vectors, questions, n_words=5)  # type: ignore[call-overload]
     span_f1_score(tags, 12)  # type: ignore[call-overload]
     make_span_f1_scorer(average=None)  # type: ignore[arg-type]
+    Block("x", np.eye(2), "word")  # type: ignore[arg-type]
+    Tokenizer(normalize="NFX")  # type: ignore[arg-type]

@@ -1,1 +1,1 @@
-"""What the trained networks of all rooms share: device, generators, checkpoints."""
+"""Devices, random generators, callbacks and checkpoints of trained networks."""

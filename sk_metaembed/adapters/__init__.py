@@ -1,4 +1,4 @@
-"""Adapters: steps that put a scikit-learn estimator where rows are more than a text."""
+"""Adapters of scikit-learn estimators to pairs of texts and tags of tokens."""
 
 from .._core._public_module import set_public_module
 from ._pair_encoder import PairEncoder

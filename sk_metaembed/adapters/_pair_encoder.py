@@ -1,9 +1,8 @@
-"""PairEncoder: pairs of texts to vectors, by an encoder that both sides share.
+"""PairEncoder: pairs of texts to vectors, by an encoder that both sides share."""
 
-What PairEncoder asks of its parameters before it fits anything.
+from __future__ import annotations
 
-What an encoder gives, as rows of numbers; and rows that occur several times.
-"""
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -19,192 +18,79 @@ from ..sequences._mixins import MISSING_CONSTRAINT, SequencesInputMixin
 from ..sequences._sequence_pairs import column_names, read_pairs, tokens_of
 from ..sequences._validation import count_missing
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def check_features(features):
-    strange = [name for name in features if name not in PAIR_FEATURES]
-    repeated = len(set(features)) < len(features)
-    if strange or repeated or not len(features):
-        raise ValueError(
-            f"PairEncoder: features must hold some of {list(PAIR_FEATURES)}, each at "
-            f"most once; got {list(features)}."
-        )
-
-
-def refuse_labels(encoder):
-    for step in _steps(encoder):
-        if get_tags(step).target_tags.required:
-            name = type(step).__name__
-            raise ValueError(
-                f"PairEncoder: {name} in the encoder learns from labels, but y has "
-                "labels of pairs, not of the texts that the encoder sees. Leave it out "
-                "of the encoder, and put it behind the PairEncoder: "
-                "make_pipeline(PairEncoder(encoder), ...)."
-            )
-
-
-def _steps(encoder):
-    """Return the steps that get labels: the encoder, or those that it is made of."""
-    for name in ("steps", "transformer_list", "transformers"):
-        parts = getattr(encoder, name, None)
-        if isinstance(parts, list):
-            steps = [part[1] for part in parts]
-            return [
-                inner
-                for step in steps
-                if hasattr(step, "fit")
-                for inner in _steps(step)
-            ]
-    return [encoder]
-
-
-def distinct_rows(rows):
-    """Return the distinct texts or token lists, and where each row stands among them.
-
-    Parameters
-    ----------
-    rows : list of str or of list of str
-
-    Returns
-    -------
-    distinct : list
-        In first-seen order.
-    places : ndarray of int64, shape (n_rows,)
-    """
-    found, distinct = {}, []
-    places = np.empty(len(rows), dtype=np.int64)
-    for i, row in enumerate(rows):
-        key = row if isinstance(row, str) else tuple(row)
-        places[i] = found.setdefault(key, len(found))
-        if len(found) > len(distinct):
-            distinct.append(row)
-    return distinct, places
-
-
-def as_vectors(given, n_rows, caller="PairEncoder"):
-    """Return what an encoder gave as float32, or say what is wrong with it.
-
-    Parameters
-    ----------
-    given : array, sparse matrix or DataFrame
-    n_rows : int
-        How many rows it must have.
-    caller : str, default="PairEncoder"
-        Begins the error messages.
-
-    Returns
-    -------
-    ndarray or sparse CSR matrix of float32, shape (n_rows, dim)
-
-    Raises
-    ------
-    TypeError
-        If it is no numbers.
-    ValueError
-        If it has not one row a text, or is not finite.
-    """
-    values = given.tocsr() if sparse.issparse(given) else np.asarray(given)
-    if values.dtype.kind not in "fiub":
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"{caller}: the encoder must give numbers, tokens or word vectors; got "
-                f"{type(given).__name__} of dtype {values.dtype}."
-            ) from error
-    if values.ndim != 2 or values.shape[0] != n_rows or not values.shape[1]:
-        raise ValueError(
-            f"{caller}: the encoder must give one row of numbers a text, an array of "
-            f"shape ({n_rows}, dim); got shape {values.shape}."
-        )
-    with np.errstate(over="ignore"):  # told as infinity
-        values = values.astype(np.float32, copy=False)
-    numbers = values.data if sparse.issparse(values) else values
-    if not np.isfinite(numbers).all():
-        raise ValueError(
-            f"{caller}: the encoder gave NaN or infinity for some texts. Look at its "
-            "steps, for example for a division by the length of an empty text."
-        )
-    return values
-
-
-def with_indicator(features, info):
-    """Return features of pairs, and two columns: which sides were missing."""
-    n_pairs = features.shape[0]
-    missing = np.zeros(2 * n_pairs) if info.missing is None else info.missing
-    columns = missing.reshape(2, n_pairs).T.astype(np.float32)
-    if sparse.issparse(features):
-        return sparse.hstack([features, columns], format="csr")
-    return np.concatenate([features, columns], axis=1)
+    from numpy.typing import NDArray
 
 
 class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     r"""Encode pairs of texts by one encoder, for entailment, similarity or duplicates.
 
-    The encoder is fitted on both sides as one corpus, so that both get vectors of one
-    space, and a model is told of both vectors, of how they differ and where they
-    agree [1]_. Put it around any Pipeline that ends in one row of numbers a text,
-    and a classifier behind it.
+    The encoder is fitted on both sides as one corpus, so their vectors are in one
+    space. The features of a pair are both vectors, their difference and their product
+    [1]_. Wrap any Pipeline that ends in one row of numbers per text, and put a
+    classifier after it.
 
-    Where the encoder ends in word vectors or tokens, the step hands on
-    `SequencePairs`. `DynamicMetaClassifier` and `DynamicMetaRegressor` take them and
-    train the encoder too; another PairEncoder goes on where this one ended.
+    If the encoder ends in word vectors or tokens, the output is `SequencePairs`.
+    `DynamicMetaClassifier` and `DynamicMetaRegressor` take them and train the encoder
+    too; another PairEncoder continues where this one ended.
 
     Parameters
     ----------
     encoder : transformer or Pipeline
         With fit and transform, from a list of texts (or of token lists) to an array, a
-        sparse matrix or a DataFrame of one row a text; or to a `TokenSequences` or
+        sparse matrix or a DataFrame with one row per text; or to a `TokenSequences` or
         `EmbeddedSequences`. It is cloned before it is fitted.
     features : sequence of {"u", "v", "absdiff", "product"}, default=all four
         The vector of the first side, that of the second, the absolute value of their
-        difference, their product entry by entry. "absdiff" and "product" alone do not
-        tell one side from the other: right for what is symmetric, such as similarity.
-        Not used where SequencePairs come out.
+        difference, and their elementwise product. "absdiff" and "product" alone do not
+        depend on the order of the sides, which suits symmetric relations such as
+        similarity. Not used if the output is SequencePairs.
     missing : {"raise", "empty"}, default="raise"
-        What to do with missing sides (None, NaN, null): raise an error, or take them as
-        empty texts or token lists.
+        Whether missing sides (None, NaN, null) raise an error or are empty texts or
+        token lists.
     add_indicator : bool, default=False
         Whether to append two columns, "missing__first" and "missing__second", that mark
-        missing sides. Not used where SequencePairs come out.
+        missing sides. Not used if the output is SequencePairs.
 
     Attributes
     ----------
     encoder_ : transformer
         The fitted clone.
     feature_names_in_ : ndarray of object, shape (2,)
-        The names of the columns, where fit saw a DataFrame.
+        The names of the columns, if fit was passed a DataFrame.
     n_missing_ : int
         Number of missing sides in the data of `fit`.
 
     Raises
     ------
     TypeError
-        If a side is missing or no text, sides of texts and of token lists are mixed,
-        or the encoder gives no numbers. The message names row and side.
+        If a side is missing or not a text, sides of texts and of token lists are mixed,
+        or the encoder does not return numbers. The message names row and side.
     ValueError
-        If there are more or fewer than two columns, `features` are not known, the
-        encoder needs labels, or what it gives is not finite or not one row a text.
+        If the number of columns is not two, `features` are unknown, the encoder needs
+        labels, or its output is not finite or does not have one row per text.
 
     See Also
     --------
-    SequencePairs : What comes out of an encoder that ends in tokens or word vectors.
-    DynamicMetaClassifier : A net over such pairs, the encoder trained on their labels.
+    SequencePairs : The output of an encoder that ends in tokens or word vectors.
+    DynamicMetaClassifier : A network on such pairs, which trains the encoder on labels.
 
     Notes
     -----
-    Of vectors u and v the output is
+    The features of vectors u and v are
 
     .. math:: [u;\ v;\ |u - v|;\ u \circ v].
 
-    Fitting passes all 2 n texts to the encoder at once, a text as often as it occurs.
-    Labels are not passed on: they are of pairs, and a sentence that stands in pairs of
-    several labels has none of its own. An encoder that needs labels is refused;
-    supervised steps, such as `DynamicMetaEmbedding`, stand behind the PairEncoder and
-    take its SequencePairs. In `transform` a text that occurs several times is embedded
-    once.
+    `fit` passes all 2 n texts to the encoder at once, including repeated texts.
+    Labels are not passed on: they belong to pairs, and a sentence in pairs of several
+    labels has no label of its own. An encoder that needs labels raises an error; put
+    supervised steps such as `DynamicMetaEmbedding` after the PairEncoder, where they
+    take its SequencePairs. In `transform` a text that is repeated is embedded once.
 
-    A DataFrame's columns must have the names and the order that they had in fit, as
-    elsewhere in scikit-learn: sides that are swapped by accident are refused.
+    The columns of a DataFrame must have the names and the order seen in fit, as
+    elsewhere in scikit-learn, so that sides cannot be swapped by accident.
 
     References
     ----------
@@ -224,7 +110,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     >>> model[0].get_feature_names_out()[-2:].tolist()
     ['product__runs', 'product__sleeps']
 
-    Behind word vectors or tokens, pairs stay sequences:
+    Word vectors or tokens stay sequences:
 
     >>> from sk_metaembed import Tokenizer
     >>> PairEncoder(Tokenizer()).fit_transform(X)
@@ -239,8 +125,13 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     }
 
     def __init__(
-        self, encoder, features=PAIR_FEATURES, *, missing="raise", add_indicator=False
-    ):
+        self,
+        encoder: Any,
+        features: Sequence[str] = PAIR_FEATURES,
+        *,
+        missing: Literal["raise", "empty"] = "raise",
+        add_indicator: bool = False,
+    ) -> None:
         self.encoder = encoder
         self.features = features
         self.missing = missing
@@ -248,11 +139,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
-    def fit(self, X, y=None):
-        """Fit a clone of the encoder on both sides.
-
-        Both sides are one corpus to the encoder: a vocabulary, or vectors, that it
-        learns cover both. Labels are not passed on.
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Fit a clone of the encoder on both sides, as one corpus.
 
         Parameters
         ----------
@@ -268,16 +156,16 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         """
         rows, _ = self._start(X)
         self.encoder_.fit(rows)
-        self._see(self.encoder_.transform(rows[:2]), 2)
+        self._record_output(self.encoder_.transform(rows[:2]), 2)
         return self
 
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
-    def fit_transform(self, X, y=None):
-        """Fit a clone of the encoder on both sides, and encode them in one go.
+    def fit_transform(self, X: Any, y: object = None) -> Any:
+        """Fit a clone of the encoder on both sides, and encode them.
 
-        A Pipeline calls it while it is fitted. The encoder's own `fit_transform` is
-        used where it has one, so that it reads the texts once.
+        The encoder's own `fit_transform` is used if it has one, so that it reads the
+        texts once.
 
         Parameters
         ----------
@@ -289,21 +177,18 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray or sparse matrix of float32, or SequencePairs
-            As `transform` gives them.
+            As from `transform`.
         """
         rows, info = self._start(X)
         if hasattr(self.encoder_, "fit_transform"):
-            given = self.encoder_.fit_transform(rows)
+            output = self.encoder_.fit_transform(rows)
         else:
-            given = self.encoder_.fit(rows).transform(rows)
-        self._see(given, len(rows))
-        return self._features(given, len(rows), info)
+            output = self.encoder_.fit(rows).transform(rows)
+        self._record_output(output, len(rows))
+        return self._pairs(output, len(rows), info)
 
-    def transform(self, X):
-        """Encode pairs.
-
-        A text that stands in several pairs, as premises do, is encoded once. Nothing is
-        learned.
+    def transform(self, X: Any) -> Any:
+        """Encode pairs; a text in several pairs is encoded once.
 
         Parameters
         ----------
@@ -313,24 +198,25 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray or sparse matrix of float32, shape (n_pairs, n_features)
-            The features of each pair, side by side; or SequencePairs where the encoder
-            gives tokens or word vectors.
+            The features of each pair; or SequencePairs if the encoder returns tokens or
+            word vectors.
         """
         check_is_fitted(self, "encoder_")
         self._check_names(X)
         rows, info = read_pairs(X, caller="PairEncoder", missing=self.missing)
         if not isinstance(rows, list):
-            return self._features(self.encoder_.transform(rows), len(rows), info)
+            return self._pairs(self.encoder_.transform(rows), len(rows), info)
         if not rows and self._dim is not None:
-            # Most encoders refuse an empty list.
-            n_columns = len(self.features) * self._dim + 2 * self.add_indicator
+            # Most encoders raise an error for an empty list.
+            n_columns = len(self._features) * self._dim + 2 * self._indicates
             return np.zeros((0, n_columns), dtype=np.float32)
-        rows, places = distinct_rows(rows)
-        return self._features(self.encoder_.transform(rows), len(rows), info, places)
+        rows, places = _distinct_rows(rows)
+        return self._pairs(self.encoder_.transform(rows), len(rows), info, places)
 
     def _start(self, X):
-        check_features(self.features)
-        refuse_labels(self.encoder)
+        """Check the parameters, read the pairs and clone the encoder."""
+        _check_features(self.features)
+        _check_takes_no_labels(self.encoder)
         names = column_names(X)
         rows, info = read_pairs(X, caller="PairEncoder", missing=self.missing)
         if len(rows) == 0:
@@ -346,52 +232,58 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         return rows, info
 
     def _check_names(self, X):
-        seen, came = getattr(self, "feature_names_in_", None), column_names(X)
-        if seen is not None and came is not None and list(seen) != came:
-            raise ValueError(
-                "The feature names should match those that were passed during fit: "
-                f"PairEncoder was fitted on the columns {list(seen)}, in this order, "
-                f"got {came}. Select them: X[{list(seen)}]."
-            )
+        expected, received = getattr(self, "feature_names_in_", None), column_names(X)
+        if expected is None or received is None or list(expected) == received:
+            return
+        raise ValueError(
+            "The feature names should match those that were passed during fit: "
+            f"PairEncoder was fitted on the columns {list(expected)}, in this order, "
+            f"got {received}. Select them: X[{list(expected)}]."
+        )
 
-    def _see(self, given, n_rows):
-        """Note of what kind the encoder's output is."""
-        self._gives_sequences = isinstance(given, TokenSequences | EmbeddedSequences)
+    def _record_output(self, output, n_rows):
+        """Record the kind of the encoder's output, and the columns to make of it."""
+        self._features, self._indicates = tuple(self.features), self.add_indicator
+        self._gives_sequences = isinstance(output, TokenSequences | EmbeddedSequences)
         self._dim = self._names = None
         if not self._gives_sequences:
-            self._names = column_names(given)
-            self._dim = as_vectors(given, n_rows).shape[1]
+            self._names = column_names(output)
+            self._dim = _as_vectors(output, n_rows).shape[1]
 
-    def _features(self, given, n_rows, info, places=None):
-        """Return the pairs' features from what the encoder gave for distinct rows."""
-        if isinstance(given, TokenSequences | EmbeddedSequences):
-            given = given if places is None else given[places]
-            return SequencePairs(_labelled(given, info))
-        vectors = as_vectors(given, n_rows)
+    def _pairs(self, output, n_rows, info, places=None):
+        """Return features of pairs, or SequencePairs, of an encoder's output.
+
+        `places` are the rows of the output for all first, then all second sides.
+        """
+        if isinstance(output, TokenSequences | EmbeddedSequences):
+            output = output if places is None else output[places]
+            return SequencePairs(_with_row_info(output, info))
+        vectors = _as_vectors(output, n_rows)
         if vectors.shape[1] != self._dim:
             raise ValueError(
-                f"PairEncoder: the encoder gave {vectors.shape[1]} columns after "
-                f"{self._dim} in fit. It must give as many for any input."
+                f"PairEncoder: the encoder returned {vectors.shape[1]} columns, but "
+                f"{self._dim} in fit. Their number must not depend on the input."
             )
         places = np.arange(n_rows) if places is None else places
         first, second = np.split(places, 2)
-        features = pair_features(vectors[first], vectors[second], self.features)
-        return with_indicator(features, info) if self.add_indicator else features
+        features = pair_features(vectors[first], vectors[second], self._features)
+        return _with_indicator(features, info) if self._indicates else features
 
-    def get_feature_names_out(self, input_features=None):
-        """Return one name a column: feature, two underscores, the encoder's name.
-
-        Where the encoder has no names for its columns, numbers stand for them.
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
+        """Return one name per column: the feature and the encoder's name, joined.
 
         Parameters
         ----------
-        input_features : ignored
-            Names of the two columns tell nothing of the output's.
+        input_features : object
+            Ignored.
 
         Returns
         -------
         ndarray of object
-            The encoder's own names where it gives tokens or word vectors.
+            Such as "absdiff__0", with numbers if the encoder does not name its columns.
+            The encoder's own names if it returns tokens or word vectors.
         """
         check_is_fitted(self, "encoder_")
         names = self._names
@@ -401,34 +293,34 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
             return np.asarray(["sequences"] if names is None else names, dtype=object)
         if names is None:
             names = range(self._dim)
-        names = [f"{feature}__{name}" for feature in self.features for name in names]
-        if self.add_indicator:
+        names = [f"{feature}__{name}" for feature in self._features for name in names]
+        if self._indicates:
             names += ["missing__first", "missing__second"]
         return np.array(names, dtype=object)
 
-    def set_output(self, *, transform=None):
-        """Choose the container of the features; SequencePairs stay what they are.
-
-        Whether there are features to put into a frame is known after fit only, so that
-        the choice may be made before.
+    def set_output(
+        self, *, transform: Literal["default", "pandas", "polars"] | None = None
+    ) -> Self:
+        """Choose the container of the features; SequencePairs are not changed.
 
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, default=None
-            The container.
+            The container. None leaves the choice unchanged.
 
         Returns
         -------
         PairEncoder
-            With the choice noted.
+            The estimator itself.
         """
+        # Before fit it is not known whether the output can be wrapped.
         if transform is not None:
             self._sklearn_output_config = {"transform": transform}
         return self
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # Columns of texts. two_d_array would say that they may hold numbers.
+        # Columns of texts; two_d_array would mean that they may hold numbers.
         tags.input_tags.categorical = True
         return tags
 
@@ -437,18 +329,99 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         cls._sklearn_auto_wrap_output_keys = _WRAPPED
 
 
-def _labelled(sequences, info):
-    """Return sequences with the labels of the pairs, and which of them were missing."""
+# scikit-learn reads from this attribute whether to wrap the output of transform, which
+# depends on the encoder here, so it cannot be a keyword argument of the class.
+_WRAPPED = property(
+    lambda self: set() if getattr(self, "_gives_sequences", False) else {"transform"}
+)
+PairEncoder._sklearn_auto_wrap_output_keys = _WRAPPED
+
+
+def _check_features(features):
+    unknown = [name for name in features if name not in PAIR_FEATURES]
+    repeated = len(set(features)) < len(features)
+    if unknown or repeated or not len(features):
+        raise ValueError(
+            f"PairEncoder: features must hold some of {list(PAIR_FEATURES)}, each at "
+            f"most once; got {list(features)}."
+        )
+
+
+def _check_takes_no_labels(encoder):
+    for step in _fitted_steps(encoder):
+        if get_tags(step).target_tags.required:
+            name = type(step).__name__
+            raise ValueError(
+                f"PairEncoder: {name} in the encoder learns from labels, but y has "
+                "labels of pairs, not of the single texts. Remove it from the encoder, "
+                "and put it after the PairEncoder: "
+                "make_pipeline(PairEncoder(encoder), ...)."
+            )
+
+
+def _fitted_steps(encoder):
+    """Return the encoder, or the estimators that it is composed of."""
+    for name in ("steps", "transformer_list", "transformers"):
+        parts = getattr(encoder, name, None)
+        if isinstance(parts, list):
+            steps = [part[1] for part in parts if hasattr(part[1], "fit")]
+            return [inner for step in steps for inner in _fitted_steps(step)]
+    return [encoder]
+
+
+def _distinct_rows(rows):
+    """Return the distinct texts or token lists, and each row's place among them."""
+    numbers, distinct = {}, []
+    places = np.empty(len(rows), dtype=np.int64)
+    for i, row in enumerate(rows):
+        key = row if isinstance(row, str) else tuple(row)
+        places[i] = numbers.setdefault(key, len(numbers))
+        if len(numbers) > len(distinct):
+            distinct.append(row)
+    return distinct, places
+
+
+def _as_vectors(output, n_rows):
+    """Return an encoder's output as float32, dense or CSR (n_rows, dim), checked."""
+    values = output.tocsr() if sparse.issparse(output) else np.asarray(output)
+    if values.dtype.kind not in "fiub":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                "PairEncoder: the encoder must return numbers, tokens or word vectors; "
+                f"got {type(output).__name__} of dtype {values.dtype}."
+            ) from error
+    if values.ndim != 2 or values.shape[0] != n_rows or not values.shape[1]:
+        raise ValueError(
+            "PairEncoder: the encoder must return one row of numbers per text, an "
+            f"array of shape ({n_rows}, dim); got shape {values.shape}."
+        )
+    with np.errstate(over="ignore"):  # refused below, as infinity
+        values = values.astype(np.float32, copy=False)
+    numbers = values.data if sparse.issparse(values) else values
+    if not np.isfinite(numbers).all():
+        raise ValueError(
+            "PairEncoder: the encoder returned NaN or infinity for some texts. Check "
+            "its steps, for example for a division by the length of an empty text."
+        )
+    return values
+
+
+def _with_indicator(features, info):
+    """Append two columns to features of pairs: which sides were missing."""
+    n_pairs = features.shape[0]
+    missing = np.zeros(2 * n_pairs) if info.missing is None else info.missing
+    columns = missing.reshape(2, n_pairs).T.astype(np.float32)
+    if sparse.issparse(features):
+        return sparse.hstack([features, columns], format="csr")
+    return np.concatenate([features, columns], axis=1)
+
+
+def _with_row_info(sequences, info):
+    """Return sequences with the labels of the pairs and the missing sides."""
     tokens = tokens_of(sequences)
     tokens = tokens._with_row_info(index=info.index, missing=info.missing)
     if isinstance(sequences, TokenSequences):
         return tokens
     return EmbeddedSequences(tokens, sequences.blocks)
-
-
-# scikit-learn decides by this attribute whether to wrap what transform returns; here
-# that depends on the encoder, so it cannot be one of the class's keyword arguments.
-_WRAPPED = property(
-    lambda self: set() if getattr(self, "_gives_sequences", False) else {"transform"}
-)
-PairEncoder._sklearn_auto_wrap_output_keys = _WRAPPED

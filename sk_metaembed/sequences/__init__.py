@@ -1,4 +1,4 @@
-"""What flows between steps: token sequences, their vectors, and tokenising."""
+"""Data containers of all steps: token sequences and their vectors; tokenization."""
 
 from .._core._public_module import set_public_module
 from ._block import Block

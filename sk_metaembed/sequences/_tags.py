@@ -4,7 +4,9 @@ A tagger's y is a list of tag lists, one per sentence. Internally it is a
 `TokenSequences` with the offsets of the sentences.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,6 +14,11 @@ from .._core._messages import plural, short_repr
 from ._row_errors import is_token_list, kind
 from ._token_sequences import TokenSequences
 from ._validation import read_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._core._typing import Tags
 
 
 def read_tags(y, tokens=None, *, caller, name="y"):
@@ -301,7 +308,7 @@ def _violation(tags, position, right, scheme, caller, name):
     )
 
 
-def convert_tags(y, to):
+def convert_tags(y: Tags, to: Literal["IOB2", "IOBES", "BIOES"]) -> NDArray[np.object_]:
     """Convert tags to another scheme.
 
     Spans are read like the scorer conlleval reads them, so input may be in IOB1, IOB2

@@ -4,8 +4,11 @@ scikit-learn's ``check_array`` is made for numbers: it converts token lists of e
 length to a matrix and accepts None and integers as text.
 """
 
+from __future__ import annotations
+
 import numbers
 from collections.abc import Iterable, Mapping, Set
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -24,6 +27,11 @@ from ._row_errors import (
 from ._row_info import pandas_index
 from ._split import split_by_default
 from ._token_sequences import TokenSequences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .._core._typing import Texts
 
 _ALLOWED = (
     "Allowed are a list, tuple, array, generator, or a pandas or polars Series or "
@@ -62,7 +70,7 @@ def _only_column(X, caller):
         raise TypeError(
             f"{caller} got {type(X).__name__}, a sparse matrix of numbers. If it is "
             "the output of a vectorizer, remove the vectorizer, or use it as a source: "
-            f"EstimatorEmbedding(vectorizer, joined=True). {_ALLOWED}."
+            f"EstimatorEmbedding(vectorizer, as_text=True). {_ALLOWED}."
         )
     n_columns = X.shape[1]
     if n_columns != 1:
@@ -99,7 +107,7 @@ def holds_numbers(X):
     return getattr(dtype, "kind", "O") in "biufc" and X.shape[1] > 0
 
 
-def check_texts(X, *, caller="X"):
+def check_texts(X: Iterable[str], *, caller: str = "X") -> list[str]:
     """Return texts as a list of str, or raise an error that names the first other row.
 
     For steps that read raw texts. The error says what to do with missing values,
@@ -191,7 +199,13 @@ def check_token_lists(rows, *, caller="X"):
     )
 
 
-def check_tokens(X, *, caller="X", split=None, missing="raise"):
+def check_tokens(
+    X: Texts,
+    *,
+    caller: str = "X",
+    split: Callable[[list[str]], TokenSequences] | None = None,
+    missing: Literal["raise", "empty"] = "raise",
+) -> TokenSequences:
     """Return texts, token lists or containers as a TokenSequences.
 
     For your own steps that take the same input as `Tokenizer`.

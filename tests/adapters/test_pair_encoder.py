@@ -178,7 +178,7 @@ def test_it_stands_in_pipelines_and_searches():
     ],
 )
 def test_an_encoder_that_needs_labels_is_refused(encoder):
-    with pytest.raises(ValueError, match="labels of pairs.*behind the PairEncoder"):
+    with pytest.raises(ValueError, match="labels of pairs.*after the PairEncoder"):
         PairEncoder(encoder).fit(X, Y)
 
 
@@ -192,10 +192,14 @@ def test_strange_features_are_refused(features):
     ("function", "error", "message"),
     [
         (lambda texts: np.ones(len(texts)), ValueError, "got shape"),
-        (lambda texts: np.ones((1, 2)), ValueError, "one row of numbers a text"),
+        (lambda texts: np.ones((1, 2)), ValueError, "one row of numbers per text"),
         (lambda texts: np.full((len(texts), 2), np.nan), ValueError, "NaN"),
-        (lambda texts: np.array([[t] for t in texts]), TypeError, "must give numbers"),
-        (lambda texts: [object()] * len(texts), TypeError, "must give numbers"),
+        (
+            lambda texts: np.array([[t] for t in texts]),
+            TypeError,
+            "must return numbers",
+        ),
+        (lambda texts: [object()] * len(texts), TypeError, "must return numbers"),
     ],
 )
 def test_what_is_no_vector_is_refused(function, error, message):
@@ -227,3 +231,11 @@ def test_its_tags_claim_no_numbers(encoder):
     assert tags.string and tags.categorical and not tags.two_d_array
     results = check_estimator(PairEncoder(encoder), on_skip=None, on_fail=None)
     assert [r["check_name"] for r in results if r["status"] == "failed"] == []
+
+
+def test_the_columns_are_those_of_fit():
+    step = PairEncoder(CountVectorizer(), features=["absdiff"]).fit([("a dog", "cat")])
+    step.set_params(add_indicator=True, features=["u", "v"])
+    assert step.transform([("dog", "cat")]).shape == (1, 2)
+    assert step.get_feature_names_out().tolist() == ["absdiff__cat", "absdiff__dog"]
+    assert step.fit_transform([("a dog", "cat")]).shape == (1, 6)

@@ -305,3 +305,10 @@ def test_a_scheme_is_asked_of_y():
         clone(tagger).set_params(scheme="IOB").fit(embedded(), TAGS)
     with pytest.raises(TypeError, match=r"single sequences.*X\.first"):
         tagger.fit(SequencePairs(embedded()[:4]), TAGS[:2])
+
+
+def test_the_columns_are_those_of_fit():
+    tagger = TokenClassifier(LogisticRegression()).fit(embedded(), TAGS)
+    predicted = tagger.predict(embedded())
+    tagger.set_params(add_indicator=True, window=1)
+    assert tagger.predict(embedded()).tolist() == predicted.tolist()
