@@ -1,8 +1,9 @@
-"""Real corpora and vectors by name; none of them is part of this package.
+"""Loaders of public corpora, word vectors and evaluation sets by name.
 
-Some come in pip packages, others lie in the folder that the environment variable
-``SK_METAEMBED_DATA`` names. ``fetch_*`` look there first, and fetch what is not there
-from its URL into the cache. What is missing is told by name, with what to do.
+None of the data is part of this package. Some sets come in pip packages, others are
+read from the folder in the environment variable ``SK_METAEMBED_DATA``. The ``fetch_*``
+functions search that folder first and download missing files into the cache. Error
+messages name the missing file and what to do.
 """
 
 from .._core._public_module import set_public_module

@@ -1,25 +1,29 @@
 """Analogy questions: a is to b as c is to d."""
 
+from __future__ import annotations
+
 import csv
+from typing import Literal
 
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._core._messages import short_repr
 from ._files import check_choice, data_path, gensim_file
 
 
-def load_analogies(name="google"):
+def load_analogies(name: Literal["google", "msr"] = "google") -> Bunch:
     """Load analogy questions: a is to b as c is to d.
 
-    Answers are looked for among all words of an embedding, and accuracy depends on how
-    many these are: give the number of words along with a figure.
+    The answer is searched among all words of an embedding, so accuracy depends on their
+    number: report it with every figure.
 
     Parameters
     ----------
     name : {"google", "msr"}, default="google"
-        "google": 19,544 questions in 14 categories, about facts and grammar; they come
-        with gensim. "msr": 8000 about grammar in 16 categories, read from
-        ``analogy/msr.csv`` in the folder that ``SK_METAEMBED_DATA`` names.
+        "google": 19,544 questions in 14 categories, on facts and grammar, which are
+        part of gensim. "msr": 8000 questions on grammar in 16 categories, read from
+        ``analogy/msr.csv`` in the folder in ``SK_METAEMBED_DATA``.
 
     Returns
     -------
@@ -27,23 +31,23 @@ def load_analogies(name="google"):
         With the attributes
 
         questions : ndarray of str, shape (n_questions, 4)
-            The words a, b, c and the answer d, as written.
+            The words a, b, c and the answer d, as in the file.
         categories : ndarray of str, shape (n_questions,)
             Category of each question.
         category_names : list of str
-            In order of appearance.
+            Categories in order of appearance.
 
     Raises
     ------
     FileNotFoundError
-        If the folder is not set or lacks the file.
+        If the variable is not set or the file is missing.
     ValueError
-        If there is no set of that name, or a line is no question.
+        If the name is unknown, or a line is not a question.
 
     See Also
     --------
-    sk_metaembed.metrics.make_analogy_scorer : Scores an embedding on such questions.
-    load_word_similarity : Pairs that people rated.
+    sk_metaembed.metrics.make_analogy_scorer : Makes a scorer of the questions.
+    load_word_similarity : Word pairs with human similarity ratings.
 
     References
     ----------
@@ -76,7 +80,7 @@ def load_analogies(name="google"):
 
 
 def _sections(path):
-    """Read lines of four words under lines of a colon and a category."""
+    """Read lines of four words, below lines of a colon and a category."""
     rows, category = [], None
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -84,26 +88,26 @@ def _sections(path):
             if words[:1] == [":"] and len(words) > 1:
                 category = " ".join(words[1:])
             elif category is None or len(words) != 4:
-                raise _no_question(path, number, line)
+                raise _question_error(path, number, line)
             else:
                 rows.append((category, words))
     return rows
 
 
 def _table(path):
-    """Read lines of a number, a category and four words, split by commas."""
+    """Read comma-separated lines of a number, a category and four words."""
     rows = []
     with open(path, encoding="utf-8", newline="") as file:
         for number, fields in enumerate(csv.reader(file), 1):
             if len(fields) != 6 or not all(fields[1:]):
-                raise _no_question(path, number, ",".join(fields))
+                raise _question_error(path, number, ",".join(fields))
             if number > 1:
                 rows.append((fields[1], fields[2:]))
     return rows
 
 
-def _no_question(path, number, line):
+def _question_error(path, number, line):
     return ValueError(
-        f"{path}, line {number}: expected four words under a category, got "
-        f"{line.strip()[:60]!r}."
+        f"{path}, line {number}: expected four words below a category; got "
+        f"{short_repr(line.strip())}."
     )

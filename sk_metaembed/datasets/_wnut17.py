@@ -1,42 +1,47 @@
-"""WNUT 2017: tweets and posts with new and rare names in them."""
+"""WNUT 2017: tweets and posts with tags of new and rare names."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from sklearn.utils import Bunch
 
 from ._conll import load_conll
-from ._files import Remote, check_choice, data_file
+from ._files import RemoteFile, check_choice, data_file
 
-_PLACE = "https://raw.githubusercontent.com/leondz/emerging_entities_17/master"
-# The checksums that Hugging Face's datasets publishes for these URLs.
+_URL = "https://raw.githubusercontent.com/leondz/emerging_entities_17/master"
+# Checksums that Hugging Face's datasets publishes for these URLs.
 _FILES = {
-    "train": Remote(
+    "train": RemoteFile(
         "wnut17",
-        (f"{_PLACE}/wnut17train.conll",),
+        (f"{_URL}/wnut17train.conll",),
         "731820e13f71af324c6b55a1575ec2ce59fbaa2a0806f8f0400b98d56cd6a7a5",
     ),
-    "dev": Remote(
+    "dev": RemoteFile(
         "wnut17",
-        (f"{_PLACE}/emerging.dev.conll",),
+        (f"{_URL}/emerging.dev.conll",),
         "e053b752b8155113ca66e7db08af5f2f5f43ab993694e4774f1ec5bad42312d8",
     ),
-    "test": Remote(
+    "test": RemoteFile(
         "wnut17",
-        (f"{_PLACE}/emerging.test.annotated",),
+        (f"{_URL}/emerging.test.annotated",),
         "2aa79b764e56ec9264a1b30fdd9b70195bd00ff400b62edd8f399d5f13c178f0",
     ),
 }
 
 
-def fetch_wnut17(split="train"):
-    """Fetch the tweets and posts of WNUT 2017, with new and rare names tagged.
+def fetch_wnut17(split: Literal["train", "dev", "test"] = "train") -> Bunch:
+    """Fetch the tweets and posts of WNUT 2017, with tags of new and rare names.
 
-    Names are of six kinds: corporation, creative-work, group, location, person and
-    product. Few names of the test part occur in the training part, so that it tells
-    whether a tagger has learned what names look like, and not which there are.
+    Entities have six types: corporation, creative-work, group, location, person and
+    product. Few entities of the test set occur in the training set, so it measures
+    whether a tagger recognizes names, not whether it remembers them.
 
     Parameters
     ----------
     split : {"train", "dev", "test"}, default="train"
-        3394, 1009 and 1287 sentences. The first are tweets of 2010, the second
-        comments from YouTube, the third from Reddit, Twitter, YouTube and Stack
-        Exchange.
+        3394, 1009 and 1287 sentences: tweets of 2010; comments on YouTube; posts on
+        Reddit, Twitter, YouTube and Stack Exchange.
 
     Returns
     -------
@@ -46,25 +51,26 @@ def fetch_wnut17(split="train"):
         tokens : TokenSequences
             The sentences.
         tags : ndarray of object, shape (n_sentences,)
-            A list of str a sentence, in IOB2, such as "B-person", "I-person" and "O".
+            A list of str per sentence, in IOB2: "B-person", "I-person", "O", ...
 
     Raises
     ------
     FileNotFoundError
-        If the file is not at hand and cannot be fetched; with what to bring where.
+        If the file is missing and cannot be downloaded; the message says where to
+        place it.
     ValueError
-        If there is no such split, or the file is not the one that is expected.
+        If the split is unknown, or the checksum does not match.
 
     See Also
     --------
-    load_conll : Reads tagged files of your own.
+    load_conll : Reads other files in this format.
     sk_metaembed.metrics.span_f1_score : Scores predicted tags.
 
     Notes
     -----
-    Read from ``wnut17/`` in the folder that ``SK_METAEMBED_DATA`` names, if it is
-    there. Otherwise it is fetched once and kept in the cache, below
-    ``SK_METAEMBED_CACHE`` or ``~/.cache/sk_metaembed``.
+    The file is read from ``wnut17/`` in the folder in ``SK_METAEMBED_DATA`` if it is
+    there. Otherwise it is downloaded once into the cache, below ``SK_METAEMBED_CACHE``
+    or ``~/.cache/sk_metaembed``.
 
     References
     ----------

@@ -1,4 +1,8 @@
-"""Pairs of words with the similarity that people gave them."""
+"""Word pairs with human similarity ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -11,7 +15,7 @@ from ._files import (
     read_score,
 )
 
-# Name: file, and in gensim's wheel the lines before its first pair.
+# File of each set; in gensim also the number of header lines.
 _IN_GENSIM = {"ws353": ("wordsim353.tsv", 2), "simlex999": ("simlex999.txt", 2)}
 _IN_FOLDER = {
     "ws353-sim": "EN-WS-353-SIM.txt",
@@ -29,18 +33,18 @@ _IN_FOLDER = {
 WORD_SIMILARITY = (*_IN_GENSIM, *_IN_FOLDER)
 
 
-def load_word_similarity(name):
-    """Load pairs of words and how similar people find them.
+def load_word_similarity(name: str) -> Bunch:
+    """Load word pairs with human similarity ratings.
 
-    Two sets come with gensim and are always there: "ws353" and "simlex999". The
-    others are read from ``wordsim/EN-*.txt`` in the folder that
-    ``SK_METAEMBED_DATA`` names. `WORD_SIMILARITY` holds all the names.
+    Two sets are part of gensim: "ws353" and "simlex999". The others are read from
+    ``wordsim/EN-*.txt`` in the folder in ``SK_METAEMBED_DATA``. `WORD_SIMILARITY`
+    lists all names.
 
     Parameters
     ----------
     name : str
-        "ws353" (353 pairs), its parts "ws353-sim" (203, similar) and "ws353-rel"
-        (252, related), "simlex999" (999, similar and not merely related),
+        "ws353" (353 pairs), its parts "ws353-sim" (203, similarity) and "ws353-rel"
+        (252, relatedness), "simlex999" (999, similarity, not relatedness),
         "simverb3500" (3500 verbs), "men" (3000), "rw" (2034 with rare words),
         "mturk287", "mturk771", "rg65", "mc30", "yp130" (verbs), "verb143" (verb forms;
         144 pairs).
@@ -51,28 +55,28 @@ def load_word_similarity(name):
         With the attributes
 
         pairs : ndarray of str, shape (n_pairs, 2)
-            As written, capitals included.
+            Words as in the file, with upper and lower case.
         scores : ndarray of float64, shape (n_pairs,)
-            Mean ratings, larger for more similar; every set has its own scale.
+            Mean ratings, larger for more similar; each set has its own scale.
         name : str
-            The name that was asked for.
+            The given name.
 
     Raises
     ------
     FileNotFoundError
-        If the folder is not set or lacks the file.
+        If the variable is not set or the file is missing.
     ValueError
-        If there is no set of that name, or a line is no pair with a score.
+        If the name is unknown, or a line is not a pair with a score.
 
     See Also
     --------
-    load_word_similarities : All of them at once.
-    sk_metaembed.metrics.make_word_similarity_scorer : Scores an embedding on them.
+    load_word_similarities : Loads several sets.
+    sk_metaembed.metrics.make_word_similarity_scorer : Makes a scorer of the pairs.
 
     Notes
     -----
     A few pairs occur twice, in both orders or with two ratings: "ws353" has 351
-    different ones. They stay, as in published figures.
+    distinct pairs. They are kept, as in published results.
 
     References
     ----------
@@ -83,7 +87,7 @@ def load_word_similarity(name):
     with (genuine) similarity estimation. Computational Linguistics 41.
 
     M. Faruqui, C. Dyer (2014). Community evaluation and exchange of word vectors at
-    wordvectors.org. ACL demonstrations. The collection.
+    wordvectors.org. ACL demonstrations.
 
     Examples
     --------
@@ -100,7 +104,7 @@ def load_word_similarity(name):
         path = gensim_file(file)
     else:
         path, header = data_path("wordsim", _IN_FOLDER[name]), 0
-    expected = "two words and a score, split by tabs"
+    expected = "two words and a score, separated by tabs"
     rows = read_rows(path, 3, expected, header=header)
     return Bunch(
         pairs=np.array([fields[:2] for fields, _ in rows]),
@@ -109,17 +113,19 @@ def load_word_similarity(name):
     )
 
 
-def load_word_similarities(names=WORD_SIMILARITY):
-    """Load several sets of rated word pairs.
+def load_word_similarities(
+    names: Iterable[str] = WORD_SIMILARITY,
+) -> dict[str, Bunch]:
+    """Load several sets of word pairs with human similarity ratings.
 
-    What `metrics.make_word_similarity_scorer` takes, to score an embedding on the
-    mean of several sets or on each.
+    The result is an argument of `metrics.make_word_similarity_scorer`, which scores an
+    embedding on the mean of the sets or on each of them.
 
     Parameters
     ----------
     names : sequence of str, default=WORD_SIMILARITY
-        As for `load_word_similarity`. All thirteen need the folder that
-        ``SK_METAEMBED_DATA`` names.
+        As for `load_word_similarity`. All thirteen need the folder in
+        ``SK_METAEMBED_DATA``.
 
     Returns
     -------
@@ -129,16 +135,16 @@ def load_word_similarities(names=WORD_SIMILARITY):
     Raises
     ------
     TypeError
-        If a single name comes instead of several.
+        If `names` is a single str.
     FileNotFoundError
-        If the folder is not set or lacks a file.
+        If the variable is not set or a file is missing.
     ValueError
-        If there is no set of a name.
+        If a name is unknown.
 
     See Also
     --------
-    load_word_similarity : One set by name.
-    sk_metaembed.metrics.make_word_similarity_scorer : Takes what comes out.
+    load_word_similarity : Loads one set.
+    sk_metaembed.metrics.make_word_similarity_scorer : Makes a scorer of the sets.
 
     Examples
     --------
@@ -148,5 +154,5 @@ def load_word_similarities(names=WORD_SIMILARITY):
     {'ws353': 353, 'simlex999': 999}
     """
     if isinstance(names, str):
-        raise TypeError(f"names must be several: write [{names!r}].")
+        raise TypeError(f"names must be a list; got a single str: pass [{names!r}].")
     return {name: load_word_similarity(name) for name in names}

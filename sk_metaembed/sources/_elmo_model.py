@@ -13,7 +13,7 @@ from ..elmo._packing import N_MARKS
 from ..elmo._scalar_mix import mixed
 from ..elmo._weight_files import check_weights, read_weights
 from ..sequences import Tokenizer
-from ..vectors._download import kept_at, local_file
+from ..vectors._download import cached_path, local_file
 from ._base import used_types
 from ._batching import BatchRunner
 from ._fingerprint import file_digest, fingerprint_of, reopen_model
@@ -142,7 +142,7 @@ def from_reference(kind, content):
     """Return the model that a saved file refers to, without downloading anything."""
     spec = ElmoSpec(*(content[name] for name in ElmoSpec._fields))
     for path in spec[:2]:
-        if not kept_at(path).is_file():
+        if not cached_path(path).is_file():
             raise FileNotFoundError(f"{_CALLER}: {path} is not on this machine.")
     return _reopen(spec, content["fingerprint"])
 

@@ -1,4 +1,8 @@
-"""Files behind URLs, fetched once, whole or not at all; what was cut off goes on."""
+"""Downloads into the cache: checked, complete or absent, resumed after interruption.
+
+pooch restarts an interrupted download, supports one URL per file, and downloads a file
+once per process that needs it; it would save 75 lines and add up to eight packages.
+"""
 
 import hashlib
 import json
@@ -20,30 +24,22 @@ _TIMEOUT = 60  # seconds without a byte
 
 
 def local_file(place, *, caller):
-    """Return the path of a file that a path or a URL names.
-
-    What a URL names is fetched once and kept, below ``$SK_METAEMBED_CACHE`` or
-    ``~/.cache/sk_metaembed``.
+    """Return the local path of a path or URL; a URL is downloaded once into the cache.
 
     Parameters
     ----------
     place : str or path-like
-        A URL can end in ``#sha256=`` and 64 hexadecimal digits: another file than that
-        is refused.
+        A URL may end in ``#sha256=`` and 64 hexadecimal digits; a file with another
+        checksum is refused. Local paths are returned without a check.
     caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    Path
-        A local path is not looked at.
+        Prefix of the error messages.
 
     Raises
     ------
     FileNotFoundError
-        If the URL cannot be fetched.
+        If the download fails.
     ValueError
-        If it has something else behind ``#``, or the file has another checksum.
+        If the fragment of the URL is invalid or the checksum does not match.
 
     Examples
     --------
@@ -53,23 +49,21 @@ def local_file(place, *, caller):
     place = os.fspath(place)
     if not _is_url(place):
         return Path(place).expanduser()
-    url, _, fragment = place.partition("#")
-    told = _SHA256.fullmatch(fragment)
-    if fragment and not told:
+    url, fragment, digest = _split_checksum(place)
+    if fragment and not digest:
         raise ValueError(
-            f"{caller}: behind '#' in {place!r} must stand sha256= and the file's "
-            "SHA-256, 64 hexadecimal digits."
+            f"{caller}: the fragment of {place!r} must be sha256= and the SHA-256 of "
+            "the file, 64 hexadecimal digits."
         )
-    digest = told[1].lower() if told else None
-    target = kept_at(place)
+    target = cached_path(place)
     if not target.is_file():
-        todo = "Without a network, bring the file from elsewhere and give its path."
-        found = fetch([url], digest, target, caller=caller, todo=todo)
+        hint = "Without network access, copy the file from elsewhere and pass its path."
+        actual = download([url], digest, target, caller=caller, hint=hint)
         if digest is None:
             warnings.warn(
-                f"{caller}: fetched {url} without a checksum. Its SHA-256 is {found}: "
-                f"use '{url}#sha256={found}' to be sure to have this file elsewhere "
-                "too.",
+                f"{caller}: downloaded {url} without a checksum. Its SHA-256 is "
+                f"{actual}: use '{url}#sha256={actual}' to get the same file "
+                "everywhere.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -80,24 +74,29 @@ def _is_url(place):
     return place.lower().startswith(("http://", "https://"))
 
 
-def kept_at(place):
-    """Return the path of what a path or a URL names, fetched or not."""
+def _split_checksum(place):
+    """Return the URL, its fragment, and the SHA-256 in the fragment or None."""
+    url, _, fragment = place.partition("#")
+    match = _SHA256.fullmatch(fragment)
+    return url, fragment, match[1].lower() if match else None
+
+
+def cached_path(place):
+    """Return the local path of a path or URL, whether it is downloaded or not."""
     if not _is_url(place):
         return Path(place).expanduser()
-    url, _, fragment = place.partition("#")
-    told = _SHA256.fullmatch(fragment)
-    digest = told[1].lower() if told else None
+    url, _, digest = _split_checksum(place)
     key = hashlib.blake2b(f"{url}#{digest}".encode(), digest_size=8).hexdigest()
-    return fetched_root() / f"{key}-{url_name(url)}"
+    return downloads_root() / f"{key}-{url_name(url)}"
 
 
-def fetched_root():
-    """Return the folder of what was fetched, in the cache."""
+def downloads_root():
+    """Return the directory of downloads in the cache."""
     return cache_home() / "fetched"
 
 
 def url_name(url):
-    """Return the name of the file that a URL names.
+    """Return the file name in a URL.
 
     >>> url_name("https://example.org/a%20b/corpus-1.0.zip?download=1")
     'corpus-1.0.zip'
@@ -105,133 +104,126 @@ def url_name(url):
     return Path(unquote(urlsplit(url).path)).name or "file"
 
 
-def fetch(urls, digest, target, *, caller, todo):
-    """Fetch a file from the first of some URLs that has it.
+def download(urls, digest, target, *, caller, hint):
+    """Download a file from the first URL that has it, and return its SHA-256.
 
-    A download that ends early leaves what came beside the target, and the next one
-    goes on from there. Of several processes one fetches and the others wait.
+    The bytes of an interrupted download stay next to the target, and the next call
+    resumes it. One of several processes downloads; the others wait for it.
 
     Parameters
     ----------
     urls : sequence of str
-        Of the same file.
+        Mirrors of one file.
     digest : str or None
-        Its SHA-256; None takes what comes.
+        Expected SHA-256; None accepts any file.
     target : Path
-        Is there when the file is whole, and not before.
-    caller : str
-        Begins the error messages.
-    todo : str
-        Ends them.
-
-    Returns
-    -------
-    str
-        The SHA-256 of the target.
+        Exists only when the file is complete.
+    caller, hint : str
+        Prefix and end of the error messages.
 
     Raises
     ------
     FileNotFoundError
-        If no URL can be fetched.
+        If no URL can be downloaded.
     ValueError
-        If the file has another checksum. It is not kept.
+        If the checksum does not match; the file is deleted.
     OSError
-        If there is no writing beside the target.
+        If the directory of the target is not writable.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(
-            f"{caller}: the folder {target.parent} cannot be made ({error}). Set "
-            "SK_METAEMBED_CACHE to a folder that can be written."
+            f"{caller}: the directory {target.parent} cannot be created ({error}). Set "
+            "SK_METAEMBED_CACHE to a writable directory."
         ) from error
     with exclusive_lock(target) as locked:
         if target.is_file():
             return sha256(target)
-        # Without a lock nobody else may write to the same file.
+        # Without a lock no other process may write to the same file.
         token = "" if locked else f".{secrets.token_hex(4)}"
         part = target.with_name(f".{target.name}{token}.part")
         failures, last, kind = [], None, FileNotFoundError
         for url in urls:
             try:
-                _download(url, part, checked=digest is not None)
+                _fetch(url, part, has_checksum=digest is not None)
             except (OSError, HTTPException, ValueError) as error:
-                failures.append(f"{url} could not be fetched ({error}).")
+                failures.append(f"{url} cannot be downloaded ({error}).")
                 last = error
                 continue
-            found = sha256(part)
-            _note_of(part).unlink(missing_ok=True)
-            if digest in (None, found):
+            actual = sha256(part)
+            _origin_file(part).unlink(missing_ok=True)
+            if digest in (None, actual):
                 os.replace(part, target)
-                return found
+                return actual
             part.unlink()
             failures.append(
-                f"the file at {url} has the SHA-256 {found}, but {digest} was asked "
-                "for. It is not kept. Is it the right file, and whole?"
+                f"the file at {url} has SHA-256 {actual}; expected {digest}. It was "
+                "deleted. Check that it is the right file and complete."
             )
             kind = ValueError
-    raise kind(f"{caller}: {' '.join(failures)} {todo}") from last
+    raise kind(f"{caller}: {' '.join(failures)} {hint}") from last
 
 
 def sha256(path):
-    """Return the SHA-256 of a file, in hexadecimal digits."""
+    """Return the SHA-256 of a file as hexadecimal digits."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _note_of(part):
-    """Return the path of what tells where a part is from."""
+def _origin_file(part):
+    """Return the path of the file that records the origin of a partial download."""
     return part.with_name(f"{part.name}.from")
 
 
-def _download(url, part, *, checked):
-    """Write what a URL gives to a file, behind what is there of it already."""
-    have, validator = _begun(url, part, checked)
+def _fetch(url, part, *, has_checksum):
+    """Append the content at a URL to the partial download of it, if there is one."""
+    size, validator = _partial_size(url, part, has_checksum)
     headers = {"User-Agent": "sk_metaembed"}
-    if have:
-        headers["Range"] = f"bytes={have}-"
-        if validator:  # otherwise the checksum tells whether both halves fit
+    if size:
+        headers["Range"] = f"bytes={size}-"
+        if validator:  # otherwise the checksum shows whether both parts fit
             headers["If-Range"] = validator
     try:
-        answer = urlopen(Request(url, headers=headers), timeout=_TIMEOUT)
+        response = urlopen(Request(url, headers=headers), timeout=_TIMEOUT)
     except HTTPError as error:
         error.close()
-        if error.code != 416 or not have:
+        if error.code != 416 or not size:
             raise
-        part.unlink()  # nothing is behind it: it is none of this file, or all of it
-        return _download(url, part, checked=checked)
-    with answer:
-        begin = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range") or "")
-        if begin and int(begin[1]) != have:
-            raise OSError(f"another part came than the one from byte {have} on")
-        _write(answer, part, have if begin else 0, url)
+        part.unlink()  # nothing follows: the part is complete, or of another file
+        return _fetch(url, part, has_checksum=has_checksum)
+    with response:
+        start = re.match(r"bytes (\d+)-", response.headers.get("Content-Range") or "")
+        if start and int(start[1]) != size:
+            raise OSError(f"the server sent another range than from byte {size} on")
+        _append(response, part, size if start else 0, url)
 
 
-def _begun(url, part, checked):
-    """Return how much there is already, and what tells that the file is the same."""
+def _partial_size(url, part, has_checksum):
+    """Return the size and validator of a partial download that can be resumed, or 0."""
     try:
-        note = json.loads(_note_of(part).read_text("utf-8"))
+        origin = json.loads(_origin_file(part).read_text("utf-8"))
         size = part.stat().st_size
     except (OSError, ValueError):
         return 0, None
-    same = isinstance(note, list) and len(note) == 2 and note[0] == url
-    if not same or not (note[1] or checked):
+    same = isinstance(origin, list) and len(origin) == 2 and origin[0] == url
+    if not same or not (origin[1] or has_checksum):
         return 0, None
-    return size, note[1]
+    return size, origin[1]
 
 
-def _write(answer, part, have, url):
-    expected = answer.headers.get("Content-Length")
-    tag = answer.headers.get("ETag") or "W/"
-    validator = answer.headers.get("Last-Modified") if tag.startswith("W/") else tag
-    if not have:
+def _append(response, part, size, url):
+    expected = response.headers.get("Content-Length")
+    tag = response.headers.get("ETag") or "W/"
+    validator = response.headers.get("Last-Modified") if tag.startswith("W/") else tag
+    if not size:
         part.unlink(missing_ok=True)
-    _note_of(part).write_text(json.dumps([url, validator]), "utf-8")
-    size = 0
+    _origin_file(part).write_text(json.dumps([url, validator]), "utf-8")
+    received = 0
     with open(part, "ab") as file:
-        # read1 hands on what has come: a connection that breaks loses none of it.
-        while chunk := answer.read1(2**20):
+        # read1 returns what has arrived: a connection that breaks loses none of it.
+        while chunk := response.read1(2**20):
             file.write(chunk)
-            size += len(chunk)
-    if expected is not None and size != int(expected):
-        raise OSError(f"{have + size} of {have + int(expected)} bytes came")
+            received += len(chunk)
+    if expected is not None and received != int(expected):
+        raise OSError(f"received {size + received} of {size + int(expected)} bytes")

@@ -55,7 +55,7 @@ def test_packed_files_and_encodings_are_read(write):
     assert load_conll(write(TWO, "some.conll.gz")).tokens.n_tokens == 3
     path = write("Citroën\tB-x\n".encode("latin-1"))
     assert load_conll(path, encoding="latin-1").tokens[0] == ["Citroën"]
-    with pytest.raises(ValueError, match="some.conll, line 1: byte 0xeb is no utf-8"):
+    with pytest.raises(ValueError, match="some.conll, line 1: byte 0xeb is not utf-8"):
         load_conll(path)
 
 
@@ -95,7 +95,7 @@ def test_a_packed_file_that_is_cut_off_is_named(tmp_path, suffix):
     path = tmp_path / f"cut.{suffix}"
     for content in (packed[:-9], b"no such thing"):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=f"cut.{suffix} is damaged or cut off"):
+        with pytest.raises(ValueError, match=f"cut.{suffix} is corrupt or truncated"):
             load_conll(path)
     with pytest.raises(FileNotFoundError):
         load_conll(tmp_path / f"none.{suffix}")
@@ -111,11 +111,11 @@ def test_a_packed_file_that_is_cut_off_is_named(tmp_path, suffix):
         ("a O x\nb O\n", {"tokens": 0, "tags": -1}, "line 2: expected 3 columns"),
         ("a O\n", {"tokens": 0, "tags": 3}, "line 1: has 2 columns, but .*3"),
         ("a\n", {"tokens": 0, "tags": 1}, "line 1: has 1 column, but"),
-        ("a O\n", ("token", "tag"), 'one of them "tokens"'),
-        ("a O\n", ("tokens", "tokens"), "must name each column once"),
-        ("a O\n", {"tokens": "first"}, "by int"),
+        ("a O\n", ("token", "tag"), 'with "tokens"'),
+        ("a O\n", ("tokens", "tokens"), "must be unique"),
+        ("a O\n", {"tokens": "first"}, "must be int"),
         ("a O\n", "tokens", "must be a list of names or a dict"),
-        ("\n\n", ("tokens", "tags"), "some.conll holds no sentence"),
+        ("\n\n", ("tokens", "tags"), "some.conll contains no sentence"),
     ],
 )
 def test_what_does_not_fit_is_named(write, content, columns, message):

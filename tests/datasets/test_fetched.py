@@ -20,7 +20,7 @@ from sk_metaembed.datasets import (
     fetch_sts_benchmark,
     fetch_wnut17,
 )
-from sk_metaembed.datasets._files import Remote, copy_member, data_file
+from sk_metaembed.datasets._files import RemoteFile, copy_member, data_file
 
 from ..file_server import FileServer
 
@@ -103,10 +103,10 @@ def lines(rows, **more):
 def serve(server, table, split, content, monkeypatch):
     """Have a data set come from the server, with the checksum of what it serves."""
     remote = table[split]
-    server.files[f"/{remote.fetched}"] = content
+    server.files[f"/{remote.download_name}"] = content
     sums = {"sha256": digest(content)} if remote.sha256 else {}
     own = remote._replace(
-        urls=(f"{server.url}/{remote.fetched}",), member_sha256=None, **sums
+        urls=(f"{server.url}/{remote.download_name}",), member_sha256=None, **sums
     )
     monkeypatch.setitem(table, split, own)
     return own
@@ -124,9 +124,9 @@ def test_snli_comes_from_its_archive_once(server, cache, monkeypatch):
     dev = fetch_snli("dev")
     assert dev.pairs.tolist()[2] == ["A dog.", "No dog."]
     assert dev.target.tolist() == ["neutral", "entailment", "contradiction"]
-    assert (dev.groups.tolist(), dev.n_left_out) == ([0, 0, 1], 1)
-    whole = fetch_snli("dev", labelled=False)
-    assert (whole.target[2], whole.n_left_out) == ("-", 0)
+    assert (dev.groups.tolist(), dev.n_dropped) == ([0, 0, 1], 1)
+    whole = fetch_snli("dev", drop_unlabeled=False)
+    assert (whole.target[2], whole.n_dropped) == ("-", 0)
     assert len(fetch_snli("test").pairs) == 1
     assert len(server.asked) == 1
     (cache / "snli" / "snli_1.0.zip").unlink()
@@ -151,7 +151,7 @@ def test_a_line_that_is_no_pair_is_named(cache, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"dev.jsonl, line 2: expected a JSON object"):
         fetch_snli("dev")
     path.write_bytes(lines(SNLI[2:3], captionID=CAPTIONS))
-    with pytest.raises(ValueError, match="holds no pair with a label"):
+    with pytest.raises(ValueError, match="contains no pair with a label"):
         fetch_snli("dev")
 
 
@@ -188,12 +188,12 @@ def test_the_local_folder_comes_first(server, cache, tmp_path, monkeypatch):
 
 def test_an_archive_that_was_brought_is_read(server, cache, tmp_path, monkeypatch):
     text = "pair_ID\ta\tb\tscore\tjudgment\n7\tA man\tA boy\t3.5\tNEUTRAL\n"
-    remote = Remote("own", (f"{server.url}/own.zip",), "0" * 64, "in/own.txt")
+    remote = RemoteFile("own", (f"{server.url}/own.zip",), "0" * 64, "in/own.txt")
     monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
     (tmp_path / "own").mkdir()
     content = zipped(**{"in/own.txt": text})
     (tmp_path / "own" / "own.zip").write_bytes(content)
-    with pytest.raises(ValueError, match=r"own.zip has the SHA-256 .* Remove it"):
+    with pytest.raises(ValueError, match=r"own.zip has SHA-256 .* Delete or"):
         data_file(remote, caller="fetch_own")
     path = data_file(remote._replace(sha256=digest(content)), caller="fetch_own")
     assert (path, path.read_text("utf-8")) == (cache / "own" / "own.txt", text)
@@ -203,8 +203,8 @@ def test_an_archive_that_was_brought_is_read(server, cache, tmp_path, monkeypatc
 
 def test_another_member_than_expected_is_not_kept(server, cache):
     server.files["/own.zip"] = zipped(**{"own.txt": "text"})
-    remote = Remote("own", (f"{server.url}/own.zip",), None, "own.txt", "0" * 64)
-    with pytest.raises(ValueError, match=r"own.txt in .* has the SHA-256 .* Remove"):
+    remote = RemoteFile("own", (f"{server.url}/own.zip",), None, "own.txt", "0" * 64)
+    with pytest.raises(ValueError, match=r"own.txt in .* has SHA-256 .* Delete"):
         data_file(remote, caller="fetch_own")
     assert os.listdir(cache / "own") == ["own.zip"]
 
@@ -215,12 +215,12 @@ def test_without_network_it_says_what_to_bring_where(
 ):
     if is_set:
         monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
-    remote = Remote("own", ("http://127.0.0.1:9/own.zip",), None, "in/own.txt")
+    remote = RemoteFile("own", ("http://127.0.0.1:9/own.zip",), None, "in/own.txt")
     with pytest.raises(FileNotFoundError) as told:
         data_file(remote, caller="fetch_own")
     message = str(told.value)
-    assert message.startswith("fetch_own: http://127.0.0.1:9/own.zip could not be")
-    assert "put own.txt or own.zip into the folder own below" in message
+    assert message.startswith("fetch_own: http://127.0.0.1:9/own.zip cannot be")
+    assert "copy own.txt or own.zip into the folder own below" in message
     assert (f"(it is {tmp_path})" if is_set else "(it is not set)") in message
     assert str(cache / "own" / "own.zip") in message
 
@@ -252,7 +252,7 @@ def test_links_and_damaged_archives_are_refused(tmp_path):
         bytes(bad_zip),
     ):
         archive.write_bytes(content)
-        with pytest.raises(ValueError, match="cannot be read, or has no file a"):
+        with pytest.raises(ValueError, match="cannot be read, or does not contain a"):
             copy_member(archive, "a", target)
 
 
@@ -262,13 +262,13 @@ def test_tables_are_complete(remote):
     sums = [s for s in (remote.sha256, remote.member_sha256) if s]
     assert sums
     assert all(len(s) == 64 and int(s, 16) for s in sums)
-    assert remote.file
+    assert remote.name
 
 
 @with_data
 @pytest.mark.parametrize("remote", PLAIN)
 def test_what_lies_in_the_folder_is_what_is_published(remote):
-    with open(os.path.join(DATA, remote.folder, remote.file), "rb") as file:
+    with open(os.path.join(DATA, remote.folder, remote.name), "rb") as file:
         assert digest(file.read()) == (remote.member_sha256 or remote.sha256)
 
 

@@ -35,9 +35,9 @@ def test_sst2_names_the_line_without_a_label(folder):
 
 
 def test_an_unknown_split_or_set_is_refused_with_the_choice():
-    with pytest.raises(ValueError, match=r"\('train', 'dev', 'test'\), got 'valid'"):
+    with pytest.raises(ValueError, match=r"\('train', 'dev', 'test'\); got 'valid'"):
         load_sst2("valid")
-    with pytest.raises(ValueError, match=r"'word2vec-300'\], got 'glove'"):
+    with pytest.raises(ValueError, match=r"'word2vec-300'\); got 'glove'"):
         load_vectors("glove")
 
 
@@ -53,10 +53,12 @@ def test_vectors_are_opened_by_name(folder, name):
 
 def test_without_the_variable_the_error_says_what_to_set(monkeypatch):
     monkeypatch.delenv("SK_METAEMBED_DATA", raising=False)
-    with pytest.raises(FileNotFoundError, match=r"Set it to the folder that holds sst"):
+    with pytest.raises(
+        FileNotFoundError, match=r"Set it to the folder that contains sst"
+    ):
         load_sst2()
 
 
 def test_a_missing_file_is_told_with_the_folder(folder):
-    with pytest.raises(FileNotFoundError, match=r"There is no vectors/glove.*in /"):
+    with pytest.raises(FileNotFoundError, match=r"vectors/glove.* is missing in /"):
         load_vectors("glove-50")

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from sk_metaembed.vectors._download import fetch
+from sk_metaembed.vectors._download import download
 
 from ..file_server import FileServer
 
@@ -36,7 +36,7 @@ def digest(content):
 def get(server, target, content=CONTENT, names=("corpus.zip",)):
     urls = [f"{server.url}/{name}" for name in names]
     known = None if content is None else digest(content)
-    return fetch(urls, known, target, caller="fetch_it", todo="Bring it.")
+    return download(urls, known, target, caller="fetch_it", hint="Bring it.")
 
 
 def left(target):
@@ -56,7 +56,7 @@ def test_a_file_comes_whole_and_alone(server, target, content):
 def test_what_was_cut_off_goes_on(server, target, content):
     server.cut = 1000
     for n in (1, 2):
-        message = f"{n * 1000} of {len(CONTENT)} bytes came.*Bring it"
+        message = f"received {n * 1000} of {len(CONTENT)} bytes.*Bring it"
         with pytest.raises(FileNotFoundError, match=message):
             get(server, target, content)
         assert not target.exists()
@@ -106,7 +106,7 @@ def test_halves_that_do_not_fit_are_thrown_away(server, target):
     server.tags = False
     cut_off(server, target)
     server.files["/corpus.zip"] = OTHER
-    with pytest.raises(ValueError, match="It is not kept"):
+    with pytest.raises(ValueError, match="It was deleted"):
         get(server, target, OTHER)
     assert get(server, target, OTHER) == digest(OTHER)
 
@@ -118,13 +118,15 @@ def test_a_part_that_is_all_of_it_does_no_harm(server, target):
 
 
 def test_a_wrong_checksum_is_told_and_nothing_kept(server, target):
-    with pytest.raises(ValueError, match=rf"{digest(CONTENT)}, but {digest(OTHER)}"):
+    with pytest.raises(
+        ValueError, match=rf"{digest(CONTENT)}; expected {digest(OTHER)}"
+    ):
         get(server, target, OTHER)
     assert left(target) == []
 
 
 def test_what_is_not_there_names_every_url(server, target):
-    with pytest.raises(FileNotFoundError, match=r"a.zip could .*404.*b.zip could"):
+    with pytest.raises(FileNotFoundError, match=r"a.zip cannot .*404.*b.zip cannot"):
         get(server, target, names=("a.zip", "b.zip"))
     assert left(target) == []
 
@@ -137,8 +139,8 @@ def test_another_address_is_tried(server, target):
 
 def test_a_machine_without_network_says_what_to_bring(target):
     with pytest.raises(FileNotFoundError, match=r"fetch_it: http.*refused.*Bring it"):
-        fetch(
-            ["http://127.0.0.1:9/x"], None, target, caller="fetch_it", todo="Bring it"
+        download(
+            ["http://127.0.0.1:9/x"], None, target, caller="fetch_it", hint="Bring it"
         )
 
 
@@ -172,7 +174,7 @@ class Slow:
 opened = module.urlopen
 module.urlopen = lambda *args, **more: Slow(opened(*args, **more))
 url, digest, target = sys.argv[1:]
-module.fetch([url], digest, Path(target), caller="it", todo="")
+module.download([url], digest, Path(target), caller="it", hint="")
 """
 
 
@@ -192,5 +194,5 @@ def test_a_killed_download_goes_on(server, target):
 
 def test_a_folder_that_cannot_be_made(server, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="Set SK_METAEMBED_CACHE to a folder"):
+    with pytest.raises(OSError, match="Set SK_METAEMBED_CACHE to a writable"):
         get(server, tmp_path / "file" / "corpus.zip")
