@@ -1,9 +1,10 @@
-"""Batches of a language model: rows of words, laid side by side and cut into steps.
+"""Batches for truncated backpropagation through time (BPTT).
 
-Each of `n_lanes` lanes takes the next row when its last one has ended, so that a batch
-has no padding but at the corpus' end. A row that goes on from one batch to the next has
-its state carried, detached; a new one begins from zeros. So a row gives the same in any
-batch, and what is trained is what `ElmoEmbedding` computes.
+A batch has one slot per sequence. A slot takes the next row of the corpus when its row
+ends, so only the last batches of a corpus have padding. The state of a row that
+continues in the next batch is carried over, detached; a new row starts from zeros. A
+row therefore gives the same result in any batch, and the model is trained as
+`ElmoEmbedding` runs it.
 """
 
 from dataclasses import dataclass, replace
@@ -16,35 +17,38 @@ from ._characters import character_ids, mark_ids
 from ._corpus import UNKNOWN
 from ._packing import N_MARKS
 
-NOTHING = -1  # the target where there is no word
+NO_TARGET = -1  # at steps without a word
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some steps of all lanes.
+    """Consecutive steps of all slots.
 
     Parameters
     ----------
-    inputs, targets : int64 tensor of shape (2, n_steps, n_lanes)
-        Forward and backward: the distinct word that is read, and the number of the
-        word of the vocabulary that comes next.
-    rows : int64 tensor of shape (n_steps, n_lanes)
-        The row, counted as the corpus gave them.
-    fresh : bool tensor of shape (n_steps, n_lanes)
-        Where a row begins.
-    some_fresh : list of bool
-        Whether any does, for each step.
+    inputs : int64 tensor of shape (2, n_steps, batch_size)
+        Index of the word that is read, forward and backward, into `characters`.
+    targets : int64 tensor of shape (2, n_steps, batch_size)
+        Index of the next word in the vocabulary, `NO_TARGET` where there is none.
+    rows : int64 tensor of shape (n_steps, batch_size)
+        Index of the row in the order of the corpus.
+    is_first : bool tensor of shape (n_steps, batch_size)
+        Whether a row starts at the step.
+    any_first : list of bool
+        Whether any row starts, for each step.
     characters : int64 tensor of shape (n_distinct, max_characters)
+        Of the distinct words of the batch.
     lengths : ndarray of int64, shape (n_distinct,)
+        Characters before padding.
     n_targets : int
-        In one direction.
+        Number of targets in one direction.
     """
 
     inputs: torch.Tensor
     targets: torch.Tensor
     rows: torch.Tensor
-    fresh: torch.Tensor
-    some_fresh: list
+    is_first: torch.Tensor
+    any_first: list
     characters: torch.Tensor
     lengths: np.ndarray
     n_targets: int
@@ -54,37 +58,31 @@ class Batch:
 
     def to(self, device):
         """Return the batch on a device."""
-        names = ("inputs", "targets", "rows", "fresh", "characters")
+        names = ("inputs", "targets", "rows", "is_first", "characters")
         return replace(self, **{n: getattr(self, n).to(device) for n in names})
 
 
-class GridStream(torch.utils.data.IterableDataset):
-    """Batches of a corpus, an epoch at a time.
+class BPTTBatches(torch.utils.data.IterableDataset):
+    """Batches of a corpus; each iteration is one epoch.
 
     Parameters
     ----------
-    corpus : corpus, as `read_corpus` gives it
+    corpus : RowsCorpus, FilesCorpus or StreamCorpus
     vocabulary : Vocabulary
-    max_characters : int
-    n_lanes, n_steps : int
+    max_characters, batch_size, n_steps : int
     device : torch.device
     seed : int, default=None
-        Of the rows' order, which is another one each epoch; None for that in which
-        they come.
+        Shuffles the rows, in a new order in each epoch; None keeps their order.
     n_rows : int, default=None
-        That the corpus had when it was counted; None for any.
+        Expected number of rows; an epoch with another number raises ValueError. None
+        accepts any.
 
     Attributes
     ----------
     epoch : int
-        Of the next pass.
+        Index of the next epoch.
     skip : int
-        Batches that the next pass leaves out, because they were trained on.
-
-    Raises
-    ------
-    ValueError
-        In a pass that comes upon another number of rows.
+        Number of batches to skip in the next epoch, used to resume an epoch.
     """
 
     def __init__(
@@ -92,15 +90,16 @@ class GridStream(torch.utils.data.IterableDataset):
         corpus,
         vocabulary,
         max_characters,
-        n_lanes,
+        batch_size,
         n_steps,
         device,
         seed=None,
         n_rows=None,
     ):
         self._corpus, self._seed, self._device = corpus, seed, device
-        self._n_lanes, self._n_steps = n_lanes, n_steps
-        self._reads, self._n_rows = (vocabulary, max_characters), n_rows
+        self._batch_size, self._n_steps = batch_size, n_steps
+        self._vocabulary, self._max_characters = vocabulary, max_characters
+        self._n_rows = n_rows
         self.epoch = self.skip = 0
 
     def __iter__(self):
@@ -109,15 +108,15 @@ class GridStream(torch.utils.data.IterableDataset):
             rng = np.random.default_rng([self._seed, self.epoch])
         skip, self.skip = self.skip, 0
         self.epoch += 1
-        # Begun anew: batches must not depend on the epochs that came before.
-        words = _Words(*self._reads)
-        lanes = _Lanes(self._rows(rng), words, self._n_lanes)
+        # A new table per epoch: batches must not depend on earlier epochs.
+        words = _WordTable(self._vocabulary, self._max_characters)
+        slots = _BatchSlots(self._rows(rng), words, self._batch_size)
         for k in count():
-            grid = lanes.next(self._n_steps)
-            if grid is None:
+            arrays = slots.next(self._n_steps)
+            if arrays is None:
                 return
             if k >= skip:
-                yield words.batch(*grid).to(self._device), None
+                yield words.batch(*arrays).to(self._device), None
 
     def _rows(self, rng):
         n_rows = 0
@@ -126,100 +125,99 @@ class GridStream(torch.utils.data.IterableDataset):
             yield row
         if self._n_rows not in (None, n_rows):
             raise ValueError(
-                f"ElmoLanguageModel: a corpus had {self._n_rows} rows when its words "
-                f"were counted, and {n_rows} when it was gone through again. Files "
-                "must stay as they are; what can be gone through only once is taken "
-                "as a list, list(...)."
+                f"ElmoLanguageModel: the corpus had {self._n_rows} rows when its words "
+                f"were counted, but {n_rows} rows in a later pass. Files must not "
+                "change during fit; pass an iterable that can be consumed only once "
+                "as a list."
             )
 
 
-class _Words:
-    """Distinct words by code, those of the corpus so far."""
+class _WordTable:
+    """Distinct words seen so far in an epoch, each with a code."""
 
     def __init__(self, vocabulary, max_characters):
-        self._numbers, self._longest = vocabulary.numbers, max_characters
-        self._unknown = self._numbers[UNKNOWN]
+        self._ids, self._max_characters = vocabulary.ids, max_characters
+        self._unknown = self._ids[UNKNOWN]
         self._codes, self._words = {}, [None] * N_MARKS
         self._targets = list(range(N_MARKS))
 
-    def codes(self, words):
-        """Return the codes of a row's words, between those of its marks."""
-        known, found = self._codes, [0]
-        for word in words:
-            code = known.get(word)
+    def codes(self, row):
+        """Return the codes of a row's words between its two marks, (n_words + 2,)."""
+        codes = [0]
+        for word in row:
+            code = self._codes.get(word)
             if code is None:
-                code = known[word] = len(self._words)
+                code = self._codes[word] = len(self._words)
                 self._words.append(word)
-                number = self._numbers.get(word, self._unknown)
-                # A word that is spelled as a mark is none.
-                self._targets.append(max(number, self._unknown))
-            found.append(code)
-        found.append(1)
-        return np.array(found, dtype=np.int64)
+                target = self._ids.get(word, self._unknown)
+                # A word spelled like a mark is an ordinary word, not the mark.
+                self._targets.append(max(target, self._unknown))
+            codes.append(code)
+        codes.append(1)
+        return np.array(codes, dtype=np.int64)
 
-    def batch(self, inputs, nexts, rows, fresh):
-        """Return the batch of a grid of codes."""
-        distinct, places = np.unique(inputs, return_inverse=True)
+    def batch(self, inputs, next_codes, rows, is_first):
+        """Return the Batch of arrays of codes, as `_BatchSlots.next` returns them."""
+        distinct, positions = np.unique(inputs, return_inverse=True)
         marks = distinct[distinct < N_MARKS]
-        ids, lengths = mark_ids(self._longest)
+        ids, lengths = mark_ids(self._max_characters)
         words = [self._words[code] for code in distinct[len(marks) :]]
-        more, sizes = character_ids(words, self._longest)
-        numbers = np.array([*self._targets, NOTHING])  # the last is that of code -1
-        targets = numbers[nexts]
+        word_ids, word_lengths = character_ids(words, self._max_characters)
+        targets = np.array([*self._targets, NO_TARGET])[next_codes]  # code -1: the last
         return Batch(
-            torch.from_numpy(places.reshape(inputs.shape)),
+            torch.from_numpy(positions.reshape(inputs.shape)),
             torch.from_numpy(targets),
             torch.from_numpy(rows),
-            torch.from_numpy(fresh),
-            fresh.any(axis=1).tolist(),
-            torch.from_numpy(np.concatenate([ids[marks], more])),
-            np.concatenate([lengths[marks], sizes]),
-            int((targets[0] != NOTHING).sum()),
+            torch.from_numpy(is_first),
+            is_first.any(axis=1).tolist(),
+            torch.from_numpy(np.concatenate([ids[marks], word_ids])),
+            np.concatenate([lengths[marks], word_lengths]),
+            int((targets[0] != NO_TARGET).sum()),
         )
 
 
-class _Lanes:
-    """Rows side by side, each lane in its own."""
+class _BatchSlots:
+    """Slots of a batch, each of which reads one row after another."""
 
-    def __init__(self, rows, words, n_lanes):
+    def __init__(self, rows, words, batch_size):
         self._rows, self._words = enumerate(rows), words
-        # Of each lane: codes of its row, the row's number, and the next place in it.
-        self._lanes = [(np.zeros(1, np.int64), -1, 0)] * n_lanes
+        # Per slot: codes of its row, index of the row, and the next position in it.
+        self._slots = [(np.zeros(1, np.int64), -1, 0)] * batch_size
 
     def next(self, n_steps):
-        """Return inputs, what comes next, rows and beginnings; None at the end."""
-        n_lanes = len(self._lanes)
-        inputs = np.zeros((2, n_steps, n_lanes), dtype=np.int64)
-        nexts = np.full((2, n_steps, n_lanes), NOTHING)
-        rows = np.zeros((n_steps, n_lanes), dtype=np.int64)
-        fresh = np.zeros((n_steps, n_lanes), dtype=bool)
+        """Return (inputs, next codes, rows, is_first) of a batch; None at the end."""
+        batch_size = len(self._slots)
+        inputs = np.zeros((2, n_steps, batch_size), dtype=np.int64)
+        next_codes = np.full((2, n_steps, batch_size), NO_TARGET)
+        rows = np.zeros((n_steps, batch_size), dtype=np.int64)
+        is_first = np.zeros((n_steps, batch_size), dtype=bool)
         longest = 0
-        for lane in range(n_lanes):
+        for slot in range(batch_size):
             step = 0
             while step < n_steps:
-                codes, row, at = self._lane(lane)
-                size = min(len(codes) - 1 - at, n_steps - step)
+                codes, row, start = self._advance(slot)
+                size = min(len(codes) - 1 - start, n_steps - step)
                 if size == 0:
                     break
-                to, back = slice(step, step + size), codes[::-1]
-                for d, marked in enumerate((codes, back)):
-                    inputs[d, to, lane] = marked[at : at + size]
-                    nexts[d, to, lane] = marked[at + 1 : at + 1 + size]
-                rows[to, lane] = row
-                fresh[step, lane] = at == 0
-                self._lanes[lane] = codes, row, at + size
+                steps = slice(step, step + size)
+                for d, directed in enumerate((codes, codes[::-1])):
+                    inputs[d, steps, slot] = directed[start : start + size]
+                    next_codes[d, steps, slot] = directed[start + 1 : start + 1 + size]
+                rows[steps, slot] = row
+                is_first[step, slot] = start == 0
+                self._slots[slot] = codes, row, start + size
                 step += size
             longest = max(longest, step)
         if not longest:
             return None
-        return inputs[:, :longest], nexts[:, :longest], rows[:longest], fresh[:longest]
+        arrays = inputs[:, :longest], next_codes[:, :longest]
+        return *arrays, rows[:longest], is_first[:longest]
 
-    def _lane(self, lane):
-        """Return a lane's row; another one if it has ended and there is one."""
-        codes, row, at = self._lanes[lane]
-        if at == len(codes) - 1:
+    def _advance(self, slot):
+        """Return a slot's row; the next row of the corpus if it has ended."""
+        codes, row, start = self._slots[slot]
+        if start == len(codes) - 1:
             row, words = next(self._rows, (-1, None))
             if words is not None:
-                codes, at = self._words.codes(words), 0
-                self._lanes[lane] = codes, row, at
-        return self._lanes[lane]
+                self._slots[slot] = self._words.codes(words), row, 0
+        return self._slots[slot]

@@ -1,6 +1,7 @@
-"""Corpora: rows of words, from memory, from files line by line, or from an iterable.
+"""Corpora of a language model, and its vocabulary.
 
-Vocabulary: the words that a language model predicts.
+A corpus is read once per epoch: from memory, from files line by line, or from an
+iterable. Only its distinct words are kept.
 """
 
 import codecs
@@ -14,36 +15,15 @@ from typing import NamedTuple
 
 from ..sequences import TokenSequences, check_tokens
 
-_BUFFER = 10_000  # rows of a stream, of which the next one is drawn
+_BUFFER_SIZE = 10_000  # rows of a stream that are shuffled together
 
 
 def read_corpus(X, *, caller):
-    """Return the corpus that X stands for.
+    """Return the RowsCorpus, FilesCorpus or StreamCorpus of the X passed to `fit`.
 
-    Parameters
-    ----------
-    X : path-like, TokenSequences, texts, token lists, or an iterable of them
-        A path is that of a file, a line a row, or of a folder of ``*.txt``. An
-        iterable that can be gone through again, and is no collection, is streamed.
-    caller : str
-        Begins the error messages.
+    The ``rows(rng)`` of each yields lists of str: in order, or shuffled by a Generator.
 
-    Returns
-    -------
-    RowsCorpus, FilesCorpus or StreamCorpus
-        Each gives rows, lists of str, by ``rows(rng)``: in order, or shuffled by a
-        numpy Generator.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file or folder.
-    TypeError, ValueError
-        If X is nothing of the kind.
-
-    Examples
-    --------
-    >>> corpus = read_corpus(["the end", ["of", "it"]][:1], caller="Reader")
+    >>> corpus = read_corpus([["the", "end"]], caller="Reader")
     >>> list(corpus.rows())
     [['the', 'end']]
     """
@@ -51,32 +31,27 @@ def read_corpus(X, *, caller):
         return FilesCorpus(_files(Path(X), caller))
     if isinstance(X, str):
         raise TypeError(
-            f"{caller} got a single str: {X[:60]!r}. Put a text in a list, [text]; a "
-            "file or folder comes as a path, pathlib.Path(...)."
+            f"{caller}: X must not be a single str; got {X[:60]!r}. Pass a text in a "
+            "list, [text], and a file or folder as a path, pathlib.Path(...)."
         )
     if is_stream(X):
         return StreamCorpus(X, caller)
-    return RowsCorpus(check_tokens(X, caller=caller, split=split_at_spaces))
+    return RowsCorpus(check_tokens(X, caller=caller, split=_split_whitespace))
 
 
-def split_at_spaces(texts):
+def _split_whitespace(texts):
     """Return texts as `ElmoEmbedding` splits them."""
     return TokenSequences.from_lists([text.split() for text in texts])
 
 
 class RowsCorpus:
-    """Rows in memory.
-
-    Parameters
-    ----------
-    tokens : TokenSequences
-    """
+    """Rows in memory, as TokenSequences."""
 
     def __init__(self, tokens):
         self.tokens = tokens
 
     def rows(self, rng=None):
-        """Yield each row's words."""
+        """Yield the words of each row."""
         tokens, types = self.tokens, self.tokens.types
         spans = list(pairwise(tokens.offsets.tolist()))
         order = range(len(spans)) if rng is None else rng.permutation(len(spans))
@@ -86,87 +61,70 @@ class RowsCorpus:
 
 
 class FilesCorpus:
-    """Lines of files of UTF-8, empty ones left out.
-
-    Parameters
-    ----------
-    files : list of Path
-    """
+    """Lines of UTF-8 files; empty lines are skipped."""
 
     def __init__(self, files):
         self._files = files
 
     def rows(self, rng=None):
-        """Yield each line's words."""
+        """Yield the words of each line."""
         if rng is None:
             yield from self._lines(self._files)
         else:
             order = rng.permutation(len(self._files))
-            yield from drawn(self._lines([self._files[i] for i in order]), rng)
+            lines = self._lines([self._files[i] for i in order])
+            yield from shuffle_buffer(lines, rng)
 
     def _lines(self, files):
         for file in files:
             with open(file, "rb") as lines:
                 for number, line in enumerate(lines, start=1):
-                    if number == 1:  # what some editors begin a file with is no word
+                    if number == 1:  # some editors write a byte order mark
                         line = line.removeprefix(codecs.BOM_UTF8)
-                    words = _decoded(line, file, number).split()
+                    words = _decode(line, file, number).split()
                     if words:
                         yield words
 
 
 class StreamCorpus:
-    """Rows of an iterable that can be gone through again and again.
-
-    Parameters
-    ----------
-    iterable : iterable of str or of token lists
-    caller : str
-        Begins the error messages.
-    """
+    """Rows of an iterable that can be iterated over repeatedly."""
 
     def __init__(self, iterable, caller):
-        self._iterable, self._whose = iterable, caller
+        self._iterable, self._caller = iterable, caller
 
     def rows(self, rng=None):
-        """Yield each row's words."""
+        """Yield the words of each row."""
         rows = self._rows()
-        return rows if rng is None else drawn(rows, rng)
+        return rows if rng is None else shuffle_buffer(rows, rng)
 
     def _rows(self):
         for i, row in enumerate(self._iterable):
             words = row.split() if isinstance(row, str) else row
-            fits = isinstance(words, list | tuple)
-            if not fits or not all(isinstance(word, str) for word in words):
+            is_row = isinstance(words, list | tuple)
+            if not is_row or not all(isinstance(word, str) for word in words):
                 raise TypeError(
-                    f"{self._whose}: row {i} of the stream is {row!r:.60}. Every row "
-                    "must be a str or a list of str."
+                    f"{self._caller}: each row must be a str or a list of str; row {i} "
+                    f"of the stream is {row!r:.60}."
                 )
             yield list(words)
 
 
-def drawn(rows, rng, size=_BUFFER):
-    """Yield rows in random order, as far as a buffer of some of them allows.
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> sorted(drawn(range(10), rng, size=4)) == list(range(10))
-    True
-    """
-    held = []
+def shuffle_buffer(rows, rng, size=_BUFFER_SIZE):
+    """Yield rows in random order, drawing each from a buffer of `size` rows."""
+    buffer = []
     for row in rows:
-        if len(held) < size:
-            held.append(row)
+        if len(buffer) < size:
+            buffer.append(row)
             continue
-        place = rng.integers(size)
-        held[place], row = row, held[place]
+        k = rng.integers(size)
+        buffer[k], row = row, buffer[k]
         yield row
-    for place in rng.permutation(len(held)):
-        yield held[place]
+    for k in rng.permutation(len(buffer)):
+        yield buffer[k]
 
 
 def is_stream(X):
-    """Tell whether X is to be gone through again, and not to be kept."""
+    """Return whether X is an iterable to iterate over repeatedly, not a collection."""
     if isinstance(X, Mapping | Set) or not isinstance(X, Iterable):
         return False
     is_collection = hasattr(X, "__len__") or hasattr(X, "__array__")
@@ -176,26 +134,26 @@ def is_stream(X):
 def _files(path, caller):
     path = path.expanduser()
     if path.is_dir():
-        found = sorted(p for p in path.rglob("*.txt") if p.is_file())
-        if not found:
+        files = sorted(p for p in path.rglob("*.txt") if p.is_file())
+        if not files:
             raise FileNotFoundError(
-                f"{caller}: the folder {path} has no *.txt in it. Give a folder of "
-                "plain text, a line a sequence, or the path of one file."
+                f"{caller}: the folder {path} contains no *.txt files. Pass a folder "
+                "of plain text, one sequence per line, or the path of one file."
             )
-        return found
+        return files
     if not path.is_file():
-        raise FileNotFoundError(f"{caller}: there is no file or folder {str(path)!r}.")
+        raise FileNotFoundError(f"{caller}: no file or folder {str(path)!r}.")
     return [path]
 
 
-def _decoded(line, file, number):
+def _decode(line, file, number):
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{file}, line {number}: byte {line[error.start]:#04x} at place "
-            f"{error.start} is not UTF-8. Bring the file to UTF-8, or decode its lines "
-            "yourself and pass them as a list."
+            f"{file}, line {number}: byte {line[error.start]:#04x} at position "
+            f"{error.start} is not valid UTF-8. Convert the file to UTF-8, or decode "
+            "its lines and pass them as a list."
         ) from error
 
 
@@ -204,32 +162,28 @@ SPECIAL = (BEGIN, END, UNKNOWN)
 
 
 class Vocabulary(NamedTuple):
-    """Words by number: marks, what is unknown, then words by frequency.
+    """The words of a softmax: those of `SPECIAL`, then words by frequency.
 
     Parameters
     ----------
     words : list of str
-    numbers : dict of str to int
+    ids : dict of str to int
+        Position of each word in `words`.
     """
 
     words: list
-    numbers: dict
+    ids: dict
 
     @classmethod
-    def of(cls, words):
-        """Return the vocabulary of words, the three special ones included."""
+    def from_words(cls, words):
+        """Return the vocabulary of words that include those of `SPECIAL`."""
         return cls(words, {word: k for k, word in enumerate(words)})
 
 
 class CorpusCount(NamedTuple):
-    """What a first pass over a corpus tells.
+    """Counts of one pass over a corpus.
 
-    Parameters
-    ----------
-    words : Counter
-    n_rows, n_words : int
-    checksum : int, default=0
-        That another corpus would hardly have, nor the same rows in another order.
+    The checksum depends on the words, the rows and their order.
     """
 
     words: Counter
@@ -239,82 +193,55 @@ class CorpusCount(NamedTuple):
 
 
 def count_words(corpus):
-    """Return how often each word occurs, and what tells the corpus from another.
-
-    Parameters
-    ----------
-    corpus : corpus, as `read_corpus` gives it
-
-    Returns
-    -------
-    CorpusCount
-    """
+    """Return the CorpusCount of a corpus."""
     words, n_rows, checksum = Counter(), 0, 0
     for row in corpus.rows():
         words.update(row)
         n_rows += 1
-        # No text has these two controls; what a list may have is told well enough.
-        told = "\x1f".join([*row, "\x1e"]).encode("utf-8", "surrogatepass")
-        checksum = zlib.crc32(told, checksum)
+        # No text contains these two control characters; in lists they are rare enough.
+        joined = "\x1f".join([*row, "\x1e"]).encode("utf-8", "surrogatepass")
+        checksum = zlib.crc32(joined, checksum)
     return CorpusCount(words, n_rows, words.total(), checksum)
 
 
 def make_vocabulary(count, min_count, max_vocabulary, *, caller):
-    """Return the vocabulary of a corpus.
+    """Return the Vocabulary of a corpus, `max_vocabulary` excluding `SPECIAL`.
 
-    Parameters
-    ----------
-    count : CorpusCount
-    min_count : int
-    max_vocabulary : int or None
-        Words at most, those of `SPECIAL` not counted.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    Vocabulary
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to choose from.
-
-    Examples
-    --------
     >>> count = CorpusCount(Counter("abracadabra"), 1, 11)
     >>> make_vocabulary(count, 2, None, caller="Reader").words
     ['<S>', '</S>', '<UNK>', 'a', 'b', 'r']
     """
     check_count(count, caller=caller)
-    # A file of the vocabulary has a word a line.
-    fits = {w: n for w, n in count.words.items() if w not in SPECIAL and "\n" not in w}
-    if not fits:
+    # vocab.txt has one word per line.
+    usable = {
+        w: n for w, n in count.words.items() if w not in SPECIAL and "\n" not in w
+    }
+    if not usable:
         raise ValueError(
             f"{caller}: no word of the corpus can be predicted: all {len(count.words)} "
-            f"are spelled as the marks {SPECIAL}, or hold an end of line."
+            f"words are spelled like the marks {SPECIAL} or contain a line break."
         )
-    frequent = [word for word, n in fits.items() if n >= min_count]
+    frequent = [word for word, n in usable.items() if n >= min_count]
     frequent.sort(key=lambda word: (-count.words[word], word))
     if not frequent:
-        most = max(fits.values())
+        most = max(usable.values())
         raise ValueError(
-            f"{caller}: no word of the corpus is as frequent as min_count={min_count}; "
-            f"the most frequent occurs {most} times. Use a smaller min_count."
+            f"{caller}: no word of the corpus occurs min_count={min_count} times; the "
+            f"most frequent word occurs {most} times. Use a smaller min_count."
         )
-    return Vocabulary.of([*SPECIAL, *frequent[:max_vocabulary]])
+    return Vocabulary.from_words([*SPECIAL, *frequent[:max_vocabulary]])
 
 
-def check_count(count, *, caller, least=2):
-    """See that a corpus has something to learn from: some different words."""
+def check_count(count, *, caller, min_distinct=2):
+    """Check that a corpus has words, and enough different ones."""
     if count.n_words == 0:
         raise ValueError(
-            f"{caller}: the corpus is empty: {count.n_rows} rows (samples), and no "
-            "word in them. A language model learns from text."
+            f"{caller}: the corpus is empty: it has {count.n_rows} rows (samples) and "
+            "no words. At least one row must have words."
         )
-    if len(count.words) < least:
+    if len(count.words) < min_distinct:
         raise ValueError(
-            f"{caller}: the corpus has only one word, {next(iter(count.words))!r}, in "
-            f"{count.n_rows} rows (n_samples = {count.n_rows}). There is nothing to "
-            "predict: at least two different words are needed."
+            f"{caller}: the corpus has only one distinct word, "
+            f"{next(iter(count.words))!r}, in {count.n_rows} rows (n_samples = "
+            f"{count.n_rows}). At least two different words are required."
         )

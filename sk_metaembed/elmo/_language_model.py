@@ -1,7 +1,4 @@
-"""ElmoLanguageModel: trains ELMo's bidirectional language model, or fine-tunes it.
-
-What an ElmoLanguageModel does: fit, perplexities, files.
-"""
+"""ElmoLanguageModel: train or fine-tune ELMo's bidirectional language model."""
 
 import os
 from numbers import Integral, Real
@@ -25,437 +22,154 @@ from ._corpus import (
     read_corpus,
 )
 from ._model_files import read_language_model, write_language_model
-from ._options import options_of
+from ._options import options_from_model
 
-_WHOSE = "ElmoLanguageModel"
-# What may differ between a fit that was interrupted and the one that goes on.
-_FREE = ("device", "verbose", "checkpoint", "checkpoint_every", "callbacks")
-
-
-class BaseLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator):
-    """The methods of `ElmoLanguageModel`, which has the parameters."""
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, *, X_val=None):
-        """Train on a corpus.
-
-        The corpus is gone through once for its vocabulary, then once an epoch. With
-        `initial` training begins from that model's weights; with `checkpoint` it goes
-        on where a killed one ended.
-
-        Parameters
-        ----------
-        X : path-like, TokenSequences, texts, token lists, or an iterable of them
-            The path of a file of UTF-8, a line a row, or of a folder of ``*.txt``,
-            empty lines left out; a collection; an iterable that can be gone through
-            again, which is streamed; or one that cannot, which is kept. Texts and
-            lines are split where there is space.
-        y : ignored
-            Nothing is learned from labels.
-        X_val : as X, default=None
-            Held-out rows: their perplexity is recorded each epoch, and the weights of
-            the best epoch are kept.
-
-        Returns
-        -------
-        ElmoLanguageModel
-            The trained model.
-
-        Notes
-        -----
-        An interrupt from the keyboard ends training: with the best weights so far, or
-        where nothing is held out with those of the moment.
-        """
-        check_callbacks(self.callbacks, caller=_WHOSE)
-        corpora, counts = _read(X, X_val)
-        saved = None if self.initial is None else read_language_model(self.initial)
-        self.__dict__.pop("net_", None)
-        self._random = check_random_state(self.random_state)
-        self._begin(counts[0], saved)
-        checkpoint = None
-        if self.checkpoint is not None:
-            checkpoint = self.checkpoint, self._told(counts, saved)
-        net, given = self._new_net(saved), (X, y)
-        return self._go_on(
-            net, given, corpora, counts, checkpoint, self.max_epochs, self.schedule
-        )
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None):
-        """Train for one more epoch, at a learning rate that stays.
-
-        For text that comes in parts. Words that the first part lacks are read, by their
-        characters, but not predicted; `initial` brings a vocabulary of its own.
-
-        Parameters
-        ----------
-        X : path-like, TokenSequences, texts, token lists, or an iterable of them
-            As for `fit`. The first call decides on the vocabulary.
-        y : ignored
-            Nothing is learned from labels.
-
-        Returns
-        -------
-        ElmoLanguageModel
-            The trained model.
-        """
-        check_callbacks(self.callbacks, caller=_WHOSE)
-        is_new = not hasattr(self, "net_")
-        corpora, counts = _read(X, None, least=2 if is_new else 1)
-        if is_new:
-            saved = None if self.initial is None else read_language_model(self.initial)
-            self._random = check_random_state(self.random_state)
-            self._begin(counts[0], saved)
-            self.net_ = self._new_net(saved)
-        return self._go_on(self.net_, (X, y), corpora, counts, None, 1, "constant")
-
-    def perplexity(self, X, direction="both"):
-        """Return how many words the model hesitates between, on average.
-
-        The usual figure of how well a model knows a kind of text, for text that it was
-        not trained on. It compares only between models of the same vocabulary.
-
-        Parameters
-        ----------
-        X : as for `fit`
-            Rows, of which the ends count as words.
-        direction : {"both", "forward", "backward"}, default="both"
-            Whether words are predicted from those before or behind; "both" takes the
-            mean of the losses.
-
-        Returns
-        -------
-        float
-            1 where every word is foreseen; see Notes of the class.
-        """
-        rows = {"both": [0, 1], "forward": [0], "backward": [1]}
-        if direction not in rows:
-            raise ValueError(
-                f"{_WHOSE}: direction must be one of {list(rows)}, got {direction!r}."
-            )
-        losses, n_words = self._losses(X)
-        if not len(n_words):
-            raise ValueError(
-                f"{_WHOSE}: perplexity of nothing: X has 0 rows. Give at least one."
-            )
-        return float(np.exp(losses[rows[direction]].mean(axis=0).sum() / n_words.sum()))
-
-    def score_samples(self, X):
-        """Return each row's log-likelihood, the mean of both directions.
-
-        It shows which rows of a corpus are unlike the rest: another language, markup,
-        text by machine. Divide by the number of words to compare rows of different
-        length.
-
-        Parameters
-        ----------
-        X : as for `fit`
-            Rows.
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows,)
-            Summed over words and the row's end, so that longer rows have less.
-        """
-        return -self._losses(X)[0].mean(axis=0)
-
-    def score(self, X, y=None):
-        """Return the negative perplexity, so that more is better.
-
-        Searches and learning curves compare candidates by it; no labels are needed.
-
-        Parameters
-        ----------
-        X : as for `fit`
-            Rows.
-        y : ignored
-            There are no labels.
-
-        Returns
-        -------
-        float
-            Minus `perplexity`.
-        """
-        return -self.perplexity(X)
-
-    def save(self, folder):
-        """Write the model where `ElmoEmbedding`, AllenNLP and `load` can read it.
-
-        These files are the model as others know it. What only training needs, such as
-        the optimiser's state, is not among them: pickle the estimator to go on as
-        before.
-
-        Parameters
-        ----------
-        folder : str or path-like
-            Made if it is not there. It gets options.json and weights.hdf5, in
-            AllenNLP's layout, and vocab.txt; the softmax goes along in the HDF5 file.
-
-        Returns
-        -------
-        tuple of Path
-            What `ElmoEmbedding` takes.
-
-        Notes
-        -----
-        AllenNLP takes models with skip connections and 50 characters a word alone;
-        bilm-tf those whose cells and filters are more than `projection_dim`.
-        """
-        check_is_fitted(self, "net_")
-        return write_language_model(
-            folder, self.options_, self.net_.module_, self.vocabulary_
-        )
-
-    @classmethod
-    def load(cls, folder, **params):
-        """Return the model in a folder, ready to be asked for perplexities.
-
-        For models that were trained elsewhere or before. To embed with such files, give
-        them to `ElmoEmbedding` instead, which needs no vocabulary.
-
-        Parameters
-        ----------
-        folder : str, path-like or (options, weights, vocabulary)
-            That `save` wrote, with its vocabulary; or the files, as paths or URLs.
-        **params : dict
-            Further parameters of the model, for `partial_fit`.
-
-        Returns
-        -------
-        ElmoLanguageModel
-            Fitted. Its `initial` is the folder: `fit` begins from it, too.
-        """
-        model = cls(folder, **params)
-        model._validate_params()
-        saved = read_language_model(folder)
-        if saved.words is None:
-            raise ValueError(
-                f"{_WHOSE}: {folder} has no vocabulary with a softmax, so it predicts "
-                "nothing yet. Fit with initial= to learn one on a corpus."
-            )
-        model._random = check_random_state(model.random_state)
-        model._begin(None, saved)
-        model.net_ = model._new_net(saved)
-        model.history_, model.n_iter_ = model.net_.history, 0
-        return model
-
-    def _begin(self, count, saved):
-        """Decide on shapes and vocabulary."""
-        options = options_of(self, caller=_WHOSE) if saved is None else saved.options
-        if saved is None or saved.words is None:
-            kept = make_vocabulary(
-                count, self.min_count, self.max_vocabulary, caller=_WHOSE
-            )
-        else:
-            kept = Vocabulary.of(saved.words)
-        self.options_, self._vocabulary, self.vocabulary_ = options, kept, kept.words
-
-    def _new_net(self, saved):
-        from ._lm_training import new_net
-
-        return new_net(self, self._seed(), saved)
-
-    def _seed(self):
-        return int(self._random.randint(np.iinfo(np.int32).max))
-
-    def _go_on(self, net, given, corpora, counts, checkpoint, epochs, schedule):
-        """Train a net, and tell of it."""
-        from .._training._callbacks import FitTaskReporter
-        from ._lm_training import train
-
-        X, y = given
-        if isinstance(corpora[0], RowsCorpus):
-            X = corpora[0].tokens  # what was given may be at its end
-        # ScoringMonitor asks for no score where y is None.
-        task = {"estimator": self, "X": X, "y": () if y is None else y}
-        context = self._init_callback_context(max_subtasks=epochs)
-        context.call_on_fit_task_begin(**task)
-        tasks = FitTaskReporter(context=context, **task)
-        seed = self._seed()
-        try:
-            train(self, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks)
-        except FloatingPointError:
-            self.__dict__.pop("net_", None)  # what it holds is no number any more
-            raise
-        known = self._vocabulary.numbers
-        words = counts[0].words
-        self.n_words_ = counts[0].n_words
-        self.coverage_ = sum(n for w, n in words.items() if w in known) / self.n_words_
-        self.net_, self.history_, self.n_iter_ = net, net.history, len(net.history)
-        context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
-        return self
-
-    def _told(self, counts, saved):
-        """Return what tells this fit from another, for its checkpoint."""
-        params = {k: v for k, v in self.get_params().items() if k not in _FREE}
-        if not isinstance(self.random_state, Integral):
-            del params["random_state"]
-        told = {name: repr(value) for name, value in params.items()}
-        told["corpus"] = str([count and count.checksum for count in counts])
-        if saved is not None:
-            told["initial model"] = str(saved.checksum)
-        return told
-
-    def _losses(self, X):
-        from ._lm_training import row_losses
-
-        check_is_fitted(self, "net_")
-        return row_losses(self, read_corpus(X, caller=_WHOSE), self.batch_size)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "net_")
-
-
-def _read(X, X_val, least=2):
-    """Return the corpora and what they count, the second None where there is none."""
-    corpora = [None if x is None else read_corpus(x, caller=_WHOSE) for x in (X_val,)]
-    corpora.insert(0, read_corpus(X, caller=_WHOSE))
-    counts = [corpus and count_words(corpus) for corpus in corpora]
-    check_count(counts[0], caller=_WHOSE, least=least)
-    if counts[1] is not None and not counts[1].n_rows:
-        raise ValueError(f"{_WHOSE}: X_val holds no rows. Leave it out.")
-    return corpora, counts
-
-
+_CALLER = "ElmoLanguageModel"
+# Parameters that may differ between an interrupted fit and the fit that resumes it.
+_NOT_IN_IDENTITY = ("device", "verbose", "checkpoint", "checkpoint_every", "callbacks")
 _COUNT = Interval(Integral, 1, None, closed="left")
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
-class ElmoLanguageModel(BaseLanguageModel):
+class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator):
     """Train ELMo's bidirectional language model on a corpus, or fine-tune one.
 
-    Take it where the published weights do not know the language or the domain at hand:
-    logs, another tongue, a special field. What `save` writes is loaded by
-    `ElmoEmbedding`, and by AllenNLP, as if it had been downloaded. With `initial` it
-    begins from such files, and its perplexity on the new domain falls within few
-    epochs.
+    Use it when the published weights do not cover your language or domain. The files
+    that `save` writes are loaded by `ElmoEmbedding`, and by AllenNLP, like published
+    ones. With `initial`, training starts from such files, which lowers the perplexity
+    on a new domain within a few epochs.
 
     Parameters
     ----------
     initial : str, path-like or tuple, default=None
-        A folder that `save` wrote, to begin from; or the files of any ELMo, (options,
-        weights) or (options, weights, vocabulary), as paths, or as URLs such as
-        `ElmoEmbedding` takes. Shapes are then its own, whatever the parameters from
-        `projection_dim` to `max_characters` say, and so are vocabulary and softmax if
-        they are there. None for random weights.
+        Model to start from: a folder written by `save`, or the files of any ELMo,
+        (options, weights) or (options, weights, vocabulary), as paths or as the URLs
+        that `ElmoEmbedding` takes. Its shapes replace the parameters from
+        `projection_dim` to `max_characters`; its vocabulary and softmax are used if it
+        has them. None starts from random weights.
     projection_dim : int, default=128
-        Of a direction's vectors; a layer has twice that.
+        Dimension of the output of each direction; a layer has twice as many.
     cell_dim : int, default=512
-        Of the LSTMs' cells.
+        Dimension of the LSTM cells.
     n_layers : int, default=2
-        LSTM layers of each direction.
+        Number of LSTM layers per direction.
     filters : sequence of (width, number), default=((1, 32), (2, 32), (3, 64), (4, 128))
-        Of the convolutions over characters.
+        Convolution filters over characters.
     char_dim : int, default=16
-        Of a character's vector.
+        Dimension of the character embeddings.
     n_highway : int, default=1
-        Highway layers behind the convolutions.
+        Number of highway layers after the convolutions.
     activation : {"relu", "tanh"}, default="relu"
-        Of the convolutions.
+        Activation of the convolutions.
     skip_connections : bool, default=True
         Whether layers after the first add their input to their output.
     cell_clip : float, default=3.0
-        Largest absolute value of a cell; None for any.
+        Maximum absolute value of the cell state; None for no limit.
     proj_clip : float, default=3.0
-        Largest absolute value of a hidden state; None for any.
+        Maximum absolute value of the hidden state; None for no limit.
     max_characters : int, default=50
-        Bytes of a word that are read, its two marks included.
+        Maximum number of bytes read per word, including its two marks.
     min_count : int, default=1
-        How often a word must occur to be one that is predicted. Any word is read.
+        Minimum frequency of a word in the vocabulary of the softmax. Any word can be
+        read.
     max_vocabulary : int, default=None
-        How many words are predicted at most, the most frequent ones.
+        Maximum size of this vocabulary, which keeps the most frequent words. None for
+        no limit.
     softmax : {"auto", "full", "adaptive", "sampled"}, default="auto"
-        Over the vocabulary. "full" is exact; "adaptive" is a probability too, and has
-        fewer dimensions for rarer words; "sampled" learns from `n_samples` words and
-        is "full" otherwise. "auto" is "full" for few words and "adaptive" for many.
+        Softmax over the vocabulary. "full" is exact; "adaptive" also gives
+        probabilities, and uses fewer dimensions for rare words; "sampled" trains on
+        `n_samples` words and equals "full" otherwise. "auto" is "full" for a small
+        vocabulary and "adaptive" for a large one.
     n_samples : int, default=8192
-        For "sampled": words a batch.
+        Number of sampled words per batch for ``softmax="sampled"``.
     dropout : float, default=0.1
-        Of what goes into each LSTM layer, and of what comes out of the last.
+        Dropout of the input of each LSTM layer, and of the output of the last.
     lr : float, default=2e-3
-        Learning rate of Adam, at its highest.
+        Maximum learning rate of Adam.
     schedule : {"cosine", "constant"}, default="cosine"
-        Whether the rate falls over the epochs; it then also rises at first.
+        Learning-rate schedule: "cosine" warms up, then decays over all epochs.
     gradient_clip : float, default=1.0
-        Largest norm of the gradient; None for any.
+        Maximum norm of the gradient; None for no limit.
     batch_size : int, default=64
-        Rows that are read side by side.
+        Number of rows read in parallel.
     n_steps : int, default=20
-        Words of each row a batch: gradients go back so far.
+        Number of words per row and batch: gradients are truncated at this length.
     max_epochs : int, default=10
-        How often the corpus is gone through.
+        Number of passes over the corpus.
     patience : int, default=None
-        Epochs after the best one, by `X_val`, after which training ends. None for
-        all epochs.
+        Number of epochs without a lower perplexity on `X_val` after which training
+        stops. None runs all epochs.
     device : str, default="auto"
-        "cpu", "cuda" or another name of torch's; "auto" for a GPU if there is one.
+        "cpu", "cuda" or another torch device; "auto" uses a GPU if available.
     dtype : {"float32", "bfloat16"}, default="float32"
-        Precision of matrix products while learning. Weights stay float32, and so
-        does all that is told of held-out text.
+        Precision of matrix products in training. Weights, and losses of held-out text,
+        are always float32.
     checkpoint : str or path-like, default=None
-        File that training is written to, and taken up from where it is there: the
-        same `fit` again then goes on where the process was killed, to the same result.
+        File that training is saved to and resumed from. Call the same `fit` again
+        after an interruption: it resumes and gives the same result.
     checkpoint_every : int, default=500
-        Batches between two writings.
+        Number of batches between two checkpoints.
     callbacks : list of skorch callbacks, default=None
-        Told of each batch and epoch; or (name, callback) pairs. scikit-learn's own
-        are set by ``set_callbacks``: each epoch is a task, and what scores it, such
-        as ``ScoringMonitor(scoring={"score": score_of})`` with ``score_of(model, X,
-        y)``, goes through the corpus once more.
+        Called per batch and epoch; or (name, callback) pairs. scikit-learn's own
+        callbacks are set by ``set_callbacks``: each epoch is a task, and a scoring
+        callback, such as ``ScoringMonitor(scoring={"score": score_of})`` with
+        ``score_of(model, X, y)``, reads the corpus once more per epoch.
     random_state : int, RandomState instance or None, default=None
-        Of weights, dropout and the order of rows.
+        Controls initial weights, dropout and the order of rows.
     verbose : int, default=0
-        Print a line an epoch.
+        If positive, print a line per epoch.
 
     Attributes
     ----------
     vocabulary_ : list of str
-        The words that are predicted: three marks, then the most frequent first.
+        The words of the softmax: three marks, then words from most to least frequent.
     coverage_ : float
-        Share of the corpus' words that are in it.
+        Share of the words of the corpus that are in the vocabulary.
     n_words_ : int
-        Words of the corpus.
+        Number of words of the corpus.
     options_ : ElmoOptions
         Shapes of the network.
     net_ : skorch.NeuralNet
         The trained net.
     history_ : skorch.history.History
-        An entry an epoch: ``train_perplexity``, ``train_forward`` and
-        ``train_backward``, with dropout and while it learned; ``valid_...`` where there
-        was `X_val`; ``lr``, the learning rate at its end.
+        One entry per epoch: ``train_perplexity``, ``train_forward`` and
+        ``train_backward``, measured during training with dropout; the same with
+        ``valid_`` if `X_val` was passed; ``lr``, the learning rate at its end.
     n_iter_ : int
-        Epochs trained.
+        Number of epochs trained.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file or folder.
+        If a file or folder does not exist.
     ValueError
-        If the corpus has no two different words, a file is not UTF-8 (the message
-        names file and line), or the checkpoint is of another fit.
+        If the corpus has fewer than two different words, a file is not UTF-8 (the
+        message gives file and line), or the checkpoint belongs to another fit.
     FloatingPointError
         If training diverges.
 
     See Also
     --------
-    ElmoEmbedding : Embeds with what `save` wrote.
+    ElmoEmbedding : Embeds with the files that `save` writes.
+    TrainingCurveDisplay.from_estimator : Plots the perplexities per epoch.
 
     Notes
     -----
-    Forward, a row's words and its end are predicted from what stands before them;
-    backward, its words and its beginning from what stands behind. Perplexity is the
-    exponential of the mean loss a word, of one direction, or of both: ``exp((forward
-    loss + backward loss) / 2)``. A word beyond the vocabulary counts as ``<UNK>``, so
-    figures compare at equal vocabularies only. With ``softmax="sampled"`` the losses of
-    training are among the sample; only those of held-out text are perplexities.
+    The forward model predicts each word of a row and its end from the words before it;
+    the backward model predicts each word and the beginning from the words after it.
+    Perplexity is the exponential of the mean loss per word, of one direction or of
+    both: ``exp((forward loss + backward loss) / 2)``. Words outside the vocabulary
+    count as ``<UNK>``, so perplexities are comparable only for equal vocabularies. With
+    ``softmax="sampled"``, training losses are relative to the sample; only losses of
+    held-out text give perplexities.
 
-    Rows go side by side into batches without padding; a row longer than `n_steps` goes
-    on in the next batch with its state, through which no gradient flows. Every row
-    begins from zeros, as `ElmoEmbedding` has it. (bilm-tf lets a row go on from the
-    row before it, which has nothing to do with it once rows are shuffled.)
+    Rows are batched without padding; a row longer than `n_steps` continues in the next
+    batch with its state, through which no gradient flows. Each row starts from a zero
+    state, as in `ElmoEmbedding`. (bilm-tf carries the state over from the preceding
+    row, which is unrelated once rows are shuffled.)
 
-    A file is read line by line, and no more than its distinct words are kept; rows are
-    then shuffled within a buffer of ten thousand.
+    Files are read line by line; only their distinct words are kept in memory. Rows of
+    files are shuffled within a buffer of ten thousand.
 
     References
     ----------
@@ -476,11 +190,24 @@ class ElmoLanguageModel(BaseLanguageModel):
     >>> _ = model.fit(texts)
     >>> bool(model.perplexity(texts) < 2 < model.perplexity(["mat the on sat cat the"]))
     True
+
+    Log-likelihoods per row show unusual rows:
+
+    >>> scores = model.score_samples(["the cat sat on the rug", "rug the on sat the"])
+    >>> bool(scores[0] > scores[1])
+    True
+
+    Embed with the files of the model, or load it to train on text that arrives in
+    parts:
+
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     files = model.save(folder)
     ...     block = ElmoEmbedding(*files).fit_transform(["the cat"]).blocks[-1]
+    ...     loaded = ElmoLanguageModel.load(folder)
     >>> block.name, block.values.shape
     ('layer2', (2, 16))
+    >>> loaded.partial_fit(["the cat lay on the rug"]).n_iter_
+    1
     """
 
     _parameter_constraints: dict = {
@@ -584,6 +311,274 @@ class ElmoLanguageModel(BaseLanguageModel):
         self.random_state = random_state
         self.verbose = verbose
 
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, *, X_val=None):
+        """Train on a corpus.
+
+        Reads the corpus once for its vocabulary, then once per epoch. A keyboard
+        interrupt stops training and keeps the best weights so far, or the current ones
+        without `X_val`.
+
+        Parameters
+        ----------
+        X : path-like, TokenSequences, texts, token lists, or an iterable of them
+            A path is a UTF-8 file with one row per line, or a folder of ``*.txt``;
+            empty lines are skipped. An iterable that can be iterated over repeatedly
+            is streamed; an iterator is kept in memory. Texts and lines are split at
+            whitespace.
+        y : ignored
+            Not used.
+        X_val : as X, default=None
+            Held-out rows. Their perplexity is recorded per epoch, and the weights of
+            the best epoch are kept.
+
+        Returns
+        -------
+        ElmoLanguageModel
+            The trained model.
+        """
+        check_callbacks(self.callbacks, caller=_CALLER)
+        corpora, counts = _read(X, X_val)
+        saved = None if self.initial is None else read_language_model(self.initial)
+        self.__dict__.pop("net_", None)
+        self._random = check_random_state(self.random_state)
+        self._set_vocabulary(counts[0], saved)
+        checkpoint = None
+        if self.checkpoint is not None:
+            checkpoint = self.checkpoint, self._fit_identity(counts, saved)
+        net = self._new_net(saved)
+        return self._train(
+            net, (X, y), corpora, counts, checkpoint, self.max_epochs, self.schedule
+        )
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None):
+        """Train for one more epoch, at a constant learning rate.
+
+        For text that arrives in parts. Words that are missing in the first part are
+        read by their characters but not predicted, unless the vocabulary of `initial`
+        has them.
+
+        Parameters
+        ----------
+        X : path-like, TokenSequences, texts, token lists, or an iterable of them
+            As for `fit`. The first call sets the vocabulary.
+        y : ignored
+            Not used.
+
+        Returns
+        -------
+        ElmoLanguageModel
+            The trained model.
+        """
+        check_callbacks(self.callbacks, caller=_CALLER)
+        is_new = not hasattr(self, "net_")
+        corpora, counts = _read(X, None, min_distinct=2 if is_new else 1)
+        if is_new:
+            saved = None if self.initial is None else read_language_model(self.initial)
+            self._random = check_random_state(self.random_state)
+            self._set_vocabulary(counts[0], saved)
+            self.net_ = self._new_net(saved)
+        return self._train(self.net_, (X, y), corpora, counts, None, 1, "constant")
+
+    def perplexity(self, X, direction="both"):
+        """Return the perplexity of text, `exp` of the mean loss per word.
+
+        1 if every word is predicted with certainty. See Notes of the class for when
+        perplexities are comparable.
+
+        Parameters
+        ----------
+        X : as for `fit`
+            Rows of held-out text. The end of a row counts as a word.
+        direction : {"both", "forward", "backward"}, default="both"
+            Whether words are predicted from the words before or after them; "both"
+            takes the mean of the two losses.
+
+        Returns
+        -------
+        float
+            At least 1.
+        """
+        rows = {"both": [0, 1], "forward": [0], "backward": [1]}
+        if direction not in rows:
+            raise ValueError(
+                f"{_CALLER}: direction must be one of {list(rows)}; got {direction!r}."
+            )
+        losses, n_words = self._losses(X)
+        if not len(n_words):
+            raise ValueError(
+                f"{_CALLER}: X has 0 rows; perplexity needs at least one sequence."
+            )
+        return float(np.exp(losses[rows[direction]].mean(axis=0).sum() / n_words.sum()))
+
+    def score_samples(self, X):
+        """Return the log-likelihood of each row, the mean of both directions.
+
+        Low values show rows that differ from the training corpus: another language,
+        markup, generated text. Divide by the number of words to compare rows of
+        different lengths.
+
+        Parameters
+        ----------
+        X : as for `fit`
+            Rows.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_rows,)
+            Sums over the words and the end of each row.
+        """
+        return -self._losses(X)[0].mean(axis=0)
+
+    def score(self, X, y=None):
+        """Return the negative perplexity, so that higher is better.
+
+        Used by grid searches and learning curves.
+
+        Parameters
+        ----------
+        X : as for `fit`
+            Rows.
+        y : ignored
+            Not used.
+
+        Returns
+        -------
+        float
+            ``-perplexity(X)``.
+        """
+        return -self.perplexity(X)
+
+    def save(self, folder):
+        """Write the model to files for `ElmoEmbedding`, AllenNLP and `load`.
+
+        The files omit the state of the optimizer: pickle the estimator to resume
+        training where it stopped.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            Created if missing. Receives options.json and weights.hdf5, in AllenNLP's
+            layout, and vocab.txt; the softmax is stored in the HDF5 file.
+
+        Returns
+        -------
+        tuple of Path
+            The files options.json and weights.hdf5, the arguments of `ElmoEmbedding`.
+
+        Notes
+        -----
+        AllenNLP reads only models with skip connections and 50 characters per word;
+        bilm-tf only models with more cells and filters than `projection_dim`.
+        """
+        check_is_fitted(self, "net_")
+        return write_language_model(
+            folder, self.options_, self.net_.module_, self.vocabulary_
+        )
+
+    @classmethod
+    def load(cls, folder, **params):
+        """Return the model in a folder, for perplexities and `partial_fit`.
+
+        To embed with such files, pass them to `ElmoEmbedding`, which needs no
+        vocabulary.
+
+        Parameters
+        ----------
+        folder : str, path-like or (options, weights, vocabulary)
+            A folder written by `save`, or the files, as paths or URLs.
+        **params : dict
+            Further parameters of the model.
+
+        Returns
+        -------
+        ElmoLanguageModel
+            A fitted model. Its `initial` is `folder`, so `fit` also starts from it.
+        """
+        model = cls(folder, **params)
+        model._validate_params()
+        saved = read_language_model(folder)
+        if saved.words is None:
+            raise ValueError(
+                f"{_CALLER}: {folder} has no vocabulary with a softmax, so the model "
+                "cannot predict words. Call fit with initial= to train one."
+            )
+        model._random = check_random_state(model.random_state)
+        model._set_vocabulary(None, saved)
+        model.net_ = model._new_net(saved)
+        model.history_, model.n_iter_ = model.net_.history, 0
+        return model
+
+    def _set_vocabulary(self, count, saved):
+        """Set options and vocabulary, of the saved model if it has them."""
+        if saved is None:
+            self.options_ = options_from_model(self, caller=_CALLER)
+        else:
+            self.options_ = saved.options
+        if saved is None or saved.words is None:
+            vocabulary = make_vocabulary(
+                count, self.min_count, self.max_vocabulary, caller=_CALLER
+            )
+        else:
+            vocabulary = Vocabulary.from_words(saved.words)
+        self._vocabulary, self.vocabulary_ = vocabulary, vocabulary.words
+
+    def _new_net(self, saved):
+        from ._lm_training import new_net
+
+        return new_net(self, self._draw_seed(), saved)
+
+    def _draw_seed(self):
+        return int(self._random.randint(np.iinfo(np.int32).max))
+
+    def _train(self, net, data, corpora, counts, checkpoint, epochs, schedule):
+        """Train a net and set the fitted attributes; `data` is (X, y) for callbacks."""
+        from .._training._callbacks import FitTaskReporter
+        from ._lm_training import train
+
+        X, y = data
+        if isinstance(corpora[0], RowsCorpus):
+            X = corpora[0].tokens  # an iterator is exhausted by now
+        # ScoringMonitor does not score if y is None.
+        task = {"estimator": self, "X": X, "y": () if y is None else y}
+        context = self._init_callback_context(max_subtasks=epochs)
+        context.call_on_fit_task_begin(**task)
+        tasks = FitTaskReporter(context=context, **task)
+        seed = self._draw_seed()
+        try:
+            train(self, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks)
+        except FloatingPointError:
+            self.__dict__.pop("net_", None)  # its weights are not finite
+            raise
+        ids, words = self._vocabulary.ids, counts[0].words
+        self.n_words_ = counts[0].n_words
+        self.coverage_ = sum(n for w, n in words.items() if w in ids) / self.n_words_
+        self.net_, self.history_, self.n_iter_ = net, net.history, len(net.history)
+        context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
+        return self
+
+    def _fit_identity(self, counts, saved):
+        """Return the texts that identify this fit in its checkpoint, by name."""
+        params = self.get_params()
+        params = {k: v for k, v in params.items() if k not in _NOT_IN_IDENTITY}
+        if not isinstance(self.random_state, Integral):
+            del params["random_state"]
+        identity = {name: repr(value) for name, value in params.items()}
+        identity["corpus"] = str([count and count.checksum for count in counts])
+        if saved is not None:
+            identity["initial model"] = str(saved.checksum)
+        return identity
+
+    def _losses(self, X):
+        from ._lm_training import row_losses
+
+        check_is_fitted(self, "net_")
+        return row_losses(self, read_corpus(X, caller=_CALLER), self.batch_size)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "net_")
+
     def _net_parts(self):
         """Return the net as plain values and tensors."""
         from ._lm_training import net_parts
@@ -591,8 +586,21 @@ class ElmoLanguageModel(BaseLanguageModel):
         return net_parts(self)
 
     def _set_net(self, plain, tensors):
-        """Have the net that `_net_parts` told of."""
+        """Restore the net from the output of `_net_parts`."""
         from ._lm_training import net_of
 
         self.net_ = net_of(self, plain, tensors)
         self.history_ = self.net_.history
+
+
+def _read(X, X_val, min_distinct=2):
+    """Return the corpora of X and X_val, and their counts; None for a missing X_val."""
+    held_out = None if X_val is None else read_corpus(X_val, caller=_CALLER)
+    corpora = [read_corpus(X, caller=_CALLER), held_out]
+    counts = [corpus and count_words(corpus) for corpus in corpora]
+    check_count(counts[0], caller=_CALLER, min_distinct=min_distinct)
+    if counts[1] is not None and not counts[1].n_rows:
+        raise ValueError(
+            f"{_CALLER}: X_val has 0 rows. Pass at least one row, or no X_val."
+        )
+    return corpora, counts

@@ -1,12 +1,9 @@
-"""TrainableBiLM: the bidirectional language model as a module that learns.
+"""The bidirectional language model as a trainable module, and its softmax.
 
-The softmax over a vocabulary: in full, sampled, or in clusters.
-
-Recurrence: the steps of a clipped, projected LSTM, their gradients by hand.
-
-Left to autograd, every step adds its share to the gradients of two large matrices, and
-keeps a dozen arrays. Here the gradients of matrices are one product over all steps, and
-what a step multiplies by is made ready for all steps at once.
+`Recurrence` computes the steps of a clipped, projected LSTM and their gradients by
+hand. Autograd would add to the gradients of two large matrices at each step, and keep a
+dozen arrays per step. Here the gradient of a matrix is one product over all steps, and
+the factors of each step's gradient are computed for all steps at once.
 """
 
 import math
@@ -21,41 +18,42 @@ from ._weight_files import DIRECTIONS, cell_key, weight_shapes
 
 
 class Recurrence(torch.autograd.Function):
-    """All steps of a layer in one direction, from the input's share of the gates.
+    """All steps of one LSTM layer in one direction.
 
-    The arithmetic is that of `Lane`. Gates stand in the order j, i, f, o.
+    The arithmetic is that of `LSTMLayer`. Gates are in the order j, i, f, o.
     """
 
     @staticmethod
     def forward(ctx, gates, recurrent, projection, hidden, cell, keep, clips):
-        """Return the hidden states, and what the last step leaves.
+        """Return the hidden states of all steps, and the last hidden state and cell.
 
         Parameters
         ----------
         gates : tensor of shape (n_steps, n_rows, 4 * cell_dim)
-            From the input, biases included.
+            Input contribution to the gates, with biases.
         recurrent : tensor of shape (projection_dim, 4 * cell_dim)
         projection : tensor of shape (cell_dim, projection_dim)
-            Their dtype is that of the products; all else is of the gates' dtype.
+            Both have the dtype of the products; all else has the dtype of the gates.
         hidden, cell : tensor of shape (n_rows, projection_dim), (n_rows, cell_dim)
-            What the first step goes on from. No gradient flows into them.
+            State before the first step; receives no gradient.
         keep : list of tensor of shape (n_rows, 1), or None
-            For each step, 0 where a row begins anew and 1 elsewhere; None for ones.
+            Factor of the state before each step: 0 where a row starts, else 1; None for
+            ones.
         clips : tuple of two float or None
-            Of cells and of hidden states.
+            Clipping values of cells and hidden states.
 
         Returns
         -------
         hidden : tensor of shape (n_steps, n_rows, projection_dim)
         last_hidden, last_cell : tensor
-            Without gradients.
+            Without gradient.
         """
         n, gates = cell.shape[-1], gates.clone()
         start = hidden, cell
         cells = cell.new_empty(*gates.shape[:-1], n)
         out = hidden.new_empty(*gates.shape[:-1], hidden.shape[-1])
         for t, step in enumerate(gates.unbind()):
-            hidden, cell = _kept(hidden, keep[t]), _kept(cell, keep[t])
+            hidden, cell = _masked(hidden, keep[t]), _masked(cell, keep[t])
             _add_product(step, hidden, recurrent)
             j, i = step[:, :n].tanh_(), step[:, n : 2 * n]
             step[:, n:].sigmoid_()
@@ -78,50 +76,42 @@ class Recurrence(torch.autograd.Function):
         gates, cells, out, recurrent, projection, hidden, cell = ctx.saved_tensors
         keep, (cell_clip, proj_clip) = ctx.keep, ctx.clips
         n, grad = cells.shape[-1], grad.clone()
-        d, to_cell, f, u = _factors(gates, _before(cells, cell, keep), cells)
-        cut_cells, cut_out = _cut(cells, cell_clip), _cut(out, proj_clip)
-        back = recurrent.mT, projection.mT
+        d, to_cell, f, u = _factors(gates, _previous(cells, cell, keep), cells)
+        clipped_cells, clipped_out = (
+            _clipped(cells, cell_clip),
+            _clipped(out, proj_clip),
+        )
+        recurrent_t, projection_t = recurrent.mT, projection.mT
         d_hidden, d_cell = None, torch.zeros_like(cells[0])
         for t in range(len(gates) - 1, -1, -1):
             dh = grad[t] if d_hidden is None else grad[t].add_(d_hidden)
-            if cut_out is not None:
-                dh.masked_fill_(cut_out[t], 0)
-            du = _product(dh, back[1])
+            if clipped_out is not None:
+                dh.masked_fill_(clipped_out[t], 0)
+            du = _product(dh, projection_t)
             d_cell.addcmul_(du, to_cell[t])
-            if cut_cells is not None:
-                d_cell.masked_fill_(cut_cells[t], 0)
-            of_step = d[t].view(-1, 4, n)
-            of_step[:, :3] *= d_cell[:, None]
-            of_step[:, 3] *= du
-            d_cell = _kept(d_cell.mul_(f[t]), keep[t])
-            d_hidden = _kept(_product(d[t], back[0]), keep[t])
+            if clipped_cells is not None:
+                d_cell.masked_fill_(clipped_cells[t], 0)
+            d_gates = d[t].view(-1, 4, n)
+            d_gates[:, :3] *= d_cell[:, None]
+            d_gates[:, 3] *= du
+            d_cell = _masked(d_cell.mul_(f[t]), keep[t])
+            d_hidden = _masked(_product(d[t], recurrent_t), keep[t])
         return (
             d,
-            _outer(_before(out, hidden, keep), d, recurrent),
+            _outer(_previous(out, hidden, keep), d, recurrent),
             _outer(u, grad, projection),
             *[None] * 4,
         )
 
 
 def _factors(gates, before, cells):
-    """Return what each step's gradients are multiplied by.
+    """Return the factors of the gradients at each step, computed for all steps.
 
-    Parameters
-    ----------
-    gates : tensor of shape (n_steps, n_rows, 4 * cell_dim)
-    before, cells : tensor of shape (n_steps, n_rows, cell_dim)
-        Cells before and after each step.
-
-    Returns
-    -------
-    d : tensor of the gates' shape
-        From cells (j, i, f) and from ``u`` (o) to the sums before the activations.
-    to_cell : tensor
-        From ``u`` to the cells.
-    f : tensor
-        From cells to those of the step before.
-    u : tensor
-        What is projected, ``o * tanh(cell)``.
+    Takes gates (n_steps, n_rows, 4 * cell_dim), and cells before and after each step,
+    (n_steps, n_rows, cell_dim). Returns d, of the gates' shape: from cells (j, i, f)
+    and from ``u`` (o) to the inputs of the activations; to_cell: from ``u`` to cells;
+    f: from cells to the cells before; and ``u = o * tanh(cell)``, the input of the
+    projection.
     """
     j, i, f, o = gates.chunk(4, dim=-1)
     squashed = torch.tanh(cells)
@@ -138,25 +128,25 @@ def _factors(gates, before, cells):
     return d, o - u * squashed, f, u
 
 
-def _before(values, first, keep):
-    """Return what each step went on from, in a new tensor."""
-    found = torch.cat([first[None], values[:-1]])
+def _previous(values, first, keep):
+    """Return the state before each step, in a new tensor."""
+    previous = torch.cat([first[None], values[:-1]])
     for t, mask in enumerate(keep):
         if mask is not None:
-            found[t] *= mask
-    return found
+            previous[t] *= mask
+    return previous
 
 
-def _kept(values, mask):
+def _masked(values, mask):
     return values if mask is None else values * mask
 
 
-def _cut(values, clip):
-    """Return where values were clipped, or None where none were."""
+def _clipped(values, clip):
+    """Return a mask of the clipped values; None if there are none."""
     if clip is None:
         return None
-    cut = values.abs() >= clip
-    return cut if cut.any() else None
+    mask = values.abs() >= clip
+    return mask if mask.any() else None
 
 
 def _add_product(total, x, weight):
@@ -167,37 +157,37 @@ def _add_product(total, x, weight):
 
 
 def _product(x, weight, out=None):
-    """Return the product with a weight of perhaps another precision."""
+    """Return x @ weight in the dtype of x, computed in that of the weight."""
     if weight.dtype == x.dtype:
         return torch.mm(x, weight, out=out)
-    found = x.to(weight.dtype) @ weight
-    return found.to(x.dtype) if out is None else out.copy_(found)
+    product = x.to(weight.dtype) @ weight
+    return product.to(x.dtype) if out is None else out.copy_(product)
 
 
 def _outer(x, d, weight):
-    """Return a matrix's gradient over all steps."""
+    """Return the gradient of a matrix over all steps, (n_in, n_out)."""
     x, d = (part.flatten(0, 1).to(weight.dtype) for part in (x, d))
     return x.mT @ d
 
 
-_AT_ONCE = 256  # words, of like length, whose characters are convolved together
+_WORDS_PER_BATCH = 256  # words of similar length, convolved together
 
 
 class TrainableBiLM(nn.Module):
-    """Token encoder and LSTMs of both directions, over a grid of rows and steps.
+    """Token encoder and LSTMs of both directions, over batches of rows and steps.
 
     Parameters
     ----------
     options : ElmoOptions
     dropout : float
-        Of what goes into each LSTM layer, and of what comes out of the last.
+        Of the input of each LSTM layer and of the output of the last.
     weights : dict of str to ndarray, default=None
-        As `read_weights` gives them; None for random ones.
+        From `read_weights`; None for random weights.
 
     Attributes
     ----------
     weights : ParameterDict
-        By the names that the arrays have in a file, in the files' layout.
+        By their names, and in their layout, in weight files.
     """
 
     def __init__(self, options, dropout, weights=None):
@@ -209,13 +199,13 @@ class TrainableBiLM(nn.Module):
         )
 
     def forward(self, batch, states, dtype):
-        """Return what the last layer gives at each place of the grid.
+        """Return the output of the last layer, and the states after the batch.
 
         Parameters
         ----------
         batch : Batch
         states : list of (hidden, cell), or None
-            Of each direction and layer, what the rows go on from; None for zeros.
+            Per direction and layer, from the batch before; None for zeros.
         dtype : torch dtype
             Of the products.
 
@@ -226,8 +216,8 @@ class TrainableBiLM(nn.Module):
         """
         table = self.words(batch.characters, batch.lengths)
         keep = [
-            (~fresh).to(table.dtype)[:, None] if some else None
-            for fresh, some in zip(batch.fresh, batch.some_fresh, strict=True)
+            (~is_first).to(table.dtype)[:, None] if some else None
+            for is_first, some in zip(batch.is_first, batch.any_first, strict=True)
         ]
         outs, after = [], []
         n_layers = self.options.n_layers
@@ -244,7 +234,7 @@ class TrainableBiLM(nn.Module):
         return torch.stack(outs), after
 
     def _layer(self, direction, layer, x, state, keep, dtype):
-        """Return a layer's hidden states, and what its rows end with."""
+        """Return the hidden states, (n_steps, n_rows, dim), and the last state."""
         o, n_rows = self.options, x.shape[1]
         if state is None:
             state = (
@@ -255,69 +245,58 @@ class TrainableBiLM(nn.Module):
             self.weights[cell_key(direction, layer, part)]
             for part in ("W_0", "B", "W_P_0")
         )
-        w, b = _reordered(w).to(dtype), _reordered(b)
+        w, b = _reorder_gates(w).to(dtype), _reorder_gates(b)
         forget = torch.zeros_like(b)
         forget[2 * o.cell_dim : 3 * o.cell_dim] = 1.0
-        of_input, recurrent = w.split(o.projection_dim)
-        gates = (x.to(dtype) @ of_input).to(x.dtype) + (b + forget)
+        input_weight, recurrent = w.split(o.projection_dim)
+        gates = (x.to(dtype) @ input_weight).to(x.dtype) + (b + forget)
         with torch.autocast(x.device.type, enabled=False):
             return Recurrence.apply(
                 gates, recurrent, p.to(dtype), *state, keep, (o.cell_clip, o.proj_clip)
             )
 
     def words(self, characters, lengths):
-        """Return the vectors of words.
-
-        Parameters
-        ----------
-        characters : int64 tensor of shape (n_words, max_characters)
-        lengths : ndarray of int64, shape (n_words,)
-            Characters before padding.
-
-        Returns
-        -------
-        tensor of shape (n_words, projection_dim)
-        """
+        """Return vectors of words, (n_words, max_characters) -> (n_words, dim)."""
         order = np.argsort(lengths, kind="stable")
         back = torch.from_numpy(np.argsort(order)).to(characters.device)
-        found = []
-        for start in range(0, len(order), _AT_ONCE):
-            some = order[start : start + _AT_ONCE]
-            ids = characters[torch.from_numpy(some).to(characters.device)]
-            found.append(self._convolved(ids, int(lengths[some].max())))
-        vectors = torch.cat(found)
+        convolved = []
+        for start in range(0, len(order), _WORDS_PER_BATCH):
+            batch = order[start : start + _WORDS_PER_BATCH]
+            ids = characters[torch.from_numpy(batch).to(characters.device)]
+            convolved.append(self._convolve(ids, int(lengths[batch].max())))
+        vectors = torch.cat(convolved)
         for k in range(self.options.n_highway):
-            of = f"CNN_high_{k}/"
-            carry = vectors @ self.weights[of + "W_carry"]
-            carry = torch.sigmoid(carry + self.weights[of + "b_carry"])
-            new = vectors @ self.weights[of + "W_transform"]
-            new = torch.relu(new + self.weights[of + "b_transform"])
+            prefix = f"CNN_high_{k}/"
+            carry = vectors @ self.weights[prefix + "W_carry"]
+            carry = torch.sigmoid(carry + self.weights[prefix + "b_carry"])
+            new = vectors @ self.weights[prefix + "W_transform"]
+            new = torch.relu(new + self.weights[prefix + "b_transform"])
             vectors = torch.lerp(vectors.to(carry.dtype), new, carry)
         if "CNN_proj/W_proj" in self.weights:
             vectors = vectors @ self.weights["CNN_proj/W_proj"]
             vectors = vectors + self.weights["CNN_proj/b_proj"]
         return vectors.float()[back]
 
-    def _convolved(self, ids, longest):
-        """Return the maxima over positions, activated, (n_words, n_filters)."""
+    def _convolve(self, ids, longest):
+        """Return activated maxima over positions, (n_words, n_filters)."""
         widest = max(width for width, _ in self.options.filters)
-        # Further windows see nothing but padding, as the last of these does.
+        # The last of these windows has only padding, like all further ones.
         ids = ids[:, : longest + widest]
-        seen = functional.embedding(ids, self.weights["char_embed"]).mT
-        found = []
+        embedded = functional.embedding(ids, self.weights["char_embed"]).mT
+        pooled = []
         for i in range(len(self.options.filters)):
             kernel = self.weights[f"CNN/W_cnn_{i}"][0].permute(2, 1, 0)
-            maxima = functional.conv1d(seen, kernel).amax(dim=2)
-            found.append(maxima + self.weights[f"CNN/b_cnn_{i}"])
+            maxima = functional.conv1d(embedded, kernel).amax(dim=2)
+            pooled.append(maxima + self.weights[f"CNN/b_cnn_{i}"])
         activation = torch.relu if self.options.activation == "relu" else torch.tanh
-        return activation(torch.cat(found, dim=1))
+        return activation(torch.cat(pooled, dim=1))
 
 
-def _reordered(tensor):
-    """Return gates i, j, f, o as j, i, f, o: three that act through the cell first.
+def _reorder_gates(tensor):
+    """Return gates i, j, f, o as j, i, f, o: first the three that act through the cell.
 
     >>> import torch
-    >>> _reordered(torch.arange(8)).tolist()
+    >>> _reorder_gates(torch.arange(8)).tolist()
     [2, 3, 0, 1, 4, 5, 6, 7]
     """
     i, j, f, o = tensor.chunk(4, dim=-1)
@@ -325,44 +304,31 @@ def _reordered(tensor):
 
 
 def initial_weights(options):
-    """Return random weights, drawn from torch's default generator.
+    """Return random weights by name, drawn from torch's default generator.
 
-    Matrices keep the variance of what goes through them; highways carry most of it at
+    Matrices preserve the variance of their input; highway layers pass most of it on at
     first.
-
-    Parameters
-    ----------
-    options : ElmoOptions
-
-    Returns
-    -------
-    dict of str to ndarray
     """
-    found = {}
+    weights = {}
     for name, shape in weight_shapes(options).items():
         if name == "char_embed":
-            found[name] = torch.empty(shape).uniform_(-1, 1)
+            weights[name] = torch.empty(shape).uniform_(-1, 1)
         elif len(shape) == 1:
-            found[name] = torch.full(shape, -2.0 if "b_carry" in name else 0.0)
+            weights[name] = torch.full(shape, -2.0 if "b_carry" in name else 0.0)
         else:
             fan_in = math.prod(shape[:-1])
             gain = math.sqrt(2.0) if name.startswith("CNN/W") else 1.0
-            found[name] = torch.randn(shape) * (gain / math.sqrt(fan_in))
-    return {name: tensor.numpy() for name, tensor in found.items()}
+            weights[name] = torch.randn(shape) * (gain / math.sqrt(fan_in))
+    return {name: tensor.numpy() for name, tensor in weights.items()}
 
 
-_FULL_UP_TO = 4000  # words, up to which clusters gain nothing
+_MAX_FULL = 4000  # vocabulary size up to which clusters are no faster
 _CUTOFFS = (2000, 10_000, 50_000, 200_000)
-_ROWS = 1024  # whose scores of all words are held at once where nothing is learned
+_ROWS_PER_BATCH = 1024  # rows with scores of all words in memory, outside training
 
 
 class FullSoftmax(nn.Module):
-    """Scores of all words.
-
-    Parameters
-    ----------
-    dim, n_words : int
-    """
+    """Cross-entropy over all words, with weights of shape (n_words, dim)."""
 
     def __init__(self, dim, n_words):
         super().__init__()
@@ -370,21 +336,11 @@ class FullSoftmax(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n_words))
 
     def forward(self, vectors, targets):
-        """Return ``-log p(target)`` of each row.
-
-        Parameters
-        ----------
-        vectors : tensor of shape (n_rows, dim)
-        targets : int64 tensor of shape (n_rows,)
-
-        Returns
-        -------
-        tensor of shape (n_rows,)
-        """
+        """Return ``-log p(target)`` per row, (n_rows, dim) x (n_rows,) -> (n_rows,)."""
         if torch.is_grad_enabled():
             return self._losses(vectors, targets)
-        pairs = zip(vectors.split(_ROWS), targets.split(_ROWS), strict=True)
-        return torch.cat([self._losses(*pair) for pair in pairs])
+        batches = vectors.split(_ROWS_PER_BATCH), targets.split(_ROWS_PER_BATCH)
+        return torch.cat([self._losses(*pair) for pair in zip(*batches, strict=True)])
 
     def _losses(self, vectors, targets):
         scores = functional.linear(vectors, self.weight, self.bias).float()
@@ -392,15 +348,11 @@ class FullSoftmax(nn.Module):
 
 
 class SampledSoftmax(FullSoftmax):
-    """Learns from the target and a sample of words; elsewhere it is the full one.
+    """Trains on the target and a sample of words; in evaluation, the full softmax.
 
-    Words must be numbered by frequency: a number k is drawn with a probability near
-    ``1 / k``. Each that is drawn stands for as many as make the sum over all words
-    right on average.
-
-    Parameters
-    ----------
-    dim, n_words, n_samples : int
+    Words must be numbered by frequency: word k is drawn with probability near ``1 /
+    k``. Scores are corrected by the expected count of each word, so that the sum over
+    all words is right on average.
     """
 
     def __init__(self, dim, n_words, n_samples):
@@ -408,7 +360,7 @@ class SampledSoftmax(FullSoftmax):
         self.n_samples = n_samples
 
     def forward(self, vectors, targets):
-        """Return ``-log p(target)``, among the sample while learning."""
+        """Return ``-log p(target)`` per row; in training, relative to the sample."""
         if not self.training:
             return super().forward(vectors, targets)
         n_words = len(self.weight)
@@ -421,59 +373,45 @@ class SampledSoftmax(FullSoftmax):
         sample = torch.exp(draw * math.log(n_words + 1)).long() - 1
         sample = sample.clamp_(0, n_words - 1)
         others = functional.linear(vectors, self.weight[sample], self.bias[sample])
-        others = others.float() - self._expected(sample)
+        others = others.float() - self._log_expected(sample)
         others = others.masked_fill(sample == targets[:, None], -torch.inf)
         own = (vectors * self.weight[targets]).sum(dim=1) + self.bias[targets]
-        # It is always there, and stands for itself alone.
-        own = own.float()
+        own = own.float()  # no correction: the target is always included once
         scores = torch.cat([own[:, None], others], dim=1)
         return torch.logsumexp(scores, dim=1) - own
 
-    def _expected(self, words):
-        """Return the log of how often words are expected in a sample."""
+    def _log_expected(self, words):
+        """Return the log of the expected count of words in a sample, (n_words,)."""
         p = torch.log1p(1 / (words.double() + 1)) / math.log(len(self.weight) + 1)
         return torch.log(self.n_samples * p).float()
 
 
 class AdaptiveSoftmax(nn.Module):
-    """Frequent words by themselves, the others by cluster, in fewer dimensions.
+    """Full scores of frequent words; rare words in clusters of fewer dimensions.
 
-    Parameters
-    ----------
-    dim, n_words : int
-        Words must be numbered by frequency.
+    Words must be numbered by frequency.
     """
 
     def __init__(self, dim, n_words):
         super().__init__()
         cutoffs = [c for c in _CUTOFFS if c < n_words] or [max(1, n_words // 2)]
-        # The last cluster has a dimension, too.
+        # Each cluster halves the dimension, so the last keeps at least one.
         cutoffs = cutoffs[: max(1, dim.bit_length() - 1)]
         self.clusters = nn.AdaptiveLogSoftmaxWithLoss(
             dim, n_words, cutoffs, div_value=min(2.0, dim), head_bias=True
         )
 
     def forward(self, vectors, targets):
-        """Return ``-log p(target)`` of each row."""
-        # It cannot put losses of lower precision in their places.
+        """Return ``-log p(target)`` per row."""
+        # AdaptiveLogSoftmaxWithLoss cannot assign losses of lower precision.
         with torch.autocast(vectors.device.type, enabled=False):
             return -self.clusters(vectors.float(), targets).output
 
 
 def make_softmax(kind, dim, n_words, n_samples):
-    """Return the softmax of a kind.
-
-    Parameters
-    ----------
-    kind : {"auto", "full", "sampled", "adaptive"}
-    dim, n_words, n_samples : int
-
-    Returns
-    -------
-    nn.Module
-    """
+    """Return the softmax module of a kind: "auto", "full", "sampled" or "adaptive"."""
     if kind == "auto":
-        kind = "full" if n_words <= _FULL_UP_TO else "adaptive"
+        kind = "full" if n_words <= _MAX_FULL else "adaptive"
     if kind == "sampled":
         return SampledSoftmax(dim, n_words, n_samples)
     return (FullSoftmax if kind == "full" else AdaptiveSoftmax)(dim, n_words)

@@ -1,6 +1,6 @@
-"""The skorch net that trains a bidirectional language model, and its callbacks.
+"""The skorch net of a bidirectional language model, its callbacks and checkpoints.
 
-Checkpoints: all that training needs to go on as if it had never been interrupted.
+A checkpoint holds everything that training needs to resume to the same result.
 """
 
 import copy
@@ -18,26 +18,26 @@ from .._training._checkpoint_file import (
     read_checkpoint,
 )
 from .._training._random import current_generators
-from ._bptt import NOTHING
+from ._bptt import NO_TARGET
 from ._lm_modules import TrainableBiLM, make_softmax
 
-_WARM_UP = 0.02  # of all steps
-_FLOOR = 0.02  # of the learning rate
+_WARM_UP = 0.02  # share of all steps
+_FLOOR = 0.02  # final share of the learning rate
 
 
 class LanguageModule(nn.Module):
-    """The network and its softmax, which both directions share.
+    """The network and the softmax, which both directions share.
 
     Parameters
     ----------
     options : ElmoOptions
     dropout : float
     n_words : int
-        Of the vocabulary.
+        Size of the vocabulary.
     softmax : {"auto", "full", "sampled", "adaptive"}
     n_samples : int
     weights : dict of str to ndarray, default=None
-        Of the network; None for random ones.
+        Of the network; None for random weights.
     """
 
     def __init__(self, options, dropout, n_words, softmax, n_samples, weights=None):
@@ -46,35 +46,35 @@ class LanguageModule(nn.Module):
         self.softmax = make_softmax(softmax, options.projection_dim, n_words, n_samples)
 
     def forward(self, batch, states, dtype):
-        """Return ``-log p`` of each word, and what the rows end with.
+        """Return ``-log p`` of the targets, and the states after the batch.
 
         Parameters
         ----------
         batch : Batch
         states : list or None
-            As `TrainableBiLM` takes them.
+            From the batch before; None for zeros.
         dtype : torch dtype
             Of the products.
 
         Returns
         -------
         losses : tensor of shape (2, n_targets)
-            Forward and backward, at the places that have a word.
+            Forward and backward.
         states : list
         """
         outs, states = self.bilm(batch, states, dtype)
-        places = batch.targets != NOTHING
-        losses = self.softmax(outs[places], batch.targets[places])
+        has_target = batch.targets != NO_TARGET
+        losses = self.softmax(outs[has_target], batch.targets[has_target])
         return losses.view(2, -1), states
 
 
 class LanguageNet(NeuralNet):
-    """A skorch net over a `GridStream`, which carries states from batch to batch.
+    """A skorch net over `BPTTBatches`, which carries states from batch to batch.
 
     Parameters
     ----------
     bfloat16 : bool
-        Compute matrix products in this type while learning; weights stay float32.
+        Whether training computes matrix products in bfloat16; weights stay float32.
     """
 
     def __init__(self, *args, bfloat16=False, **kwargs):
@@ -86,88 +86,76 @@ class LanguageNet(NeuralNet):
         return [("epoch_timer", EpochTimer()), ("print_log", PrintLog())]
 
     def infer(self, x, **fit_params):
-        """Return the losses of a batch's words."""
+        """Return the losses of a batch, (2, n_targets)."""
         losses, self.carried_ = self.losses(x, getattr(self, "carried_", None))
         return losses
 
     def losses(self, batch, states):
-        """Return the losses of a batch's words, and the states after it."""
+        """Return the losses of a batch, (2, n_targets), and the states after it."""
         device = torch.device(self.device).type
-        # What is told of held-out text must not depend on how it was learned.
+        # Losses of held-out text must not depend on the precision of training.
         low = self.bfloat16 and self.module_.training
         dtype = torch.bfloat16 if low else torch.float32
         with torch.autocast(device, torch.bfloat16, enabled=low):
             return self.module_(batch, states, dtype)
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
-        """Return the mean loss of a word."""
+        """Return the mean loss per word."""
         return y_pred.mean()
 
     def run_single_epoch(self, iterator, training, prefix, step_fn, **fit_params):
-        """Go through a corpus once, from its beginning unless that is restored."""
+        """Run an epoch, from zero states unless a checkpoint restored them."""
         if not training:
             self.carried_ = None
         super().run_single_epoch(iterator, training, prefix, step_fn, **fit_params)
         self.carried_ = None
 
 
-class Perplexities(Callback):
-    """Records perplexities of both directions, for what is trained on and held out.
+class RecordPerplexity(Callback):
+    """Records training and validation perplexities of both directions.
 
     Attributes
     ----------
     sums_ : dict of str to list
-        Losses forward and backward, and words, so far in this epoch.
+        Loss forward, loss backward and number of words so far in the epoch.
     """
 
     def __init__(self):
         self.restored = None
 
     def on_epoch_begin(self, net, **kwargs):
-        """Start counting, or go on."""
+        """Reset the sums, to those of a checkpoint if one was restored."""
         self.sums_ = {"train": [0.0, 0.0, 0], "valid": [0.0, 0.0, 0]}
         if self.restored:
             self.sums_["train"], self.restored = list(self.restored), None
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
-        """Count a batch."""
+        """Add a batch to the sums."""
         sums = self.sums_["train" if training else "valid"]
         losses = y_pred.detach().sum(dim=1, dtype=torch.float64).tolist()
-        for k, more in enumerate((*losses, y_pred.shape[1])):
-            sums[k] += more
+        for k, value in enumerate((*losses, y_pred.shape[1])):
+            sums[k] += value
 
     def on_epoch_end(self, net, **kwargs):
-        """Write them into the history."""
+        """Record the perplexities in the history."""
         for part, (forward, backward, n) in self.sums_.items():
             if n:
                 for name, value in perplexities(forward, backward, n).items():
                     net.history.record(f"{part}_{name}", value)
-        # A record a batch would grow without end.
+        # One record per batch would grow without bound.
         net.history[-1]["batches"] = []
 
     def on_train_end(self, net, **kwargs):
-        """Tell also of an epoch that was interrupted from the keyboard."""
+        """Record an epoch that a keyboard interrupt ended."""
         if net.history and net.history[-1]["batches"]:
             self.on_epoch_end(net)
 
 
 def perplexities(forward, backward, n_words):
-    """Return perplexities from summed losses.
+    """Return the perplexities of summed losses: per direction, and of their mean.
 
-    Parameters
-    ----------
-    forward, backward : float
-    n_words : int
-
-    Returns
-    -------
-    dict of str to float
-        "forward", "backward", and "perplexity", of their mean loss.
-
-    Examples
-    --------
-    >>> found = perplexities(0.0, 2 * math.log(16.0), 2)
-    >>> {name: round(value, 6) for name, value in found.items()}
+    >>> values = perplexities(0.0, 2 * math.log(16.0), 2)
+    >>> {name: round(value, 6) for name, value in values.items()}
     {'forward': 1.0, 'backward': 16.0, 'perplexity': 4.0}
     """
     losses = {
@@ -175,43 +163,42 @@ def perplexities(forward, backward, n_words):
         "backward": backward / n_words,
         "perplexity": (forward + backward) / (2 * n_words),
     }
-    # What is beyond numbers is told by StopWhenDiverged, not by an OverflowError.
+    # Overflow is reported by StopWhenDiverged.
     with np.errstate(over="ignore"):
         return {name: float(np.exp(loss)) for name, loss in losses.items()}
 
 
 class StopWhenDiverged(Callback):
-    """Ends training with a sentence where the loss is no longer a number."""
+    """Raises an error when the loss is not finite."""
 
     def on_batch_end(self, net, training=False, loss=None, **kwargs):
-        """Look at a batch's loss."""
+        """Check the loss of a batch."""
         if not math.isfinite(loss.item()):
             raise FloatingPointError(
                 f"ElmoLanguageModel: training diverged in epoch {len(net.history)}: "
-                f"the loss is {loss.item()}. Use a smaller lr, or a smaller "
-                "gradient_clip."
+                f"the loss is {loss.item()}. Use a smaller lr or gradient_clip."
             )
 
 
 def check_finite(net):
-    """Raise if the last step of training left weights that are no numbers."""
+    """Check that the last training step left finite weights."""
     for name, tensor in net.module_.state_dict().items():
         if not torch.isfinite(tensor).all():
             raise FloatingPointError(
-                f"ElmoLanguageModel: training diverged: {name} has entries that are no "
-                "numbers. Use a smaller lr, or a smaller gradient_clip."
+                f"ElmoLanguageModel: training diverged: {name} has entries that are "
+                "not finite. Use a smaller lr or gradient_clip."
             )
 
 
-class Schedule(Callback):
-    """Sets the learning rate: it rises at first, then falls as a cosine.
+class LRSchedule(Callback):
+    """Sets the learning rate: linear warm-up, then cosine decay.
 
     Parameters
     ----------
     lr : float
-        At its highest.
+        Maximum learning rate.
     n_steps : int or None
-        Of all epochs, about; None for a rate that stays.
+        Approximate number of steps of all epochs; None for a constant rate.
     """
 
     def __init__(self, lr, n_steps):
@@ -219,20 +206,20 @@ class Schedule(Callback):
         self.step = 0
 
     def on_batch_begin(self, net, training=False, **kwargs):
-        """Set the rate of the step to come."""
+        """Set the learning rate of the next step."""
         if training:
             for group in net.optimizer_.param_groups:
                 group["lr"] = self.rate(self.step)
             self.step += 1
 
     def on_epoch_end(self, net, **kwargs):
-        """Record the rate that the epoch ended with."""
+        """Record the learning rate at the end of the epoch."""
         net.history.record("lr", self.rate(max(0, self.step - 1)))
 
     def rate(self, step):
-        """Return the rate of a step.
+        """Return the learning rate of a step.
 
-        >>> schedule = Schedule(lr=1.0, n_steps=100)
+        >>> schedule = LRSchedule(lr=1.0, n_steps=100)
         >>> [round(schedule.rate(step), 2) for step in (0, 1, 51, 99)]
         [0.5, 1.0, 0.49, 0.02]
         """
@@ -241,22 +228,27 @@ class Schedule(Callback):
         warm = max(1, round(_WARM_UP * self.n_steps))
         if step < warm:
             return self.lr * (step + 1) / warm
-        along = min(1.0, (step - warm + 1) / max(1, self.n_steps - warm))
-        return self.lr * (_FLOOR + (1 - _FLOOR) * (1 + math.cos(math.pi * along)) / 2)
+        progress = min(1.0, (step - warm + 1) / max(1, self.n_steps - warm))
+        cosine = (1 + math.cos(math.pi * progress)) / 2
+        return self.lr * (_FLOOR + (1 - _FLOOR) * cosine)
 
 
-class KeepBest(Callback):
-    """Keeps the weights of the epoch whose held-out perplexity is lowest.
+class KeepBestWeights(Callback):
+    """Keeps the weights of the epoch with the lowest validation perplexity.
+
+    skorch's EarlyStopping does not replace it: it raises before the last epoch is
+    written to the checkpoint.
 
     Parameters
     ----------
     patience : int or None
-        Epochs without a lower one, after which training ends.
+        Epochs without a lower perplexity after which training stops.
 
     Attributes
     ----------
     best : float
     n_worse : int
+        Epochs since the best one.
     weights : dict or None
     """
 
@@ -265,74 +257,72 @@ class KeepBest(Callback):
         self.best, self.n_worse, self.weights = math.inf, 0, None
 
     def on_epoch_end(self, net, **kwargs):
-        """Look at the epoch's perplexity."""
-        came = net.history[-1].get("valid_perplexity")
-        if came is None:
+        """Copy the weights if the perplexity of the epoch is the lowest."""
+        perplexity = net.history[-1].get("valid_perplexity")
+        if perplexity is None:
             return
-        if came < self.best:
-            self.best, self.n_worse = came, 0
+        if perplexity < self.best:
+            self.best, self.n_worse = perplexity, 0
             self.weights = copy.deepcopy(net.module_.state_dict())
         else:
             self.n_worse += 1
 
-    def is_over(self):
-        """Tell whether patience is at its end."""
+    def is_exhausted(self):
+        """Return whether patience is exhausted."""
         return self.patience is not None and self.n_worse >= self.patience
 
     def load_best(self, net):
-        """Give the net the weights of its best epoch."""
+        """Load the weights of the best epoch into the net."""
         if self.weights is not None:
             net.module_.load_state_dict(self.weights)
             self.weights = None
 
 
-class StopWhenWorse(Callback):
-    """Ends training where `KeepBest` says so; last, after the epoch is on disk."""
+class StopAtPatience(Callback):
+    """Stops training when patience is exhausted; runs last, after the checkpoint."""
 
     def __init__(self, keeper):
         self.keeper = keeper
 
     def on_epoch_end(self, net, **kwargs):
-        """Raise what skorch takes as the end of training."""
-        if self.keeper.is_over():
+        """Raise KeyboardInterrupt, by which skorch ends training."""
+        if self.keeper.is_exhausted():
             raise KeyboardInterrupt
 
 
-class Checkpoints(Callback):
-    """Writes a file every so many batches, and after each epoch.
+class WriteCheckpoints(Callback):
+    """Writes a checkpoint every `every` batches and after each epoch.
 
-    The file is written beside its place and put there in one go: a process that is
-    killed leaves the last one whole. A disk that is full is told once.
+    The file is replaced atomically. A full disk causes one warning, and training
+    continues.
 
     Parameters
     ----------
     file : Path
     every : int
-        Batches.
-    belongs : dict of str to str
-        What the fit is told by; a file of another fit is refused.
+    identity : dict of str to str
+        Identifies the fit; a checkpoint of another fit is refused.
     seed : int
-        Of the fit.
-    perplexities : Perplexities
-    schedule : Schedule
-    keeper : KeepBest
+    perplexities : RecordPerplexity
+    schedule : LRSchedule
+    keeper : KeepBestWeights
     """
 
-    def __init__(self, file, every, belongs, seed, perplexities, schedule, keeper):
+    def __init__(self, file, every, identity, seed, perplexities, schedule, keeper):
         self.writer = CheckpointWriter(file, "ElmoLanguageModel")
-        self.every, self.belongs, self.seed = every, belongs, seed
+        self.every, self.identity, self.seed = every, identity, seed
         self.perplexities, self.schedule, self.keeper = perplexities, schedule, keeper
         self.n_batches = 0
 
     def on_batch_end(self, net, training=False, **kwargs):
-        """Write, if it is time."""
+        """Write a checkpoint if one is due."""
         if training:
             self.n_batches += 1
             if self.n_batches % self.every == 0:
                 self._write(net, epoch_over=False)
 
     def on_epoch_end(self, net, **kwargs):
-        """Write that the epoch is over."""
+        """Write a checkpoint of the finished epoch."""
         self.n_batches = 0
         self._write(net, epoch_over=True)
 
@@ -340,12 +330,12 @@ class Checkpoints(Callback):
         finished = net.history if epoch_over else net.history[:-1]
         self.writer.write(
             {
-                "belongs": self.belongs,
+                "identity": self.identity,
                 "seed": self.seed,
                 "module": net.module_.state_dict(),
                 "optimizer": net.optimizer_.state_dict(),
                 "generators": current_generators().states(net.device),
-                "history": [_plain(epoch) for epoch in finished],
+                "history": [_scalars(epoch) for epoch in finished],
                 "n_batches": self.n_batches,
                 "sums": None if epoch_over else self.perplexities.sums_["train"],
                 "carried": None if epoch_over else net.carried_,
@@ -355,70 +345,48 @@ class Checkpoints(Callback):
             },
         )
 
-    def restore(self, net, found):
-        """Bring a net and the other callbacks to where a checkpoint was written.
-
-        Parameters
-        ----------
-        net : LanguageNet
-            Initialised.
-        found : dict
-            As `read_matching_checkpoint` gives it.
-        """
-        net.module_.load_state_dict(found["module"])
-        net.optimizer_.load_state_dict(found["optimizer"])
-        for epoch in found["history"]:
+    def restore(self, net, state):
+        """Restore an initialized net and the other callbacks from a checkpoint."""
+        net.module_.load_state_dict(state["module"])
+        net.optimizer_.load_state_dict(state["optimizer"])
+        for epoch in state["history"]:
             net.history.new_epoch()
             net.history.record("batches", [])
             for name, value in epoch.items():
                 net.history.record(name, value)
-        net.carried_ = found["carried"]
-        self.n_batches = found["n_batches"]
-        self.perplexities.restored = found["sums"]
-        self.schedule.step = found["step"]
-        self.keeper.best, self.keeper.n_worse = found["best"]
-        self.keeper.weights = found["best_weights"]
-        current_generators().set_states(found["generators"], net.device)
+        net.carried_ = state["carried"]
+        self.n_batches = state["n_batches"]
+        self.perplexities.restored = state["sums"]
+        self.schedule.step = state["step"]
+        self.keeper.best, self.keeper.n_worse = state["best"]
+        self.keeper.weights = state["best_weights"]
+        current_generators().set_states(state["generators"], net.device)
 
 
-def read_matching_checkpoint(file, belongs, device):
-    """Return what a checkpoint holds, or None where there is none.
+def read_matching_checkpoint(file, identity, device):
+    """Return the content of this fit's checkpoint; None if there is no file.
 
-    Parameters
-    ----------
-    file : Path
-    belongs : dict of str to str
-        As the fit at hand would write it.
-    device : torch.device
-
-    Returns
-    -------
-    dict or None
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, or of another fit.
+    Raises ValueError if the file is corrupt or belongs to another fit.
     """
     if not file.exists():
         return None
     try:
-        found = read_checkpoint(file, device)
-        told = found["belongs"]
+        state = read_checkpoint(file, device)
+        saved = state["identity"]
     except (CorruptCheckpointError, KeyError) as error:
         raise ValueError(
-            f"ElmoLanguageModel: {file} is no checkpoint, or damaged ({error}). "
-            "Delete it, or give another place as checkpoint."
+            f"ElmoLanguageModel: {file} is not a checkpoint, or it is corrupt "
+            f"({error}). Delete it, or set checkpoint to another file."
         ) from error
-    for name, value in belongs.items():
-        if told.get(name) != value:
+    for name, value in identity.items():
+        if saved.get(name) != value:
             raise ValueError(
-                f"ElmoLanguageModel: the checkpoint {file} is of another fit: its "
-                f"{name} is {told.get(name)}, and {value} is asked for. Delete it, or "
-                "give another place as checkpoint."
+                f"ElmoLanguageModel: the checkpoint {file} belongs to another fit: its "
+                f"{name} is {saved.get(name)}; got {value}. Delete it, or set "
+                "checkpoint to another file."
             )
-    return found
+    return state
 
 
-def _plain(epoch):
+def _scalars(epoch):
     return {k: v for k, v in epoch.items() if isinstance(v, int | float | bool)}

@@ -1,10 +1,6 @@
-"""BiLanguageModel: the network that computes ELMo's layers.
+"""BiLanguageModel: the network that computes ELMo's layers, for inference.
 
-TokenEncoder: words to vectors, from their characters alone.
-
-Lane: clipped, projected LSTM layers of one direction, or of both at once.
-
-Product: a matrix of weights that is multiplied with over and over.
+Sequences are packed, so that a step computes only the sequences that still have words.
 """
 
 from itertools import pairwise
@@ -17,65 +13,54 @@ from ._characters import character_ids, mark_ids
 from ._packing import N_MARKS, Packing
 from ._weight_files import DIRECTIONS, cell_key
 
-# oneDNN's own layout of a matrix, laid out once: two to three times as fast on a CPU
-# as products of torch that lay it out each time. Inductor uses the same operators.
+# oneDNN's own layout of a matrix, computed once: products on a CPU are two to three
+# times as fast as torch's, which reorder it each time. Inductor uses the same
+# operators.
 _REORDER = getattr(torch.ops.mkldnn, "_reorder_linear_weight", None)
 _LINEAR = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
-_WORTH_IT = 2**18  # entries of a matrix, below which there is nothing to gain
-_ROWS = 64  # for which the layout is chosen; any number can come
+_MIN_PACKED_SIZE = 2**18  # entries of a matrix below which packing gains nothing
+_PACKED_ROWS = 64  # rows that the layout is optimized for; any number works
 
 
-class Product:
-    """Computes ``x @ weight + bias``, in the precision of the weight.
-
-    What comes and what is returned is float32; sums are of that precision too.
+class PackedLinear:
+    """Computes ``x @ weight + bias`` of float32 in the precision of the weight.
 
     Parameters
     ----------
     weight : tensor of shape (..., n_in, n_out)
-        In front may stand one dimension, for several products at once.
-    bias : tensor of shape (..., 1, n_out), default=None
-        Float32.
+        A leading dimension holds several matrices.
+    bias : float32 tensor of shape (..., 1, n_out), default=None
 
     Examples
     --------
     >>> import torch
-    >>> product = Product(torch.tensor([[1.0], [10.0]]), torch.tensor([[0.5]]))
-    >>> product(torch.tensor([[3.0, 2.0]])).tolist()
+    >>> linear = PackedLinear(torch.tensor([[1.0], [10.0]]), torch.tensor([[0.5]]))
+    >>> linear(torch.tensor([[3.0, 2.0]])).tolist()
     [[23.5]]
     """
 
     def __init__(self, weight, bias=None):
         self.dtype = weight.dtype
         self._weight, self._bias = weight, bias
-        self._packed = _packed(weight)
+        self._packed = _pack(weight)
         if self._packed is not None:
             self._weight = None
 
     def __call__(self, x, added=None):
-        """Return the product with rows.
+        """Return a new float32 tensor, (..., n_rows, n_in) -> (..., n_rows, n_out).
 
-        Parameters
-        ----------
-        x : tensor of shape (..., n_rows, n_in)
-        added : tensor of shape (..., n_rows, n_out), default=None
-            Taken in place of the bias.
-
-        Returns
-        -------
-        float32 tensor of shape (..., n_rows, n_out)
-            A new one.
+        `added`, of the shape of the result, replaces the bias.
         """
         added = self._bias if added is None else added
         x = x.to(self.dtype)
         if self._packed is None:
-            return self._plain(x, added)
+            return self._unpacked_product(x, added)
         if added is None or self.dtype != torch.float32 or added is self._bias:
             product = _LINEAR.default(x, self._packed, None, "none", [], "").float()
             return product if added is None else product.add_(added)
         return _LINEAR.binary(x, added, self._packed, None, "add")
 
-    def _plain(self, x, added):
+    def _unpacked_product(self, x, added):
         if added is None or self.dtype != torch.float32:
             product = torch.matmul(x, self._weight).float()
             return product if added is None else product.add_(added)
@@ -83,26 +68,27 @@ class Product:
         return product(added, x, self._weight)
 
 
-def _packed(weight):
-    """Return the weight in oneDNN's layout, or None where that cannot be had."""
-    fits = weight.device.type == "cpu" and weight.dim() == 2
-    fits = fits and weight.dtype in (torch.float32, torch.bfloat16)
-    if not fits or weight.numel() < _WORTH_IT or None in (_REORDER, _LINEAR):
+def _pack(weight):
+    """Return the weight in oneDNN's layout; None if impossible or not faster."""
+    packable = weight.device.type == "cpu" and weight.dim() == 2
+    packable = packable and weight.dtype in (torch.float32, torch.bfloat16)
+    is_large = weight.numel() >= _MIN_PACKED_SIZE
+    if not packable or not is_large or None in (_REORDER, _LINEAR):
         return None
     try:
-        packed = _REORDER(weight.t().contiguous(), _ROWS)
-        found = _LINEAR.default(
+        packed = _REORDER(weight.t().contiguous(), _PACKED_ROWS)
+        result = _LINEAR.default(
             weight.new_ones(2, len(weight)), packed, None, "none", [], ""
         )
     except (RuntimeError, NotImplementedError, TypeError, AttributeError):
-        # Processors without what oneDNN needs, and builds where the operators differ.
+        # The processor lacks instructions, or this build has other operators.
         return None
-    # The operators are torch's own business: what they give is tried, not trusted.
-    gap = (found.float() - weight.float().sum(dim=0)).abs().max()
-    return packed if gap <= 0.02 * weight.float().abs().sum(dim=0).max() else None
+    # These operators are private to torch, so their result is checked.
+    error = (result.float() - weight.float().sum(dim=0)).abs().max()
+    return packed if error <= 0.02 * weight.float().abs().sum(dim=0).max() else None
 
 
-_AT_ONCE = 256
+_WORDS_PER_BATCH = 256
 _GATES = ("carry", "transform")
 
 
@@ -112,7 +98,7 @@ class TokenEncoder:
     Parameters
     ----------
     weights : dict of str to ndarray
-        As `read_weights` gives them.
+        From `read_weights`.
     options : ElmoOptions
     device : str
     dtype : torch dtype
@@ -128,83 +114,72 @@ class TokenEncoder:
         self._filters = []
         for i, (width, number) in enumerate(options.filters):
             weight = tensor(f"CNN/W_cnn_{i}", dtype).reshape(-1, number)
-            self._filters.append((width, Product(weight), tensor(f"CNN/b_cnn_{i}")))
+            self._filters.append(
+                (width, PackedLinear(weight), tensor(f"CNN/b_cnn_{i}"))
+            )
         self._highways = []
         for k in range(options.n_highway):
             parts = [[f"CNN_high_{k}/{x}_{gate}" for gate in _GATES] for x in "Wb"]
             weight = torch.cat([tensor(name, dtype) for name in parts[0]], dim=1)
             bias = torch.cat([tensor(name) for name in parts[1]])
-            self._highways.append(Product(weight, bias[None]))
+            self._highways.append(PackedLinear(weight, bias[None]))
         self._projection = None
         if "CNN_proj/W_proj" in weights:
-            self._projection = Product(
+            self._projection = PackedLinear(
                 tensor("CNN_proj/W_proj", dtype), tensor("CNN_proj/b_proj")[None]
             )
 
     @torch.inference_mode()
     def marks(self):
         """Return the vectors of a sentence's begin and end, (2, projection_dim)."""
-        return self._of_ids(*mark_ids(self.options.max_characters))
+        return self._encode(*mark_ids(self.options.max_characters))
 
     @torch.inference_mode()
     def __call__(self, words):
-        """Return the vectors of words.
-
-        Parameters
-        ----------
-        words : sequence of str
-
-        Returns
-        -------
-        float32 tensor of shape (n_words, projection_dim)
-        """
+        """Return the float32 vectors of words, (n_words, projection_dim)."""
         ids, lengths = character_ids(words, self.options.max_characters)
         out = torch.empty(len(words), self.options.projection_dim, device=self.device)
         order = np.argsort(lengths, kind="stable")
-        for start in range(0, len(order), _AT_ONCE):
-            some = order[start : start + _AT_ONCE]
-            found = self._of_ids(ids[some], lengths[some])
-            out[torch.from_numpy(some).to(self.device)] = found
+        for start in range(0, len(order), _WORDS_PER_BATCH):
+            batch = order[start : start + _WORDS_PER_BATCH]
+            vectors = self._encode(ids[batch], lengths[batch])
+            out[torch.from_numpy(batch).to(self.device)] = vectors
         return out
 
-    def _of_ids(self, ids, lengths):
+    def _encode(self, ids, lengths):
         characters = torch.from_numpy(ids).to(self.device)
-        vectors = self._convolved(self._table[characters], int(lengths.max()))
+        vectors = self._convolve(self._table[characters], int(lengths.max()))
         for highway in self._highways:
             carry, new = highway(vectors).chunk(2, dim=1)
             # carry * new + (1 - carry) * old
             vectors = torch.lerp(vectors, new.relu_(), carry.sigmoid_())
         return vectors if self._projection is None else self._projection(vectors)
 
-    def _convolved(self, characters, longest):
-        """Return the maxima over positions, activated, (n_words, n_filters).
-
-        Behind the longest word all windows see nothing but padding, and give the same:
-        one of them is computed.
-        """
-        found = []
+    def _convolve(self, characters, longest):
+        """Return activated maxima over positions, (n_words, n_filters)."""
+        pooled = []
         for width, product, bias in self._filters:
+            # Windows after the longest word have only padding: one of them suffices.
             n_windows = min(characters.shape[1] - width, longest) + 1
-            seen = characters[:, : n_windows + width - 1]
-            windows = seen.unfold(1, width, 1).transpose(2, 3)
+            inputs = characters[:, : n_windows + width - 1]
+            windows = inputs.unfold(1, width, 1).transpose(2, 3)
             flat = windows.reshape(len(windows) * n_windows, -1)
             maxima = product(flat).view(len(windows), n_windows, -1).amax(dim=1)
-            found.append(maxima.add_(bias))
-        found = torch.cat(found, dim=1)
-        return found.relu_() if self.options.activation == "relu" else found.tanh_()
+            pooled.append(maxima.add_(bias))
+        pooled = torch.cat(pooled, dim=1)
+        return pooled.relu_() if self.options.activation == "relu" else pooled.tanh_()
 
 
-# Of input gates that are computed together.
-_BYTES_AT_ONCE = {"cpu": 2**25}
-_ON_GPU = 2**28
-_WORDS_TO_ONE = 4  # of which one is new
+# Memory for input gates that are computed in one product.
+_GATE_BYTES = {"cpu": 2**25}
+_GATE_BYTES_GPU = 2**28
+_TOKENS_PER_TYPE = 4  # estimate of how often a word recurs
 
 
-class Lane:
-    """One layer's cell, over packed sequences.
+class LSTMLayer:
+    """A clipped, projected LSTM layer of one or both directions, for packed sequences.
 
-    On a CPU each direction has a lane, because a product with one matrix is quickest
-    there; on a GPU one lane has both, in tensors with a dimension more.
+    With both directions, tensors have a leading dimension of size 2.
 
     Parameters
     ----------
@@ -218,10 +193,10 @@ class Lane:
 
     Attributes
     ----------
-    input : Product
+    input : PackedLinear
         From input to gates.
-    n_at_once : int
-        Tokens whose input gates are computed together.
+    gate_tokens : int
+        Number of tokens whose input gates are computed in one product.
     """
 
     def __init__(self, weights, options, layer, directions, device, dtype):
@@ -231,28 +206,28 @@ class Lane:
             return (tensor if len(directions) > 1 else tensor[0]).to(device)
 
         dim, n = options.projection_dim, options.cell_dim
-        both = _reordered(stacked("W_0"), n).to(dtype)
-        bias = _reordered(stacked("B"), n).unsqueeze(-2)
+        weight = _reorder_gates(stacked("W_0"), n).to(dtype)
+        bias = _reorder_gates(stacked("B"), n).unsqueeze(-2)
         bias[..., n : 2 * n] += 1.0  # of the forget gate
-        self.input = Product(both[..., :dim, :], bias)
-        self._recurrent = Product(both[..., dim:, :])
-        self._projection = Product(stacked("W_P_0").to(dtype))
+        self.input = PackedLinear(weight[..., :dim, :], bias)
+        self._recurrent = PackedLinear(weight[..., dim:, :])
+        self._projection = PackedLinear(stacked("W_P_0").to(dtype))
         self._clips = options.cell_clip, options.proj_clip
         self._n = n
-        budget = _BYTES_AT_ONCE.get(device.type, _ON_GPU)
-        self.n_at_once = max(16, budget // (16 * n * len(directions)))
+        budget = _GATE_BYTES.get(device.type, _GATE_BYTES_GPU)
+        self.gate_tokens = max(16, budget // (16 * n * len(directions)))
 
     def step(self, gates, hidden, cell):
-        """Return hidden and cell after a step, (..., n_rows, dim).
+        """Return hidden state and cell after a step, (..., n_rows, dim).
 
         Parameters
         ----------
         gates : tensor of shape (..., n_rows, 4 * cell_dim)
-            From the input; written to.
+            Input contribution; modified in place.
         hidden : tensor of shape (..., n_rows, projection_dim) or None
             None for zeros.
         cell : tensor of shape (..., n_rows, cell_dim) or None
-            Written to.
+            None for zeros; modified in place.
         """
         n, (cell_clip, proj_clip) = self._n, self._clips
         if hidden is not None:
@@ -267,82 +242,83 @@ class Lane:
             hidden.clamp_(-proj_clip, proj_clip)
         return hidden, cell
 
-    def run(self, packing, source, state=None):
-        """Run over all steps of packed sequences.
+    def run(self, packing, gates, state=None):
+        """Run all steps of packed sequences.
 
         Parameters
         ----------
         packing : Packing
-        source : InputGates
+        gates : InputGates
         state : (hidden, cell), default=None
-            Of each sequence, in the packing's order; None for zeros. The cells are
-            written to.
+            Initial state per sequence, in the order of the packing; None for zeros.
+            Cells are modified in place.
 
         Returns
         -------
         hidden : tensor of shape (..., n_tokens, projection_dim)
-            At each packed place.
+            In packed order.
         cell : tensor of shape (..., n_sequences, cell_dim)
-            When each sequence ended.
+            After the last step of each sequence.
         """
         starts = packing.starts.tolist()
-        out = source.empty(starts[-1])
+        out = gates.empty(starts[-1])
         hidden, cell = (None, None) if state is None else state
         cells = cell
-        for first, stop in packing.spans(source.n_at_once):
-            gates_of = source.between(starts[first], starts[stop])
+        for first, stop in packing.spans(gates.n_tokens):
+            slice_gates = gates.compute(starts[first], starts[stop])
             for a, b in pairwise(starts[first : stop + 1]):
                 if hidden is not None:
                     hidden, cell = hidden[..., : b - a, :], cell[..., : b - a, :]
-                hidden, cell = self.step(gates_of(a, b), hidden, cell)
+                hidden, cell = self.step(slice_gates(a, b), hidden, cell)
                 out[..., a:b, :] = hidden
                 cells = cell if cells is None else cells
         return out, cells
 
 
 class InputGates:
-    """The input's share of the gates, for many steps in one product.
+    """The input contribution to the gates, computed for many steps in one product.
 
     Parameters
     ----------
-    lane : Lane
+    layer : LSTMLayer
     vectors : tensor of shape (..., n_tokens, projection_dim)
-        Packed; or with `words` a table that all of them share.
+        Packed; with `words`, a table that all directions share.
     words : tensor of int, shape (..., n_tokens), default=None
-        Packed rows of the table. On a CPU what comes again is computed once.
+        Packed rows of the table. With one direction, each distinct row is computed
+        once.
     """
 
-    def __init__(self, lane, vectors, words=None):
-        self._lane, self._vectors, self._words = lane, vectors, words
-        self.n_at_once = lane.n_at_once * (1 if words is None else _WORDS_TO_ONE)
+    def __init__(self, layer, vectors, words=None):
+        self._layer, self._vectors, self._words = layer, vectors, words
+        self.n_tokens = layer.gate_tokens * (1 if words is None else _TOKENS_PER_TYPE)
 
     def empty(self, n_tokens):
-        """Return room for the hidden states of all tokens."""
+        """Return an uninitialized tensor for the hidden states of all tokens."""
         packed = self._vectors if self._words is None else self._words[..., None]
         dim = self._vectors.shape[-1]
         return self._vectors.new_empty(*packed.shape[:-2], n_tokens, dim)
 
-    def between(self, start, stop):
-        """Return what gives the gates of packed places from start to stop."""
+    def compute(self, start, stop):
+        """Return a function that slices the gates of packed positions [start, stop)."""
         if self._words is None:
-            return self._sliced(self._vectors[..., start:stop, :], start)
+            return self._compute_dense(self._vectors[..., start:stop, :], start)
         words = self._words[..., start:stop]
         if words.dim() > 1:
-            return self._sliced(self._vectors[words], start)
+            return self._compute_dense(self._vectors[words], start)
         distinct, inverse = torch.unique(words, return_inverse=True)
-        gates = self._lane.input(self._vectors[distinct])
+        gates = self._layer.input(self._vectors[distinct])
         return lambda a, b: gates[inverse[a - start : b - start]]
 
-    def _sliced(self, vectors, start):
-        gates = self._lane.input(vectors)
+    def _compute_dense(self, vectors, start):
+        gates = self._layer.input(vectors)
         return lambda a, b: gates[..., a - start : b - start, :]
 
 
-def _reordered(tensor, n):
-    """Return gates i, j, f, o as i, f, o, j: three that go through a sigmoid, one not.
+def _reorder_gates(tensor, n):
+    """Return gates i, j, f, o as i, f, o, j: first the three with a sigmoid.
 
     >>> import torch
-    >>> _reordered(torch.arange(8), 2).tolist()
+    >>> _reorder_gates(torch.arange(8), 2).tolist()
     [0, 1, 4, 5, 6, 7, 2, 3]
     """
     i, j, f, o = tensor.split(n, dim=-1)
@@ -350,7 +326,7 @@ def _reordered(tensor, n):
 
 
 class States(NamedTuple):
-    """What the LSTMs hold when sequences have ended, on the CPU.
+    """States of the LSTMs after the last step of sequences, on the CPU.
 
     Parameters
     ----------
@@ -371,28 +347,24 @@ class States(NamedTuple):
         rows = torch.from_numpy(rows)
         self.hidden[:, :, rows], self.cells[:, :, rows] = states
 
-    def of(self, layer, rows):
-        """Return copies of a layer's hidden states and cells, for some sequences."""
+    def of_layer(self, layer, rows):
+        """Return copies of a layer's hidden states and cells, (2, n_rows, dim) each."""
         rows = torch.from_numpy(rows)
         return self.hidden[layer][:, rows], self.cells[layer][:, rows]
 
     @classmethod
-    def joined(cls, after, order):
-        """Return the states that lanes ended with, in the order of the input.
+    def from_layers(cls, states, order):
+        """Return the States of (hidden, cells) per layer and direction group.
 
-        Parameters
-        ----------
-        after : list of list of (hidden, cells)
-            Of each layer and lane.
-        order : ndarray of int
-            The sequences, as the lanes had them.
+        `order` has the index of each sequence in these tensors; the result is in input
+        order.
         """
         back = torch.from_numpy(np.argsort(order))
         parts = []
         for part in range(2):
             layers = []
-            for lanes in after:
-                tensors = [lane[part].cpu() for lane in lanes]
+            for groups in states:
+                tensors = [group[part].cpu() for group in groups]
                 both = torch.stack(tensors) if len(tensors) > 1 else tensors[0]
                 layers.append(both[:, back])
             parts.append(torch.stack(layers))
@@ -400,19 +372,19 @@ class States(NamedTuple):
 
     @classmethod
     def zeros(cls, options, n_sequences):
-        """Return those of sequences that have not begun."""
+        """Return zero states of sequences."""
         shape = options.n_layers, 2, n_sequences
         hidden = torch.zeros(*shape, options.projection_dim)
         return cls(hidden, torch.zeros(*shape, options.cell_dim))
 
 
 class BiLanguageModel:
-    """Token encoder and LSTMs of both directions, for inference.
+    """Token encoder and LSTMs of both directions.
 
     Parameters
     ----------
     weights : dict of str to ndarray
-        As `read_weights` gives them.
+        From `read_weights`.
     options : ElmoOptions
     device : str
     dtype : str
@@ -421,92 +393,95 @@ class BiLanguageModel:
 
     def __init__(self, weights, options, device="cpu", dtype="float32"):
         self.options, self.device = options, torch.device(device)
-        of = options, self.device, getattr(torch, dtype)
+        target = self.device, getattr(torch, dtype)
         with torch.inference_mode():
-            self.encoder = TokenEncoder(weights, *of)
+            self.encoder = TokenEncoder(weights, options, *target)
             self._layers = [
                 [
-                    Lane(weights, options, layer, lane, *of[1:])
-                    for lane in _lanes(self.device)
+                    LSTMLayer(weights, options, layer, directions, *target)
+                    for directions in _direction_groups(self.device)
                 ]
                 for layer in range(options.n_layers)
             ]
 
     @torch.inference_mode()
     def layers(self, table, sentences, depth=None, states=None):
-        """Return the vectors of sentences' words at each layer.
+        """Return the vectors of the words of sentences at each layer.
 
         Parameters
         ----------
         table : tensor of shape (N_MARKS + n_words, projection_dim)
             Vectors of the marks and of words, from the encoder.
         sentences : list of ndarray of int
-            Rows of the table, one a word; each with at least one.
+            Row of the table per word; at least one word each.
         depth : int, default=None
-            How many LSTM layers are wanted; None for all.
+            Number of LSTM layers; None for all.
         states : States, default=None
-            What the sentences go on from; None for nothing.
+            Initial states; None for zeros.
 
         Returns
         -------
         layers : list of tensor of shape (n_tokens, 2 * projection_dim)
-            Over the sentences in the order in which they came; the token vectors,
-            twice, come first.
+            Tokens of all sentences in input order. The first layer is the token
+            vectors, repeated for both directions.
         states : States or None
-            After the sentences; None where none were given.
+            After the sentences; None if no initial states were passed.
         """
         begin, end = range(N_MARKS)
         marked = [np.r_[begin, sentence, end] for sentence in sentences]
         lengths = np.array([len(rows) for rows in marked])
         rows, packing = np.concatenate(marked), Packing(lengths)
-        words = self._for_lanes(torch.from_numpy(rows[packing.places]))
-        inside = np.ones(len(rows), dtype=bool)
-        inside[np.cumsum(lengths) - 1] = inside[np.cumsum(lengths) - lengths] = False
-        places = [
-            torch.from_numpy(packing.unpacked(d)[inside]).to(self.device)
+        words = self._by_group(torch.from_numpy(rows[packing.tokens]))
+        is_word = np.ones(len(rows), dtype=bool)
+        is_word[np.cumsum(lengths) - 1] = is_word[np.cumsum(lengths) - lengths] = False
+        indices = [
+            torch.from_numpy(packing.unpack_index(d)[is_word]).to(self.device)
             for d in DIRECTIONS
         ]
-        found = [table[torch.from_numpy(rows[inside]).to(self.device)].repeat(1, 2)]
-        outs, after = None, []
-        for k, layer in enumerate(self._layers[:depth]):
-            before = None if states is None else states.of(k, packing.order)
-            outs, state = self._layer(layer, packing, table, words, outs, before)
-            found.append(_side_by_side(outs, places))
-            after.append(state)
-        return found, None if states is None else States.joined(after, packing.order)
+        layers = [table[torch.from_numpy(rows[is_word]).to(self.device)].repeat(1, 2)]
+        outs, last_states = None, []
+        for k, groups in enumerate(self._layers[:depth]):
+            before = None if states is None else states.of_layer(k, packing.order)
+            outs, state = self._run_layer(groups, packing, table, words, outs, before)
+            layers.append(_concatenate_directions(outs, indices))
+            last_states.append(state)
+        if states is None:
+            return layers, None
+        return layers, States.from_layers(last_states, packing.order)
 
-    def _layer(self, layer, packing, table, words, outs, before):
-        """Return the hidden states of a layer's lanes, and what they end with."""
-        states = [None] * len(layer)
+    def _run_layer(self, groups, packing, table, words, inputs, before):
+        """Return hidden states and last states of a layer, per direction group."""
+        states = [None] * len(groups)
         if before is not None:
-            parts = [self._for_lanes(part) for part in before]
+            parts = [self._by_group(part) for part in before]
             states = list(zip(*parts, strict=True))
-        found, after = [], []
+        outs, last_states = [], []
         last = torch.from_numpy(packing.last).to(self.device)
-        for lane, rows, x, state in zip(
-            layer, words, outs or [None] * len(layer), states, strict=True
+        for group, rows, x, state in zip(
+            groups, words, inputs or [None] * len(groups), states, strict=True
         ):
-            gates = InputGates(lane, table, rows) if x is None else InputGates(lane, x)
-            hidden, cells = lane.run(packing, gates, state)
-            after.append((hidden[..., last, :], cells))
+            source = (table, rows) if x is None else (x,)
+            hidden, cells = group.run(packing, InputGates(group, *source), state)
+            last_states.append((hidden[..., last, :], cells))
             if x is not None and self.options.skip_connections:
                 hidden += x
-            found.append(hidden)
-        return found, after
+            outs.append(hidden)
+        return outs, last_states
 
-    def _for_lanes(self, both):
-        """Return what is given for both directions as each lane takes it."""
+    def _by_group(self, both):
+        """Return a tensor of both directions as one tensor per direction group."""
         both = both.to(self.device)
         return [both] if len(self._layers[0]) == 1 else list(both)
 
 
-def _lanes(device):
+def _direction_groups(device):
+    # A CPU is fastest with one matrix per product, a GPU with both directions at once.
     return [(d,) for d in DIRECTIONS] if device.type == "cpu" else [DIRECTIONS]
 
 
-def _side_by_side(outs, places):
-    """Return the directions' vectors of tokens, forward first."""
+def _concatenate_directions(outs, indices):
+    """Return the vectors of tokens, forward then backward, (n_tokens, 2 * dim)."""
     directions = outs if len(outs) > 1 else outs[0]
     return torch.cat(
-        [out[place] for out, place in zip(directions, places, strict=True)], dim=1
+        [out[index] for out, index in zip(directions, indices, strict=True)], dim=1
     )

@@ -1,16 +1,16 @@
-"""Packing: sequences of unlike length, step by step, without padding."""
+"""Packing: sequences of different lengths, step by step, without padding."""
 
 import numpy as np
 
-# Rows of a table of words that no word has: a sentence's begin, and its end.
+# Rows before those of words in a table of words: the begin and end of a sentence.
 N_MARKS = 2
 
 
 class Packing:
-    """Where tokens of sequences stand when they are laid out step after step.
+    """Positions of tokens in sequences that are packed step after step.
 
-    Sequences are sorted by length, so that those that still go on at a step are the
-    first ones, and what is computed shrinks with them.
+    Sequences are sorted by decreasing length, so that the sequences that have a token
+    at a step are always the first ones.
 
     Parameters
     ----------
@@ -20,21 +20,21 @@ class Packing:
     Attributes
     ----------
     order : ndarray of int, shape (n_sequences,)
-        The sequences, longest first.
+        Indices of the sequences, longest first.
     starts : ndarray of int, shape (longest + 1,)
-        Where each step's tokens begin, and the end.
-    places : ndarray of int, shape (2, n_tokens)
-        The token at each packed place, reading forward and reading backward, counted
-        over the sequences in the order in which they came.
+        First packed position of each step, and the number of tokens.
+    tokens : ndarray of int, shape (2, n_tokens)
+        Index of the token at each packed position, reading forward and backward. Tokens
+        are counted over the sequences in input order.
     last : ndarray of int, shape (n_sequences,)
-        The packed place of each sequence's last step, in the order of `order`.
+        Packed position of the last step of each sequence, in the order of `order`.
 
     Examples
     --------
     >>> packing = Packing([1, 3])
     >>> packing.order.tolist(), packing.starts.tolist()
     ([1, 0], [0, 2, 3, 4])
-    >>> packing.places.tolist()
+    >>> packing.tokens.tolist()
     [[1, 0, 2, 3], [3, 0, 2, 1]]
     """
 
@@ -48,19 +48,20 @@ class Packing:
         step = np.repeat(steps, active)
         row = np.arange(len(step)) - self.starts[step]
         first = (np.cumsum(lengths) - lengths)[self.order][row]
-        self.places = np.stack([first + step, first + sizes[row] - 1 - step])
+        self.tokens = np.stack([first + step, first + sizes[row] - 1 - step])
         self.last = self.starts[sizes - 1] + np.arange(len(sizes))
 
-    def unpacked(self, direction):
-        """Return the packed place of each token, in the order in which they came."""
-        found = np.empty_like(self.places[direction])
-        found[self.places[direction]] = np.arange(len(found))
-        return found
+    def unpack_index(self, direction):
+        """Return the packed position of each token in input order, (n_tokens,)."""
+        tokens = self.tokens[direction]
+        index = np.empty_like(tokens)
+        index[tokens] = np.arange(len(tokens))
+        return index
 
     def spans(self, n_tokens):
-        """Yield first and last step of stretches of at most so many tokens.
+        """Yield (first, stop) of runs of steps with at most `n_tokens` tokens.
 
-        A step that has more is a stretch by itself.
+        A step with more tokens is a run of its own.
         """
         first, n_steps = 0, len(self.starts) - 1
         while first < n_steps:

@@ -1,22 +1,11 @@
-"""The scalar mix: one weight a layer, the same for every word."""
+"""The scalar mix of ELMo's layers: one weight per layer, the same for every word."""
 
 import numpy as np
 
 
 def layer_shares(weights, n_layers):
-    """Return the softmax of weights: equal shares where none are given.
+    """Return the softmax of weights, (n_layers,); equal shares for None.
 
-    Parameters
-    ----------
-    weights : array-like of shape (n_layers,) or None
-    n_layers : int
-
-    Returns
-    -------
-    float64 ndarray of shape (n_layers,)
-
-    Examples
-    --------
     >>> layer_shares(None, 4).tolist()
     [0.25, 0.25, 0.25, 0.25]
     >>> layer_shares(np.log([0.2, 0.3, 0.5]), 3).round(3).tolist()
@@ -27,27 +16,17 @@ def layer_shares(weights, n_layers):
     return shares / shares.sum()
 
 
-def mixed(layers, shares, gamma, layer_norm):
-    """Return gamma times the weighted sum of layers.
+def scalar_mix(layers, shares, gamma, layer_norm):
+    """Return gamma times the weighted sum of layers, each of shape (n_tokens, dim).
 
-    Parameters
-    ----------
-    layers : list of tensor of shape (n_tokens, dim)
-    shares : sequence of float
-    gamma : float
-    layer_norm : bool
-        Whether each token's vector is brought to mean 0 and variance 1 first, by
-        itself, so that no token depends on another.
-
-    Returns
-    -------
-    tensor of shape (n_tokens, dim)
+    With `layer_norm` each vector is first scaled to mean 0 and variance 1 by itself, so
+    that no token depends on another.
     """
     import torch
 
-    total = torch.zeros_like(layers[0])
+    mix = torch.zeros_like(layers[0])
     for share, layer in zip(shares, layers, strict=True):
         if layer_norm:
             layer = torch.nn.functional.layer_norm(layer, layer.shape[-1:], eps=1e-12)
-        total.add_(layer, alpha=float(gamma * share))
-    return total
+        mix.add_(layer, alpha=float(gamma * share))
+    return mix

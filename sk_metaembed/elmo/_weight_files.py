@@ -1,6 +1,8 @@
-"""The weights of a bidirectional language model, by their names in HDF5 files.
+"""Weights of a bidirectional language model in HDF5 files.
 
-HDF5 files: whatever h5py says of one that is damaged becomes one sentence.
+h5py reads data sets that a file stores in other files, allocates as much memory as a
+file declares, and raises many kinds of exceptions for corrupt files. The checks here
+refuse the first two, and turn all errors into ValueErrors with one message.
 """
 
 import os
@@ -9,154 +11,95 @@ from pathlib import Path
 
 import numpy as np
 
-from .._io._compression import is_decompression_bomb
+from ..vectors._detect_format import is_decompression_bomb
 from ._options import N_CHARACTERS
 
 
-def imported_h5py():
-    """Return h5py, or say which extra brings it."""
+def import_h5py():
+    """Return h5py, or raise an ImportError that names the extra to install."""
     try:
         import h5py
     except ImportError as error:
         raise ImportError(
-            "ElmoEmbedding reads its weights by h5py: pip install 'sk_metaembed[elmo]'."
+            "ElmoEmbedding requires h5py to read weights: pip install "
+            "'sk_metaembed[elmo]'."
         ) from error
     return h5py
 
 
 @contextmanager
-def opened_hdf5(file):
-    """Open an HDF5 file, as a context.
-
-    Parameters
-    ----------
-    file : path-like
-
-    Yields
-    ------
-    h5py.File
-
-    Raises
-    ------
-    FileNotFoundError, ImportError, ValueError
-        If there is no such file, no h5py, or it cannot be read.
-    """
-    h5py = imported_h5py()
+def open_hdf5(file):
+    """Open an HDF5 file, as a context manager."""
+    h5py = import_h5py()
     path = Path(file)
     if not path.is_file():
         raise FileNotFoundError(
-            f"ELMo: there is no file of weights {str(path)!r}. Give the HDF5 file that "
-            "belongs to the options: its path, or its URL."
+            f"ELMo: no weight file {str(path)!r}. Pass the HDF5 file of the same model "
+            "as the options, as a path or URL."
         )
-    with _readable(path):
-        held = h5py.File(path, "r")
-    with held:
-        yield held
+    with _hdf5_errors(path):
+        h5 = h5py.File(path, "r")
+    with h5:
+        yield h5
 
 
-def read_array(held, name, file):
-    """Return an array of an open file as float32.
-
-    Parameters
-    ----------
-    held : h5py.File or h5py.Group
-    name : str
-    file : path-like
-        For the error messages.
-
-    Returns
-    -------
-    float32 ndarray
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read, or has numbers that are not finite.
-    """
-    # What is too large for float32 is told below.
-    with _readable(file, f"{name!r} in "), np.errstate(over="ignore"):
-        _check_own(held[name], held.file.filename)
-        found = np.asarray(held[name][...], dtype=np.float32)
-    if not np.isfinite(found).all():
+def read_array(h5, name, file):
+    """Return an array of an open file as float32; `file` is for error messages."""
+    # Values too large for float32 become infinite and are reported below.
+    with _hdf5_errors(file, f"{name!r} in "), np.errstate(over="ignore"):
+        _check_dataset(h5[name], h5.file.filename)
+        array = np.asarray(h5[name][...], dtype=np.float32)
+    if not np.isfinite(array).all():
         raise ValueError(
-            f"ELMo: {name!r} in {file} has numbers that are not finite. The file is "
-            "damaged, or its training failed: bring another."
+            f"ELMo: {name!r} in {file} has values that are not finite. The file is "
+            "corrupt, or its training diverged; use another file."
         )
-    return found
+    return array
 
 
-def _check_own(dataset, file):
-    """Refuse an array whose numbers are in other files, or are more than there are.
-
-    HDF5 fills with zeros, and lets files tell of other files what they like.
-    """
+def _check_dataset(dataset, file):
+    """Refuse a dataset that is stored in other files or declares too much data."""
     if dataset.external or dataset.is_virtual:
-        raise OSError("its numbers are to be read from another file")
+        raise OSError("its data are stored in another file")
     if is_decompression_bomb(dataset.nbytes, os.path.getsize(file)):
-        raise OSError(f"it announces {dataset.nbytes:,} bytes, more than the file has")
+        raise OSError(f"it declares {dataset.nbytes:,} bytes, more than the file has")
 
 
 @contextmanager
-def _readable(file, what=""):
-    """Say in one sentence what h5py cannot read, of which it tells in many kinds."""
+def _hdf5_errors(file, what=""):
+    """Raise all errors of h5py, which have many types, as one ValueError."""
     try:
         yield
     except Exception as error:
         raise ValueError(
-            f"ELMo: {what}{file} cannot be read as HDF5: it is damaged, cut off, or of "
-            f"another format ({error}). Bring the file again."
+            f"ELMo: {what}{file} cannot be read as HDF5: the file is corrupt, "
+            f"truncated or in another format ({error}). Download or copy it again."
         ) from error
 
 
-def array_kinds(held, file):
-    """Return the shape and dtype of each array in an open file, by its name.
-
-    Parameters
-    ----------
-    held : h5py.File
-    file : path-like
-        For the error messages.
-
-    Returns
-    -------
-    dict of str to (tuple, dtype)
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged.
-    """
-    names, found = [], {}
-    with _readable(file):
-        held.visit(names.append)
+def array_types(h5, file):
+    """Return (shape, dtype) of each array in an open file, by name."""
+    names, types = [], {}
+    with _hdf5_errors(file):
+        h5.visit(names.append)
         for name in names:
-            entry = held[name]
-            if hasattr(entry, "shape"):  # a group has none
-                found[str(name)] = entry.shape, entry.dtype
-    return found
+            entry = h5[name]
+            if hasattr(entry, "shape"):  # groups have no shape
+                types[str(name)] = entry.shape, entry.dtype
+    return types
 
 
 DIRECTIONS = (0, 1)  # forward, backward
-_OURS = ("CNN/", "CNN_", "RNN_")  # the rest of a file belongs to training
+_NETWORK_PREFIXES = ("CNN/", "CNN_", "RNN_")  # other arrays are for training only
 
 
 def cell_key(direction, layer, part):
-    """Return the name of "W_0" (input and hidden to gates), "B" or "W_P_0"."""
+    """Return the name of "W_0" (input and hidden state to gates), "B" or "W_P_0"."""
     return f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/{part}"
 
 
 def weight_shapes(options):
-    """Return the shape of each array that a model with these options has.
-
-    Parameters
-    ----------
-    options : ElmoOptions
-
-    Returns
-    -------
-    dict of str to tuple
-        By the names that the arrays have in a file.
-    """
+    """Return the shapes of a model's arrays, by their names in a weight file."""
     n, dim, cells = options.n_filters, options.projection_dim, options.cell_dim
     shapes = {"char_embed": (N_CHARACTERS, options.char_dim)}
     for i, (width, number) in enumerate(options.filters):
@@ -176,75 +119,55 @@ def weight_shapes(options):
 
 
 def read_weights(file, options):
-    """Return the arrays of an HDF5 file of AllenNLP's or bilm-tf's layout.
+    """Return the arrays of a weight file in AllenNLP's or bilm-tf's layout.
 
-    Parameters
-    ----------
-    file : path-like
-    options : ElmoOptions
-
-    Returns
-    -------
-    dict of str to float32 ndarray
-        As `weight_shapes` names them.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ImportError
-        If h5py is not installed.
-    ValueError
-        If the file is damaged or of another format, lacks an array, or has one of
-        another shape than the options tell or with numbers that are not finite.
+    The dict has the names of `weight_shapes` and float32 arrays. Raises
+    FileNotFoundError, ImportError if h5py is missing, or a ValueError if the file is
+    corrupt or does not match the options.
     """
-    with opened_hdf5(file) as held:
-        shapes = _checked(held, options, Path(file))
-        return {name: read_array(held, name, file) for name in shapes}
+    with open_hdf5(file) as h5:
+        shapes = _check_arrays(h5, options, Path(file))
+        return {name: read_array(h5, name, file) for name in shapes}
 
 
 def check_weights(file, options):
-    """See that a file has what `read_weights` reads, without reading the numbers.
-
-    Raises
-    ------
-    FileNotFoundError, ImportError, ValueError
-        As `read_weights`.
-    """
-    with opened_hdf5(file) as held:
-        _checked(held, options, Path(file))
+    """Check the names, shapes and dtypes of the arrays of a weight file."""
+    with open_hdf5(file) as h5:
+        _check_arrays(h5, options, Path(file))
 
 
-def _checked(held, options, path):
+def _check_arrays(h5, options, path):
+    """Return the expected shapes by name, after checking those of a file."""
     shapes = weight_shapes(options)
-    arrays = array_kinds(held, path)
+    arrays = array_types(h5, path)
     if options.n_filters == options.projection_dim and "CNN_proj/W_proj" not in arrays:
-        # bilm-tf projects only where the dimensions differ.
+        # bilm-tf has a projection only if the dimensions differ.
         del shapes["CNN_proj/W_proj"], shapes["CNN_proj/b_proj"]
     _check_names(arrays, shapes, path)
     for name, shape in shapes.items():
-        found, dtype = arrays[name]
-        if found != shape or dtype.kind != "f":
+        actual, dtype = arrays[name]
+        if actual != shape or dtype.kind != "f":
             raise ValueError(
-                f"ELMo: {name!r} in {path} has shape {found} and dtype "
-                f"{dtype}, but by the options it has {shape}, of floats. Do "
-                "options and weights belong together?"
+                f"ELMo: {name!r} in {path} has shape {actual} and dtype {dtype}; the "
+                f"options require shape {shape} and a float dtype. Check that options "
+                "and weights are of the same model."
             )
     return shapes
 
 
 def _check_names(arrays, shapes, path):
-    lacking = sorted(shapes.keys() - arrays.keys())
-    if lacking:
+    missing = sorted(shapes.keys() - arrays.keys())
+    if missing:
         raise ValueError(
-            f"ELMo: {path} lacks {len(lacking)} of the {len(shapes)} arrays that the "
-            f"options tell of, such as {lacking[0]!r}; it has "
-            f"{sorted(arrays)[:4] or 'none at all'}. Do options and weights belong "
-            "together?"
+            f"ELMo: {len(missing)} of the {len(shapes)} arrays that the options "
+            f"require are missing in {path}, such as {missing[0]!r}; it has "
+            f"{sorted(arrays)[:4] or 'no arrays'}. Check that options and weights are "
+            "of the same model."
         )
-    beyond = sorted(n for n in arrays.keys() - shapes.keys() if n.startswith(_OURS))
-    if beyond:
+    extra = sorted(arrays.keys() - shapes.keys())
+    extra = [name for name in extra if name.startswith(_NETWORK_PREFIXES)]
+    if extra:
         raise ValueError(
-            f"ELMo: {path} has {len(beyond)} arrays that the options tell nothing of, "
-            f"such as {beyond[0]!r}. Do options and weights belong together?"
+            f"ELMo: {path} has {len(extra)} arrays that do not fit the options, such "
+            f"as {extra[0]!r}. Check that options and weights are of the same model."
         )

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._parameters import CheckedParametersMixin, is_integer
-from ..elmo._characters import PADDING, character_ids, n_cut
+from ..elmo._characters import PADDING, character_ids, count_truncated
 from ..sequences import TokenSequences
 from ._base import used_types
 
@@ -78,7 +78,7 @@ class CharSpec:
         dim = 2 * size if kind == "bilstm" else sum(number for _, number in size)
         self.dims, self.levels = {"char": dim}, {"char": "type"}
         words, _ = self._words(used_types(tokens))
-        self.n_truncated_words = n_cut(words, max_chars + 2)
+        self.n_truncated_words = count_truncated(words, max_chars + 2)
         self.unseen = np.ones(PADDING + 1, dtype=bool)
         self.unseen[character_ids(words, max_chars + 2)[0]] = False
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
 from .._training._parameters import resolve_device
-from ..elmo._characters import n_cut
+from ..elmo._characters import count_truncated
 from ..elmo._scalar_mix import layer_shares
 from ..sequences import Block, TokenSequences, check_tokens
 from ..sequences._mixins import MISSING_CONSTRAINT
@@ -406,7 +406,7 @@ class ElmoEmbedding(BaseEmbedding):
         model = self._model = shared_elmo(ElmoSpec(*paths, device, self.dtype))
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
-        self.n_truncated_words_ = n_cut(words, options.max_characters)
+        self.n_truncated_words_ = count_truncated(words, options.max_characters)
         self._outputs = parse_output(self.output, self.n_layers_)
         self._output_spec = make_output_spec(
             self._outputs, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_

@@ -10,7 +10,7 @@ import numpy as np
 from .._io._handle_cache import HandleCache
 from ..elmo._options import read_options
 from ..elmo._packing import N_MARKS
-from ..elmo._scalar_mix import mixed
+from ..elmo._scalar_mix import scalar_mix
 from ..elmo._weight_files import check_weights, read_weights
 from ..sequences import Tokenizer
 from ..vectors._download import cached_path, local_file
@@ -424,7 +424,7 @@ class _Results:
         spec = self._spec
         kinds = [layers[k] for k in spec.layers]
         if spec.mix or spec.mean:
-            mix = mixed(layers, spec.shares, spec.gamma, spec.layer_norm)
+            mix = scalar_mix(layers, spec.shares, spec.gamma, spec.layer_norm)
             kinds += [mix] * spec.mix
         spans = [(self._ends[i] - self._sizes[i], self._ends[i]) for i in batch]
         rows = np.concatenate([np.arange(*span) for span in spans])

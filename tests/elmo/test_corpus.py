@@ -48,7 +48,7 @@ def test_a_stream_that_is_at_its_end_is_told():
     rows = sentences(20)
     with pytest.raises(ValueError, match="had 20 rows when its words were counted"):
         ElmoLanguageModel(**ONE_EPOCH).fit(Stream(rows, 1))
-    with pytest.raises(ValueError, match="and 0 when it was gone through again"):
+    with pytest.raises(ValueError, match="but 0 rows in a later pass"):
         ElmoLanguageModel(**SMALL).fit(rows, X_val=Stream(rows, 2))
 
 
@@ -70,7 +70,7 @@ def test_another_corpus_has_another_checksum(other):
 
 
 def test_marks_alone_are_nothing_to_predict():
-    with pytest.raises(ValueError, match=r"all 2 are spelled as the marks"):
+    with pytest.raises(ValueError, match=r"all 2 words are spelled like the marks"):
         ElmoLanguageModel(**SMALL).fit([["<S>", "</S>"]])
 
 

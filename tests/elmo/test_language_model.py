@@ -199,12 +199,16 @@ def test_a_killed_fit_goes_on_to_the_same_weights(tmp_path):
     # What is over is only read.
     again = ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
     assert_same_weights(again, whole)
-    with pytest.raises(ValueError, match=r"fit\.pt is of another fit: its lr is 0\.02"):
+    with pytest.raises(
+        ValueError, match=r"fit\.pt belongs to another fit: its lr is 0\.02"
+    ):
         ElmoLanguageModel(**{**SMALL, "lr": 0.1}, checkpoint=file).fit(**data)
-    with pytest.raises(ValueError, match="of another fit: its corpus"):
+    with pytest.raises(ValueError, match="to another fit: its corpus"):
         ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(61))
     file.write_bytes(file.read_bytes()[:300])
-    with pytest.raises(ValueError, match=r"fit\.pt is no checkpoint, or damaged"):
+    with pytest.raises(
+        ValueError, match=r"fit\.pt is not a checkpoint, or it is corrupt"
+    ):
         ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
 
 
@@ -253,10 +257,10 @@ def test_a_file_is_learned_from_as_its_lines_are(tmp_path):
 @pytest.mark.parametrize(
     ("X", "params", "message"),
     [
-        ([], {}, "the corpus is empty: 0 rows"),
-        ([[], []], {}, "the corpus is empty: 2 rows"),
-        ([["a", "a"]], {}, "only one word, 'a', in 1 rows"),
-        ([["a", "b"]], {"min_count": 2}, "the most frequent occurs 1 times"),
+        ([], {}, "the corpus is empty: it has 0 rows"),
+        ([[], []], {}, "the corpus is empty: it has 2 rows"),
+        ([["a", "a"]], {}, "only one distinct word, 'a', in 1 rows"),
+        ([["a", "b"]], {"min_count": 2}, "the most frequent word occurs 1 times"),
         ([["a", "b"]], {"filters": ((60, 2),)}, "filters must be pairs"),
         ([["a", "b"]], {"filters": ((1,),)}, "filters must be pairs"),
         ([["a", "b"]], {"device": "abacus"}, "not a torch device"),
@@ -267,13 +271,13 @@ def test_what_cannot_be_learned_from_is_refused(X, params, message):
         ElmoLanguageModel(**{**SMALL, **params}).fit(X)
 
 
-def test_nothing_has_no_perplexity(trained):
-    with pytest.raises(ValueError, match="perplexity of nothing"):
+def test_perplexity_of_no_rows_is_refused(trained):
+    with pytest.raises(ValueError, match="X has 0 rows; perplexity needs"):
         trained.perplexity([])
     with pytest.raises(ValueError, match="direction must be one of"):
         trained.perplexity([["the"]], "sideways")
     assert len(trained.score_samples([])) == 0
-    with pytest.raises(ValueError, match="X_val holds no rows"):
+    with pytest.raises(ValueError, match="X_val has 0 rows"):
         ElmoLanguageModel(**SMALL).fit(sentences(3), X_val=[])
 
 
@@ -293,5 +297,5 @@ def test_a_vocabulary_of_other_size_is_refused(saved, tmp_path):
     with pytest.raises(ValueError, match=r"vocab\.txt has 14 words, but the softmax"):
         ElmoLanguageModel.load(tmp_path)
     (tmp_path / "vocab.txt").write_text("a\nb\n", "utf-8")
-    with pytest.raises(ValueError, match="no vocabulary"):
+    with pytest.raises(ValueError, match="is not a vocabulary"):
         ElmoLanguageModel.load(tmp_path)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed.elmo._bptt import GridStream
+from sk_metaembed.elmo._bptt import BPTTBatches
 from sk_metaembed.elmo._corpus import SPECIAL, Vocabulary, read_corpus
 from sk_metaembed.elmo._lm_modules import Recurrence, TrainableBiLM
 from sk_metaembed.elmo._network import BiLanguageModel
@@ -32,15 +32,15 @@ def step_by_step(gates, recurrent, projection, hidden, cell, keep, clips):
 def test_recurrence_gives_what_autograd_gives(clips):
     rng = torch.Generator().manual_seed(0)
 
-    def drawn(*shape, learned=True):
+    def shuffle_buffer(*shape, learned=True):
         tensor = torch.randn(*shape, dtype=torch.float64, generator=rng)
         return tensor.requires_grad_(learned)
 
-    inputs = drawn(T, B, 4 * N), drawn(P, 4 * N), drawn(N, P)
-    state = drawn(B, P, learned=False), drawn(B, N, learned=False)
+    inputs = shuffle_buffer(T, B, 4 * N), shuffle_buffer(P, 4 * N), shuffle_buffer(N, P)
+    state = shuffle_buffer(B, P, learned=False), shuffle_buffer(B, N, learned=False)
     masks = torch.tensor([[1.0], [0.0], [1.0]], dtype=torch.float64)
     keep = [None, masks, None, None, 1 - masks]
-    weight = drawn(T, B, P, learned=False)
+    weight = shuffle_buffer(T, B, P, learned=False)
     for found, expected in zip(
         Recurrence.apply(*inputs, *state, keep, clips),
         step_by_step(*inputs, *state, keep, clips),
@@ -62,9 +62,9 @@ def test_training_computes_what_is_used(skip):
     options = OPTIONS._replace(skip_connections=skip, cell_clip=0.6, proj_clip=0.9)
     weights = random_weights(options)
     rows = [["the", "cat", "sat"], ["a"], ["über", "x" * 60, "a", "the", "cat"]]
-    vocabulary = Vocabulary.of([*SPECIAL, "the"])
+    vocabulary = Vocabulary.from_words([*SPECIAL, "the"])
     corpus = read_corpus(rows, caller="test")
-    stream = GridStream(corpus, vocabulary, 50, 2, 3, torch.device("cpu"))
+    stream = BPTTBatches(corpus, vocabulary, 50, 2, 3, torch.device("cpu"))
     module, states = TrainableBiLM(options, 0.5, weights).eval(), None
     found = [[[], []] for _ in rows]
     with torch.no_grad():

@@ -34,10 +34,10 @@ def by_pickle(content, file):
 @pytest.mark.parametrize("write", [by_torch, by_pickle])
 def test_a_checkpoint_runs_nothing(write, tmp_path):
     canary, file = tmp_path / "canary", tmp_path / "checkpoint.pt"
-    write({"belongs": {}, "gadget": Gadget(canary)}, file)
-    with pytest.raises(ValueError, match="is no checkpoint, or damaged"):
+    write({"identity": {}, "gadget": Gadget(canary)}, file)
+    with pytest.raises(ValueError, match="is not a checkpoint, or it is corrupt"):
         read_matching_checkpoint(file, {}, torch.device("cpu"))
-    with pytest.raises(ValueError, match="is no checkpoint, or damaged"):
+    with pytest.raises(ValueError, match="is not a checkpoint, or it is corrupt"):
         ElmoLanguageModel(**LANGUAGE_MODEL, checkpoint=file).fit(["a cup", "of tea"])
     assert not canary.exists()
 

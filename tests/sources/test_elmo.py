@@ -86,8 +86,8 @@ def test_no_projection_where_the_dimensions_agree(tmp_path):
 
 def test_matrices_in_the_processors_own_layout_give_the_same(monkeypatch, layers):
     plain = source().fit_transform(SENTENCES)
-    monkeypatch.setattr(_network, "_WORTH_IT", 1)
-    product = _network.Product(torch.eye(3))
+    monkeypatch.setattr(_network, "_MIN_PACKED_SIZE", 1)
+    product = _network.PackedLinear(torch.eye(3))
     # Where oneDNN cannot lay matrices out, there is nothing to compare.
     if product._packed is None:
         pytest.skip("This torch has no oneDNN operators for packed matrices.")
@@ -98,11 +98,13 @@ def test_matrices_in_the_processors_own_layout_give_the_same(monkeypatch, layers
 
 
 @pytest.mark.parametrize("stateful", [False, True])
-def test_both_directions_in_one_lane_give_the_same(monkeypatch, stateful):
+def test_both_directions_in_one_layer_give_the_same(monkeypatch, stateful):
     expected = source(stateful=stateful).fit(SENTENCES)
     expected = [expected.transform(SENTENCES) for _ in range(2)]
     # As on a GPU.
-    monkeypatch.setattr("sk_metaembed.elmo._network._lanes", lambda device: [(0, 1)])
+    monkeypatch.setattr(
+        "sk_metaembed.elmo._network._direction_groups", lambda device: [(0, 1)]
+    )
     monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", HandleCache(2))
     step = source(stateful=stateful).fit(SENTENCES)
     assert len(step._model.network._layers[0]) == 1
@@ -179,7 +181,7 @@ def test_long_sequences_go_in_stretches(monkeypatch):
     words = ["w" + str(i) for i in rng.integers(0, 30, 400)]
     sentences = [words, words[:70], words[5:300]]
     whole = source().fit_transform(sentences)
-    monkeypatch.setattr("sk_metaembed.elmo._network._BYTES_AT_ONCE", {"cpu": 1})
+    monkeypatch.setattr("sk_metaembed.elmo._network._GATE_BYTES", {"cpu": 1})
     monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", HandleCache(2))
     stretched = source().fit_transform(sentences)
     for a, b in zip(whole.blocks, stretched.blocks, strict=True):
@@ -193,16 +195,16 @@ def test_packing_lays_every_token_out_once():
         packing = Packing(lengths)
         tokens = np.split(np.arange(lengths.sum()), np.cumsum(lengths)[:-1])
         turns = [lambda row: row, lambda row: row[::-1]]
-        for places, turn in zip(packing.places, turns, strict=True):
+        for packed, turn in zip(packing.tokens, turns, strict=True):
             expected = [
                 turn(tokens[i])[step]
                 for step in range(lengths.max())
                 for i in packing.order
                 if step < lengths[i]
             ]
-            np.testing.assert_array_equal(places, expected)
+            np.testing.assert_array_equal(packed, expected)
         ends = [tokens[i][-1] for i in packing.order]
-        np.testing.assert_array_equal(packing.places[0][packing.last], ends)
+        np.testing.assert_array_equal(packing.tokens[0][packing.last], ends)
         for most in (1, 5, 100):
             spans = list(packing.spans(most))
             assert [b for _, b in spans[:-1]] == [a for a, _ in spans[1:]]

@@ -70,8 +70,8 @@ def test_options_for_training_have_fewer_keys(model):
 @pytest.mark.parametrize(
     ("keys", "values", "mentioned"),
     [
-        ((), {"char_cnn": ...}, "no 'char_cnn'"),
-        ((), {"lstm": ...}, "no 'lstm'"),
+        ((), {"char_cnn": ...}, "'char_cnn' is missing in"),
+        ((), {"lstm": ...}, "'lstm' is missing"),
         ((), {"bidirectional": False}, "'bidirectional'"),
         (("lstm",), {"dim": ...}, "'lstm.dim'"),
         (("lstm",), {"dim": 0}, "'lstm.dim'"),
@@ -92,7 +92,7 @@ def test_strange_options_are_named(model, keys, values, mentioned):
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe{}", b"PK\x03\x04"])
-def test_options_that_are_no_json(model, data):
+def test_options_that_are_not_json(model, data):
     model[0].write_bytes(data)
     assert_refused(model, ValueError, str(model[0]), "JSON")
 
@@ -100,7 +100,7 @@ def test_options_that_are_no_json(model, data):
 @pytest.mark.parametrize("text", ["[]", "{}", "3"])
 def test_options_of_something_else(model, text):
     model[0].write_text(text)
-    assert_refused(model, ValueError, str(model[0]), "holds no options of ELMo")
+    assert_refused(model, ValueError, str(model[0]), "does not hold ELMo options")
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -112,25 +112,25 @@ def test_files_that_are_not_there(model, which):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
-def test_weights_cut_off(model, share):
+def test_truncated_weights(model, share):
     data = model[1].read_bytes()
     model[1].write_bytes(data[: int(share * len(data))])
-    assert_refused(model, ValueError, str(model[1]), "damaged, cut off")
+    assert_refused(model, ValueError, str(model[1]), "corrupt, truncated")
 
 
 def test_weights_of_another_format(model):
     model[1].write_text("<html>not found</html>" * 100)
-    assert_refused(model, ValueError, str(model[1]), "of another format")
+    assert_refused(model, ValueError, str(model[1]), "in another format")
 
 
 def test_options_and_weights_in_the_wrong_order(model):
     assert_refused(model[::-1], ValueError, str(model[1]), "JSON")
 
 
-def test_arrays_that_lack(model):
+def test_missing_arrays(model):
     with h5py.File(model[1], "a") as file:
         del file["CNN_high_1/W_carry"]
-    assert_refused(model, ValueError, str(model[1]), "'CNN_high_1/W_carry'", "lacks 1")
+    assert_refused(model, ValueError, str(model[1]), "'CNN_high_1/W_carry'", "1 of the")
 
 
 def test_arrays_of_another_kind(model):
@@ -142,7 +142,7 @@ def test_arrays_of_another_kind(model):
     with h5py.File(model[1], "a") as file:
         del file[name]
         file.create_group(name)
-    assert_refused(model, ValueError, str(model[1]), name, "lacks 1")
+    assert_refused(model, ValueError, str(model[1]), name, "1 of the")
 
 
 def test_numbers_that_are_not_finite(model):
@@ -166,7 +166,7 @@ def test_numbers_that_are_not_finite(model):
 )
 def test_options_that_disagree_with_the_weights(model, keys, values, mentioned):
     changed(model[0], *keys, **values)
-    assert_refused(model, ValueError, str(model[1]), mentioned, "belong together?")
+    assert_refused(model, ValueError, str(model[1]), mentioned, "of the same model")
 
 
 def test_what_training_leaves_in_a_file_does_not_matter(model):
@@ -247,7 +247,7 @@ def test_a_language_model_begins_from_urls(site, model):
     local = ElmoLanguageModel(model, **params).fit(rows)
     assert fetched.options_ == OPTIONS
     assert fetched.score(rows) == local.score(rows)
-    with pytest.raises(ValueError, match="is a URL, and no folder is behind one"):
+    with pytest.raises(ValueError, match="is a URL; a folder must be a local path"):
         ElmoLanguageModel(site).fit(rows)
 
 

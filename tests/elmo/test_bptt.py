@@ -4,37 +4,37 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed.elmo._bptt import NOTHING, GridStream
+from sk_metaembed.elmo._bptt import NO_TARGET, BPTTBatches
 from sk_metaembed.elmo._corpus import SPECIAL, StreamCorpus, Vocabulary, read_corpus
 
 ROWS = [["a", "b", "c", "a", "d"], ["b"], [], ["c", "zz", "a"], ["d", "d"]]
-VOCABULARY = Vocabulary.of([*SPECIAL, "a", "b", "c", "d"])
+VOCABULARY = Vocabulary.from_words([*SPECIAL, "a", "b", "c", "d"])
 
 
-def stream(n_lanes, n_steps, seed=None, rows=ROWS):
+def stream(batch_size, n_steps, seed=None, rows=ROWS):
     corpus = read_corpus(rows, caller="test")
-    return GridStream(
-        corpus, VOCABULARY, 10, n_lanes, n_steps, torch.device("cpu"), seed
+    return BPTTBatches(
+        corpus, VOCABULARY, 10, batch_size, n_steps, torch.device("cpu"), seed
     )
 
 
 def targets_of_rows(batches):
     found = {}
     for batch, _ in batches:
-        for t, lane in torch.nonzero(batch.targets[0] != NOTHING).tolist():
+        for t, lane in torch.nonzero(batch.targets[0] != NO_TARGET).tolist():
             row = found.setdefault(int(batch.rows[t, lane]), ([], []))
             for d in (0, 1):
                 row[d].append(int(batch.targets[d, t, lane]))
     return [found[i] for i in sorted(found)]
 
 
-@pytest.mark.parametrize(("n_lanes", "n_steps"), [(1, 1), (2, 3), (3, 2), (7, 50)])
-def test_targets_are_the_rows_words_and_marks(n_lanes, n_steps):
+@pytest.mark.parametrize(("batch_size", "n_steps"), [(1, 1), (2, 3), (3, 2), (7, 50)])
+def test_targets_are_the_rows_words_and_marks(batch_size, n_steps):
     expected = []
     for row in ROWS:
-        numbers = [VOCABULARY.numbers.get(word, 2) for word in row]
+        numbers = [VOCABULARY.ids.get(word, 2) for word in row]
         expected.append(([*numbers, 1], [*numbers[::-1], 0]))
-    assert targets_of_rows(stream(n_lanes, n_steps)) == expected
+    assert targets_of_rows(stream(batch_size, n_steps)) == expected
 
 
 def test_shuffled_epochs_differ_and_have_the_same_words():
@@ -56,7 +56,7 @@ def test_skipped_batches_leave_the_others_as_they_are():
     found = list(resumed)
     assert len(found) == len(expected) > 0
     for (one, _), (other, _) in zip(found, expected, strict=True):
-        for name in ("inputs", "targets", "rows", "fresh", "characters"):
+        for name in ("inputs", "targets", "rows", "is_first", "characters"):
             assert torch.equal(getattr(one, name), getattr(other, name))
 
 
@@ -89,12 +89,12 @@ def test_files_folders_and_streams_give_the_same_rows(tmp_path):
 def test_bad_corpora_are_named(tmp_path):
     file = tmp_path / "bad.txt"
     file.write_bytes(b"fine\nalso \xe9 here\n")
-    with pytest.raises(ValueError, match=r"bad\.txt, line 2: byte 0xe9 at place 5"):
+    with pytest.raises(ValueError, match=r"bad\.txt, line 2: byte 0xe9 at position 5"):
         list(read_corpus(file, caller="test").rows())
     with pytest.raises(FileNotFoundError, match=r"no file or folder .*nowhere"):
         read_corpus(tmp_path / "nowhere", caller="test")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FileNotFoundError, match=r"empty has no \*\.txt"):
+    with pytest.raises(FileNotFoundError, match=r"empty contains no \*\.txt"):
         read_corpus(tmp_path / "empty", caller="test")
     with pytest.raises(TypeError, match=r"pathlib\.Path"):
         read_corpus("corpus.txt", caller="test")
