@@ -130,7 +130,8 @@ def mismatches(cls):
     return [
         f"{cls.__name__}.{name}"
         for name, constraint in cls._parameter_constraints.items()
-        if choices(parameters[name].annotation, module) != options(constraint)
+        if name in parameters  # a base class has none of its own
+        and choices(parameters[name].annotation, module) != options(constraint)
     ]
 
 

@@ -9,11 +9,11 @@ from sklearn.dummy import DummyClassifier
 
 import sk_metaembed
 from sk_metaembed import (
-    Block,
     EmbeddedSequences,
-    TokenClassifier,
-    Tokenizer,
-    TokenSequences,
+    EmbeddingUnion,
+    FunctionEmbedding,
+    make_embedding_union,
+    source_subsets,
 )
 from sk_metaembed.metrics import (
     analogy_score,
@@ -83,9 +83,23 @@ assert_type(tagger.predict_proba(embedded), list[NDArray[Any]])
 assert_type(tagger.score(embedded, [["O", "O"], ["O"]]), float)
 
 
+# Sources return containers, and fit returns the source itself.
+source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+assert_type(source.fit(["to be"]), FunctionEmbedding)
+assert_type(source.fit_transform([["to", "be"]]), EmbeddedSequences)
+assert_type(source.get_feature_names_out(), NDArray[np.object_])
+union = make_embedding_union(source, FunctionEmbedding(len, level="sequence"))
+assert_type(union, EmbeddingUnion)
+assert_type(union.set_params(active="function-1"), EmbeddingUnion)
+assert_type(union.get_params(), dict[str, Any])
+assert_type(source_subsets(union, max_size=1), list[tuple[str, ...]])
+
+
 def misuse() -> None:
     """Hold calls with type errors. An ignore comment without an error fails too."""
     word_similarity_score(vectors, pairs, [1], missing="skip")  # type: ignore[call-overload]
+    FunctionEmbedding(len, level="word")  # type: ignore[arg-type]
+    source_subsets([1, 2])  # type: ignore[list-item]
     analogy_score(12, questions)  # type: ignore[call-overload]
     analogy_score(vectors, questions, n_words=5)  # type: ignore[call-overload]
     span_f1_score(tags, 12)  # type: ignore[call-overload]

@@ -4,7 +4,9 @@ Preprocessing statistics are learned from the frequent words of a source's own
 vocabulary and applied to the vectors of any words.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -23,8 +25,13 @@ from ..sequences import (
 from ..sequences._mixins import SequencesOutputMixin
 from ..sequences._validation import count_missing
 
-PREPROCESSINGS = (None, "unit", "centre", "unit-centre-unit", "all-but-the-top")
-PREPROCESS_CONSTRAINT = [StrOptions(set(PREPROCESSINGS) - {None}), None]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._core._typing import Texts
+
+Preprocess: TypeAlias = Literal["unit", "centre", "unit-centre-unit", "all-but-the-top"]
+PREPROCESS_CONSTRAINT = [StrOptions(set(get_args(Preprocess))), None]
 FREQUENT = 100_000  # number of frequent words that statistics are learned from
 _CHUNK = 65_536  # rows of a spilled array that are preprocessed at a time
 
@@ -160,7 +167,7 @@ class BaseEmbedding(
     _parameter_constraints: dict = {"preprocess": PREPROCESS_CONSTRAINT}
 
     @property
-    def block_name(self):
+    def block_name(self) -> str:
         """Name of the source's block: the class name in lower case without "Embedding".
 
         `make_embedding_union` uses it to name sources. Inside an `EmbeddingUnion` the
@@ -184,7 +191,7 @@ class BaseEmbedding(
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
-    def fit(self, X, y=None):
+    def fit(self, X: Texts, y: object = None) -> Self:
         """Fit the source on the training data.
 
         Vectors, `preprocess` and `coverage_` are learned from X only. Fitting again
@@ -209,7 +216,7 @@ class BaseEmbedding(
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Texts, y: object = None) -> EmbeddedSequences:
         """Fit the source and embed the training data, computing the vectors once.
 
         Parameters
@@ -229,7 +236,7 @@ class BaseEmbedding(
         self.n_missing_ = count_missing(tokens)
         return self._finish(tokens, computed)
 
-    def transform(self, X):
+    def transform(self, X: Texts) -> EmbeddedSequences:
         """Embed sequences.
 
         A word without a vector is marked as unknown, so that later steps can use the
@@ -249,7 +256,9 @@ class BaseEmbedding(
         tokens = self._read(X)
         return self._finish(tokens, self._compute(tokens))
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
         """Return one name per dimension: the block name followed by a number.
 
         Parameters

@@ -1,8 +1,10 @@
 """CharEmbedding: word vectors from characters, trained on labels."""
 
+from __future__ import annotations
+
 import unicodedata
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,6 +14,9 @@ from .._core._parameters import CheckedParametersMixin, is_integer
 from ..elmo._characters import PADDING, character_ids, count_truncated
 from ..sequences import TokenSequences
 from ._base import used_types
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _GROUP_SIZE = 256  # words of similar length that the network reads at a time
 _POSITIVE = Interval(Integral, 1, None, closed="left")
@@ -256,16 +261,16 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
 
     def __init__(
         self,
-        kind="cnn",
+        kind: Literal["cnn", "bilstm"] = "cnn",
         *,
-        char_dim=30,
-        filters=((2, 30), (3, 30), (4, 30)),
-        hidden_dim=25,
-        dropout=0.25,
-        max_chars=50,
-        lowercase=False,
-        lr=1e-3,
-    ):
+        char_dim: int = 30,
+        filters: Sequence[tuple[int, int]] = ((2, 30), (3, 30), (4, 30)),
+        hidden_dim: int = 25,
+        dropout: float = 0.25,
+        max_chars: int = 50,
+        lowercase: bool = False,
+        lr: float = 1e-3,
+    ) -> None:
         self.kind = kind
         self.char_dim = char_dim
         self.filters = filters
@@ -275,7 +280,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
         self.lowercase = lowercase
         self.lr = lr
 
-    def open(self, tokens):
+    def open(self, tokens: TokenSequences) -> CharSpec:
         """Return the specification of the network that an estimator trains.
 
         The ``Dynamic*`` estimators call it in fit. Weights are initialized later, by

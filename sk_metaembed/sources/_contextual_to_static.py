@@ -1,9 +1,12 @@
 """contextual_to_static: one vector per word, averaged over its contexts in a corpus."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Set
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,20 +16,25 @@ from ..sequences import EmbeddedSequences, TokenSequences
 from ..sequences._validation import read_rows
 from ..vectors import WordVectors
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._core._typing import StrPath, SupportsTransform, Texts
+
 _CALLER = "contextual_to_static"
 
 
 def contextual_to_static(
-    source,
-    corpus,
+    source: SupportsTransform,
+    corpus: Texts,
     *,
-    blocks=None,
-    min_count=1,
-    max_contexts=None,
-    batch_size=256,
-    path=None,
-    cache_dir=None,
-):
+    blocks: str | Sequence[str] | None = None,
+    min_count: int = 1,
+    max_contexts: int | None = None,
+    batch_size: int = 256,
+    path: StrPath | None = None,
+    cache_dir: StrPath | None = None,
+) -> WordVectors:
     """Average the vectors of each word over its contexts in a corpus.
 
     Creates static word vectors from any source that embeds words in context; averages
@@ -224,9 +232,9 @@ def _ranks_within_groups(codes):
     order = np.argsort(codes, kind="stable")
     counts = np.bincount(codes)
     starts = np.cumsum(counts) - counts
-    places = np.empty(len(codes), dtype=np.int64)
-    places[order] = np.arange(len(codes)) - np.repeat(starts, counts)
-    return places
+    ranks = np.empty(len(codes), dtype=np.int64)
+    ranks[order] = np.arange(len(codes)) - np.repeat(starts, counts)
+    return ranks
 
 
 def _check_count(name, value):

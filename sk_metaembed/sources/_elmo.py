@@ -1,9 +1,11 @@
 """ElmoEmbedding: ELMo as a source, layer by layer or mixed."""
 
+from __future__ import annotations
+
 import os
 from functools import partial
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -19,6 +21,7 @@ from ..sequences._validation import count_missing
 from ._base import (
     PREPROCESS_CONSTRAINT,
     BaseEmbedding,
+    Preprocess,
     shares_known,
     used_types,
 )
@@ -40,6 +43,13 @@ from .cache._compute import (
     token_bar,
 )
 from .cache._sentence_cache import open_cache
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from .._core._typing import StrPath, Texts
 
 _KINDS = {"word_emb": "word", "elmo": "mix", "default": "mean"}
 # Part of every cache key; increase it when the same options give other vectors.
@@ -302,24 +312,24 @@ class ElmoEmbedding(BaseEmbedding):
 
     def __init__(
         self,
-        options,
-        weights,
+        options: StrPath,
+        weights: StrPath,
         *,
-        output="layers",
-        mix_weights=None,
-        gamma=1.0,
-        layer_norm=False,
-        stateful=False,
-        device="auto",
-        dtype="float32",
-        batch_tokens=None,
-        cache=None,
-        cache_dtype="float32",
-        memory_limit=None,
-        preprocess=None,
-        missing="raise",
-        verbose=0,
-    ):
+        output: str | Sequence[str] = "layers",
+        mix_weights: ArrayLike | None = None,
+        gamma: float = 1.0,
+        layer_norm: bool = False,
+        stateful: bool = False,
+        device: str = "auto",
+        dtype: Literal["float32", "float16", "bfloat16"] = "float32",
+        batch_tokens: int | None = None,
+        cache: StrPath | None = None,
+        cache_dtype: Literal["float32", "float16"] = "float32",
+        memory_limit: int | None = None,
+        preprocess: Preprocess | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+        verbose: int = 0,
+    ) -> None:
         self.options = options
         self.weights = weights
         self.output = output
@@ -339,7 +349,7 @@ class ElmoEmbedding(BaseEmbedding):
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
-    def fit(self, X, y=None):
+    def fit(self, X: Texts, y: object = None) -> Self:
         """Open the model; without `preprocess`, no vectors are computed.
 
         The model itself is not trained; `ElmoLanguageModel` does that. A process reads
@@ -372,7 +382,7 @@ class ElmoEmbedding(BaseEmbedding):
         self.n_missing_ = count_missing(tokens)
         return self
 
-    def reset_states(self):
+    def reset_states(self) -> Self:
         """Discard the states of ``stateful=True``, so that the next call starts afresh.
 
         Returns

@@ -222,12 +222,12 @@ def align_words(tokens, split):
     """Return the `AlignedWords` of tokens; without original texts, the types."""
     if tokens.texts is None:
         return AlignedWords(tokens.types, [], tokens.codes)
-    places, sentences = distinct_texts(tokens, per_token=True, per_text=False)
+    equal, sentences = distinct_texts(tokens, per_token=True, per_text=False)
     words = split(sentences)
     spans, groups = words.spans(), {}
     rows = np.full(tokens.n_tokens, -1, dtype=np.int64)
     for sequences, sentence, (start, stop) in zip(
-        places, sentences, pairwise(words.offsets.tolist()), strict=True
+        equal, sentences, pairwise(words.offsets.tolist()), strict=True
     ):
         at, of = overlapping(sentence.spans, spans[start:stop])
         codes = words.codes[start:stop][at]

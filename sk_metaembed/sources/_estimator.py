@@ -1,5 +1,9 @@
 """EstimatorEmbedding: a scikit-learn transformer of texts as a source."""
 
+from __future__ import annotations
+
+from typing import Any, Literal
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
@@ -8,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods
 
 from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
 from ..sequences._mixins import MISSING_CONSTRAINT
-from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
+from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
 from ._function import scatter
 from ._original_text import nonempty_texts
 
@@ -101,7 +105,14 @@ class EstimatorEmbedding(BaseEmbedding):
         "missing": MISSING_CONSTRAINT,
     }
 
-    def __init__(self, estimator, *, as_text=False, preprocess=None, missing="raise"):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        as_text: bool = False,
+        preprocess: Preprocess | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+    ) -> None:
         self.estimator = estimator
         self.as_text = as_text
         self.preprocess = preprocess

@@ -1,12 +1,20 @@
 """FastTextEmbedding: fastText trained on the training data."""
 
+from __future__ import annotations
+
 from numbers import Integral
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..vectors._word_index import loops_for, ngram_ids, pack
-from ._gensim_base import BaseGensimEmbedding
+from ._base import Preprocess
+from ._word2vec import Word2VecEmbedding
+from ._word_base import OOV
+
+if TYPE_CHECKING:
+    from .._core._typing import RandomState
 
 _CHUNK = 16_384  # words composed at a time
 # Up to this many buckets are drawn one by one; the whole table has millions.
@@ -131,7 +139,7 @@ def _scaled(table):
     return table
 
 
-class FastTextEmbedding(BaseGensimEmbedding):
+class FastTextEmbedding(Word2VecEmbedding):
     """Train fastText vectors on the training data with gensim.
 
     The vector of a word is the mean of its own vector and those of its character
@@ -241,7 +249,7 @@ class FastTextEmbedding(BaseGensimEmbedding):
     """
 
     _parameter_constraints: dict = {
-        **BaseGensimEmbedding._parameter_constraints,
+        **Word2VecEmbedding._parameter_constraints,
         "min_n": [Interval(Integral, 1, None, closed="left")],
         "max_n": [Interval(Integral, 0, None, closed="left")],
         "bucket": [Interval(Integral, 1, None, closed="left")],
@@ -249,33 +257,33 @@ class FastTextEmbedding(BaseGensimEmbedding):
 
     def __init__(
         self,
-        vector_size=100,
+        vector_size: int = 100,
         *,
-        window=5,
-        min_count=5,
-        epochs=5,
-        sg=False,
-        hs=False,
-        negative=5,
-        ns_exponent=0.75,
-        cbow_mean=True,
-        alpha=0.025,
-        min_alpha=0.0001,
-        sample=1e-3,
-        max_vocab_size=None,
-        max_final_vocab=None,
-        shrink_windows=True,
-        batch_words=10_000,
-        min_n=3,
-        max_n=6,
-        bucket=2_000_000,
-        oov="subword",
-        preprocess=None,
-        missing="raise",
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        window: int = 5,
+        min_count: int = 5,
+        epochs: int = 5,
+        sg: bool = False,
+        hs: bool = False,
+        negative: int = 5,
+        ns_exponent: float = 0.75,
+        cbow_mean: bool = True,
+        alpha: float = 0.025,
+        min_alpha: float = 0.0001,
+        sample: float = 1e-3,
+        max_vocab_size: int | None = None,
+        max_final_vocab: int | None = None,
+        shrink_windows: bool = True,
+        batch_words: int = 10_000,
+        min_n: int = 3,
+        max_n: int = 6,
+        bucket: int = 2_000_000,
+        oov: OOV = "subword",
+        preprocess: Preprocess | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(
             vector_size,
             window=window,

@@ -1,6 +1,9 @@
 """FunctionEmbedding: any callable as a source."""
 
+from __future__ import annotations
+
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -8,8 +11,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._core._messages import short_repr
 from ..sequences import Block
 from ..sequences._mixins import MISSING_CONSTRAINT
-from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding
+from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
 from ._original_text import nonempty_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def call_in_batches(func, entries, batch_size, caller):
@@ -148,7 +154,7 @@ class FunctionEmbedding(BaseEmbedding):
         A result of None means that the entry has no vector: its rows are zero and
         unknown. To pickle the source, use a function defined in a module.
     level : {"type", "token", "sequence"}, default="type"
-        What a row of vectors stands for. At "type" each distinct token is embedded
+        Unit that a row of vectors represents. At "type" each distinct token is embedded
         once, regardless of context.
     as_text : bool, default=False
         Pass sequences to `func` as strings: the original texts at ``level="sequence"``,
@@ -218,15 +224,15 @@ class FunctionEmbedding(BaseEmbedding):
 
     def __init__(
         self,
-        func,
-        level="type",
+        func: Callable[[list[Any]], Any],
+        level: Literal["type", "token", "sequence"] = "type",
         *,
-        as_text=False,
-        dim=None,
-        batch_size=None,
-        preprocess=None,
-        missing="raise",
-    ):
+        as_text: bool = False,
+        dim: int | None = None,
+        batch_size: int | None = None,
+        preprocess: Preprocess | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+    ) -> None:
         self.func = func
         self.level = level
         self.as_text = as_text

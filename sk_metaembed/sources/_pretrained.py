@@ -1,11 +1,14 @@
 """PretrainedEmbedding: word vectors from a file, a store, gensim or a model name."""
 
+from __future__ import annotations
+
 import os
 import re
 import unicodedata
 import warnings
 from collections import Counter
 from numbers import Integral
+from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,9 +16,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ..vectors import WordVectors
-from ._base import PREPROCESS_CONSTRAINT
-from ._gensim_base import quiet_gensim
-from ._word_base import OOV_CONSTRAINT, BaseWordEmbedding
+from ._base import PREPROCESS_CONSTRAINT, Preprocess
+from ._gensim import quiet_gensim
+from ._word_base import OOV, OOV_CONSTRAINT, BaseWordEmbedding
+
+if TYPE_CHECKING:
+    from .._core._typing import StrPath, SupportsKeyToIndex
 
 _GENSIM_DATA = "https://github.com/piskvorky/gensim-data"
 # Fitted preprocessing, by store and kind.
@@ -316,18 +322,18 @@ class PretrainedEmbedding(BaseWordEmbedding):
 
     def __init__(
         self,
-        vectors,
+        vectors: StrPath | WordVectors | SupportsKeyToIndex,
         *,
-        oov="zero",
-        case_fallback=True,
-        preprocess=None,
-        missing="raise",
-        limit=None,
-        dtype=None,
-        cache_dir=None,
-        trusted=False,
-        verbose=0,
-    ):
+        oov: OOV = "zero",
+        case_fallback: bool = True,
+        preprocess: Preprocess | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+        limit: int | None = None,
+        dtype: Literal["float32", "float16"] | None = None,
+        cache_dir: StrPath | None = None,
+        trusted: bool = False,
+        verbose: int = 0,
+    ) -> None:
         self.vectors = vectors
         self.oov = oov
         self.case_fallback = case_fallback

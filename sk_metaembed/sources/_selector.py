@@ -1,6 +1,9 @@
 """SourceSelector: greedy selection of sources by cross-validation."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import (
@@ -29,6 +32,14 @@ from ..sequences._mixins import (
     check_blocks,
     check_embedded,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from ..sequences import EmbeddedSequences
 
 
 class SourceSelector(
@@ -178,16 +189,16 @@ class SourceSelector(
 
     def __init__(
         self,
-        estimator,
+        estimator: Any,
         *,
-        n_sources_to_select="auto",
-        tol=None,
-        direction="forward",
-        by="source",
-        scoring=None,
-        cv=5,
-        n_jobs=None,
-    ):
+        n_sources_to_select: float | Literal["auto"] = "auto",
+        tol: float | None = None,
+        direction: Literal["forward", "backward"] = "forward",
+        by: Literal["source", "block"] = "source",
+        scoring: str | Callable[..., Any] | None = None,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.n_sources_to_select = n_sources_to_select
         self.tol = tol
@@ -200,7 +211,9 @@ class SourceSelector(
     # The estimator validates its own parameters.
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
-    def fit(self, X, y=None, **params):
+    def fit(
+        self, X: EmbeddedSequences, y: ArrayLike | None = None, **params: Any
+    ) -> Self:
         """Select the sources.
 
         At each step, a clone of the estimator is fitted per fold and candidate source.
@@ -245,7 +258,7 @@ class SourceSelector(
         self.dims_in_ = block_dims(X)
         return self
 
-    def transform(self, X):
+    def transform(self, X: EmbeddedSequences) -> EmbeddedSequences:
         """Keep the blocks of the selected sources.
 
         The sources before this step still compute all blocks. To avoid that, set
@@ -266,7 +279,15 @@ class SourceSelector(
         check_blocks(X, self.dims_in_, caller=type(self).__name__)
         return X.select(self.blocks_)
 
-    def get_support(self, indices=False):
+    @overload
+    def get_support(self, indices: Literal[False] = ...) -> NDArray[np.bool_]: ...
+
+    @overload
+    def get_support(self, indices: Literal[True]) -> NDArray[np.intp]: ...
+
+    def get_support(
+        self, indices: bool = False
+    ) -> NDArray[np.bool_] | NDArray[np.intp]:
         """Return the selected sources as a mask or as indices.
 
         Parameters
@@ -282,7 +303,7 @@ class SourceSelector(
         check_is_fitted(self)
         return np.flatnonzero(self.support_) if indices else self.support_
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the steps and their scores as a table.
 
         If the last steps hardly improve the mean score, fewer sources would do.
@@ -308,7 +329,9 @@ class SourceSelector(
         index = pd.RangeIndex(1, len(rows) + 1, name="step")
         return pd.DataFrame(rows, index=index, columns=list(columns))
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: Sequence[str] | None = None
+    ) -> NDArray[np.object_]:
         """Return the names of the selected dimensions.
 
         Parameters
@@ -341,7 +364,7 @@ class SourceSelector(
         )
         return np.array(names, dtype=object)[mask]
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Return the routing of metadata to the estimator, the splitter and the scorer.
 
         Returns
@@ -423,7 +446,7 @@ class SourceSelector(
 
 def _group_blocks(names, by):
     """Return block names by the name of their source, or of the block itself."""
-    groups: dict[str, list[str]] = {}
+    groups = {}
     for name in names:
         key = name.partition("__")[0] if by == "source" else name
         groups.setdefault(key, []).append(name)

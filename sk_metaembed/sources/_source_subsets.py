@@ -1,11 +1,24 @@
 """source_subsets: values of an EmbeddingUnion's `active` for a grid search."""
 
+from __future__ import annotations
+
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from .._core._parameters import is_integer
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-def source_subsets(names, *, min_size=1, max_size=None):
+    from ._union import EmbeddingUnion
+
+
+def source_subsets(
+    names: Iterable[str] | EmbeddingUnion,
+    *,
+    min_size: int = 1,
+    max_size: int | None = None,
+) -> list[tuple[str, ...]]:
     """Return the subsets of sources, to search over the `active` of an EmbeddingUnion.
 
     Single sources come first, then pairs, and so on, each in the order of `names`, so
@@ -49,13 +62,13 @@ def source_subsets(names, *, min_size=1, max_size=None):
     >>> grid["embed__active"]
     [('w2v',), ('ft',), ('w2v', 'ft')]
     """
-    names = _names(names)
-    largest = len(names) if max_size is None else max_size
-    _check_sizes(min_size, largest, names)
+    distinct = _names(names)
+    largest = len(distinct) if max_size is None else max_size
+    _check_sizes(min_size, largest, distinct)
     return [
         subset
         for size in range(min_size, largest + 1)
-        for subset in combinations(names, size)
+        for subset in combinations(distinct, size)
     ]
 
 

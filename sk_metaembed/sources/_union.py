@@ -1,7 +1,10 @@
 """EmbeddingUnion: several sources over the same tokens."""
 
+from __future__ import annotations
+
 from contextlib import contextmanager
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin, clone
@@ -24,6 +27,13 @@ from ..sequences._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
 from ..sequences._validation import count_missing
 from ._base import used_types
 from ._estimator import reads_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core._typing import Texts
 
 
 def _check_pairs(sources):
@@ -198,15 +208,21 @@ class EmbeddingUnion(
     }
 
     def __init__(
-        self, sources, *, active=None, missing="raise", n_jobs=None, verbose=False
-    ):
+        self,
+        sources: list[tuple[str, Any]],
+        *,
+        active: str | Sequence[str] | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
         self.sources = sources
         self.active = active
         self.missing = missing
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of the union and of its sources.
 
         Parameters
@@ -221,7 +237,7 @@ class EmbeddingUnion(
         """
         return self._get_params("sources", deep=deep)
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters of the union or of a source, or replace a source.
 
         A replaced source keeps its name and position.
@@ -242,7 +258,7 @@ class EmbeddingUnion(
     # Nested estimators validate their own parameters.
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
-    def fit(self, X, y=None):
+    def fit(self, X: Texts, y: object = None) -> Self:
         """Fit the active sources.
 
         Clones of the sources are fitted and stored in `sources_`.
@@ -267,7 +283,7 @@ class EmbeddingUnion(
 
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Texts, y: object = None) -> EmbeddedSequences:
         """Fit the active sources and embed the training data, computing vectors once.
 
         Parameters
@@ -289,7 +305,7 @@ class EmbeddingUnion(
         self.n_missing_ = count_missing(tokens)
         return self._union(tokens, embedded)
 
-    def transform(self, X):
+    def transform(self, X: Texts) -> EmbeddedSequences:
         """Embed sequences with every fitted source.
 
         A source that returns other tokens than its input raises an error.
@@ -311,7 +327,9 @@ class EmbeddingUnion(
         )
         return self._union(tokens, embedded)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
         """Return the feature names of the sources, prefixed with the source's name.
 
         Parameters
@@ -332,7 +350,7 @@ class EmbeddingUnion(
         ]
         return np.array(names, dtype=object)
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         """Return a source by name, fitted if the union is."""
         sources = dict(getattr(self, "sources_", self.sources))
         if name not in sources:
@@ -435,7 +453,12 @@ def _fit_transform(name, source, tokens, y, message):
         return source, source.fit(tokens, y).transform(tokens)
 
 
-def make_embedding_union(*sources, active=None, n_jobs=None, verbose=False):
+def make_embedding_union(
+    *sources: Any,
+    active: str | Sequence[str] | None = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> EmbeddingUnion:
     """Make an EmbeddingUnion, with names derived from the sources' classes.
 
     Names are the `block_name` of the sources, such as "word2vec"; several sources of

@@ -1,9 +1,42 @@
 """Word2VecEmbedding: word2vec trained on the training data."""
 
-from ._gensim_base import BaseGensimEmbedding
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Literal, Self, cast
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, Options
+
+from .._core._decorators import fit_context, rollback_on_error
+from ..sequences._mixins import MISSING_CONSTRAINT
+from ._base import PREPROCESS_CONSTRAINT, Preprocess
+from ._gensim import (
+    Sentences,
+    StreamSentences,
+    TokenStream,
+    is_corpus,
+    progress_callbacks,
+    quiet_gensim,
+    types_with_counts,
+)
+from ._word_base import OOV, BaseWordEmbedding
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from .._core._typing import RandomState, Texts
+
+_FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
 
 
-class Word2VecEmbedding(BaseGensimEmbedding):
+def _at_least(low, kind=Integral):
+    return Interval(kind, low, None, closed="left")
+
+
+class Word2VecEmbedding(BaseWordEmbedding):
     """Train word2vec vectors on the training data with gensim.
 
     Use it for domains without published vectors, and for tokens that are not words:
@@ -98,6 +131,220 @@ class Word2VecEmbedding(BaseGensimEmbedding):
     >>> sorted(source.vocabulary_)
     ['buy', 'login', 'logout', 'view']
     """
+
+    _parameter_constraints: dict = {
+        **BaseWordEmbedding._parameter_constraints,
+        "vector_size": [_at_least(1)],
+        "window": [_at_least(1)],
+        "min_count": [_at_least(1)],
+        "epochs": [_at_least(1)],
+        "sg": _FLAG,
+        "hs": _FLAG,
+        "negative": [_at_least(0)],
+        "ns_exponent": [Real],
+        "cbow_mean": _FLAG,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "min_alpha": [_at_least(0, Real)],
+        "sample": [_at_least(0, Real)],
+        "max_vocab_size": [_at_least(1), None],
+        "max_final_vocab": [_at_least(1), None],
+        "shrink_windows": _FLAG,
+        "batch_words": [_at_least(1)],
+        "preprocess": PREPROCESS_CONSTRAINT,
+        "missing": MISSING_CONSTRAINT,
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        vector_size: int = 100,
+        *,
+        window: int = 5,
+        min_count: int = 5,
+        epochs: int = 5,
+        sg: bool = False,
+        hs: bool = False,
+        negative: int = 5,
+        ns_exponent: float = 0.75,
+        cbow_mean: bool = True,
+        alpha: float = 0.025,
+        min_alpha: float = 0.0001,
+        sample: float = 1e-3,
+        max_vocab_size: int | None = None,
+        max_final_vocab: int | None = None,
+        shrink_windows: bool = True,
+        batch_words: int = 10_000,
+        oov: OOV = "zero",
+        preprocess: Preprocess | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.vector_size = vector_size
+        self.window = window
+        self.min_count = min_count
+        self.epochs = epochs
+        self.sg = sg
+        self.hs = hs
+        self.negative = negative
+        self.ns_exponent = ns_exponent
+        self.cbow_mean = cbow_mean
+        self.alpha = alpha
+        self.min_alpha = min_alpha
+        self.sample = sample
+        self.max_vocab_size = max_vocab_size
+        self.max_final_vocab = max_final_vocab
+        self.shrink_windows = shrink_windows
+        self.batch_words = batch_words
+        self.oov = oov
+        self.preprocess = preprocess
+        self.missing = missing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_trainable(self):
+        if not self.hs and not self.negative:
+            raise ValueError(
+                f"{type(self).__name__}: with hs=False and negative=0 there is no "
+                "training objective. Set negative=5 or hs=True."
+            )
+
+    def _fit_vectors(self, tokens, y):
+        self._check_trainable()
+        sentences = Sentences(tokens)
+        with quiet_gensim:
+            model = self._make_model(**self._options())
+            self._build_vocabulary(model, sentences, tokens)
+            self._train(model, corpus_iterable=sentences)
+        self._store(model)
+
+    def _train(self, model, **corpus):
+        model.train(
+            **corpus,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=self.epochs,
+            callbacks=progress_callbacks(self),
+        )
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @rollback_on_error
+    def fit(self, X: Texts | PathLike[str], y: object = None) -> Self:
+        """Train on the training data, or on a corpus larger than memory.
+
+        With one job, the same `random_state` gives the same vectors. With several
+        threads, the order of updates varies and results are not reproducible.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists; a stream of them; or a path
+            A stream is an iterable that can be read repeatedly and is not a collection,
+            such as `TextStream`. It is read once to count words and once per epoch. A
+            path (`pathlib.Path`) names a UTF-8 text file with one sequence per line.
+            The result is the same as for a list of the same rows. A generator is read
+            into memory.
+        y : ignored
+            Nothing is learned from labels.
+
+        Returns
+        -------
+        estimator instance
+            The fitted source.
+        """
+        if is_corpus(X):
+            self._check_trainable()
+            stream = TokenStream(X, type(self).__name__, self.missing)
+            counts = self._fit_stream(stream)
+            tokens, n = types_with_counts(counts)
+            known = self._fit_lookup(tokens).known
+            shares = np.average(known, weights=n)
+            self.coverage_ = {"types": float(known.mean()), "tokens": float(shares)}
+            self.n_missing_ = stream.n_missing
+            return self
+        return super().fit(cast("Texts", X), y)
+
+    def _fit_stream(self, stream):
+        """Train on a stream, and return its word counts."""
+        corpus = {"corpus_iterable": StreamSentences(stream)}
+        # With several threads, it is faster if gensim reads the file itself.
+        if effective_n_jobs(self.n_jobs) > 1 and stream.corpus_file is not None:
+            corpus = {"corpus_file": stream.corpus_file}
+        with quiet_gensim:
+            model = self._make_model(**self._options())
+            model.build_vocab(**corpus, keep_raw_vocab=True)
+            n_rows, n_tokens = stream.n_rows, stream.n_tokens
+            stream.check(n_rows, n_tokens)
+            counts = model.raw_vocab
+            self._check_vocabulary(
+                model,
+                n_rows or model.corpus_count,
+                model.corpus_total_words,
+                len(counts),
+                max(counts.values(), default=0),
+            )
+            self._train(model, **corpus)
+        stream.check(n_rows, n_tokens)
+        model.raw_vocab = None
+        self._store(model)
+        return counts
+
+    def _store(self, model):
+        self.vocabulary_ = dict(model.wv.key_to_index)
+        self.vectors_ = model.wv.vectors
+
+    def _table(self):
+        return self.vectors_
+
+    def _find(self, words):
+        row = self.vocabulary_.get
+        return np.fromiter((row(w, -1) for w in words), np.int64, count=len(words))
+
+    def _options(self):
+        names = set(Word2VecEmbedding._parameter_constraints)
+        ignored = {"oov", "preprocess", "missing", "random_state", "n_jobs", "verbose"}
+        options = {name: getattr(self, name) for name in names - ignored}
+        for flag in ("sg", "hs", "cbow_mean"):
+            options[flag] = int(options[flag])
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return {
+            **options,
+            "seed": int(seed),
+            "workers": effective_n_jobs(self.n_jobs),
+        }
+
+    def _build_vocabulary(self, model, sentences, tokens):
+        counts = tokens.type_counts()
+        highest = int(counts.max(initial=0))
+        sizes = len(tokens), tokens.n_tokens, tokens.n_types, highest
+        if highest >= self.min_count:
+            model.build_vocab(sentences)
+        self._check_vocabulary(model, *sizes)
+
+    def _check_vocabulary(self, model, n_rows, n_tokens, n_types, highest):
+        """Raise a ValueError if there is no word to train on."""
+        if not n_tokens:
+            raise ValueError(
+                f"{type(self).__name__}: found no tokens in {n_rows} sequences. If X "
+                "is a generator, it may be exhausted."
+            )
+        if len(model.wv):
+            return
+        message = (
+            f"{type(self).__name__}: no word is left to train on. The {n_rows} "
+            f"training sequences have {n_tokens} tokens, {n_types} of "
+            f"them distinct; the most frequent occurs {highest} times, but "
+            f"min_count={self.min_count}. Lower min_count, or fit on more data."
+        )
+        if highest >= self.min_count:
+            message += (
+                f" max_vocab_size={self.max_vocab_size} and "
+                f"max_final_vocab={self.max_final_vocab} also remove words."
+            )
+        raise ValueError(message)
 
     def _make_model(self, **options):
         from gensim.models import Word2Vec

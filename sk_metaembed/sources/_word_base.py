@@ -1,7 +1,7 @@
 """Base class of sources with one vector per word, and out-of-vocabulary policies."""
 
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -9,7 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 from ..sequences import Block, EmbeddedSequences
 from ._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, word_coverage
 
-OOV_CONSTRAINT = [StrOptions({"zero", "mean", "random", "subword", "error"})]
+OOV: TypeAlias = Literal["zero", "mean", "random", "subword", "error"]
+OOV_CONSTRAINT = [StrOptions(set(get_args(OOV)))]
 _SHOWN = 5  # unknown words in an error message
 
 

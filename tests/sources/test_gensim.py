@@ -117,7 +117,7 @@ def test_memory_holds_a_few_thousand_rows_only():
 
 
 def test_what_can_be_gone_through_once_is_refused(path):
-    with pytest.raises(TypeError, match="got a generator, which can be gone through"):
+    with pytest.raises(TypeError, match="source is a generator"):
         TextStream(text for text in TEXTS)
 
     class Once:

@@ -18,7 +18,7 @@ from sk_metaembed import (
     Word2VecEmbedding,
 )
 from sk_metaembed.sources._fasttext import initial_rows, initial_table
-from sk_metaembed.sources._gensim_base import Sentences, quiet_gensim
+from sk_metaembed.sources._gensim import Sentences, quiet_gensim
 
 from ..rounding import assert_close
 

@@ -1,0 +1,214 @@
+"""Corpora, log level and progress of gensim's training."""
+
+import logging
+import os
+from itertools import chain, islice
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from ..elmo._corpus import is_stream
+from ..sequences import TokenSequences, check_tokens
+from ..sequences._validation import count_missing
+
+_ROWS = 4096  # read at a time
+_MAX_LENGTH = 10_000  # gensim silently truncates longer sentences
+
+
+def is_corpus(X):
+    """Return whether X is read once per pass instead of being kept in memory.
+
+    True for a path and for an iterable that is neither a collection nor a generator. A
+    generator can be read only once, so it is read into memory.
+    """
+    return isinstance(X, os.PathLike) or is_stream(X)
+
+
+class TokenStream:
+    """Token lists of a stream, read a few thousand rows at a time.
+
+    If an error occurs in another thread's pass, the pass ends and the error is stored
+    in `error`: gensim's threads would wait forever for the rest of the corpus.
+
+    Parameters
+    ----------
+    X : path-like or iterable of texts or token lists
+    caller : str
+        Prefix of error messages.
+    missing : {"raise", "empty"}
+        What to do with missing rows.
+
+    Attributes
+    ----------
+    n_rows, n_tokens, n_missing : int
+        Counts of the latest pass.
+    error : Exception or None
+    """
+
+    def __init__(self, X, caller, missing="raise"):
+        self._caller, self._missing = caller, missing
+        self._rows = _Lines(X, caller) if isinstance(X, os.PathLike) else X
+        self.n_rows = self.n_tokens = self.n_missing = 0
+        self.error = None
+
+    @property
+    def corpus_file(self):
+        """Path of a file of space-separated tokens that gensim can read, or None."""
+        return getattr(self._rows, "corpus_file", None)
+
+    def batches(self):
+        """Yield the rows as TokenSequences."""
+        self.n_rows = self.n_tokens = self.n_missing = 0
+        rows = iter(self._all_rows())
+        while batch := list(islice(rows, _ROWS)):
+            first = self.n_rows
+            try:
+                tokens = check_tokens(batch, caller=self._caller, missing=self._missing)
+            except TypeError as error:
+                error.add_note(
+                    f"Row numbers are relative to row {first:,} of the stream."
+                )
+                raise
+            self.n_rows += len(tokens)
+            self.n_tokens += tokens.n_tokens
+            self.n_missing += count_missing(tokens)
+            yield tokens
+
+    def _all_rows(self):
+        # A TextStream raises for missing rows by default.
+        if self._missing == "empty" and hasattr(self._rows, "open_source"):
+            batches = self._rows.open_source(missing=True).batches(_ROWS)
+            return chain.from_iterable(batch.rows for batch in batches)
+        return self._rows
+
+    def guarded(self):
+        """Yield the batches until an error occurs, and store the error."""
+        if self.error is None:
+            try:
+                yield from self.batches()
+            except Exception as error:
+                self.error = error
+
+    def check(self, n_rows, n_tokens):
+        """Raise a stored error, or an error if the last pass differs from the first."""
+        if self.error is not None:
+            raise self.error
+        if (self.n_rows, self.n_tokens) != (n_rows, n_tokens):
+            raise ValueError(
+                f"{self._caller}: the stream yielded {n_rows:,} rows with {n_tokens:,} "
+                f"tokens in the first pass, and {self.n_rows:,} with {self.n_tokens:,} "
+                "in the last. It must yield the same rows in every pass: its __iter__ "
+                "must start over each time, as TextStream(function) does. Or pass a "
+                "list."
+            )
+
+
+class _Lines:
+    """Lines of a UTF-8 text file, one text per line."""
+
+    def __init__(self, path, caller):
+        self._path = Path(path).expanduser()
+        if not self._path.is_file():
+            raise FileNotFoundError(
+                f"{caller}: no such file: {str(self._path)!r}. A path must name a text "
+                "file with one sequence per line; TextStream reads folders, JSON "
+                "lines, Parquet and compressed files."
+            )
+
+    def __iter__(self):
+        with open(self._path, "rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError as error:
+                    raise ValueError(
+                        f"{self._path}, line {number:,}: byte "
+                        f"{line[error.start]:#04x} at position {error.start} is not "
+                        "valid UTF-8. Convert the file to UTF-8; for a compressed file "
+                        "use TextStream."
+                    ) from error
+                yield text.rstrip("\r\n")
+
+
+def types_with_counts(counts):
+    """Return the words of a ``{word: count}`` dict as one sequence, and the counts."""
+    words = np.empty(len(counts), dtype=object)
+    words[:] = list(counts)
+    ends = np.array([0, len(words)])
+    tokens = TokenSequences._trusted(words, np.arange(len(words), dtype=np.int32), ends)
+    return tokens, np.fromiter(counts.values(), np.int64, count=len(words))
+
+
+class Sentences:
+    """Token lists of a TokenSequences, for gensim to iterate over once per epoch."""
+
+    def __init__(self, tokens):
+        self.tokens = tokens
+
+    def __iter__(self):
+        for start in range(0, len(self.tokens), _ROWS):
+            for words in self.tokens[start : start + _ROWS].to_list():
+                for begin in range(0, len(words), _MAX_LENGTH):
+                    yield words[begin : begin + _MAX_LENGTH]
+
+
+class StreamSentences:
+    """Token lists of a TokenStream, for gensim to iterate over once per epoch."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __iter__(self):
+        for tokens in self.stream.guarded():
+            yield from Sentences(tokens)
+
+
+class _QuietGensim:
+    """Context manager that silences gensim's log below critical messages.
+
+    Threads may enter concurrently; the last one to leave restores the level.
+    """
+
+    def __init__(self):
+        self.lock = Lock()
+        self.n_inside = 0
+
+    def __enter__(self):
+        logger = logging.getLogger("gensim")
+        with self.lock:
+            if not self.n_inside:
+                self.level = logger.level
+                logger.setLevel(max(self.level, logging.CRITICAL))
+            self.n_inside += 1
+
+    def __exit__(self, *error):
+        with self.lock:
+            self.n_inside -= 1
+            if not self.n_inside:
+                logging.getLogger("gensim").setLevel(self.level)
+
+
+quiet_gensim = _QuietGensim()
+
+
+def progress_callbacks(source):
+    """Return gensim callbacks that show a progress bar if the source is verbose."""
+    if not source.verbose:
+        return ()
+    from gensim.models.callbacks import CallbackAny2Vec
+    from tqdm import tqdm
+
+    class Progress(CallbackAny2Vec):
+        def on_train_begin(self, model):
+            self.bar = tqdm(
+                total=model.epochs, desc=type(source).__name__, unit="epoch"
+            )
+
+        def on_epoch_end(self, model):
+            self.bar.update()
+
+        def on_train_end(self, model):
+            self.bar.close()
+
+    return (Progress(),)
