@@ -85,20 +85,20 @@ def make_classifier():
 @contextmanager
 def counting():
     """Count the batches passed to the network, and their sequences."""
-    from sk_metaembed.sources.transformer._network import NetworkCall
+    from sk_metaembed.sources.transformer._network import Network
 
-    counts, own = Counter(), NetworkCall.hidden_states
+    counts, own = Counter(), Network.hidden_states
 
     def hidden_states(self, rows, *args):
         counts["batches"] += 1
         counts.update(tuple(row.tolist()) for row in rows)
         return own(self, rows, *args)
 
-    NetworkCall.hidden_states = hidden_states
+    Network.hidden_states = hidden_states
     try:
         yield counts
     finally:
-        NetworkCall.hidden_states = own
+        Network.hidden_states = own
 
 
 class Clock:

@@ -290,7 +290,7 @@ def open_handle(kind, content, file, opened):
     """
     if kind == "pair":
         handle = open_handle("loaded", content, file, opened)
-        pair = handle.network, handle.tokenizer
+        pair = handle.module, handle.tokenizer
         return list(pair) if content.get("as_list") is True else pair
     if kind not in _MODULES:
         raise MalformedEntryError(f"the kind {kind!r} is not known")

@@ -295,7 +295,7 @@ class Encoder:
 def _is_pair(value):
     if "transformers" not in sys.modules or not isinstance(value, tuple | list):
         return False
-    from ..sources.transformer._options import is_pair
+    from ..sources.transformer._model_pickle import is_pair
 
     return is_pair(value)
 

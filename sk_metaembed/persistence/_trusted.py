@@ -64,7 +64,7 @@ OBJECTS = {
         "FunctionEmbedding",
         "NgramVectors",
         "OOVPolicy",
-        "OpenedTransformer",
+        "FineTuneSpec",
         "PretrainedEmbedding",
         "SourceSelector",
         "TransformerEmbedding",
@@ -106,7 +106,7 @@ TUPLES = {
         "ElmoBlock",
         "ElmoOutputSpec",
         "Preprocessing",
-        "Wanted",
+        "OutputSpec",
     ),
 }
 # Dictionaries: created empty, then filled.

@@ -17,8 +17,8 @@ from ._word2vec import Word2VecEmbedding
 from ._word_base import BaseWordEmbedding, OOVPolicy
 from .cache._admin import cache_info, clear_cache, limit_cache
 from .transformer._embedding import TransformerEmbedding
-from .transformer._fine_tuned import FineTuned, OpenedTransformer
-from .transformer._forward import Wanted
+from .transformer._fine_tuned import FineTuned, FineTuneSpec
+from .transformer._forward import OutputSpec
 
 __all__ = [
     "BaseEmbedding",
@@ -47,8 +47,8 @@ set_public_module(
     NgramVectors,
     OOVPolicy,
     CharSpec,
-    OpenedTransformer,
-    Wanted,
+    FineTuneSpec,
+    OutputSpec,
     ElmoBlock,
     ElmoOutputSpec,
     Preprocessing,

@@ -162,7 +162,7 @@ def changed(tuned, data, **options):
     """Return the names of the weights that training changed, and all names."""
     model = classifier(tuned, **options).fit(*data)
     (network,) = model.trained_.values()
-    before = state_of(network.opened.network().network)
+    before = state_of(network.spec.network().network)
     after = state_of(network.network)
     assert before.keys() == after.keys()
     moved = {n for n, w in after.items() if not torch.equal(w, before[n])}
@@ -211,7 +211,7 @@ def test_the_model_that_others_use_is_never_touched(data, loaded):
     pair = tiny_bert.network(), tiny_bert.tokenizer()
     frozen = TransformerEmbedding(pair) if loaded else source()
     before = frozen.fit_transform(data[0]).blocks[0].values
-    network = frozen._model.call.network
+    network = frozen._model.network.module
     state = state_of(network)
     training = [module.training for module in network.modules()]
     needs = [weight.requires_grad for weight in network.parameters()]

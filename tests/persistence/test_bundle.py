@@ -132,7 +132,7 @@ def test_a_loaded_model_goes_along_in_any_case(tmp_path):
     source = TransformerEmbedding(pair, layers="all").fit(ROWS)
     loaded = load(save(source, tmp_path / "e.skm"))
     assert loaded.fingerprint_ == source.fingerprint_
-    assert loaded._model.network is loaded.model[0]
+    assert loaded._model.module is loaded.model[0]
     for found, wanted in zip(
         values(loaded.transform(ROWS)), values(source.transform(ROWS)), strict=True
     ):

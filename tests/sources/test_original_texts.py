@@ -251,10 +251,10 @@ def test_a_row_alone_is_a_row_in_a_batch(pair):
 
 def passes(source, tokens):
     """Return how many more batches went through the network, and the vectors."""
-    call = source._model.call
-    before = call.n_passes
-    found = source.transform(tokens)
-    return call.n_passes - before, found
+    network = source._model.network
+    before = network.n_passes
+    embedded = source.transform(tokens)
+    return network.n_passes - before, embedded
 
 
 def test_a_cache_keeps_texts_and_token_lists_apart(pair, tmp_path):
@@ -368,7 +368,7 @@ def test_two_texts_with_a_separator(pair):
     expected = [states[of == word].mean(0) for word in range(of.max() + 1)]
     np.testing.assert_allclose(words.values[: len(expected)], expected, atol=1e-5)
     assert words.known.all()
-    with pytest.raises(ValueError, match="a text has 2 tokens that equal separator"):
+    with pytest.raises(ValueError, match="a text has 2 tokens equal to separator"):
         source.transform(Tokenizer(punctuation=True).transform(["a | b | c"]))
 
 

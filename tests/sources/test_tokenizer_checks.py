@@ -9,7 +9,7 @@ import pytest
 from sk_metaembed import DynamicMetaClassifier, FineTuned, TransformerEmbedding
 from sk_metaembed.sources.transformer._alignment import Aligner
 from sk_metaembed.sources.transformer._tokenizer_checks import (
-    are_read,
+    are_readable,
     check_size,
     has_vocabulary,
 )
@@ -166,7 +166,7 @@ def test_the_mark_of_a_space_does_not_make_a_word_known():
     pieces = Aligner(tokenizer).encode_words(["good", "bad", "film", "badfilm", ""])
     names = [tokenizer.convert_ids_to_tokens(ids) for ids in pieces]
     assert names[2] == ["\u2581", "<unk>"]
-    read = are_read(pieces, tokenizer)
+    read = are_readable(pieces, tokenizer)
     np.testing.assert_array_equal(read, [True, True, False, True, False])
 
 

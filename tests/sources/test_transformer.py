@@ -141,7 +141,7 @@ def test_a_pair_of_texts(pair):
     place = batch["input_ids"][0].tolist().index(tokenizer.sep_token_id)
     np.testing.assert_allclose(block.values[2], state[place], atol=1e-5)
     np.testing.assert_allclose(block.values[6:], by_hand(pair, first)[-1], atol=1e-5)
-    with pytest.raises(ValueError, match="has 2 tokens that equal separator"):
+    with pytest.raises(ValueError, match="has 2 tokens equal to separator"):
         source.transform([["a", "|||", "b", "|||"]])
 
 
@@ -161,10 +161,10 @@ def test_in_a_union_blocks_are_called_by_source_and_layer(pair):
 
 def test_each_distinct_sentence_goes_through_once(pair):
     source = TransformerEmbedding(pair, batch_tokens=1).fit(SENTENCES)
-    call = source._model.call
-    before = call.n_passes
+    network = source._model.network
+    before = network.n_passes
     source.transform(TokenSequences.from_lists(SENTENCES * 3))
-    assert call.n_passes - before == 3
+    assert network.n_passes - before == 3
 
 
 def test_no_gradient_and_the_model_is_as_it_was(pair):
@@ -183,7 +183,7 @@ def test_half_precision_comes_out_as_float32_and_close(dtype):
     exact = TransformerEmbedding(tiny_bert.folder()).fit_transform(SENTENCES).blocks[0]
     half = TransformerEmbedding(tiny_bert.folder(), dtype=dtype)
     values = half.fit_transform(SENTENCES).blocks[0].values
-    assert half._model.call.network.dtype == getattr(torch, dtype)
+    assert half._model.network.module.dtype == getattr(torch, dtype)
     assert values.dtype == np.float32
     np.testing.assert_allclose(values, exact.values, atol=0.1)
 
@@ -204,13 +204,13 @@ def test_what_is_too_large_for_half_precision(tmp_path):
     ("options", "message"),
     [
         ({"layers": 3}, "has 3 hidden states: use 0"),
-        ({"layers": (0, -3)}, "names a layer twice"),
-        ({"layers": ()}, "nothing to give"),
+        ({"layers": (0, -3)}, "contains a layer twice"),
+        ({"layers": ()}, "nothing to return"),
         ({"output": "pooler"}, "output must be one or more of"),
-        ({"output": ("cls", "cls")}, "each once"),
+        ({"output": ("cls", "cls")}, "without duplicates"),
         ({"output": "cls", "special_tokens": False}, "Use output='mean'"),
-        ({"max_length": 2}, "leave no room for words"),
-        ({"dtype": "float16"}, r"\['dtype'\] can only be left at their defaults"),
+        ({"max_length": 2}, "have no room for words"),
+        ({"dtype": "float16"}, r"\['dtype'\] must have their default values"),
     ],
 )
 def test_options_that_cannot_be_followed(pair, options, message):
@@ -260,10 +260,10 @@ def test_a_model_without_a_table(pair):
 def test_a_tokenizer_of_another_model(pair):
     small = tiny_bert.network(vocab_size=40), pair[1]
     source = TransformerEmbedding(small).fit([["a", "b"]])
-    with pytest.raises(ValueError, match="ends at 39. Do the tokenizer and the model"):
+    with pytest.raises(ValueError, match="ends at 39. Check that tokenizer and model"):
         source.transform([["a", "king"]])
     static = TransformerEmbedding(small, (), static=True)
-    with pytest.raises(ValueError, match="ends at 39. Do the tokenizer and the model"):
+    with pytest.raises(ValueError, match="ends at 39. Check that tokenizer and model"):
         static.fit_transform([["a", "king"]])
 
 

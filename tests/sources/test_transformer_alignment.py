@@ -112,7 +112,7 @@ def test_a_tokenizer_that_gives_nothing(bert):
             return {"input_ids": [] if isinstance(text, str) else [[] for _ in text]}
 
     source = TransformerEmbedding((tiny_bert.network(), Mute(bert)))
-    with pytest.raises(ValueError, match="Mute gives no pieces for any of"):
+    with pytest.raises(ValueError, match="Mute returns no pieces for any of"):
         source.fit([["good"]])
 
 

@@ -6,7 +6,7 @@ import torch
 
 from sk_metaembed import TransformerEmbedding
 from sk_metaembed.sources.cache._memory import MEMORY
-from sk_metaembed.sources.transformer._network import NetworkCall
+from sk_metaembed.sources.transformer._network import Network
 
 from .. import tiny_bert
 
@@ -14,13 +14,13 @@ SENTENCES = [["the", "film", "was", "plotting"], ["good", "king"], [], ["good", 
 
 
 def test_a_cache_keeps_the_layers_that_others_will_ask_for(tmp_path, monkeypatch):
-    computed, forward = [], NetworkCall.hidden_states
+    computed, forward = [], Network.hidden_states
 
     def counted(self, rows, *args):
         computed.extend(rows)
         return forward(self, rows, *args)
 
-    monkeypatch.setattr(NetworkCall, "hidden_states", counted)
+    monkeypatch.setattr(Network, "hidden_states", counted)
 
     def embedded(cache, layers, **options):
         source = TransformerEmbedding(

@@ -15,7 +15,7 @@ from transformers import AutoModel
 
 from sk_metaembed import TransformerEmbedding, cache_info
 from sk_metaembed.sources.transformer import _model as models
-from sk_metaembed.sources.transformer._network import NetworkCall, piece_limit
+from sk_metaembed.sources.transformer._network import Network, piece_limit
 
 from .. import tiny_bert
 
@@ -31,13 +31,13 @@ def folder(tmp_path):
 def passes(monkeypatch):
     """Count the rows that go through any network."""
     seen = []
-    whole = NetworkCall.hidden_states
+    whole = Network.hidden_states
 
     def counting(self, rows, types, pad):
         seen.extend(len(row) for row in rows)
         return whole(self, rows, types, pad)
 
-    monkeypatch.setattr(NetworkCall, "hidden_states", counting)
+    monkeypatch.setattr(Network, "hidden_states", counting)
     return seen
 
 
@@ -71,7 +71,7 @@ def test_nothing_is_loaded_before_fit_nor_by_a_warm_cache(folder, tmp_path, pass
     assert cold == warm.fit_transform(SENTENCES)
     assert len(passes) == 2
     assert warm._model is not source._model
-    assert warm._model._call is None
+    assert warm._model._network is None
     assert cache_info(tmp_path / "cache").entries == 6
 
 
@@ -155,7 +155,7 @@ def test_a_pickle_holds_no_weights(folder):
     assert len(data) < 5000
     models._handles.clear()
     again = pickle.loads(data)
-    assert again._model._call is None
+    assert again._model._network is None
     assert again.transform(SENTENCES) == source.transform(SENTENCES)
 
 
@@ -209,7 +209,7 @@ def test_threads_get_what_one_gets(folder):
     expected = values(source, rows)
     models._handles.clear()
     shared = TransformerEmbedding(folder, prefix="query:").fit(SENTENCES)
-    assert shared._model._call is not source._model._call
+    assert shared._model._network is not source._model._network
     results = [None] * 8
 
     def work(i):
@@ -262,7 +262,7 @@ def test_no_network_says_which_files_to_bring():
         source.fit(SENTENCES)
     for part in (
         "(revision 'v1')",
-        "Without a network bring a folder with config.json, model.safetensors",
+        "Without a network, provide a folder with config.json, model.safetensors",
         "https://huggingface.co/nobody/no-such-model/tree/v1",
     ):
         assert part in str(error.value)
@@ -299,7 +299,7 @@ def test_damaged_weights(folder):
 def test_weights_of_another_model(folder):
     network = tiny_bert.network(num_hidden_layers=3)
     network.config.save_pretrained(folder)
-    with pytest.raises(ValueError, match="lack 16 of the parameters of BertModel"):
+    with pytest.raises(ValueError, match="miss 16 of the parameters of BertModel"):
         TransformerEmbedding(folder).fit(SENTENCES)
 
 
@@ -386,7 +386,7 @@ def test_a_compiler_that_fails(folder, monkeypatch):
         return whole(self, **options, backend=backend)
 
     monkeypatch.setattr(torch.nn.Module, "compile", compile)
-    message = r"torch.compile failed on BertModel: .* compiler here\. It needs a C\+\+"
+    message = r"torch.compile failed on BertModel: .* here\. On a CPU it needs a C\+\+"
     with pytest.raises(RuntimeError, match=message):
         TransformerEmbedding(folder, compile=True).fit(SENTENCES)
     torch.compiler.reset()

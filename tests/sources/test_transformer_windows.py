@@ -9,13 +9,13 @@ import torch
 from sk_metaembed import TokenSequences, TransformerEmbedding
 from sk_metaembed.sources._batching import BatchRunner, token_batches
 from sk_metaembed.sources.transformer._alignment import Aligner, Frame, Pieces
-from sk_metaembed.sources.transformer._windows import (
+from sk_metaembed.sources.transformer._forward import (
     best_windows,
     n_cut,
-    pieces_beyond,
     window_spans,
     windows_of,
 )
+from sk_metaembed.sources.transformer._tokenizer_checks import pieces_beyond
 
 from .. import tiny_bert
 
@@ -219,14 +219,14 @@ def test_out_of_memory_on_one_sequence_is_an_error():
 def test_out_of_memory_does_not_change_the_vectors(pair, monkeypatch):
     expected = TransformerEmbedding(pair).fit_transform([LONG, LONG[:5], LONG[2:]])
     source = TransformerEmbedding(pair).fit([LONG])
-    whole = type(source._model.call).hidden_states
+    whole = type(source._model.network).hidden_states
 
     def small(self, rows, types, pad):
         if len(rows) > 1:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return whole(self, rows, types, pad)
 
-    monkeypatch.setattr(type(source._model.call), "hidden_states", small)
+    monkeypatch.setattr(type(source._model.network), "hidden_states", small)
     with pytest.warns(UserWarning, match="Continuing with at most"):
         found = source.transform([LONG, LONG[:5], LONG[2:]])
     np.testing.assert_allclose(

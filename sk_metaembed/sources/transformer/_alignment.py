@@ -1,47 +1,60 @@
-"""Aligner: from words to the pieces of a model's tokenizer, and back."""
+"""Aligner: from words and texts to the pieces of a model's tokenizer, and back."""
 
 from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
-from .._original_text import OriginalText
-from ._text_alignment import encodable, encode_texts
+from .._original_text import OriginalText, overlapping
 
 _PROBES = ("a", "the", "1", ".")
-_GLUE = ("The", "sun", "a", "1", "b")  # words that show whether spaces are lost
+_PROBE_WORDS = ("The", "sun", "a", "1", "b")  # they show whether spaces are lost
 
 
 class Pieces(NamedTuple):
-    """The pieces of one sentence, without the special tokens around it."""
+    """The pieces of a list of words, without the special tokens around it."""
 
     ids: np.ndarray
-    words: np.ndarray  # the word that each belongs to; -1 for those of the prefix
-    types: np.ndarray  # whether of the first or the second text, as the model counts
+    words: np.ndarray  # the word of each; -1 for the prefix
+    types: np.ndarray  # token types: of the first or the second text
     right: tuple = ()  # special tokens behind it, each (id, type)
 
 
+class TextPieces(NamedTuple):
+    """The pieces of an original text, without the special tokens around it.
+
+    As `Pieces`, but a piece may belong to several words, or to none.
+    """
+
+    ids: np.ndarray
+    types: np.ndarray
+    right: tuple
+    n_prefix: int  # pieces of the prefix, before all others
+    at: np.ndarray  # pieces of words, word by word
+    words: np.ndarray  # the word of each of these
+
+
 class Frame(NamedTuple):
-    """The special tokens around and between texts, each ``(id, type)``."""
+    """The special tokens around and between texts, each an ``(id, type)``."""
 
     left: tuple = ()
     middle: tuple = ()
     right: tuple = ()
     right_of_pair: tuple = ()
     types: tuple = (0, 0)  # of a first and of a second text
-    typed: bool = False  # whether the tokenizer gives types at all
+    typed: bool = False  # whether the tokenizer returns types at all
     cls: int | None = None  # place of the classification token, negative in `right`
 
 
 class Aligner:
-    """Splits words into pieces, and tells which piece is of which word.
+    """Split words into pieces, and find the word of each piece.
 
-    Fast tokenizers get the words apart and tell by ``word_ids``. Some of them (byte
-    level, without a space before the first word) would glue such words together: they
-    get the text, and pieces go to words by their offsets. Slow tokenizers get one
-    word at a time, with a space before it where they keep spaces.
+    Fast tokenizers get the words separately and return ``word_ids``. Some of them (byte
+    level, without a space before the first word) would merge such words: they get the
+    joined text, and pieces are assigned to words by offsets. Slow tokenizers get one
+    word at a time, with a space before it if they keep spaces.
 
-    Texts as they were written go to the tokenizer whole; see `encode_texts`.
+    Original texts are passed to the tokenizer unchanged; see `_encode_texts`.
 
     Parameters
     ----------
@@ -49,21 +62,21 @@ class Aligner:
     prefix : str, default=""
         Text before every sentence, for example "query: ".
     separator : str, default=None
-        The token that stands between two texts in a sentence.
+        The token between two texts of a sentence.
     special_tokens : bool, default=True
-        Whether the tokenizer's special tokens go around and between texts.
+        Whether the tokenizer's special tokens are placed around and between texts.
 
     Attributes
     ----------
     frame : Frame
     mode : {"words", "text", "word by word"}
-        How words reach the tokenizer, see above.
+        How words are passed to the tokenizer, see above.
     has_offsets : bool
-        Whether the tokenizer tells which characters a piece is of.
+        Whether the tokenizer returns the characters of a piece.
     overhead : int
-        Pieces around a sentence at most: special tokens and prefix.
+        Maximum number of pieces around a sentence: special tokens and prefix.
     remembered : dict
-        For those who ask the same of sentences, or of words, again.
+        Results of `_tokenizer_checks`, by sentence or word.
     """
 
     def __init__(self, tokenizer, prefix="", separator=None, special_tokens=True):
@@ -93,7 +106,7 @@ class Aligner:
         texts, lists = [], []
         for sentence in sentences:
             (texts if isinstance(sentence, OriginalText) else lists).append(sentence)
-        texts, lists = iter(encode_texts(self, texts)), iter(self._encode_lists(lists))
+        texts, lists = iter(_encode_texts(self, texts)), iter(self._encode_lists(lists))
         return [
             next(texts if isinstance(s, OriginalText) else lists) for s in sentences
         ]
@@ -101,14 +114,14 @@ class Aligner:
     def split_texts(self, texts):
         """Return the ids of texts and their offsets, arrays of shape (n_pieces, 2).
 
-        Offsets are zeros where the tokenizer tells none.
+        Offsets are zeros if the tokenizer has none.
         """
         if not texts:
             return [], []
         options = {"return_offsets_mapping": True} if self.has_offsets else {}
-        found = _encode(self.tokenizer, texts, **options)
-        ids = found["input_ids"]
-        offsets = found.get("offset_mapping") or [[(0, 0)] * len(row) for row in ids]
+        encoded = _encode(self.tokenizer, texts, **options)
+        ids = encoded["input_ids"]
+        offsets = encoded.get("offset_mapping") or [[(0, 0)] * len(row) for row in ids]
         return ids, [np.array(row, dtype=np.int64).reshape(-1, 2) for row in offsets]
 
     def _encode_lists(self, sentences):
@@ -120,7 +133,7 @@ class Aligner:
         ]
 
     def encode_words(self, words):
-        """Return the ids of each word's pieces, as they are inside a text."""
+        """Return the ids of each word's pieces, as they would be inside a text."""
         anchor = ["a"] if self.mode == "text" or self._space else []
         return [
             ids[where == len(anchor)]
@@ -136,9 +149,9 @@ class Aligner:
         places = [i for i, word in enumerate(sentence) if word == self.separator]
         if len(places) > 1:
             raise ValueError(
-                f"TransformerEmbedding: a sequence has {len(places)} tokens that equal "
-                f"separator={self.separator!r}, at {places[:5]}. A pair has one; a "
-                "sequence without any is one text."
+                f"TransformerEmbedding: a sequence has {len(places)} tokens equal to "
+                f"separator={self.separator!r}, at {places[:5]}. A pair has exactly "
+                "one."
             )
         if not places:
             (split,) = self._split([self._prefix + list(sentence)])
@@ -160,32 +173,32 @@ class Aligner:
         )
 
     def _split(self, texts):
-        """Return ``(ids, words)``, two arrays, for each text, a list of words."""
+        """Return (ids, words), two arrays, for each text, a list of words."""
         if not texts:
             return []
-        texts = [[encodable(word) for word in text] for text in texts]
+        texts = [[_encodable(word) for word in text] for text in texts]
         if self.mode == "word by word":
             return self._word_by_word(texts)
         if self.mode == "text":
             return self._as_text(texts)
-        found = _encode(self.tokenizer, texts, is_split_into_words=True)
-        words = [found.word_ids(i) for i in range(len(texts))]
+        encoded = _encode(self.tokenizer, texts, is_split_into_words=True)
+        words = [encoded.word_ids(i) for i in range(len(texts))]
         words = [[-1 if w is None else w for w in row] for row in words]
-        return _arrays(found["input_ids"], words)
+        return _arrays(encoded["input_ids"], words)
 
     def _as_text(self, texts):
-        # An empty word would be given the space beside it.
-        kept = [np.flatnonzero([word != "" for word in text]) for text in texts]
+        # An empty word would get the space next to it.
+        filled = [np.flatnonzero([word != "" for word in text]) for text in texts]
         texts = [[word for word in text if word] for text in texts]
         joined = [" ".join(text) for text in texts]
-        found = _encode(self.tokenizer, joined, return_offsets_mapping=True)
+        encoded = _encode(self.tokenizer, joined, return_offsets_mapping=True)
         words = [
             rows[_words_at(offsets, text)]
             for rows, offsets, text in zip(
-                kept, found["offset_mapping"], texts, strict=True
+                filled, encoded["offset_mapping"], texts, strict=True
             )
         ]
-        return _arrays(found["input_ids"], words)
+        return _arrays(encoded["input_ids"], words)
 
     def _word_by_word(self, texts):
         texts = [
@@ -215,7 +228,7 @@ def _arrays(ids, words):
 
 
 def _words_at(offsets, words):
-    """Return the word of each piece by its characters; a space is of the next word."""
+    """Return the word of each piece by its characters; a space belongs to the next."""
     starts = np.array([0, *accumulate(len(word) + 1 for word in words)][:-1])
     places = [stop - 1 if stop > start else start for start, stop in offsets]
     return np.searchsorted(starts - 1, np.array(places, np.int64), "right") - 1
@@ -224,20 +237,20 @@ def _words_at(offsets, words):
 def _mode_of(tokenizer):
     if not getattr(tokenizer, "is_fast", False):
         return "word by word"
-    apart = _encode(tokenizer, [list(_GLUE)], is_split_into_words=True)
-    text = _encode(tokenizer, [" ".join(_GLUE)], return_offsets_mapping=True)
-    if apart["input_ids"] == text["input_ids"]:
+    separate = _encode(tokenizer, [list(_PROBE_WORDS)], is_split_into_words=True)
+    text = _encode(tokenizer, [" ".join(_PROBE_WORDS)], return_offsets_mapping=True)
+    if separate["input_ids"] == text["input_ids"]:
         return "words"
-    # Where the text is not split at spaces at all, words given apart are right.
-    found = set(_words_at(text["offset_mapping"][0], _GLUE).tolist())
-    return "text" if len(found) == len(_GLUE) else "words"
+    # If the text is not split at spaces at all, separate words are right.
+    words = set(_words_at(text["offset_mapping"][0], _PROBE_WORDS).tolist())
+    return "text" if len(words) == len(_PROBE_WORDS) else "words"
 
 
 def _space_of(tokenizer):
-    """Return what stands before a word for it to have the pieces it has in a text."""
-    whole = list(_encode(tokenizer, " ".join(_GLUE))["input_ids"])
+    """Return what must precede a word for it to have the pieces it has in a text."""
+    whole = list(_encode(tokenizer, " ".join(_PROBE_WORDS))["input_ids"])
     for space in ("", " "):
-        parts = [_GLUE[0], *(space + word for word in _GLUE[1:])]
+        parts = [_PROBE_WORDS[0], *(space + word for word in _PROBE_WORDS[1:])]
         ids = _encode(tokenizer, parts)["input_ids"]
         if [piece for row in ids for piece in row] == whole:
             return space
@@ -245,7 +258,7 @@ def _space_of(tokenizer):
 
 
 def _frame_of(tokenizer):
-    """Learn the special tokens from what they are put around."""
+    """Return the Frame of a tokenizer, read off an encoded probe."""
     probe, inner = _probe(tokenizer)
     one = tokenizer(probe, verbose=False)
     typed = "token_type_ids" in one
@@ -281,8 +294,9 @@ def _probe(tokenizer):
         if inner and not special.intersection(inner) - {unknown}:
             return probe, list(inner)
     raise ValueError(
-        f"TransformerEmbedding: {type(tokenizer).__name__} gives no pieces for any of "
-        f"{_PROBES} nor for the words of its own vocabulary. Is it the model's?"
+        f"TransformerEmbedding: {type(tokenizer).__name__} returns no pieces for any "
+        f"of {_PROBES} or of the words of its own vocabulary. Check that it belongs to "
+        "the model."
     )
 
 
@@ -296,6 +310,101 @@ def _find(ids, inner, start):
         if ids[i : i + len(inner)] == inner:
             return i
     raise ValueError(
-        "TransformerEmbedding: the tokenizer gives other pieces for a text with "
+        "TransformerEmbedding: the tokenizer returns different pieces for a text with "
         "special tokens than without. Use special_tokens=False."
     )
+
+
+def _encode_texts(aligner, sentences):
+    """Return the TextPieces of each OriginalText, which the tokenizer gets unchanged.
+
+    Two texts with a separator between them are encoded separately, without the space
+    around it.
+    """
+    parts = [_parts(sentence, aligner) for sentence in sentences]
+    texts = [text for row in parts for text, _ in row]
+    encoded = iter(zip(*aligner.split_texts(texts), strict=True))
+    result = []
+    for sentence, row in zip(sentences, parts, strict=True):
+        pieces = []
+        for text, shift in row:
+            ids, offsets = next(encoded)
+            offsets = _with_next(text, offsets) + shift
+            pieces.append((np.array(ids, dtype=np.int64), offsets))
+        encode = _one_text if len(row) == 1 else _two_texts
+        result.append(encode(sentence, pieces, aligner))
+    return result
+
+
+def _parts(sentence, aligner):
+    """Return the strings to encode, and the offset of each in the text."""
+    text, prefix = _encodable(sentence.text), aligner.prefix
+    if len(sentence.separators) > 1:
+        raise ValueError(
+            f"TransformerEmbedding: a text has {len(sentence.separators)} tokens equal "
+            f"to separator={aligner.separator!r}. A pair has exactly one."
+        )
+    if not sentence.separators:
+        return [(prefix + text, -len(prefix))]
+    ((start, stop),) = sentence.separators
+    second = text[stop:].lstrip()
+    return [
+        (prefix + text[:start].rstrip(), -len(prefix)),
+        (second, len(text) - len(second)),
+    ]
+
+
+def _with_next(text, offsets):
+    """Return offsets where a piece that is a space extends to the word behind it.
+
+    Some tokenizers trim spaces from offsets, which leaves such a piece empty.
+    """
+    starts, stops = offsets.T
+    stops = np.maximum(stops, starts + 1)
+    spans = zip(starts.tolist(), stops.tolist(), strict=True)
+    spaces = np.array([text[slice(*span)].isspace() for span in spans], dtype=bool)
+    return np.column_stack([starts, stops + spaces])
+
+
+def _one_text(sentence, pieces, aligner):
+    ((ids, offsets),) = pieces
+    at, words = overlapping(sentence.spans, offsets)
+    types = np.full(len(ids), aligner.frame.types[0])
+    n_prefix = _n_prefix(offsets, ids, aligner)
+    return TextPieces(ids, types, aligner.frame.right, n_prefix, at, words)
+
+
+def _two_texts(sentence, pieces, aligner):
+    (first, before), (second, behind) = pieces
+    frame = aligner.frame
+    middle = np.array(frame.middle, dtype=np.int64).reshape(-1, 2)
+    between = np.tile(sentence.separators[0], (len(middle), 1))
+    at, words = overlapping(
+        sentence.spans, np.concatenate([before, between.reshape(-1, 2), behind])
+    )
+    second_type = frame.types[1] if frame.middle else frame.types[0]
+    types = [np.full(len(first), frame.types[0]), middle[:, 1]]
+    return TextPieces(
+        np.concatenate([first, middle[:, 0], second]),
+        np.concatenate([*types, np.full(len(second), second_type)]),
+        frame.right_of_pair,
+        _n_prefix(before, first, aligner),
+        at,
+        words,
+    )
+
+
+def _n_prefix(offsets, ids, aligner):
+    """Return how many pieces belong to the prefix alone."""
+    if not aligner.prefix:
+        return 0
+    if not aligner.has_offsets:
+        prefix = aligner.split_texts([aligner.prefix])[0][0]
+        return len(prefix) if list(ids[: len(prefix)]) == list(prefix) else 0
+    behind = offsets[:, 1] > 0
+    return int(behind.argmax()) if behind.any() else len(offsets)
+
+
+def _encodable(text):
+    """Replace lone surrogates, which tokenizers reject; keep the length."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

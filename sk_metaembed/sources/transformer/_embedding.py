@@ -1,4 +1,4 @@
-"""TransformerEmbedding: BERT and its kin as a source, static and layer by layer."""
+"""TransformerEmbedding: word vectors of BERT and other transformers."""
 
 import os
 import warnings
@@ -8,6 +8,8 @@ from numbers import Integral
 
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
 
+from ..._core._parameters import is_integer
+from ..._training._parameters import resolve_device
 from ...sequences import Block
 from ...sequences._mixins import MISSING_CONSTRAINT
 from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding
@@ -20,176 +22,175 @@ from ..cache._compute import (
     token_bar,
 )
 from ..cache._sentence_cache import open_cache
-from ._forward import SUBWORD_MODES, ContextualPass, Wanted
-from ._model import PortablePair, static_vectors
-from ._network import network_shape
-from ._options import (
-    Shared,
-    chosen_layers,
-    chosen_outputs,
-    is_pair,
-    opened_model,
-)
-from ._tokenizer_checks import types_read
-from ._windows import pieces_beyond
+from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec
+from ._model import ModelSpec, loaded_model, shared_model
+from ._model_pickle import LoadedPair, is_pair
+from ._network import network_shape, static_vectors
+from ._tokenizer_checks import pieces_beyond, readable_types
 
-# Part of every cache key: raised when the same options come to give other vectors.
+# Part of every cache key: increased when the same options give other vectors.
 _VERSION = 1
+_OUTPUTS = ("words", "cls", "mean")
 _BATCH_TOKENS = {"cpu": 512}
-_ON_GPU = 16_384
+_GPU_BATCH_TOKENS = 16_384
 _NAMES = {"words": "layer", "cls": "cls", "mean": "mean"}
 _LEVELS = {"words": "token", "cls": "sequence", "mean": "sequence"}
 
 
 class TransformerEmbedding(BaseEmbedding):
-    """Embed with a transformer from Hugging Face: word by word, one block a layer.
+    """Embed words with a transformer from Hugging Face, one block per layer.
 
-    Any encoder, decoder or encoder of a pair: pieces of the tokenizer are pooled to
-    the words that came, so that its layers stand on the same tokens as every other
-    source and combine with them. The model reads texts as they were written, with case
-    and punctuation, however they were split into tokens. Equal sentences are computed
-    once, in batches of like length; with `cache` once for all folds, candidates,
-    processes and runs.
+    For any encoder, decoder or encoder-decoder model. The vectors of a word's pieces
+    are pooled, so that each layer has one vector per token, like every other source,
+    and can be combined with them. The model reads the original texts, with case and
+    punctuation, however they were tokenized. Equal sentences are computed once, in
+    batches of similar length; with `cache`, once for all folds, candidates, processes
+    and runs.
 
     Parameters
     ----------
     model : str, path-like or (model, tokenizer)
-        A folder, a name on the Hugging Face hub, or both parts loaded. What is named
-        is read at fit, once a process, and stays out of pickles. What is loaded is
-        used where and as it is, and travels in pickles whole.
+        A folder, a name on the Hugging Face hub, or both parts loaded. A name or path
+        is loaded once per process at fit time and is not pickled. A (model, tokenizer)
+        pair is used as is, on its current device, and is pickled with the estimator.
     layers : int, sequence of int or "all", default=(-1,)
-        Hidden states: 0 is the input to the first layer, -1 the output of the last.
-        Empty for none, with ``static=True``.
+        Hidden states: 0 is the input to the first layer, -1 the output of the last one.
+        An empty sequence for none, with ``static=True``.
     static : bool, default=False
-        Add the input table of pieces, pooled, as a block "static" at the type level:
-        one vector per distinct token, whatever its context. It is looked up by the
-        token, not by the original text: for a model that knows case, use
+        Add the pooled rows of the input table as a block "static" at the type level:
+        one vector per distinct token, independent of context. It is looked up by the
+        token, not by the original text: for a cased model, use
         ``Tokenizer(lowercase=False)``.
     subword : {"first", "last", "mean", "max"}, default="mean"
-        How the pieces of a word become its vector.
+        How the pieces of a word are pooled.
     output : {"words", "cls", "mean"} or sequence of them, default="words"
-        "words" gives blocks at the token level. At the sequence level "cls" gives the
-        classification token's vectors and "mean" the mean over all pieces, special
-        tokens included, as sentence encoders do.
+        "words" returns blocks at the token level. At the sequence level, "cls" returns
+        the vectors of the classification token and "mean" the mean over all pieces,
+        including special tokens, as sentence encoders do.
     special_tokens : bool, default=True
-        Put the tokenizer's special tokens around sentences.
+        Add the tokenizer's special tokens around sentences.
     prefix : str, default=""
-        Text before each sentence, such as "query: ", that takes no row. Original texts
-        follow it directly, token lists after a space.
+        Text before each sentence, such as "query: ", without a row of its own. Original
+        texts follow it directly, token lists after a space.
     separator : str, default=None
-        A token that stands between the two texts of a pair. In its place goes what the
-        tokenizer puts between two texts, and what follows gets the types of a second.
+        The token between the two texts of a pair. It is replaced by what the tokenizer
+        puts between two texts, and the rest gets the token types of a second text.
     max_length : int, default=None
-        Pieces a window, special tokens and prefix included. None for what the model
-        takes.
+        Maximum number of pieces per window, including special tokens and prefix. None
+        for the model's limit.
     truncate : bool, default=False
-        Cut longer sequences, with a warning that counts them, instead of using
-        several windows. Words that were cut off are not known.
+        Cut longer sequences, with a warning that counts them, instead of using several
+        windows. Words that are cut off are not known.
     revision : str, default=None
         Branch, tag or commit on the hub.
     trust_remote_code : bool, default=False
-        Run the Python code that the model brings.
+        Run Python code that belongs to the model.
     trusted : bool, default=False
-        Read weights that are torch's pickles (``pytorch_model.bin``) too, where there
-        is no model.safetensors: a pickle can run any code.
+        Also read weights in pickles of torch (``pytorch_model.bin``) if there is no
+        model.safetensors: a pickle can run any code.
     device : str, default="auto"
-        "cpu", "cuda" or another name of torch's; "auto" for a GPU if there is one.
+        "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one.
     dtype : {"float32", "float16", "bfloat16"}, default="float32"
-        Precision of the network. Vectors come out as float32. bfloat16 is faster on
-        GPUs and on processors that have instructions for it, and slower on others.
+        Precision of the network. Returned vectors are float32. bfloat16 is faster on
+        GPUs and on processors with instructions for it, and slower on others.
     attn_implementation : str, default=None
-        Such as "sdpa" or "eager". None for transformers' choice, "sdpa" where a model
-        has it.
+        Such as "sdpa" or "eager". None for the default of transformers, "sdpa" if the
+        model supports it.
     compile : bool, default=False
-        Compile the network by `torch.compile`: a slow start, for long runs.
+        Compile the network with `torch.compile`: starts slowly, for long runs.
     batch_tokens : int, default=None
-        Pieces a batch, padding included. None for 512 on a CPU and 16384 elsewhere.
+        Number of pieces per batch, padding included. None for 512 on a CPU and 16384 on
+        other devices.
     cache : path-like, default=None
-        Folder that keeps vectors for other folds, candidates, processes and runs.
+        Directory that stores vectors for other folds, candidates, processes and runs.
         See `cache_info` and `limit_cache`.
     cache_layers : {"all", "selected"}, default="all"
-        What is kept of a sentence that was computed: every hidden state, so that a grid
-        over `layers` costs one pass, or those that `layers` names, in less space.
+        What is stored for a computed sentence: all hidden states, so that a grid over
+        `layers` costs one pass, or only those in `layers`, which takes less space.
     cache_dtype : {"float32", "float16"}, default="float32"
-        How they are kept. float16 halves the size and rounds the vectors.
+        Precision of stored vectors. float16 halves the size and rounds the vectors.
     memory_limit : int, default=None
-        Number of bytes of token-level vectors of one call beyond which they are kept in
-        temporary files, mapped into memory, which go with them. None for no limit.
+        Number of bytes per call beyond which token-level vectors are in temporary
+        memory-mapped files, deleted with the vectors. None for no limit.
     preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
-        What is done to the vectors, learned from the known rows of the training fold.
+        Transformation of the vectors, learned from the known rows of the training fold.
     missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or take them as
-        empty sequences. A TokenSequences is taken as it is.
+        Whether missing rows (None, NaN, null) raise an error or are empty sequences. A
+        TokenSequences is used as it is.
     verbose : int, default=0
-        Show a progress bar, and tell of sequences that are too long for one window.
+        Show a progress bar, and report sequences that are too long for one window.
 
     Attributes
     ----------
     layers_ : tuple of int
-        The hidden states taken, counted from 0.
+        The hidden states in use, counted from 0.
     n_hidden_states_ : int
-        How many the model has.
+        The model's number of hidden states.
     max_length_ : int or None
-        Pieces a window.
+        Maximum number of pieces per window.
     n_long_ : int
-        Sequences of the training fold that are longer: in windows, or cut.
+        Number of sequences of the training fold that exceed one window.
     fingerprint_ : str
-        Of weights, tokenizer and options; the cache's key.
+        Of weights, tokenizer and options; part of the cache's keys.
     coverage_ : dict
         Share of the training fold's ``"types"`` and ``"tokens"`` of which the tokenizer
-        knows a piece: words of nothing but the unknown piece do not count.
+        knows a piece: words that consist of the unknown piece only do not count.
     dims_ : dict of str to int
-        Dimension of each block, by its name: "layer6", "cls6", "mean6", "static".
+        Dimension of each block by its name: "layer6", "cls6", "mean6", "static".
     n_missing_ : int
         Number of missing rows in the data of `fit`.
 
     Raises
     ------
     FileNotFoundError
-        If the model or its tokenizer is not there; the message names files to bring.
+        If the model or its tokenizer is missing; the message names the expected files.
     ValueError
-        If it has no such layer, returns no hidden states, options disagree, or the
-        tokenizer is far smaller than the model's vocabulary.
+        If the model has no such layer or returns no hidden states, if options
+        contradict each other, or if the tokenizer is far smaller than the model's
+        vocabulary.
     ImportError
         If transformers is not installed.
 
     See Also
     --------
-    contextual_to_static : A contextual source's mean vectors over a corpus.
-    cache_info : What a cache holds.
+    contextual_to_static : Mean vectors of a contextual source over a corpus.
+    FineTuned : Trains the transformer on labels.
+    cache_info : Content of a cache.
 
     Notes
     -----
-    Where X knows its texts (``TokenSequences.texts``), these go to the tokenizer
-    unchanged, and a token's vector pools the pieces that overlap its characters. A
-    piece may belong to several tokens, or to none: it then counts as context, and in
-    "mean". A piece that is only a space belongs to the token behind it. Vectors at the
-    sequence level are those of the text, whatever its tokens; a text without tokens,
+    If X has texts (``TokenSequences.texts``), these are passed to the
+    tokenizer unchanged, and a token's vector pools the pieces that overlap its
+    characters. A piece may belong to several tokens, or to none: it then counts as
+    context, and in "mean". A piece that is only a space belongs to the token behind it.
+    Vectors at the sequence level do not depend on the tokens; a text without tokens,
     such as "?!", has one too. With ``output="mean"``, ``preprocess="unit"`` and, for
     long texts, ``truncate=True`` and `max_length` set to the encoder's
-    ``max_seq_length``, they are those of sentence-transformers for models that pool by
-    the mean. Token lists have no texts: their tokens are joined by spaces. So are the
-    tokens of texts, for "words", if the tokenizer cannot tell which characters a piece
-    is of, as tokenizers written in Python cannot.
+    ``max_seq_length``, they equal those of sentence-transformers for models with mean
+    pooling. Token lists have no texts: their tokens are joined by spaces. The same
+    holds for the tokens of texts with "words" if the tokenizer has no offsets, as is
+    the case for tokenizers written in Python.
 
-    A token without a piece is not known: its rows are zero. That happens to tokens
-    that a callable `tokenizer` made up, and to those cut off by `truncate`;
-    `coverage_` counts them. A word of nothing but the unknown piece has a vector of its
-    context, yet `coverage_` counts it as unknown, and in the block "static" it is not
-    known. `fit` warns if most tokens of the training fold are such words.
+    A token without a piece is not known: its rows are zero. This happens to tokens that
+    a callable `tokenizer` invented, and to those cut off by `truncate`; `coverage_`
+    counts them. A word that consists of the unknown piece has a contextual vector, yet
+    `coverage_` counts it as unknown, and in the block "static" it is not known. `fit`
+    warns if most tokens of the training fold are such words.
 
-    A sequence longer than `max_length` goes through the network in windows that share
-    half of their pieces; each word is taken from the window where the shorter of its
-    two contexts is longest. A word that is longer than a window is pooled over
-    several. "cls" is then the mean over the windows that words are taken from, and
-    "mean" counts each piece once.
+    A sequence longer than `max_length` is computed in windows that share half of their
+    pieces; each word is taken from the window where the shorter of its two contexts is
+    longest. A word that is longer than a window is pooled over several. "cls" is then
+    the mean over the windows that words are taken from, and "mean" counts each piece
+    once.
 
-    A network is tried once on a few pieces, alone and beside others. If padding changes
-    its vectors, as in ConvBERT and MobileBERT, batches have sentences of one length; if
-    any other sentence does, as with int8 by the range of a batch, one sentence each.
+    A network is tested once with a few pieces, alone and in a batch. If padding changes
+    its vectors, as in ConvBERT and MobileBERT, batches contain sentences of one length;
+    if any other sentence does, as with int8 quantized by the range of a batch, each
+    batch contains one sentence.
 
-    What a process has read from `cache`, or put there, it keeps at hand, up to 512 MiB;
-    ``SK_METAEMBED_SENTENCE_MEMORY`` in the environment sets another number of MiB.
+    Vectors read from `cache` or stored there stay in memory, up to 512 MiB per process;
+    set another number of MiB in the environment variable
+    ``SK_METAEMBED_SENTENCE_MEMORY``.
 
     References
     ----------
@@ -198,7 +199,7 @@ class TransformerEmbedding(BaseEmbedding):
 
     Examples
     --------
-    A BERT with random weights, as small as can be:
+    A tiny BERT with random weights:
 
     >>> import pathlib, tempfile
     >>> from transformers import BertConfig, BertModel, BertTokenizer
@@ -220,7 +221,9 @@ class TransformerEmbedding(BaseEmbedding):
             os.PathLike,
             tuple,
             list,
-            Hidden(HasMethods("state_dict")),  # refused in fit, with what is missing
+            Hidden(
+                HasMethods("state_dict")
+            ),  # refused in fit: the tokenizer is missing
         ],
         "layers": [Integral, "array-like", StrOptions({"all"})],
         "static": ["boolean"],
@@ -308,7 +311,7 @@ class TransformerEmbedding(BaseEmbedding):
         if isinstance(self.model, str | os.PathLike):
             return super().__sklearn_clone__()
         light = copy(self)
-        light.model = Shared(self.model)
+        light.model = _Shared(self.model)
         new = super(TransformerEmbedding, light).__sklearn_clone__()
         new.model = self.model
         return new
@@ -316,27 +319,27 @@ class TransformerEmbedding(BaseEmbedding):
     def __getstate__(self):
         state = super().__getstate__()
         if is_pair(self.model):
-            # That of the fitted model, if it is the same: a pickle has it once.
+            # The fitted model's own pair, if it is the same: a pickle then has it once.
             portable = getattr(getattr(self, "_model", None), "portable", None)
             if portable is None or portable.pair != tuple(self.model):
-                portable = PortablePair(*self.model)
+                portable = LoadedPair(*self.model)
             state = {**state, "model": portable}
         return state
 
     def __setstate__(self, state):
-        if isinstance(state["model"], PortablePair):
+        if isinstance(state["model"], LoadedPair):
             state = {**state, "model": state["model"].pair}
         super().__setstate__(state)
 
     def _fit_vectors(self, tokens, y):
-        model = self._model = opened_model(self)
+        model = self._model = _open_model(self)
         self._text = self.prefix, self.separator, self.special_tokens
         frame = model.aligner(*self._text).frame
-        states, dim = network_shape(model.config, lambda: model.call)
+        states, dim = network_shape(model.config, lambda: model.network)
         self.n_hidden_states_ = states
-        self.layers_ = chosen_layers(self.layers, states, self.static)
-        outputs = chosen_outputs(self.output, frame)
-        self._wanted = Wanted(self.layers_, outputs, self.subword, dim)
+        self.layers_ = _resolve_layers(self.layers, states, self.static)
+        outputs = _resolve_outputs(self.output, frame)
+        self._spec = OutputSpec(self.layers_, outputs, self.subword, dim)
         self._static, self._truncate = self.static, self.truncate
         limits = [n for n in (self.max_length, model.limit) if n is not None]
         self.max_length_ = min(limits) if limits else None
@@ -352,31 +355,31 @@ class TransformerEmbedding(BaseEmbedding):
         self.n_long_ = int((self._beyond(tokens) > 0).sum()) if self.layers_ else 0
 
     def _readable_types(self, tokens):
-        return types_read(tokens, self._model, self._model.aligner(*self._text))
+        return readable_types(tokens, self._model, self._model.aligner(*self._text))
 
     def _embed(self, tokens):
         self._model.check_unchanged()
         blocks = []
         if self.layers_:
-            self._tell_of_long(tokens)
+            self._report_long(tokens)
             blocks += self._contextual(tokens)
         if self._static:
             values, known = static_vectors(
                 self._model,
                 self._model.aligner(*self._text),
                 tokens.types.tolist(),
-                self._wanted.subword,
+                self._spec.subword,
             )
             blocks.append(Block("static", values, "type", known))
         return blocks
 
     def _contextual(self, tokens):
-        model, wanted = self._model, self._wanted
+        model, spec = self._model, self._spec
         budget = self._budget(model.device_type)
         others = ()
         if self.cache is not None and self.cache_layers == "all":
             every = range(self.n_hidden_states_)
-            others = tuple(layer for layer in every if layer not in wanted.layers)
+            others = tuple(layer for layer in every if layer not in spec.layers)
         reader = self._reader(tokens)
         opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
         bar = token_bar(
@@ -387,10 +390,10 @@ class TransformerEmbedding(BaseEmbedding):
             reader=reader,
         )
         with opened as handle, bar:
-            compute = ContextualPass(
+            compute = ForwardPass(
                 model,
                 model.aligner(*self._text),
-                wanted._replace(layers=wanted.layers + others),
+                spec._replace(layers=spec.layers + others),
                 self.max_length_,
                 self._truncate,
                 budget,
@@ -399,7 +402,7 @@ class TransformerEmbedding(BaseEmbedding):
             return sentence_blocks(
                 handle,
                 tokens,
-                self._kinds(wanted.layers),
+                self._kinds(spec.layers),
                 compute,
                 extra_layers=self._kinds(others),
                 slice_tokens=max(8192, 4 * budget),
@@ -410,31 +413,31 @@ class TransformerEmbedding(BaseEmbedding):
     def _reader(self, tokens, *, places=True):
         """Return the function from tokens to the distinct sentences that are read.
 
-        Texts as they were written, where they are known and pieces find their tokens;
-        without `places`, texts alone.
+        Original texts, if they are known and pieces can be assigned to their tokens;
+        without `places`, texts without the places of their tokens.
         """
-        words = "words" in self._wanted.outputs
+        words = "words" in self._spec.outputs
         has_offsets = self._model.aligner(*self._text).has_offsets
         if tokens.texts is None or (words and not has_offsets):
             return distinct_sentences
         return partial(
             distinct_texts,
             per_token=words and places,
-            per_text=self._wanted.outputs != ("words",),
+            per_text=self._spec.outputs != ("words",),
             separator=self._text[1],
         )
 
     def _kinds(self, layers):
         """Return a Layer for each layer and output, in the order of the blocks."""
         return [
-            Layer(f"{_NAMES[output]}{layer}", self._wanted.dim, _LEVELS[output])
+            Layer(f"{_NAMES[output]}{layer}", self._spec.dim, _LEVELS[output])
             for layer in layers
-            for output in self._wanted.outputs
+            for output in self._spec.outputs
         ]
 
     def _budget(self, device_type):
-        """Return how many pieces a batch may have."""
-        return self.batch_tokens or _BATCH_TOKENS.get(device_type, _ON_GPU)
+        """Return the number of pieces per batch."""
+        return self.batch_tokens or _BATCH_TOKENS.get(device_type, _GPU_BATCH_TOKENS)
 
     def _beyond(self, tokens):
         aligner = self._model.aligner(*self._text)
@@ -442,23 +445,140 @@ class TransformerEmbedding(BaseEmbedding):
         with self._model.lock:
             return pieces_beyond(tokens, aligner, self.max_length_, read)
 
-    def _tell_of_long(self, tokens):
+    def _report_long(self, tokens):
         if not (self._truncate or self.verbose):
             return
         beyond = self._beyond(tokens)
         n_long, n_pieces = int((beyond > 0).sum()), int(beyond.sum())
         if not n_long:
             return
-        told = (
+        message = (
             f"TransformerEmbedding: {n_long} of {len(tokens)} sequences are longer "
             f"than {self.max_length_} pieces"
         )
         if self._truncate:
             warnings.warn(
-                f"{told}: {n_pieces} pieces at their ends are cut off, and the words "
-                "there are not known. truncate=False uses windows.",
+                f"{message}: {n_pieces} pieces at their ends are cut off, and the "
+                "words there are not known. Use truncate=False for windows.",
                 UserWarning,
                 stacklevel=2,
             )
         else:
-            print(f"{told}; they are embedded in overlapping windows.")  # noqa: T201
+            print(f"{message}; they are embedded in overlapping windows.")  # noqa: T201
+
+
+class _Shared:
+    """A value that deep copies share."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def _open_model(source):
+    """Return the handle on the model of a TransformerEmbedding's parameters."""
+    try:
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "TransformerEmbedding needs transformers: pip install "
+            "'sk_metaembed[transformers]'."
+        ) from error
+    if not isinstance(source.model, str | os.PathLike):
+        _check_pair(source)
+        return loaded_model(*source.model)
+    return shared_model(
+        ModelSpec(
+            os.path.expanduser(os.fspath(source.model)),
+            source.revision,
+            source.trust_remote_code,
+            source.trusted,
+            str(resolve_device(source.device, caller="TransformerEmbedding")),
+            source.dtype,
+            source.attn_implementation,
+            source.compile,
+        )
+    )
+
+
+def _check_pair(source):
+    if hasattr(source.model, "state_dict"):
+        raise TypeError(
+            f"TransformerEmbedding: model is a {type(source.model).__name__} without a "
+            "tokenizer. Pass both, model=(model, tokenizer), as transformers loads "
+            "them, or pass the model's folder or its name on the Hugging Face hub."
+        )
+    if not is_pair(source.model):
+        types = [type(part).__name__ for part in source.model]
+        raise TypeError(
+            "TransformerEmbedding: model must be a folder, a name on the Hugging Face "
+            f"hub, or (model, tokenizer) as transformers loads them; got {types}."
+        )
+    defaults = {
+        "revision": None,
+        "device": "auto",
+        "dtype": "float32",
+        "attn_implementation": None,
+        "compile": False,
+    }
+    changed = [
+        name for name, value in defaults.items() if getattr(source, name) != value
+    ]
+    if changed:
+        raise ValueError(
+            "TransformerEmbedding: a loaded model is used as is, on its current "
+            f"device, so {changed} must have their default values. Prepare the model "
+            "itself, for example with model.to('cuda'), or pass its folder or name."
+        )
+
+
+def _resolve_layers(layers, n_states, static):
+    """Return the numbers of hidden states, counted from 0.
+
+    >>> _resolve_layers((-1, 0), 7, static=False)
+    (6, 0)
+    >>> _resolve_layers("all", 3, static=False)
+    (0, 1, 2)
+    """
+    if isinstance(layers, str):
+        return tuple(range(n_states))
+    layers = [layers] if is_integer(layers) else list(layers)
+    for layer in layers:
+        if not is_integer(layer) or not -n_states <= layer < n_states:
+            raise ValueError(
+                f"TransformerEmbedding: layers={layers!r} contains {layer!r}, but the "
+                f"model has {n_states} hidden states: use 0 (the input to the first "
+                f"layer) to {n_states - 1}, or {-n_states} to -1 (the last output)."
+            )
+    resolved = tuple(int(layer) % n_states for layer in layers)
+    if len(set(resolved)) < len(resolved):
+        raise ValueError(
+            f"TransformerEmbedding: layers={layers!r} contains a layer twice; counted "
+            f"from 0 they are {resolved}."
+        )
+    if not resolved and not static:
+        raise ValueError(
+            "TransformerEmbedding: layers is empty and static=False, so there is "
+            "nothing to return. Pass a layer, or use static=True."
+        )
+    return resolved
+
+
+def _resolve_outputs(output, frame):
+    """Return the outputs as a tuple, checked against the tokenizer's special tokens."""
+    outputs = (output,) if isinstance(output, str) else tuple(output)
+    unknown = [kind for kind in outputs if kind not in _OUTPUTS]
+    if unknown or not outputs or len(set(outputs)) < len(outputs):
+        raise ValueError(
+            f"TransformerEmbedding: output must be one or more of {_OUTPUTS}, without "
+            f"duplicates; got {output!r}."
+        )
+    if "cls" in outputs and frame.cls is None:
+        raise ValueError(
+            "TransformerEmbedding: output='cls' requires a classification token, but "
+            "this tokenizer adds none to a text (or special_tokens is False). Use "
+            "output='mean'."
+        )
+    return outputs

@@ -1,8 +1,7 @@
-"""FineTuned: a transformer that is trained by the estimator it is given to.
+"""FineTuned: a transformer that is trained by the estimator that it is passed to.
 
-OpenedTransformer: what an estimator that trains a transformer gets of it.
-
-SentencePieces: the windows of many sentences, ready to be cut into batches.
+The estimator gets a `FineTuneSpec`, and from it the network and the `SentencePieces`
+of the training data, which are cut into batches.
 """
 
 from numbers import Integral, Real
@@ -16,71 +15,70 @@ from ..._core._parameters import CheckedParametersMixin
 from ...sequences._indexing import span_index
 from .._base import used_types
 from ._embedding import TransformerEmbedding
-from ._forward import padding_id
-from ._windows import windows_of
+from ._forward import windows_of
 
-_SENTENCES_AT_ONCE = 1024
+_SENTENCES_PER_STEP = 1024
 
 
 class Pooled(NamedTuple):
-    """Where the pieces stand that make up some rows of vectors."""
+    """The pieces that are pooled into rows of vectors, for one kind of output."""
 
-    windows: object  # of the batch, in which each piece is
-    positions: object  # of the pieces there
-    sizes: object  # how many pieces each row has
+    windows: object  # the window of each piece, in the batch
+    positions: object  # the position of each piece there
+    sizes: object  # number of pieces per row
     rows: object  # the rows
-    n_rows: int  # with those that have no piece
-    how: str  # they are pooled
+    n_rows: int  # including those without a piece
+    mode: str  # of pooling
 
 
 class PieceBatch(NamedTuple):
-    """What a network needs for a batch of sentences."""
+    """The input of a network for a batch of sentences."""
 
-    ids: list  # of an array a window
+    ids: list  # one array per window
     types: list | None  # the same
-    outputs: dict  # of Pooled, by the output's kind
+    outputs: dict  # of Pooled, by the kind of output
 
 
 class SentencePieces:
-    """The windows of all sentences, kept as flat arrays.
+    """The windows of all sentences, as flat arrays.
 
     Parameters
     ----------
     tokens : TokenSequences
     model : TransformerModel or LoadedModel
-        Whose tokenizer splits the words.
+        Its tokenizer splits the words.
     text : tuple
-        Prefix, separator and special tokens, as its aligner takes them.
-    wanted : Wanted
+        Prefix, separator and special tokens, the options of its aligner.
+    spec : OutputSpec
     window : tuple of int or None, and bool
-        Largest number of pieces a window; whether longer sentences are cut.
-    read : callable
-        From tokens to sentences and their places, as `distinct_sentences`.
+        Maximum number of pieces per window; whether longer sentences are cut.
+    reader : callable
+        From tokens to sentences, as `distinct_sentences`.
     """
 
-    def __init__(self, tokens, model, text, wanted, window, read):
-        self._wanted = wanted
+    def __init__(self, tokens, model, text, spec, window, reader):
+        self._spec = spec
         aligner = model.aligner(*text)
         self._frame = aligner.frame
         self._lengths = tokens.lengths
         windows = []
-        for start in range(0, len(tokens), _SENTENCES_AT_ONCE):
-            some = tokens[start : start + _SENTENCES_AT_ONCE]
-            places, sentences = read(some, merge_equal=False)
+        for start in range(0, len(tokens), _SENTENCES_PER_STEP):
+            part = tokens[start : start + _SENTENCES_PER_STEP]
+            groups, sentences = reader(part, merge_equal=False)
             with model.lock:
                 encoded = aligner.encode(sentences)
-            for (i,), pieces in zip(places, encoded, strict=True):
+            for (i,), pieces in zip(groups, encoded, strict=True):
                 windows += windows_of(
                     start + i, pieces, self._frame, window[0], truncate=window[1]
                 )
         sentences = np.array([w.sentence for w in windows], dtype=np.int64)
         counts = np.bincount(sentences, minlength=len(tokens))
         self._windows = np.r_[0, np.cumsum(counts)].astype(np.int64)
-        self._ids = _Ragged.of([w.ids for w in windows])
-        self._types = _Ragged.of([w.types for w in windows])
-        self._positions = _Ragged.of([w.positions for w in windows])
-        self._words = _Ragged.of([w.words for w in windows])
-        self._counted = _Ragged.of([w.counted for w in windows])
+        self._ids = _Ragged.from_rows([w.ids for w in windows])
+        self._types = _Ragged.from_rows([w.types for w in windows])
+        self._positions = _Ragged.from_rows([w.positions for w in windows])
+        self._words = _Ragged.from_rows([w.words for w in windows])
+        self._counted = _Ragged.from_rows([w.counted for w in windows])
         words = np.repeat(tokens.offsets[:-1][sentences], self._words.lengths)
         self.known = {
             "token": np.zeros(tokens.n_tokens, dtype=bool),
@@ -100,51 +98,51 @@ class SentencePieces:
         windows, offsets = span_index(self._windows, rows)
         owners = np.repeat(np.arange(len(rows)), np.diff(offsets))
         parts = {
-            "words": lambda: self._of_words(windows, owners, rows),
-            "mean": lambda: self._of_sentences(windows, owners),
-            "cls": lambda: self._of_frames(windows, owners),
+            "words": lambda: self._word_pieces(windows, owners, rows),
+            "mean": lambda: self._sentence_pieces(windows, owners),
+            "cls": lambda: self._cls_pieces(windows, owners),
         }
         n_rows = {"words": int(self._lengths[rows].sum())}
         outputs = {}
-        for kind in self._wanted.outputs:
+        for kind in self._spec.outputs:
             where, positions, owner = parts[kind]()
             order = np.argsort(owner, kind="stable")
-            found, sizes = np.unique(owner, return_counts=True)
-            arrays = where[order], positions[order], sizes, found
+            filled, sizes = np.unique(owner, return_counts=True)
+            arrays = where[order], positions[order], sizes, filled
             outputs[kind] = Pooled(
                 *(send(array.astype(np.int64)) for array in arrays),
                 n_rows.get(kind, len(rows)),
-                self._wanted.subword if kind == "words" else "mean",
+                self._spec.subword if kind == "words" else "mean",
             )
         types = self._types.rows(windows) if self._frame.typed else None
         return PieceBatch(self._ids.rows(windows), types, outputs)
 
-    # Each returns, piece by piece, the window, the place in it, and the row it is of.
+    # Each returns the window, the position in it, and the row of each piece.
 
-    def _of_words(self, windows, owners, rows):
+    def _word_pieces(self, windows, owners, rows):
         where = np.repeat(np.arange(len(windows)), self._words.lengths[windows])
         firsts = np.cumsum(self._lengths[rows]) - self._lengths[rows]
-        words = self._words.at(windows) + firsts[owners][where]
-        return where, self._positions.at(windows), words
+        words = self._words.gather(windows) + firsts[owners][where]
+        return where, self._positions.gather(windows), words
 
-    def _of_sentences(self, windows, owners):
+    def _sentence_pieces(self, windows, owners):
         where = np.repeat(np.arange(len(windows)), self._counted.lengths[windows])
-        return where, self._counted.at(windows), owners[where]
+        return where, self._counted.gather(windows), owners[where]
 
-    def _of_frames(self, windows, owners):
+    def _cls_pieces(self, windows, owners):
         cls = self._frame.cls
         ends = self._ids.lengths[windows] if cls < 0 else 0
         return np.arange(len(windows)), np.full(len(windows), cls) + ends, owners
 
 
 class _Ragged(NamedTuple):
-    """Rows of different lengths, one behind the other."""
+    """Rows of different lengths in one flat array."""
 
     values: np.ndarray
     offsets: np.ndarray
 
     @classmethod
-    def of(cls, rows):
+    def from_rows(cls, rows):
         offsets = np.r_[0, np.cumsum([len(row) for row in rows])].astype(np.int64)
         values = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
         return cls(values, offsets)
@@ -153,21 +151,21 @@ class _Ragged(NamedTuple):
     def lengths(self):
         return np.diff(self.offsets)
 
-    def at(self, rows):
-        """Return the values of some rows, one behind the other."""
+    def gather(self, rows):
+        """Return the concatenated values of some rows."""
         return self.values[span_index(self.offsets, rows)[0]]
 
     def rows(self, rows):
         return [self.values[self.offsets[i] : self.offsets[i + 1]] for i in rows]
 
 
-class OpenedTransformer:
-    """A transformer to be trained: light, without weights, fit for pickles.
+class FineTuneSpec:
+    """How a transformer is trained; has no weights, and can be pickled.
 
     Parameters
     ----------
     source : TransformerEmbedding
-        That knows its model and its options.
+        With its model and options resolved.
     n_layers : int or "all"
     method : {"full", "lora"}
     rank : int
@@ -189,49 +187,40 @@ class OpenedTransformer:
         self.levels = {kind.name: kind.level for kind in kinds}
 
     def network(self):
-        """Return a network of one's own, a torch Module that is called with pieces."""
-        from ._fine_tuned_module import TunedTransformer
+        """Return a new network, a torch Module that is called with a `PieceBatch`."""
+        from ._fine_tuned_module import FineTunedModule
 
-        return TunedTransformer(self)
+        return FineTunedModule(self)
 
     def pieces(self, tokens):
-        """Return the pieces of sequences, to be cut into batches.
-
-        Parameters
-        ----------
-        tokens : TokenSequences
-
-        Returns
-        -------
-        SentencePieces
-        """
+        """Return the SentencePieces of sequences, to be cut into batches."""
         source = self.source
-        source._tell_of_long(tokens)
+        source._report_long(tokens)
         return SentencePieces(
             tokens,
             source._model,
             source._text,
-            source._wanted,
+            source._spec,
             (source.max_length_, source._truncate),
             source._reader(tokens),
         )
 
     @property
     def padding_id(self):
-        """The id that shorter sequences of a batch are filled up with."""
-        return padding_id(self.source._model)
+        """Id that pads shorter sequences of a batch."""
+        return self.source._model.padding_id
 
     def __eq__(self, other):
-        return isinstance(other, OpenedTransformer) and self._key == other._key
+        return isinstance(other, FineTuneSpec) and self._key == other._key
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def _key(self):
-        """All that the network is made of; a learning rate can change."""
+        """What the network depends on; the learning rate may change."""
         rank = self.rank if self.method == "lora" else None
         options = self.n_layers, self.method, rank
-        return self.source.fingerprint_, self.source._wanted, *options
+        return self.source.fingerprint_, self.source._spec, *options
 
     def __repr__(self):
         return (
@@ -244,40 +233,40 @@ _METHODS = ("full", "lora")
 
 
 class FineTuned(CheckedParametersMixin, BaseEstimator):
-    """Have a transformer trained on labels, together with what mixes and reads it.
+    """Fine-tune a transformer jointly with a dynamic meta-embedding.
 
     For the parameter `trainable` of `DynamicMetaClassifier`, `DynamicMetaEmbedding` and
-    `DynamicMetaRegressor`: the transformer goes through training with them, as one
-    source among those that come embedded, or as the only one. Worth it where labels
-    are many enough to move a network of millions of weights, and the task is unlike
-    what it was trained on; a frozen `TransformerEmbedding` computes each sentence once,
-    this one in every epoch.
+    `DynamicMetaRegressor`: the transformer is trained with them, as one of several
+    sources or as the only one. Use it if there are enough labels to train a network of
+    millions of weights, and the task differs from what it was pretrained on. A frozen
+    `TransformerEmbedding` computes each sentence once; this class computes it in every
+    epoch.
 
     Parameters
     ----------
     source : TransformerEmbedding
-        The model, and what its vectors are: layers, pooling of pieces, windows.
+        The model and its vectors: layers, pooling of pieces, windows.
     n_layers : int or "all", default="all"
-        How many layers are trained, counted down from the highest that `source` takes
-        vectors from; "all" trains the input table too. Few train faster, forget less.
+        Number of layers to train, counted down from the highest layer in `source`;
+        "all" also trains the input table. Fewer layers train faster and forget less.
     method : {"full", "lora"}, default="full"
-        "full" trains the weights themselves. "lora" leaves them as they are and trains
-        low-rank additions to the linear maps of these layers [1]_, by ``peft``.
+        "full" trains the weights themselves. "lora" freezes them and trains low-rank
+        additions to the linear maps of these layers [1]_, with ``peft``.
     rank : int, default=8
-        Rank of the additions. Not used with "full".
+        Rank of the additions. Ignored with "full".
     lr : float, default=None
-        The learning rate of these weights, usually far below that of the mixer. None
-        for 5e-5, and for 1e-3 with "lora".
+        Learning rate of these weights, usually far below that of the mixer. None for
+        5e-5, or 1e-3 with "lora".
 
     Raises
     ------
     TypeError
-        If `source` is no TransformerEmbedding.
+        If `source` is not a TransformerEmbedding.
     ValueError
-        If `source` has more than can be trained (``static=True``, `preprocess`), or
-        the model has not that many layers.
+        If `source` has options that cannot be trained (``static=True``, `preprocess`),
+        or the model has fewer layers.
     ImportError
-        If peft is not installed and `method` is "lora".
+        If `method` is "lora" and peft is not installed.
 
     See Also
     --------
@@ -285,21 +274,20 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
 
     Notes
     -----
-    Texts are read as `TransformerEmbedding` reads them: as they were written, where X
-    knows them.
+    Texts are read as by `TransformerEmbedding`: the original texts, if X has them.
 
-    Each fit trains a copy of its own in float32, on the estimator's device and in its
+    Each fit trains its own copy in float32, on the estimator's device and in its
     `dtype`: the parameters `device`, `dtype`, `compile` and `cache` of `source` have no
-    effect here. Dropout is the model's own, during training.
+    effect. During training the model's own dropout is active.
 
-    A pickle of the fitted estimator holds the weights that were trained, and twice as
-    much of the optimizer's state, to go on from; ``net_.trim_for_prediction()`` drops
-    that. Other weights are read again from the model's folder.
-    ``trained_[name].save(folder)`` writes the whole model as transformers does, for
-    `TransformerEmbedding` and others to load.
+    A pickle of the fitted estimator contains the trained weights and, to resume
+    training, the optimizer's state of twice the size; ``net_.trim_for_prediction()``
+    removes the latter. Other weights are read from the model's folder.
+    ``trained_[name].save(folder)`` writes the whole model in the format of
+    transformers, for `TransformerEmbedding` and other libraries.
 
-    An estimator asks a trainable source for one thing, ``open(tokens)``, so that other
-    networks can be trained by it too: see `sk_metaembed.dynamic`.
+    An estimator calls one method of a trainable source, ``open(tokens)``, so that other
+    networks can be trained in the same way: see `sk_metaembed.dynamic`.
 
     References
     ----------
@@ -308,7 +296,7 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
 
     Examples
     --------
-    A BERT with random weights, as small as can be, trained with its classifier:
+    A tiny BERT with random weights, trained with its classifier:
 
     >>> from transformers import BertConfig, BertModel, BertTokenizer
     >>> from sk_metaembed import (
@@ -344,10 +332,10 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
         self.lr = lr
 
     def open(self, tokens):
-        """Return what an estimator trains; nothing is trained or loaded yet.
+        """Return what an estimator needs to train the source; loads and trains nothing.
 
-        The ``Dynamic*`` estimators call it in fit, with the texts they learn from. The
-        source is cloned, and its weights are read when training begins.
+        The ``Dynamic*`` estimators call this method in `fit` with the training texts.
+        The source is cloned, and its weights are read when training begins.
 
         Parameters
         ----------
@@ -356,13 +344,13 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
 
         Returns
         -------
-        OpenedTransformer
+        FineTuneSpec
             With the names, dimensions and levels of its vectors, the pieces of
             sequences and the network.
         """
         if not isinstance(self.source, TransformerEmbedding):
             raise TypeError(
-                "FineTuned takes a TransformerEmbedding, got "
+                "FineTuned: source must be a TransformerEmbedding; got "
                 f"{type(self.source).__name__}. Other sources cannot be trained on "
                 "labels: put them in the EmbeddingUnion before the estimator."
             )
@@ -374,20 +362,18 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
         source._fit_vectors(tokens, None)
         source._readable_types(tokens)  # warns
         lr = {"full": 5e-5, "lora": 1e-3}[self.method] if self.lr is None else self.lr
-        return OpenedTransformer(source, self.n_layers, self.method, self.rank, lr)
+        return FineTuneSpec(source, self.n_layers, self.method, self.rank, lr)
 
 
 def _check_source(source):
-    wrong = None
+    reason = None
     if source.static:
-        wrong = "static=True: the input table is no layer of its own here"
+        reason = "static=True: the input table is not a separate layer here"
     elif source.preprocess is not None:
-        wrong = (
-            f"preprocess={source.preprocess!r}: vectors change while they are trained"
-        )
-    if wrong:
+        reason = f"preprocess={source.preprocess!r}: the vectors change during training"
+    if reason:
         raise ValueError(
-            f"FineTuned: the source has {wrong}. Leave it out here, and put a second, "
+            f"FineTuned: the source has {reason}. Remove it here, and put a second, "
             "frozen TransformerEmbedding with it in the EmbeddingUnion before the "
             "estimator."
         )

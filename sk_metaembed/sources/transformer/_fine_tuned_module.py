@@ -1,6 +1,6 @@
-"""TunedTransformer: the torch module that trains a transformer's weights.
+"""FineTunedModule: the torch module that trains a transformer's weights.
 
-Which weights of a transformer are trained: all, those at the top, or LoRA's.
+Trains all weights, those of the upper layers, or LoRA's additions to them.
 """
 
 import numpy as np
@@ -9,72 +9,45 @@ from torch import nn
 
 from .._batching import token_batches
 from ._forward import check_dimensions, pool_pieces
-from ._loading import own_randomness, quiet
-from ._network import NetworkCall
+from ._network import Network, own_randomness, quiet
 
 _ADAPTER = "sk_metaembed"
 
 
-def unfreeze(call, opened):
-    """Let the weights of the chosen layers be trained.
-
-    Parameters
-    ----------
-    call : NetworkCall
-        Of a frozen network.
-    opened : OpenedTransformer
-
-    Raises
-    ------
-    ValueError
-        If there are not that many layers.
-    """
-    for part in _trained_parts(call, opened):
+def unfreeze(network, spec):
+    """Make the weights of the chosen layers of a frozen Network trainable."""
+    for part in _trained_parts(network, spec):
         part.requires_grad_(True)
-    for part in _without_effect(call, opened):
+    for part in _without_effect(network, spec):
         part.requires_grad_(False)
 
 
-def add_lora(call, opened):
-    """Add trainable maps of low rank to the linear maps of the chosen layers.
-
-    Parameters
-    ----------
-    call : NetworkCall
-        Of a frozen network.
-    opened : OpenedTransformer
-
-    Raises
-    ------
-    ImportError
-        If peft is not installed.
-    ValueError
-        If there are not that many layers, or no linear map in them.
-    """
+def add_lora(network, spec):
+    """Add trainable low-rank maps to the linear maps of the chosen layers."""
     try:
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError as error:
         raise ImportError(
             "FineTuned(method='lora') needs peft: pip install 'sk_metaembed[lora]'."
         ) from error
-    left_out = {id(m) for p in _without_effect(call, opened) for m in p.modules()}
-    chosen = {id(m) for p in _trained_parts(call, opened) for m in p.modules()}
+    ignored = {id(m) for p in _without_effect(network, spec) for m in p.modules()}
+    chosen = {id(m) for p in _trained_parts(network, spec) for m in p.modules()}
     names = [
         name
-        for name, module in call.network.named_modules()
-        if id(module) in chosen - left_out and _is_linear(module)
+        for name, module in network.module.named_modules()
+        if id(module) in chosen - ignored and _is_linear(module)
     ]
     if not names:
         raise ValueError(
-            "FineTuned: the chosen layers have no linear maps that LoRA could add to. "
+            "FineTuned: the chosen layers have no linear maps for LoRA to add to. "
             "Use method='full'."
         )
-    config = LoraConfig(r=opened.rank, lora_alpha=2 * opened.rank, target_modules=names)
-    inject_adapter_in_model(config, call.network, adapter_name=_ADAPTER)
+    config = LoraConfig(r=spec.rank, lora_alpha=2 * spec.rank, target_modules=names)
+    inject_adapter_in_model(config, network.module, adapter_name=_ADAPTER)
 
 
 def lora_merged(network, plain):
-    """Return `plain`, the model as it came, with LoRA's additions in its weights."""
+    """Return `plain`, the model as loaded, with LoRA's additions in its weights."""
     for name, module in network.named_modules():
         if hasattr(module, "get_delta_weight"):
             weight = plain.get_submodule(name).weight
@@ -86,44 +59,44 @@ def _is_linear(module):
     return isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D"
 
 
-def _trained_parts(call, opened):
-    highest = max(opened.source._wanted.layers)
-    if opened.n_layers == "all":
-        return [call.body]
-    layers = _layers(call, opened)
+def _trained_parts(network, spec):
+    highest = max(spec.source._spec.layers)
+    if spec.n_layers == "all":
+        return [network.body]
+    layers = _layers(network, spec)
     if layers is None:
         raise ValueError(
-            f"FineTuned: {type(call.body).__name__} does not keep its layers in "
-            "lists, so that the upper ones cannot be told. Use n_layers='all'."
+            f"FineTuned: {type(network.body).__name__} does not have its layers in "
+            "lists, so the upper ones cannot be identified. Use n_layers='all'."
         )
-    if opened.n_layers > highest:
+    if spec.n_layers > highest:
         raise ValueError(
-            f"FineTuned: n_layers={opened.n_layers}, but there are {highest} layers "
-            f"below hidden state {highest}, the highest that the source takes. Use a "
-            "smaller number, or 'all'."
+            f"FineTuned: n_layers={spec.n_layers}, but there are {highest} layers "
+            f"below hidden state {highest}, the highest in the source. Use a smaller "
+            "number, or 'all'."
         )
-    return _parts(layers[highest - opened.n_layers : highest])
+    return _parts(layers[highest - spec.n_layers : highest])
 
 
-def _without_effect(call, opened):
+def _without_effect(network, spec):
     """Return parts that the vectors do not depend on."""
-    highest = max(opened.source._wanted.layers)
-    poolers = [m for name, m in call.body.named_children() if name == "pooler"]
-    return poolers + _parts((_layers(call, opened) or [])[highest:])
+    highest = max(spec.source._spec.layers)
+    poolers = [m for name, m in network.body.named_children() if name == "pooler"]
+    return poolers + _parts((_layers(network, spec) or [])[highest:])
 
 
 def _parts(layers):
     return [part for layer in layers for part in layer]
 
 
-def _layers(call, opened):
+def _layers(network, spec):
     """Return each layer's parts, from the input up; None if no list has the layers.
 
-    Most networks keep their layers in one list; XLM and Flaubert have lists side by
-    side, of attentions, norms and feed-forward parts.
+    Most networks have one list of layers; XLM and Flaubert have parallel lists of
+    attentions, norms and feed-forward parts.
     """
-    n_layers = opened.source.n_hidden_states_ - 1
-    for module in call.body.modules():
+    n_layers = spec.source.n_hidden_states_ - 1
+    for module in network.body.modules():
         lists = [
             child
             for child in module.children()
@@ -134,15 +107,15 @@ def _layers(call, opened):
     return None
 
 
-class TunedTransformer(nn.Module):
-    """A private copy of a transformer, some of its weights unfrozen.
+class FineTunedModule(nn.Module):
+    """A private copy of a transformer with some of its weights unfrozen.
 
-    States and pickles hold the trained weights alone: the others never change, and
-    come from the model's files.
+    States and pickles contain the trained weights only: the others never change, and
+    are read from the model's files.
 
     Parameters
     ----------
-    opened : OpenedTransformer
+    spec : FineTuneSpec
 
     Attributes
     ----------
@@ -150,60 +123,52 @@ class TunedTransformer(nn.Module):
         As transformers loads it.
     """
 
-    def __init__(self, opened):
+    def __init__(self, spec):
         super().__init__()
-        self.opened = opened
-        self.network = opened.source._model.own_network()
-        self._call = NetworkCall(self.network, self.network.config)
-        self._pad = opened.padding_id
-        self._company = self._call.company(self._pad)
-        train = add_lora if opened.method == "lora" else unfreeze
-        train(self._call, opened)
+        self.spec = spec
+        self.network = spec.source._model.private_module()
+        self._network = Network(self.network, self.network.config)
+        self._pad = spec.padding_id
+        self._policy = self._network.batching_policy(self._pad)
+        train = add_lora if spec.method == "lora" else unfreeze
+        train(self._network, spec)
         self.register_load_state_dict_pre_hook(_with_frozen)
 
-    # Batches are put together in NumPy, which torch.compile was minutes in tracing.
+    # Batches are assembled in NumPy, which torch.compile would trace for minutes.
     @torch.compiler.disable
     def forward(self, batch):
-        """Return vectors as training needs them, with gradients.
+        """Return (values, known) per layer and output of a `PieceBatch`.
 
-        Parameters
-        ----------
-        batch : PieceBatch
-
-        Returns
-        -------
-        list of (values, known)
-            One a layer and output: values of shape (n_rows, dim), zero where a row is
-            not known.
+        Values have shape (n_rows, dim), and are zero where a row is not known.
         """
-        source = self.opened.source
-        wanted, device = source._wanted, self._call.device
+        source = self.spec.source
+        spec, device = source._spec, self._network.device
         lengths = np.array([len(ids) for ids in batch.ids], dtype=np.int64)
-        chunks = token_batches(lengths, source._budget(device.type), self._company)
+        chunks = token_batches(lengths, source._budget(device.type), self._policy)
         states = [self._states(batch, chunk) for chunk in chunks]
         begins = torch.from_numpy(_begins(lengths, chunks)).to(device)
         results = []
-        for layer in wanted.layers:
-            flat = [s[layer].reshape(-1, wanted.dim).float() for s in states]
-            flat = torch.cat([torch.zeros(0, wanted.dim, device=device), *flat])
-            parts = (batch.outputs[kind] for kind in wanted.outputs)
+        for layer in spec.layers:
+            flat = [s[layer].reshape(-1, spec.dim).float() for s in states]
+            flat = torch.cat([torch.zeros(0, spec.dim, device=device), *flat])
+            parts = (batch.outputs[kind] for kind in spec.outputs)
             results += [_pooled(flat, begins, part) for part in parts]
         return results
 
     def _states(self, batch, chunk):
         ids = [batch.ids[i] for i in chunk]
         types = None if batch.types is None else [batch.types[i] for i in chunk]
-        states = self._call.states(ids, types, self._pad)
-        check_dimensions(states, self.opened.source._wanted)
+        states = self._network.states(ids, types, self._pad)
+        check_dimensions(states, self.spec.source._spec)
         return states
 
     def trained_parameters(self):
-        """Return the weights that are trained, by name."""
+        """Return the trained weights by name."""
         named = self.network.named_parameters()
         return {name: weight for name, weight in named if weight.requires_grad}
 
     def save(self, folder):
-        """Write the model as transformers does, with what was trained in it.
+        """Write the model with its trained weights, in the format of transformers.
 
         Parameters
         ----------
@@ -211,25 +176,25 @@ class TunedTransformer(nn.Module):
             ``TransformerEmbedding(folder)`` loads it.
         """
         network = self.network
-        if self.opened.method == "lora":
-            plain = self.opened.source._model.own_network()
+        if self.spec.method == "lora":
+            plain = self.spec.source._model.private_module()
             network = lora_merged(network, plain)
         with quiet():
             network.save_pretrained(folder)
-            self.opened.source._model.tokenizer.save_pretrained(folder)
+            self.spec.source._model.tokenizer.save_pretrained(folder)
 
     def state_dict(self, *args, **kwargs):
-        """Return the state without frozen weights, which are the model's own."""
+        """Return the state without the frozen weights, which never change."""
         state = super().state_dict(*args, **kwargs)
         prefix = kwargs.get("prefix", "")
-        kept = {f"{prefix}network.{name}" for name in self.trained_parameters()}
+        trained = {f"{prefix}network.{name}" for name in self.trained_parameters()}
         for name in [n for n in state if n.startswith(f"{prefix}network.")]:
-            if name not in kept:
+            if name not in trained:
                 del state[name]
         return state
 
     def __reduce__(self):
-        return _rebuilt, (self.opened, self.trained_parameters(), self.training)
+        return _rebuilt, (self.spec, self.trained_parameters(), self.training)
 
 
 def _with_frozen(module, state, prefix, *args):
@@ -249,7 +214,7 @@ def _begins(lengths, chunks):
 
 def _pooled(flat, begins, part):
     places = begins[part.windows] + part.positions
-    vectors = pool_pieces(flat[places], part.sizes, part.how)
+    vectors = pool_pieces(flat[places], part.sizes, part.mode)
     values = flat.new_zeros(part.n_rows, flat.shape[1])
     known = torch.zeros(part.n_rows, dtype=torch.bool, device=flat.device)
     return values.index_copy(0, part.rows, vectors), known.index_fill(
@@ -257,10 +222,10 @@ def _pooled(flat, begins, part):
     )
 
 
-def _rebuilt(opened, trained, training):
+def _rebuilt(spec, trained, training):
     with own_randomness():
-        module = TunedTransformer(opened)
-    # The very weights of the pickle: an optimizer beside it holds them too.
+        module = FineTunedModule(spec)
+    # The pickle's own tensors: the optimizer in the same pickle refers to them too.
     fresh = {id(w): trained[name] for name, w in module.trained_parameters().items()}
     for part in module.network.modules():
         for name, weight in part._parameters.items():

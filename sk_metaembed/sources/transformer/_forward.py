@@ -1,6 +1,7 @@
-"""ContextualPass: sentences through a transformer, to the vectors of their words.
+"""ForwardPass: sentences through a transformer, to the vectors of their words.
 
-Pool the vectors of pieces into those of words.
+Input longer than the model accepts goes through it in overlapping windows, and each
+word is taken from the window where it has most context.
 """
 
 from typing import NamedTuple
@@ -8,28 +9,215 @@ from typing import NamedTuple
 import numpy as np
 
 from .._batching import BatchRunner
-from ._windows import windows_of
+from ._alignment import TextPieces
 
+_UNLIMITED = np.iinfo(np.int64).max
 SUBWORD_MODES = ("first", "last", "mean", "max")
 
 
-def pool_pieces(pieces, sizes, how):
-    """Return one vector a word.
+class OutputSpec(NamedTuple):
+    """What is taken from the hidden states."""
+
+    layers: tuple
+    outputs: tuple = ("words",)
+    subword: str = "mean"
+    dim: int = 0
+
+
+class ForwardPass:
+    """Compute the vectors of sentences; the `compute` of `sentence_blocks`.
 
     Parameters
     ----------
-    pieces : tensor of shape (n_pieces, dim)
-        Those of a word stand together.
-    sizes : int64 tensor of shape (n_words,)
-        How many pieces each word has, 1 at least.
-    how : {"first", "last", "mean", "max"}
+    model : TransformerModel or LoadedModel
+    aligner : Aligner
+    spec : OutputSpec
+    limit : int or None
+        Maximum number of pieces per window.
+    truncate : bool
+        Whether only the first window is used.
+    budget : int
+        Tokens per batch.
+    progress : callable, default=None
+        Called with the number of tokens of each batch.
+    """
 
-    Returns
-    -------
-    tensor of shape (n_words, dim)
+    def __init__(self, model, aligner, spec, limit, truncate, budget, progress=None):
+        self.model, self.aligner, self.spec = model, aligner, spec
+        self.limit, self.truncate = limit, truncate
+        self._runner = BatchRunner(budget)
+        self._progress = progress
 
-    Examples
-    --------
+    def __call__(self, sentences):
+        """Yield a list of (values, known) per sentence, for each layer and output."""
+        frame, pad = self.aligner.frame, self.model.padding_id
+        with self.model.lock:
+            encoded = self.aligner.encode(sentences)
+        windows = [
+            window
+            for i, pieces in enumerate(encoded)
+            for window in windows_of(
+                i, pieces, frame, self.limit, truncate=self.truncate
+            )
+        ]
+        sizes = [len(sentence) for sentence in sentences]
+        results = _Results(windows, sizes, self.spec)
+        shares = _token_shares(windows, sizes)
+
+        def forward(batch):
+            part = [windows[k] for k in batch]
+            types = [w.types for w in part] if frame.typed else None
+            with self.model.lock:
+                ids = [w.ids for w in part]
+                states = self.model.network.hidden_states(ids, types, pad)
+                check_dimensions(states, self.spec)
+                results.collect(batch, states, frame.cls)
+            if self._progress is not None:
+                self._progress(int(shares[batch].sum()))
+
+        with self.model.lock:
+            policy = self.model.network.batching_policy(pad)
+        self._runner.run([len(w.ids) for w in windows], forward, policy)
+        yield from results.by_sentence()
+
+
+def _token_shares(windows, sizes):
+    """Return the number of tokens per window; a sentence's add up to its size."""
+    owners = np.array([window.sentence for window in windows], dtype=np.int64)
+    counts = np.bincount(owners, minlength=len(sizes))[owners]
+    position = np.arange(len(owners)) - np.searchsorted(owners, owners)
+    sizes = np.array(sizes, dtype=np.int64)[owners]
+    return sizes * (position + 1) // counts - sizes * position // counts
+
+
+class _Results:
+    """The vectors of a slice of sentences, filled batch by batch.
+
+    Words whose pieces come from several windows get one row per piece behind the rows
+    of words, and are pooled at the end.
+    """
+
+    def __init__(self, windows, sizes, spec):
+        self.windows, self.spec = windows, spec
+        self.starts = np.r_[0, np.cumsum(sizes)].astype(np.int64)
+        self._segments = self._lay_out()
+        self.known = np.zeros(self.starts[-1], dtype=bool)
+        self._owners = np.array(self._owners, dtype=np.int64)
+        n_layers, n_rows = len(spec.layers), self.starts[-1] + len(self._owners)
+        if "words" in spec.outputs:
+            self.words = np.zeros((n_layers, n_rows, spec.dim), np.float32)
+        self.whole = {
+            output: np.zeros((n_layers, len(windows), spec.dim), np.float32)
+            for output in spec.outputs
+            if output != "words"
+        }
+
+    def _lay_out(self):
+        """Return per window the pieces per row, and the rows."""
+        segments, self._owners = [], []
+        for window in self.windows:
+            words, split = window.words, window.split
+            begins = np.ones(len(words), dtype=bool)
+            begins[1:] = (words[1:] != words[:-1]) | split[1:]
+            begins = np.flatnonzero(begins)
+            rows = words[begins] + self.starts[window.sentence]
+            own = split[begins]
+            if own.any():
+                first = self.starts[-1] + len(self._owners)
+                self._owners += rows[own].tolist()
+                rows[own] = first + np.arange(own.sum())
+            segments.append((np.diff(np.r_[begins, len(words)]), rows))
+        return segments
+
+    def collect(self, batch, states, cls):
+        """Pool the hidden states of a batch of windows into the results."""
+        import torch
+
+        length, windows = states[0].shape[1], [self.windows[k] for k in batch]
+        device = states[0].device
+
+        def index(arrays):
+            return torch.from_numpy(np.concatenate(arrays)).to(device)
+
+        firsts = [i * length for i in range(len(windows))]
+        if "words" in self.spec.outputs:
+            places = [w.positions + n for w, n in zip(windows, firsts, strict=True)]
+            sizes = index([self._segments[k][0] for k in batch])
+            rows = np.concatenate([self._segments[k][1] for k in batch])
+            subword = self.spec.subword
+            self._pool_into(self.words, rows, states, index(places), sizes, subword)
+            self.known[rows[rows < len(self.known)]] = True
+        if "mean" in self.whole:
+            out = self.whole["mean"]
+            places = [w.counted + n for w, n in zip(windows, firsts, strict=True)]
+            sizes = index([[len(w.counted) for w in windows]])
+            self._pool_into(out, batch, states, index(places), sizes, "mean")
+        if "cls" in self.whole:
+            out = self.whole["cls"]
+            places = [
+                [n + (cls if cls >= 0 else len(w.ids) + cls)]
+                for w, n in zip(windows, firsts, strict=True)
+            ]
+            sizes = torch.ones(len(windows), dtype=torch.int64, device=device)
+            self._pool_into(out, batch, states, index(places), sizes, "first")
+
+    def _pool_into(self, out, rows, states, places, sizes, mode):
+        for j, layer in enumerate(self.spec.layers):
+            vectors = states[layer].reshape(-1, self.spec.dim)[places].float()
+            pooled = pool_pieces(vectors, sizes, mode).cpu().numpy()
+            if not np.isfinite(pooled).all():
+                raise _overflow(layer, states[layer].dtype)
+            out[j, rows] = pooled
+
+    def by_sentence(self):
+        """Yield the list of (values, known) of each sentence."""
+        if "words" in self.spec.outputs:
+            self._pool_split_words()
+        owners = np.array([w.sentence for w in self.windows], dtype=np.int64)
+        n_windows = np.bincount(owners, minlength=len(self.starts) - 1)
+        whole = {output: self._average(output, owners) for output in self.whole}
+        for i, (start, stop) in enumerate(
+            zip(self.starts[:-1], self.starts[1:], strict=True)
+        ):
+            yield [
+                (self.words[j, start:stop], self.known[start:stop])
+                if output == "words"
+                else (whole[output][j, i], bool(n_windows[i]))
+                for j in range(len(self.spec.layers))
+                for output in self.spec.outputs
+            ]
+
+    def _pool_split_words(self):
+        import torch
+
+        if not len(self._owners):
+            return
+        # Windows are in the order of the text, and so are the pieces of a word.
+        order = np.argsort(self._owners, kind="stable")
+        rows, sizes = np.unique(self._owners, return_counts=True)
+        pieces = self.words[:, len(self.known) + order]
+        for j, layer in enumerate(pieces):
+            self.words[j, rows] = pool_pieces(
+                torch.from_numpy(layer), torch.from_numpy(sizes), self.spec.subword
+            ).numpy()
+        self.known[rows] = True
+
+    def _average(self, output, owners):
+        """Return one vector per sentence, (n_layers, n_sentences, dim)."""
+        values, n_sentences = self.whole[output], len(self.starts) - 1
+        weights = np.ones(len(owners))
+        if output == "mean" and np.bincount(owners).max(initial=0) > 1:
+            weights = np.array([len(w.counted) for w in self.windows], dtype=float)
+        sums = np.zeros((len(values), n_sentences, self.spec.dim))
+        for j, layer in enumerate(values):
+            np.add.at(sums[j], owners, layer * weights[:, None])
+        total = np.bincount(owners, weights, minlength=n_sentences)
+        return (sums / np.maximum(total, 1e-300)[:, None]).astype(np.float32)
+
+
+def pool_pieces(pieces, sizes, mode):
+    """Return one vector per word, (n_pieces, dim) x (n_words,) -> (n_words, dim).
+
     >>> import torch
     >>> pieces = torch.tensor([[1.0], [3.0], [5.0]])
     >>> pool_pieces(pieces, torch.tensor([2, 1]), "mean").ravel().tolist()
@@ -39,250 +227,219 @@ def pool_pieces(pieces, sizes, how):
 
     if len(pieces) == len(sizes):
         return pieces
-    if how in ("first", "last"):
+    if mode in ("first", "last"):
         stops = sizes.cumsum(0)
-        return pieces[stops - 1 if how == "last" else stops - sizes]
-    return torch.segment_reduce(pieces, how, lengths=sizes)
+        return pieces[stops - 1 if mode == "last" else stops - sizes]
+    return torch.segment_reduce(pieces, mode, lengths=sizes)
 
 
-class Wanted(NamedTuple):
-    """What is taken from the hidden states."""
-
-    layers: tuple
-    outputs: tuple = ("words",)
-    subword: str = "mean"
-    dim: int = 0
-
-
-class ContextualPass:
-    """Computes what `compute_missing` asks for.
-
-    Parameters
-    ----------
-    model : TransformerModel or LoadedModel
-    aligner : Aligner
-    wanted : Wanted
-    limit : int or None
-        Largest number of pieces a window.
-    truncate : bool
-    budget : int
-        Tokens a batch.
-    progress : callable, default=None
-        Gets the number of tokens of each batch.
-    """
-
-    def __init__(self, model, aligner, wanted, limit, truncate, budget, progress=None):
-        self.model, self.aligner, self.wanted = model, aligner, wanted
-        self.limit, self.truncate = limit, truncate
-        self._runner = BatchRunner(budget)
-        self._progress = progress
-        self._pad = padding_id(model)
-
-    def __call__(self, sentences):
-        """Yield ``(values, known)`` for each layer and output, a list a sentence."""
-        with self.model.lock:
-            encoded = self.aligner.encode(sentences)
-        windows = [
-            window
-            for i, pieces in enumerate(encoded)
-            for window in windows_of(
-                i, pieces, self.aligner.frame, self.limit, truncate=self.truncate
-            )
-        ]
-        sizes = [len(sentence) for sentence in sentences]
-        results = _Results(windows, sizes, self.wanted)
-        shares = _shares(windows, sizes)
-
-        def forward(batch):
-            chosen = [windows[k] for k in batch]
-            types = [w.types for w in chosen] if self.aligner.frame.typed else None
-            with self.model.lock:
-                states = self.model.call.hidden_states(
-                    [w.ids for w in chosen], types, self._pad
-                )
-                check_dimensions(states, self.wanted)
-                results.take(batch, states, self.aligner.frame.cls)
-            if self._progress is not None:
-                self._progress(int(shares[batch].sum()))
-
-        with self.model.lock:
-            company = self.model.call.company(self._pad)
-        self._runner.run([len(w.ids) for w in windows], forward, company)
-        yield from results.of_sentences()
-
-
-def _shares(windows, sizes):
-    """Return the number of tokens that each window stands for."""
-    owners = np.array([window.sentence for window in windows], dtype=np.int64)
-    counts = np.bincount(owners, minlength=len(sizes))[owners]
-    which = np.arange(len(owners)) - np.searchsorted(owners, owners)
-    sizes = np.array(sizes, dtype=np.int64)[owners]
-    return sizes * (which + 1) // counts - sizes * which // counts
-
-
-class _Results:
-    """Vectors of a slice of sentences, filled batch by batch.
-
-    Words that are taken piece by piece from several windows go to rows of their own
-    behind the others, and are pooled at the end.
-    """
-
-    def __init__(self, windows, sizes, wanted):
-        self.windows, self.wanted = windows, wanted
-        self.starts = np.r_[0, np.cumsum(sizes)].astype(np.int64)
-        self._segments = self._laid_out()
-        self.known = np.zeros(self.starts[-1], dtype=bool)
-        shape = (len(wanted.layers), self.starts[-1] + len(self._owners), wanted.dim)
-        if "words" in wanted.outputs:
-            self.words = np.zeros(shape, np.float32)
-        shape = (len(wanted.layers), len(windows), wanted.dim)
-        self.whole = {
-            output: np.zeros(shape, np.float32)
-            for output in wanted.outputs
-            if output != "words"
-        }
-
-    def _laid_out(self):
-        """Return for each window where words begin, and the rows they go to."""
-        segments, self._owners = [], []
-        for window in self.windows:
-            words, apart = window.words, window.apart
-            begins = np.ones(len(words), dtype=bool)
-            begins[1:] = (words[1:] != words[:-1]) | apart[1:]
-            begins = np.flatnonzero(begins)
-            rows = words[begins] + self.starts[window.sentence]
-            alone = apart[begins]
-            if alone.any():
-                first = self.starts[-1] + len(self._owners)
-                self._owners += rows[alone].tolist()
-                rows[alone] = first + np.arange(alone.sum())
-            segments.append((np.diff(np.r_[begins, len(words)]), rows))
-        return segments
-
-    def take(self, batch, states, cls):
-        """Keep what is wanted of the hidden states of a batch of windows."""
-        import torch
-
-        length, chosen = states[0].shape[1], [self.windows[k] for k in batch]
-        device = states[0].device
-
-        def index(arrays):
-            return torch.from_numpy(np.concatenate(arrays)).to(device)
-
-        lines = [i * length for i in range(len(chosen))]
-        if "words" in self.wanted.outputs:
-            places = [w.positions + n for w, n in zip(chosen, lines, strict=True)]
-            sizes = [self._segments[k][0] for k in batch]
-            rows = np.concatenate([self._segments[k][1] for k in batch])
-            self._keep(
-                self.words,
-                rows,
-                states,
-                index(places),
-                index(sizes),
-                self.wanted.subword,
-            )
-            self.known[rows[rows < len(self.known)]] = True
-        if "mean" in self.whole:
-            places = [w.counted + n for w, n in zip(chosen, lines, strict=True)]
-            sizes = index([[len(w.counted) for w in chosen]])
-            self._keep(self.whole["mean"], batch, states, index(places), sizes, "mean")
-        if "cls" in self.whole:
-            places = [
-                [n + (cls if cls >= 0 else len(w.ids) + cls)]
-                for w, n in zip(chosen, lines, strict=True)
-            ]
-            sizes = torch.ones(len(chosen), dtype=torch.int64, device=device)
-            self._keep(self.whole["cls"], batch, states, index(places), sizes, "first")
-
-    def _keep(self, out, rows, states, places, sizes, how):
-        for j, layer in enumerate(self.wanted.layers):
-            vectors = states[layer].reshape(-1, self.wanted.dim)[places].float()
-            pooled = pool_pieces(vectors, sizes, how).cpu().numpy()
-            if not np.isfinite(pooled).all():
-                raise _overflow(layer, states[layer].dtype)
-            out[j, rows] = pooled
-
-    def of_sentences(self):
-        """Yield the list of ``(values, known)`` of each sentence."""
-        if "words" in self.wanted.outputs:
-            self._pool_those_apart()
-        whole = {output: self._of_whole(output) for output in self.whole}
-        n_windows = self._n_windows()
-        for i, (start, stop) in enumerate(
-            zip(self.starts[:-1], self.starts[1:], strict=True)
-        ):
-            yield [
-                (self.words[j, start:stop], self.known[start:stop])
-                if output == "words"
-                else (whole[output][j, i], bool(n_windows[i]))
-                for j in range(len(self.wanted.layers))
-                for output in self.wanted.outputs
-            ]
-
-    def _pool_those_apart(self):
-        import torch
-
-        owners = np.array(self._owners, dtype=np.int64)
-        if not len(owners):
-            return
-        # Windows come in the order of the text, so that pieces of a word do too.
-        order = np.argsort(owners, kind="stable")
-        rows, sizes = np.unique(owners, return_counts=True)
-        pieces = self.words[:, len(self.known) + order]
-        for j, layer in enumerate(pieces):
-            pooled = pool_pieces(
-                torch.from_numpy(layer), torch.from_numpy(sizes), self.wanted.subword
-            )
-            self.words[j, rows] = pooled.numpy()
-        self.known[rows] = True
-
-    def _n_windows(self):
-        sentences = np.array([w.sentence for w in self.windows], dtype=np.int64)
-        return np.bincount(sentences, minlength=len(self.starts) - 1)
-
-    def _of_whole(self, output):
-        """Return one vector a sentence, over all of its windows."""
-        found = self.whole[output]
-        if self._n_windows().max(initial=0) <= 1:
-            weights = np.ones(len(self.windows))
-        elif output == "mean":
-            weights = np.array([len(w.counted) for w in self.windows], dtype=float)
-        else:
-            weights = np.ones(len(self.windows))
-        sentences = np.array([w.sentence for w in self.windows], dtype=np.int64)
-        sums = np.zeros((len(found), len(self.starts) - 1, self.wanted.dim))
-        for j, layer in enumerate(found):
-            np.add.at(sums[j], sentences, layer * weights[:, None])
-        total = np.bincount(sentences, weights, minlength=len(self.starts) - 1)
-        return (sums / np.maximum(total, 1e-300)[:, None]).astype(np.float32)
-
-
-def check_dimensions(states, wanted):
-    """See that the layers have the dimension that blocks were laid out for."""
-    odd = [k for k in wanted.layers if states[k].shape[-1] != wanted.dim]
+def check_dimensions(states, spec):
+    """Raise ValueError if layers have another dimension than the configuration says."""
+    odd = [k for k in spec.layers if states[k].shape[-1] != spec.dim]
     if odd:
         raise ValueError(
             f"TransformerEmbedding: hidden state {odd[0]} has dimension "
-            f"{states[odd[0]].shape[-1]}, and {wanted.dim} was expected from the "
-            "model's configuration. Only layers of that dimension can be taken. A "
-            "cache keeps all layers, unless cache_layers='selected'."
+            f"{states[odd[0]].shape[-1]}, but the model's configuration says "
+            f"{spec.dim}. Only layers of that dimension can be used. A cache stores "
+            "all layers, unless cache_layers='selected'."
         )
 
 
 def _overflow(layer, dtype):
     return ValueError(
         f"TransformerEmbedding: hidden state {layer}, computed in {dtype}, has NaN or "
-        "infinity. float16 is too narrow for some networks, T5 for one: use "
-        "dtype='bfloat16' or 'float32'. In float32 the weights are damaged. A cache "
-        "keeps all layers, unless cache_layers='selected'."
+        "infinity. float16 is too narrow for some networks, such as T5: use "
+        "dtype='bfloat16' or 'float32'. In float32 the weights are corrupt. A cache "
+        "stores all layers, unless cache_layers='selected'."
     )
 
 
-def padding_id(model):
-    """Return the padding id, from which some models count positions."""
-    for told in (model.config, model.tokenizer):
-        pad = getattr(told, "pad_token_id", None)
-        if isinstance(pad, int) and pad >= 0:
-            return pad
-    return 0
+class Window(NamedTuple):
+    """The pieces that go through the network together, and what is taken from them."""
+
+    sentence: int
+    ids: np.ndarray
+    types: np.ndarray
+    positions: np.ndarray  # of the pieces whose vectors are taken
+    words: np.ndarray  # the word of each
+    split: np.ndarray  # whether the word's other pieces are taken from another window
+    counted: np.ndarray  # positions that the sentence's mean is taken over
+
+
+def windows_of(sentence, pieces, frame, limit, *, truncate=False):
+    """Return the windows of a sentence, given by its number; none without pieces.
+
+    `limit` is the maximum number of pieces per window, special tokens and prefix
+    included. With `truncate`, only the first window is returned.
+    """
+    n_prefix = _n_prefix(pieces)
+    n_body = len(pieces.ids) - n_prefix
+    if not n_body:
+        return []
+    spans = window_spans(n_body, _capacity(limit, frame, pieces, n_prefix))
+    if truncate:
+        spans = spans[:1]
+    body = _body(pieces, n_prefix, spans)
+    windows = [
+        _window(sentence, pieces, frame, body, k, span)
+        for k, span in enumerate(spans.tolist())
+    ]
+    return [window for window in windows if len(window.counted)]
+
+
+def n_cut(pieces, frame, limit):
+    """Return how many pieces of a sentence are beyond the first window."""
+    n_prefix = _n_prefix(pieces)
+    n_body = len(pieces.ids) - n_prefix
+    return max(0, n_body - _capacity(limit, frame, pieces, n_prefix))
+
+
+def _capacity(limit, frame, pieces, n_prefix):
+    """Return how many pieces fit between special tokens and prefix."""
+    if limit is None:
+        return max(1, len(pieces.ids) - n_prefix)
+    n_special = len(frame.left) + len(pieces.right)
+    capacity = limit - n_special - n_prefix
+    if capacity < 1:
+        raise ValueError(
+            f"TransformerEmbedding: windows of {limit} pieces have no room for words "
+            f"between {n_special} special tokens and {n_prefix} pieces of the prefix. "
+            "Use a larger max_length or a shorter prefix."
+        )
+    return capacity
+
+
+def _n_prefix(pieces):
+    if isinstance(pieces, TextPieces):
+        return pieces.n_prefix
+    inside = np.flatnonzero(pieces.words >= 0)
+    return int(inside[0]) if len(inside) else len(pieces.words)
+
+
+class _Body(NamedTuple):
+    """The pieces behind the prefix, and the windows that they are taken from."""
+
+    n_prefix: int
+    windows: np.ndarray  # in which each piece counts for the sentence's mean
+    at: np.ndarray  # pieces of words, word by word
+    words: np.ndarray  # the word of each
+    chosen: np.ndarray  # the window that its vector is taken from
+
+
+def _body(pieces, n_prefix, spans):
+    size = spans[-1, 1]
+    if isinstance(pieces, TextPieces):
+        inside = pieces.at < n_prefix + size
+        at, words = pieces.at[inside] - n_prefix, pieces.words[inside]
+        # The vector of a whole text must not depend on its tokens.
+        counted = best_windows(np.arange(size), spans)
+        return _Body(n_prefix, counted, at, words, best_windows(words, spans, at))
+    words = pieces.words[n_prefix : n_prefix + size]
+    chosen = best_windows(words, spans)
+    at = np.flatnonzero(words >= 0)
+    return _Body(n_prefix, chosen, at, words[at], chosen[at])
+
+
+def _window(sentence, pieces, frame, body, k, span):
+    start, stop = span
+    head = len(frame.left) + body.n_prefix
+    inner = np.r_[: body.n_prefix, body.n_prefix + start : body.n_prefix + stop]
+    left = np.array(frame.left, dtype=np.int64).reshape(-1, 2)
+    right = np.array(pieces.right, dtype=np.int64).reshape(-1, 2)
+    counted = [np.flatnonzero(body.windows[start:stop] == k) + head]
+    if k == 0:
+        counted.insert(0, np.arange(head))
+    if stop == len(body.windows):
+        counted.append(np.arange(len(right)) + head + stop - start)
+    taken = np.flatnonzero(body.chosen == k)
+    return Window(
+        sentence,
+        np.concatenate([left[:, 0], pieces.ids[inner], right[:, 0]]),
+        np.concatenate([left[:, 1], pieces.types[inner], right[:, 1]]),
+        body.at[taken] - start + head,
+        body.words[taken],
+        _split_words(body.words, body.chosen)[taken],
+        np.concatenate(counted),
+    )
+
+
+def _split_words(words, chosen):
+    """Return per piece whether its word is taken from several windows."""
+    same_word = words[1:] == words[:-1]
+    split = words[1:][same_word & (chosen[1:] != chosen[:-1])]
+    return np.isin(words, split)
+
+
+def window_spans(n_pieces, capacity):
+    """Return begin and end of windows, (n_windows, 2); neighbours share half.
+
+    The last one ends with the text and is as long as the others.
+
+    >>> window_spans(9, 4).tolist()
+    [[0, 4], [2, 6], [4, 8], [5, 9]]
+    >>> window_spans(3, 4).tolist()
+    [[0, 3]]
+    """
+    if n_pieces <= capacity:
+        return np.array([[0, n_pieces]])
+    stride = max(1, capacity // 2)
+    starts = np.append(np.arange(0, n_pieces - capacity, stride), n_pieces - capacity)
+    return np.column_stack([starts, starts + capacity])
+
+
+def best_windows(words, spans, at=None):
+    """Return, for each piece, the window in which its word has most context.
+
+    Context is the number of pieces on the side that has fewer; the text's own ends do
+    not limit it. A word that is in no window as a whole is taken piece by piece.
+
+    Parameters
+    ----------
+    words : ndarray of int, shape (n_pieces,)
+        The word of each piece; pieces of one word are adjacent.
+    spans : ndarray of int, shape (n_windows, 2)
+        From `window_spans`.
+    at : ndarray of int, shape (n_pieces,), default=None
+        The pieces' places in the text, adjacent for a word. A place may occur with
+        several words. None for all places in order.
+
+    Returns
+    -------
+    ndarray of int, shape (n_pieces,)
+
+    Examples
+    --------
+    >>> spans = window_spans(9, 4)
+    >>> best_windows(np.array([0, 1, 2, 2, 3, 4, 5, 6, 7]), spans).tolist()
+    [0, 0, 0, 0, 1, 2, 2, 3, 3]
+    """
+    n = len(words)
+    if len(spans) == 1 or not n:
+        return np.zeros(n, dtype=np.int64)
+    at = np.arange(n) if at is None else at
+    firsts = np.flatnonzero(np.r_[True, words[1:] != words[:-1]])
+    sizes = np.diff(np.r_[firsts, n])
+    window, context = _best(at[firsts], at[firsts + sizes - 1] + 1, spans)
+    result = np.repeat(window, sizes)
+    split = np.flatnonzero(np.repeat(context < 0, sizes))
+    result[split] = _best(at[split], at[split] + 1, spans)[0]
+    return result
+
+
+def _best(begins, ends, spans):
+    """Return the best window of each stretch of pieces, and its context there."""
+    last = len(spans) - 1
+    stride = max(1, (spans[0, 1] - spans[0, 0]) // 2)
+    # All windows but the last begin at multiples of the stride: few contain a stretch.
+    near = begins[:, None] // stride - np.arange(3)
+    tried = np.column_stack([np.clip(near, 0, last), np.full(len(begins), last)])
+    tried.sort(axis=1)
+    start, stop = spans[tried, 0], spans[tried, 1]
+    left, right = begins[:, None] - start, stop - ends[:, None]
+    inside = (left >= 0) & (right >= 0)
+    left = np.where(start == 0, _UNLIMITED, left)
+    right = np.where(stop == spans[-1, 1], _UNLIMITED, right)
+    context = np.where(inside, np.minimum(left, right), -1)
+    best = context.argmax(axis=1)
+    rows = np.arange(len(begins))
+    return tried[rows, best], context[rows, best]

@@ -1,154 +1,40 @@
-"""TransformerModel: a network and its tokenizer, loaded once a process.
+"""A transformer and its tokenizer, loaded once per process.
 
-A fitted source holds a handle on it. A pickle of the handle is the model's name or
-folder, its revision and its fingerprint; the weights are read where they are first
-needed.
-
-PortablePair: a loaded model and its tokenizer, as pickles hold them.
-
-How transformers come back from files that `save` wrote.
-
-The input table of a transformer as vectors of words.
+Fitted sources hold a handle. The pickle of a handle is the model's name or folder, its
+revision and its fingerprint; weights are read where they are first needed.
 """
 
 import json
 import os
-import tempfile
 import threading
 from copy import deepcopy
 from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-import numpy as np
-
 from ..._io._handle_cache import HandleCache
-from .._fingerprint import file_digest, fingerprint_of, is_dense_tensor, reopen_model
+from .._fingerprint import file_digest, fingerprint_of, reopen_model
 from ._alignment import Aligner
-from ._forward import pool_pieces
-from ._loading import (
-    bundled_files,
-    folder_of,
-    kept_locally,
+from ._model_pickle import LoadedPair, bundled_files, refuse_adapter
+from ._network import (
+    Network,
     load_config,
     load_network,
     load_tokenizer,
-    own_randomness,
-    refuse_adapter,
-    signature_of,
-    weight_files,
+    piece_limit,
 )
-from ._network import NetworkCall, piece_limit
-from ._tokenizer_checks import are_read, check_size
+from ._tokenizer_checks import check_size
 
-_WEIGHTS, _TOLD = "model.safetensors", "loaded.json"
-
-
-class PortablePair:
-    """A model and a tokenizer that can be pickled and copied.
-
-    Once a model of transformers has given hidden states, hooks hang on it that cannot
-    be pickled: its class, configuration and weights are taken instead.
-
-    Parameters
-    ----------
-    network : torch Module
-    tokenizer : transformers tokenizer
-    """
-
-    def __init__(self, network, tokenizer):
-        self.pair = network, tokenizer
-
-    def files(self, where):
-        """Return what a saved file takes in: files by name, none of which is code.
-
-        Parameters
-        ----------
-        where : str
-            Begins the error message.
-
-        Raises
-        ------
-        TypeError
-            If the model is no class of transformers.
-        """
-        import transformers
-        from safetensors.torch import save
-
-        network, tokenizer = self.pair
-        name = type(network).__name__
-        if getattr(transformers, name, None) is not type(network):
-            raise TypeError(
-                f"{where}: the loaded model is {name}, no class of transformers, so a "
-                "file could not say how to build it. Give the path of its folder."
-            )
-        _, (_, config, dtype, weights, how, _) = self.__reduce__()
-        told = {"class": name, "dtype": str(dtype).rpartition(".")[2], **how}
-        told["attention"] = config._attn_implementation
-        with tempfile.TemporaryDirectory() as folder:
-            config.save_pretrained(folder)
-            tokenizer.save_pretrained(folder)
-            found = {p.name: p.read_bytes() for p in Path(folder).iterdir()}
-        flat = {key: weight.clone().contiguous() for key, weight in weights.items()}
-        return {**found, _WEIGHTS: save(flat), _TOLD: json.dumps(told).encode()}
-
-    @classmethod
-    def of_files(cls, folder):
-        """Return the pair that `files` told of, from a folder with them.
-
-        Parameters
-        ----------
-        folder : Path
-        """
-        import torch
-        import transformers
-        from safetensors.torch import load_file
-
-        told = json.loads(Path(folder, _TOLD).read_text())
-        kind = getattr(transformers, told["class"])
-        if not issubclass(kind, transformers.PreTrainedModel):
-            raise ValueError(f"{told['class']} is no model of transformers.")
-        config = kind.config_class.from_pretrained(folder, local_files_only=True)
-        config._attn_implementation = told["attention"]
-        # Not left open: transformers would ask at the terminal whether to run code.
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
-        )
-        weights, dtype = (
-            load_file(Path(folder, _WEIGHTS)),
-            getattr(torch, told["dtype"]),
-        )
-        return _rebuilt(kind, config, dtype, weights, told, tokenizer)
-
-    def __reduce__(self):
-        from transformers import PreTrainedModel
-
-        network, tokenizer = self.pair
-        if not isinstance(network, PreTrainedModel):
-            return PortablePair, self.pair
-        lost = [k for k, w in network.state_dict().items() if not is_dense_tensor(w)]
-        if lost:
-            raise TypeError(
-                f"TransformerEmbedding: {lost[0]!r} of the loaded model is no plain "
-                "tensor, as in quantised models, which cannot be pickled or copied. "
-                "Use n_jobs=1, or a folder's path as model."
-            )
-        weights = {name: w.detach().cpu() for name, w in network.state_dict().items()}
-        how = {"device": str(network.device), "training": network.training}
-        kind = type(network), network.config, network.dtype
-        return _rebuilt, (*kind, weights, how, tokenizer)
-
-
-def _rebuilt(kind, config, dtype, weights, how, tokenizer):
-    import torch
-
-    with own_randomness():
-        network = kind(config).to(dtype)
-    network.load_state_dict(weights)
-    if torch.device(how["device"]).type != "cuda" or torch.cuda.is_available():
-        network.to(how["device"])
-    return PortablePair(network.train(how["training"]), tokenizer)
-
+# Kinds of files on the hub. Weights in other formats than safetensors are pickles.
+_SAFETENSORS = "*.safetensors"
+_PICKLES = "pytorch_model*.bin"
+_OTHER_FILES = ["*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken"]
+_SETTINGS = (".json", ".txt", ".model", ".py")  # files of a model besides weights
+_EXPECTED = (
+    "config.json, model.safetensors (or its shards with "
+    "model.safetensors.index.json) and the tokenizer's files (tokenizer.json, "
+    "tokenizer_config.json; vocab.txt or similar)"
+)
 
 _lock = threading.RLock()
 _handles = HandleCache(maxsize=2)
@@ -156,7 +42,7 @@ _loaded: WeakValueDictionary[tuple, "LoadedModel"] = WeakValueDictionary()
 
 
 class ModelSpec(NamedTuple):
-    """What tells one loaded model from another."""
+    """The options with which a model is loaded from files."""
 
     model: str
     revision: str | None = None
@@ -169,20 +55,31 @@ class ModelSpec(NamedTuple):
 
 
 class _Handle:
-    """What handles on files and on loaded models share."""
+    """Base of handles: the lock, the aligners and the limits of a tokenizer."""
 
-    def __init__(self):
-        # Held while tokenizer or network work: neither is made for threads.
+    def __init__(self, tokenizer, config):
+        # Held while tokenizer or network run: neither is thread-safe.
         self.lock = threading.RLock()
+        self.tokenizer, self.config = tokenizer, config
         self._aligners = {}
+        check_size(tokenizer, config)
 
     @property
     def limit(self):
-        """Largest number of pieces that the model takes, None for no limit."""
+        """Maximum number of pieces per input, None for no limit."""
         return piece_limit(self.config, self.tokenizer)
 
+    @property
+    def padding_id(self):
+        """Id that pads shorter rows of a batch; some models count positions from it."""
+        for holder in (self.config, self.tokenizer):
+            pad = getattr(holder, "pad_token_id", None)
+            if isinstance(pad, int) and pad >= 0:
+                return pad
+        return 0
+
     def aligner(self, *options):
-        """Return the Aligner with these options, made once."""
+        """Return the Aligner with these options, created once."""
         with self.lock:
             if options not in self._aligners:
                 self._aligners[options] = Aligner(self.tokenizer, *options)
@@ -190,7 +87,7 @@ class _Handle:
 
 
 class TransformerModel(_Handle):
-    """A transformer from files, shared by all that asked for the same.
+    """A transformer from files, shared by all sources with the same options.
 
     Parameters
     ----------
@@ -206,58 +103,54 @@ class TransformerModel(_Handle):
     lock : RLock
     """
 
+    _saved_kind = "transformer"  # in files that `save` writes
+
     def __init__(self, spec, folder):
-        super().__init__()
+        config = load_config(folder, spec)
+        super().__init__(load_tokenizer(folder, spec), config)
         self.spec = spec
         self._folder = folder
-        self._call = None
-        self.config = load_config(folder, spec)
-        self.tokenizer = load_tokenizer(folder, spec)
-        check_size(self.tokenizer, self.config)
+        self._network = None
         files = weight_files(folder, safetensors=not spec.trusted)
         if spec.trust_remote_code:
             files = [*files, *sorted(folder.glob("*.py"))]
-        weights = {path.name: file_digest(path) for path in files}
+        digests = {path.name: file_digest(path) for path in files}
         self.fingerprint = fingerprint_of(
-            {**_options(self.config, self.tokenizer), "files": weights}
+            {**_options(self.config, self.tokenizer), "files": digests}
             | {"dtype": spec.dtype}
         )
 
     @property
-    def call(self):
-        """The NetworkCall, loaded when it is first asked for."""
+    def network(self):
+        """The Network, loaded on first use."""
         with self.lock:
-            if self._call is None:
-                network = load_network(self._folder, self.spec)
-                self._call = NetworkCall(
-                    network, self.config, compile=self.spec.compile
-                )
-            return self._call
+            if self._network is None:
+                module = load_network(self._folder, self.spec)
+                self._network = Network(module, self.config, compile=self.spec.compile)
+            return self._network
 
-    def own_network(self):
-        """Return a network that nobody shares: frozen, float32, on the CPU."""
+    def private_module(self):
+        """Return a torch module that is not shared: frozen, float32, on the CPU."""
         spec = self.spec._replace(device="cpu", dtype="float32", compile=False)
         return load_network(self._folder, spec)
 
     @property
     def device_type(self):
-        """Where it computes, "cpu" or "cuda", without loading anything."""
+        """Device of the network, "cpu" or "cuda"; loads nothing."""
         return self.spec.device.partition(":")[0]
 
-    _saved_kind = "transformer"  # in files that `save` writes
-
     def _reference(self):
-        """Return what a saved file tells of the model."""
+        """Return what a saved file contains to refer to the model."""
         return {**self.spec._asdict(), "fingerprint": self.fingerprint}
 
-    def _files(self, where):
-        """Return the files that a saved file takes in, by name."""
-        return bundled_files(
-            self._folder, where, trusted=self.spec.trusted | self.spec.trust_remote_code
-        )
+    def _files(self, caller):
+        """Return the files of a bundle, by name."""
+        trusted = self.spec.trusted | self.spec.trust_remote_code
+        weights = weight_files(self._folder, safetensors=False)
+        return bundled_files(self._folder, weights, caller, trusted=trusted)
 
     def check_unchanged(self):
-        """See that the weights are those of fit; files were read once, so they are."""
+        """Do nothing: files are read once, so the weights are those of fit."""
 
     def __deepcopy__(self, memo):
         return self
@@ -267,28 +160,19 @@ class TransformerModel(_Handle):
 
 
 def shared_model(spec):
-    """Return the process's handle on a model, made if it is new or its files changed.
-
-    Parameters
-    ----------
-    spec : ModelSpec
-
-    Returns
-    -------
-    TransformerModel
-    """
-    folder = folder_of(
+    """Return the process's TransformerModel; a new one if its files changed."""
+    folder = find_folder(
         spec.model,
         spec.revision,
         safetensors=not spec.trusted,
         code=spec.trust_remote_code,
     )
     if not os.path.isdir(spec.model):
-        # The hub's folder is named by the commit: what a pickle asks for later.
+        # The hub's folder is named after the commit, which a pickle must ask for.
         spec = spec._replace(revision=folder.name)
     else:
         spec = spec._replace(model=os.path.abspath(spec.model))
-    key = spec, signature_of(folder, safetensors=not spec.trusted)
+    key = spec, _file_states(folder, safetensors=not spec.trusted)
     return _handles.get(key, lambda: TransformerModel(spec, folder))
 
 
@@ -304,73 +188,65 @@ def _reopen(spec, fingerprint):
 
 
 class LoadedModel(_Handle):
-    """A model and a tokenizer that the user has loaded; as `TransformerModel`.
+    """A model and a tokenizer that the user has loaded; see `TransformerModel`.
 
-    They stay where they are and as they are; pickles hold them whole.
+    They are used on their current device; pickles contain them.
 
     Parameters
     ----------
-    network : torch Module
+    module : torch Module
     tokenizer : transformers tokenizer
     """
 
-    _saved_kind = "loaded"  # in files that `save` writes, whole in any case
+    _saved_kind = "loaded"  # in files that `save` writes, always with the weights
 
-    def __init__(self, network, tokenizer):
-        super().__init__()
-        self.network, self.tokenizer = network, tokenizer
-        self.config = network.config
-        check_size(tokenizer, self.config)
-        self.portable = PortablePair(network, tokenizer)
-        self.call = NetworkCall(network, self.config)
-        self._versions = _versions(network)
-        self.fingerprint = self._computed()
+    def __init__(self, module, tokenizer):
+        super().__init__(tokenizer, module.config)
+        self.module = module
+        self.portable = LoadedPair(module, tokenizer)
+        self.network = Network(module, self.config)
+        self._versions = _versions(module)
+        self.fingerprint = self._computed_fingerprint()
 
-    def own_network(self):
-        """Return a copy that nobody shares: frozen, float32, on the CPU."""
+    def private_module(self):
+        """Return a copy of the module: frozen, float32, on the CPU."""
         self.check_unchanged()
-        network, _ = deepcopy(self.portable).pair
-        return network.float().cpu().eval().requires_grad_(False)
+        module, _ = deepcopy(self.portable).pair
+        return module.float().cpu().eval().requires_grad_(False)
 
     @property
     def device_type(self):
-        """Where it computes, "cpu" or "cuda"."""
-        return self.call.device.type
+        """Device of the network, "cpu" or "cuda"."""
+        return self.network.device.type
 
     def check_unchanged(self):
-        """See that the weights are those of fit.
-
-        Raises
-        ------
-        ValueError
-            If the network was trained, or changed otherwise, since.
-        """
-        now = _versions(self.network)
+        """Raise ValueError if the weights are no longer those of fit."""
+        now = _versions(self.module)
         if now == self._versions and None not in now:
             return
-        if self._computed() != self.fingerprint:
+        if self._computed_fingerprint() != self.fingerprint:
             raise ValueError(
                 "TransformerEmbedding: the loaded model's weights changed since fit. "
                 "Fit the source again."
             )
         self._versions = now
 
-    def _computed(self):
-        state = self.network.state_dict()
+    def _computed_fingerprint(self):
+        state = self.module.state_dict()
         return fingerprint_of(_options(self.config, self.tokenizer), state.items())
 
     def _reference(self):
-        """Return what a saved file tells of the model."""
+        """Return what a saved file contains to refer to the model: nothing."""
         return {}
 
-    def _files(self, where):
-        """Return the files that a saved file takes in, by name."""
-        return self.portable.files(where)
+    def _files(self, caller):
+        """Return the files of a bundle, by name."""
+        return self.portable.files(caller)
 
-    def is_of(self, network, tokenizer):
-        """Tell whether this is a handle on them, as they are now."""
-        same = self.network is network and self.tokenizer is tokenizer
-        return same and _versions(network) == self._versions
+    def wraps(self, module, tokenizer):
+        """Return whether this is a handle on these objects in their current state."""
+        same = self.module is module and self.tokenizer is tokenizer
+        return same and _versions(module) == self._versions
 
     def __reduce__(self):
         return _of_portable, (self.portable,)
@@ -380,29 +256,19 @@ def _of_portable(portable):
     return loaded_model(*portable.pair)
 
 
-def loaded_model(network, tokenizer):
-    """Return the process's handle on a loaded model, new if its weights changed.
-
-    Parameters
-    ----------
-    network : torch Module
-    tokenizer : transformers tokenizer
-
-    Returns
-    -------
-    LoadedModel
-    """
-    key = id(network), id(tokenizer)
+def loaded_model(module, tokenizer):
+    """Return the process's LoadedModel; a new one if its weights changed."""
+    key = id(module), id(tokenizer)
     with _lock:
         handle = _loaded.get(key)
-        if handle is None or not handle.is_of(network, tokenizer):
-            handle = _loaded[key] = LoadedModel(network, tokenizer)
+        if handle is None or not handle.wraps(module, tokenizer):
+            handle = _loaded[key] = LoadedModel(module, tokenizer)
         return handle
 
 
-def _versions(network):
-    """Return what changes when parameters are replaced or written to."""
-    tensors = [*network.parameters(), *network.buffers()]
+def _versions(module):
+    """Return values that change when parameters are replaced or written to."""
+    tensors = [*module.parameters(), *module.buffers()]
     return tuple(
         None if t.is_inference() else (t.data_ptr(), t._version, str(t.dtype))
         for t in tensors
@@ -410,12 +276,12 @@ def _versions(network):
 
 
 def _options(config, tokenizer):
-    """Return what the vectors depend on besides the weights, as JSON has it."""
-    told = config.to_dict() if hasattr(config, "to_dict") else vars(config)
-    left_out = {"transformers_version", "_name_or_path", "dtype", "torch_dtype"}
-    told = {name: value for name, value in told.items() if name not in left_out}
+    """Return, as JSON has it, what vectors depend on besides the weights."""
+    options = config.to_dict() if hasattr(config, "to_dict") else vars(config)
+    ignored = {"transformers_version", "_name_or_path", "dtype", "torch_dtype"}
+    options = {name: value for name, value in options.items() if name not in ignored}
     return {
-        "config": json.loads(json.dumps(told, default=str)),
+        "config": json.loads(json.dumps(options, default=str)),
         "tokenizer": _tokenizer_state(tokenizer),
     }
 
@@ -431,72 +297,136 @@ def _tokenizer_state(tokenizer):
 
 
 def from_reference(kind, content):
-    """Return the handle on a model that a saved file refers to; nothing is fetched.
+    """Return the handle that a saved file refers to; downloads nothing.
 
     Raises
     ------
     FileNotFoundError
-        If it is not on this machine.
+        If the model is not on this machine.
     ValueError
-        If it is another model by now.
+        If the files contain another model now.
     """
     spec = ModelSpec(*(content[name] for name in ModelSpec._fields))
-    if not kept_locally(spec.model, spec.revision):
+    if not is_local(spec.model, spec.revision):
         raise FileNotFoundError(
             f"the transformer {spec.model!r} is not on this machine, and loading a "
-            "file fetches nothing."
+            "file downloads nothing."
         )
     return _reopen(spec, content["fingerprint"])
 
 
 def from_files(kind, content, folder):
-    """Return the model that came in a saved file: a handle, or both parts loaded."""
+    """Return the handle on a model whose files a saved file contained."""
     refuse_adapter(folder, "TransformerEmbedding")
     if kind == "transformer":
-        place = {"model": str(folder), "revision": None}
-        return from_reference(kind, {**content, **place})
-    pair = PortablePair.of_files(folder).pair
-    return loaded_model(*pair)
+        local = {"model": str(folder), "revision": None}
+        return from_reference(kind, {**content, **local})
+    return loaded_model(*LoadedPair.from_files(folder).pair)
 
 
-_WORDS_AT_ONCE = 50_000
-
-
-def static_vectors(model, aligner, words, subword):
-    """Return the pooled rows of the input table for distinct words.
+def find_folder(model, revision=None, *, safetensors=True, code=False):
+    """Return the folder of a model's files, downloaded from the hub if needed.
 
     Parameters
     ----------
-    model : TransformerModel or LoadedModel
-    aligner : Aligner
-    words : sequence of str
-    subword : {"first", "last", "mean", "max"}
+    model : str
+        A folder, or a name on the Hugging Face hub.
+    revision : str, default=None
+        Branch, tag or commit on the hub.
+    safetensors : bool, default=True
+        Whether weights must be in this format.
+    code : bool, default=False
+        Whether the model's own Python files are downloaded too.
 
     Returns
     -------
-    values : ndarray of float32, shape (n_words, dim)
-    known : ndarray of bool, shape (n_words,)
-        Not for words without a piece, or with none but the unknown one.
+    Path
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such model, or files are missing.
     """
-    table = model.call.table()
-    values = np.zeros((len(words), table.shape[1]), np.float32)
-    known = np.zeros(len(words), dtype=bool)
-    for start in range(0, len(words), _WORDS_AT_ONCE):
-        with model.lock:
-            pieces = aligner.encode_words(words[start : start + _WORDS_AT_ONCE])
-        rows = np.flatnonzero(are_read(pieces, model.tokenizer))
-        if len(rows):
-            here = rows + start
-            chosen = [pieces[i] for i in rows]
-            model.call.check_pieces(np.concatenate(chosen))
-            values[here] = _pooled(table, chosen, subword)
-            known[here] = True
-    return values, known
+    if os.path.isdir(model):
+        folder = Path(model)
+    elif _looks_like_path(model):
+        raise FileNotFoundError(
+            f"TransformerEmbedding: there is no folder {model!r}. It should contain "
+            f"{_EXPECTED}."
+        )
+    else:
+        folder = Path(_from_hub(model, revision, safetensors, code))
+    if not (folder / "config.json").is_file():
+        raise FileNotFoundError(
+            f"TransformerEmbedding: the folder {folder} has no config.json, so it does "
+            f"not contain a transformer. It should contain {_EXPECTED}."
+        )
+    weight_files(folder, safetensors=safetensors)
+    return folder
 
 
-def _pooled(table, pieces, subword):
-    import torch
+def _looks_like_path(model):
+    return model.startswith(("/", ".", "~")) or "\\" in model or model.count("/") > 1
 
-    ids = torch.from_numpy(np.concatenate(pieces)).to(table.device)
-    sizes = torch.tensor([len(p) for p in pieces], device=table.device)
-    return pool_pieces(table[ids].float(), sizes, subword).cpu().numpy()
+
+def _from_hub(name, revision, safetensors, code):
+    from huggingface_hub import snapshot_download
+
+    patterns = [*_OTHER_FILES, _SAFETENSORS]
+    patterns += [_PICKLES] if not safetensors else []
+    patterns += ["*.py"] if code else []
+    try:
+        return snapshot_download(
+            name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"]
+        )
+    except Exception as error:  # the client's errors share no base class
+        at = "" if revision is None else f" (revision {revision!r})"
+        reason = (str(error).strip() or "no reason given").splitlines()[0]
+        raise FileNotFoundError(
+            f"TransformerEmbedding: model={name!r}{at} is not a local folder and could "
+            f"not be downloaded from the Hugging Face hub: {type(error).__name__}: "
+            f"{reason.rstrip('.')}. Without a network, provide a folder with "
+            f"{_EXPECTED}, as on https://huggingface.co/{name}/tree/"
+            f"{revision or 'main'}, and pass its path as model."
+        ) from error
+
+
+def weight_files(folder, *, safetensors=True):
+    """Return the files with weights in a folder; raise FileNotFoundError if none."""
+    safe = sorted(Path(folder).glob(_SAFETENSORS))
+    pickles = sorted(Path(folder).glob(_PICKLES))
+    if safe or (pickles and not safetensors):
+        return safe or pickles
+    if pickles:
+        raise FileNotFoundError(
+            f"TransformerEmbedding: {folder} has weights only as pickles "
+            f"({pickles[0].name}), which can run any code when they are read. Provide "
+            "model.safetensors, or if you trust the file use trusted=True."
+        )
+    raise FileNotFoundError(
+        f"TransformerEmbedding: {folder} has no model.safetensors. It should contain "
+        f"{_EXPECTED}."
+    )
+
+
+def is_local(model, revision=None):
+    """Return whether a folder, or a model of the hub, is on this machine."""
+    if os.path.isdir(model):
+        return True
+    if _looks_like_path(model):
+        return False
+    from huggingface_hub import snapshot_download
+
+    try:
+        snapshot_download(model, revision=revision, local_files_only=True)
+    except Exception:  # the client's errors share no base class
+        return False
+    return True
+
+
+def _file_states(folder, *, safetensors=True):
+    """Return names, sizes and times of a model's files."""
+    files = [p for p in Path(folder).iterdir() if p.suffix in _SETTINGS]
+    files += weight_files(folder, safetensors=safetensors)
+    states = ((str(path), path.stat()) for path in files)
+    return tuple(sorted((p, stat.st_size, stat.st_mtime_ns) for p, stat in states))

@@ -1,41 +1,50 @@
-"""NetworkCall: from arrays of piece ids to hidden states."""
+"""Network: loads a transformer's network and computes hidden states from piece ids."""
 
 import inspect
+import random
 from contextlib import contextmanager
 
 import numpy as np
 
-_SANE = 10**6  # tokenizers without a limit say 10**30
+from ._forward import pool_pieces
+from ._tokenizer_checks import are_readable, check_found, has_vocabulary, no_tokenizer
+
+_LARGEST_LIMIT = 10**6  # tokenizers without a limit report 10**30
+_WORDS_PER_BATCH = 50_000
 
 
-class NetworkCall:
-    """Calls a network in the way that it takes.
+class Network:
+    """A torch module, called with the arguments that it accepts.
 
     Parameters
     ----------
-    network : torch Module
-        With a head or without, an encoder, a decoder or both.
+    module : torch Module
+        With or without a head; an encoder, a decoder or both.
     config : object
         Its configuration.
     compile : bool, default=False
-        Whether `torch.compile` is asked to make it faster.
+        Whether to compile it by `torch.compile`.
 
     Attributes
     ----------
-    masks : bool
-        Whether it takes an attention mask.
+    body : torch Module
+        The part that returns hidden states.
+    takes_mask : bool
+        Whether it accepts an attention mask.
     n_passes : int
-        How many batches went through.
+        Number of batches so far.
     """
 
-    def __init__(self, network, config, *, compile=False):
-        self.network = network
-        self.body = _body_of(network, config)
-        self._taken = set(inspect.signature(self.body.forward).parameters)
-        # What names no argument hands all of them on to a network that takes a mask.
-        self.masks = "attention_mask" in self._taken or "input_ids" not in self._taken
+    def __init__(self, module, config, *, compile=False):
+        self.module = module
+        self.body = _body_of(module, config)
+        self._parameters = set(inspect.signature(self.body.forward).parameters)
+        # A signature without input_ids passes all arguments on to a network with them.
+        self.takes_mask = (
+            "attention_mask" in self._parameters or "input_ids" not in self._parameters
+        )
         self._limit = piece_limit(config)
-        self._company = {}
+        self._policies = {}
         self.n_passes = 0
         self._compiled = compile
         if compile:
@@ -43,18 +52,18 @@ class NetworkCall:
 
     @property
     def device(self):
-        """Where the first parameter is."""
-        return next(self.network.parameters()).device
+        """Device of the first parameter."""
+        return next(self.module.parameters()).device
 
     def table(self):
         """Return the input table of pieces, a tensor of shape (n_pieces, dim)."""
-        found = _table_of(self.network)
-        if found is None:
+        table = _input_table(self.module)
+        if table is None:
             raise ValueError(
-                f"TransformerEmbedding: {type(self.network).__name__} has no input "
-                "table of pieces, which static=True asks for."
+                f"TransformerEmbedding: {type(self.module).__name__} has no input "
+                "table of pieces, which static=True requires."
             )
-        return found.detach()
+        return table.detach()
 
     def hidden_states(self, rows, types, pad):
         """Return all hidden states of a batch, without dropout and gradients.
@@ -62,11 +71,11 @@ class NetworkCall:
         Parameters
         ----------
         rows : list of ndarray of int
-            Ids of each sequence.
+            Piece ids of each sequence.
         types : list of ndarray of int, or None
-            Their token types. None gives none: some models take them for other ids.
+            Their token types. None passes none: some models read them as other ids.
         pad : int
-            The id that shorter sequences are filled up with.
+            Id that pads shorter sequences.
 
         Returns
         -------
@@ -74,21 +83,11 @@ class NetworkCall:
         """
         import torch
 
-        with torch.inference_mode(), _evaluating(self.network):
+        with torch.inference_mode(), _evaluation_mode(self.module):
             return self.states(rows, types, pad)
 
     def states(self, rows, types, pad):
-        """Return all hidden states in the mode that network and torch are in.
-
-        Parameters
-        ----------
-        rows, types, pad
-            As `hidden_states` takes them.
-
-        Returns
-        -------
-        tuple of tensor of shape (n_rows, longest, dim)
-        """
+        """Return all hidden states in the current mode of the module and of torch."""
         states = self._states(rows, types, pad)
         self.n_passes += 1
         return states
@@ -96,88 +95,83 @@ class NetworkCall:
     def _states(self, rows, types, pad):
         import torch
 
-        given = self._given(rows, types, pad)
-        shape = given["input_ids"].shape
-        given = {
+        arrays = self._padded(rows, types, pad)
+        shape = arrays["input_ids"].shape
+        options = {
             name: torch.from_numpy(array.astype(np.int64)).to(self.device)
-            for name, array in given.items()
+            for name, array in arrays.items()
         }
-        if "use_cache" in self._taken:
-            given["use_cache"] = False
-        with self._compiling():
-            output = self.body(**given, output_hidden_states=True, return_dict=True)
+        if "use_cache" in self._parameters:
+            options["use_cache"] = False
+        with self._explained_compilation():
+            output = self.body(**options, output_hidden_states=True, return_dict=True)
         return self._checked(output, shape)
 
-    def company(self, pad):
-        """Return beside which other rows a row comes out as it does alone.
+    def batching_policy(self, pad):
+        """Return which rows may share a batch without changing each other's vectors.
 
-        Tried once. Some networks take no mask, or mix what it covers into what it does
-        not, by a convolution for example; some round by the range of a whole batch, as
-        dynamic quantisation does.
-
-        Parameters
-        ----------
-        pad : int
-            The id that shorter sequences are filled up with.
+        Tried once. Some networks have no mask, or mix padding into the other pieces,
+        for example by a convolution; some round by the range of a whole batch, as
+        dynamic quantization does.
 
         Returns
         -------
         {"any", "alike", "none"}
-            Any, those of its own length, or none.
+            Any rows, those of equal length, or none.
         """
         import torch
 
-        if pad not in self._company:
-            # Compiling would take the shapes of a trial for the usual ones.
-            stance = torch.compiler.set_stance("force_eager")
-            with stance, torch.inference_mode(), _evaluating(self.network):
-                self._company[pad] = self._tried(pad)
-        return self._company[pad]
+        if pad not in self._policies:
+            # torch.compile would specialize on the shapes of the trial.
+            eager = torch.compiler.set_stance("force_eager")
+            with eager, torch.inference_mode(), _evaluation_mode(self.module):
+                self._policies[pad] = self._tried_policy(pad)
+        return self._policies[pad]
 
-    def _tried(self, pad):
-        table = _table_of(self.network)
+    def _tried_policy(self, pad):
+        table = _input_table(self.module)
         n_pieces = 20 if table is None else len(table)
         long = np.array([i % n_pieces for i in range(1, 15) if i != pad])[: self._limit]
         short = long[: len(long) // 3 + 1]
         alone = self._states([short], None, pad)
-        if self.masks and _same(alone, self._states([short, long], None, pad)):
+        if self.takes_mask and _first_rows_equal(
+            alone, self._states([short, long], None, pad)
+        ):
             return "any"
-        beside = self._states([short, long[-len(short) :]], None, pad)
-        return "alike" if _same(alone, beside) else "none"
+        pair = self._states([short, long[-len(short) :]], None, pad)
+        return "alike" if _first_rows_equal(alone, pair) else "none"
 
-    def _given(self, rows, types, pad):
+    def _padded(self, rows, types, pad):
+        """Return the network's arguments, arrays of shape (n_rows, longest)."""
         sizes = np.array([len(row) for row in rows])
         inside = np.arange(sizes.max()) < sizes[:, None]
-        given = {"input_ids": np.full(inside.shape, pad)}
-        given["input_ids"][inside] = np.concatenate(rows)
-        self.check_pieces(given["input_ids"])
-        if self.masks:
-            given["attention_mask"] = inside
-        if types is not None and "token_type_ids" in self._taken:
-            given["token_type_ids"] = np.zeros(inside.shape)
-            given["token_type_ids"][inside] = np.concatenate(types)
-        return given
+        arrays = {"input_ids": np.full(inside.shape, pad)}
+        arrays["input_ids"][inside] = np.concatenate(rows)
+        self.check_pieces(arrays["input_ids"])
+        if self.takes_mask:
+            arrays["attention_mask"] = inside
+        if types is not None and "token_type_ids" in self._parameters:
+            arrays["token_type_ids"] = np.zeros(inside.shape)
+            arrays["token_type_ids"][inside] = np.concatenate(types)
+        return arrays
 
     def check_pieces(self, ids):
-        """See that the input table has all pieces.
+        """Raise ValueError if ids are beyond the input table.
 
-        Raises
-        ------
-        ValueError
-            If it has not. torch would stop with an index, and not go on on a GPU.
+        torch would name an index only, and on a GPU the process could not continue.
         """
-        table = _table_of(self.network)
+        table = _input_table(self.module)
         highest = ids.max()
         if table is not None and highest >= len(table):
             raise ValueError(
-                f"TransformerEmbedding: the tokenizer gives piece {highest}, but the "
-                f"input table of {type(self.network).__name__} ends at "
-                f"{len(table) - 1}. Do the tokenizer and the model belong together?"
+                f"TransformerEmbedding: the tokenizer returned piece {highest}, but "
+                f"the input table of {type(self.module).__name__} ends at "
+                f"{len(table) - 1}. Check that tokenizer and model belong together."
             )
 
     @contextmanager
-    def _compiling(self):
-        """Say where an error comes from if the network is compiled."""
+    def _explained_compilation(self):
+        """Add to an error of a compiled network that compilation is its cause."""
         import torch
 
         try:
@@ -190,8 +184,8 @@ class NetworkCall:
             reason = " ".join(str(error).split("\n\n")[0].split())
             raise RuntimeError(
                 f"TransformerEmbedding: torch.compile failed on "
-                f"{type(self.body).__name__}: {reason}. It needs a C++ compiler on a "
-                "CPU. compile=False does without."
+                f"{type(self.body).__name__}: {reason}. On a CPU it needs a C++ "
+                "compiler. Use compile=False to run without it."
             ) from error
 
     def _checked(self, output, shape):
@@ -205,50 +199,48 @@ class NetworkCall:
         odd = [tuple(s.shape) for s in states if tuple(s.shape[:2]) != shape]
         if odd:
             raise ValueError(
-                f"TransformerEmbedding: {type(self.body).__name__} gave a hidden "
+                f"TransformerEmbedding: {type(self.body).__name__} returned a hidden "
                 f"state of shape {odd[0]} for {shape[0]} sequences of {shape[1]} "
-                "pieces. Only models with one vector a piece in each layer can be used."
+                "pieces. Only models with one vector per piece in each layer can be "
+                "used."
             )
         return states
 
 
-def network_shape(config, call):
+def network_shape(config, get_network):
     """Return the number of hidden states and their dimension.
 
-    Parameters
-    ----------
-    config : object
-        Asked first, so that nothing has to be loaded.
-    call : callable
-        Returns the NetworkCall, which is asked where the configuration does not tell.
-
-    Returns
-    -------
-    n_states, dim : int
+    Calls `get_network`, which loads weights, only if the configuration has not both.
     """
-    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    text = _text_config(config)
     layers = getattr(text, "num_hidden_layers", None)
     if getattr(text, "is_encoder_decoder", False):
         layers = getattr(text, "encoder_layers", layers)
     dim = getattr(text, "hidden_size", None)
     if isinstance(layers, int) and isinstance(dim, int):
         return layers + 1, dim
-    states = call().hidden_states([np.ones(1, int)], None, 0)
+    states = get_network().hidden_states([np.ones(1, int)], None, 0)
     return len(states), states[-1].shape[-1]
 
 
 def piece_limit(config, tokenizer=None):
-    """Return the largest number of pieces a model takes, None for no limit."""
-    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    """Return the maximum number of pieces a model accepts, None for no limit."""
+    text = _text_config(config)
     positions = getattr(text, "max_position_embeddings", None)
     if positions is not None and _counts_from_padding(text):
         positions -= text.pad_token_id + 1
-    told = getattr(tokenizer, "model_max_length", None)
-    limits = [n for n in (positions, told) if n is not None and 0 < n < _SANE]
+    longest = getattr(tokenizer, "model_max_length", None)
+    limits = [
+        n for n in (positions, longest) if n is not None and 0 < n < _LARGEST_LIMIT
+    ]
     return int(min(limits)) if limits else None
 
 
-# RoBERTa and its kin number positions from behind the padding id.
+def _text_config(config):
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+# RoBERTa and related models number positions from behind the padding id.
 _FROM_PADDING = (
     *("roberta", "camembert", "xmod", "longformer", "esm", "mpnet", "luke", "ibert"),
     *("data2vec-text", "lilt", "markuplm", "layoutlmv3"),
@@ -261,40 +253,172 @@ def _counts_from_padding(config):
     return has_padding and any(name in kind for name in _FROM_PADDING)
 
 
-def _body_of(network, config):
-    """Return the part that has the hidden states: no head, and of two the encoder."""
-    if getattr(config, "is_encoder_decoder", False) and hasattr(network, "get_encoder"):
-        return network.get_encoder()
-    return getattr(network, "base_model", network)
+def _body_of(module, config):
+    """Return the part with hidden states: no head, of two parts the encoder."""
+    if getattr(config, "is_encoder_decoder", False) and hasattr(module, "get_encoder"):
+        return module.get_encoder()
+    return getattr(module, "base_model", module)
 
 
-def _same(alone, beside):
-    """Tell whether the first row is the same but for rounding, in each layer."""
+def _first_rows_equal(alone, batch):
+    """Return whether the first rows are equal up to rounding, in each layer."""
     import torch
 
     return all(
         (a[0] - b[0, : a.shape[1]]).abs().max()
         <= a.abs().max() * torch.finfo(a.dtype).eps ** 0.5
-        for a, b in zip(alone, beside, strict=True)
+        for a, b in zip(alone, batch, strict=True)
     )
 
 
-def _table_of(network):
+def _input_table(module):
     """Return the input table of pieces, None if there is none."""
     try:
-        return getattr(network.get_input_embeddings(), "weight", None)
+        return getattr(module.get_input_embeddings(), "weight", None)
     except (AttributeError, NotImplementedError):
         return None
 
 
 @contextmanager
-def _evaluating(network):
-    """Switch dropout off, and on again wherever it was on."""
-    on = [module for module in network.modules() if module.training]
-    for module in on:
-        module.training = False
+def _evaluation_mode(module):
+    """Switch dropout off, then on again in the parts where it was on."""
+    training = [part for part in module.modules() if part.training]
+    for part in training:
+        part.training = False
     try:
         yield
     finally:
-        for module in on:
-            module.training = True
+        for part in training:
+            part.training = True
+
+
+def static_vectors(model, aligner, words, subword):
+    """Return pooled rows of the input table, (n_words, dim), and which are known.
+
+    Words without a piece, or with only the unknown piece, are not known.
+    """
+    table = model.network.table()
+    values = np.zeros((len(words), table.shape[1]), np.float32)
+    known = np.zeros(len(words), dtype=bool)
+    for start in range(0, len(words), _WORDS_PER_BATCH):
+        with model.lock:
+            pieces = aligner.encode_words(words[start : start + _WORDS_PER_BATCH])
+        rows = np.flatnonzero(are_readable(pieces, model.tokenizer))
+        if len(rows):
+            readable = [pieces[i] for i in rows]
+            model.network.check_pieces(np.concatenate(readable))
+            values[rows + start] = _pooled(table, readable, subword)
+            known[rows + start] = True
+    return values, known
+
+
+def _pooled(table, pieces, subword):
+    import torch
+
+    ids = torch.from_numpy(np.concatenate(pieces)).to(table.device)
+    sizes = torch.tensor([len(p) for p in pieces], device=table.device)
+    return pool_pieces(table[ids].float(), sizes, subword).cpu().numpy()
+
+
+def load_config(folder, spec):
+    """Return the model's configuration."""
+    from transformers import AutoConfig
+
+    with _named_errors(folder, "configuration (config.json)"):
+        return AutoConfig.from_pretrained(
+            folder, trust_remote_code=spec.trust_remote_code, local_files_only=True
+        )
+
+
+def load_tokenizer(folder, spec):
+    """Return the model's tokenizer; raise FileNotFoundError if there is none."""
+    from transformers import AutoTokenizer
+
+    what = "tokenizer (tokenizer.json, tokenizer_config.json or vocab)"
+    try:
+        with _named_errors(folder, what):
+            tokenizer = AutoTokenizer.from_pretrained(
+                folder, trust_remote_code=spec.trust_remote_code, local_files_only=True
+            )
+    except ValueError as error:
+        if has_vocabulary(folder):
+            raise
+        raise no_tokenizer(folder) from error
+    check_found(tokenizer, folder)
+    return tokenizer
+
+
+def load_network(folder, spec):
+    """Return the torch module for inference on its device.
+
+    Raises
+    ------
+    ValueError
+        If the weights miss parameters that hidden states depend on.
+    """
+    import torch
+    from transformers import AutoModel
+
+    options = {}
+    if spec.attn_implementation is not None:
+        options["attn_implementation"] = spec.attn_implementation
+    with _named_errors(folder, "weights"), own_randomness(), quiet():
+        module, report = AutoModel.from_pretrained(
+            folder,
+            dtype=getattr(torch, spec.dtype),
+            use_safetensors=None if spec.trusted else True,
+            trust_remote_code=spec.trust_remote_code,
+            local_files_only=True,
+            output_loading_info=True,
+            **options,
+        )
+    # A pooler is a head on top, and no hidden state depends on it.
+    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
+    if missing:
+        raise ValueError(
+            f"TransformerEmbedding: the weights in {folder} miss {len(missing)} of the "
+            f"parameters of {type(module).__name__}, such as {missing[0]!r}, which "
+            "would be random. Check that config.json and the weights belong together."
+        )
+    return module.eval().requires_grad_(False).to(spec.device)
+
+
+@contextmanager
+def _named_errors(folder, what):
+    try:
+        yield
+    except Exception as error:  # the libraries' errors share no base class
+        error_class = ImportError if isinstance(error, ImportError) else ValueError
+        raise error_class(
+            f"TransformerEmbedding: the {what} of {folder} could not be read: {error}"
+        ) from error
+
+
+@contextmanager
+def quiet():
+    """Disable the progress bars and reports of transformers."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def own_randomness():
+    """Leave the global generators unchanged: networks begin with random weights."""
+    from ..._training._random import local_generators, swap_default_generators
+
+    # Its lock also protects the other global state that loading changes.
+    with local_generators(0), swap_default_generators("cpu"):
+        state = random.getstate()
+        try:
+            yield
+        finally:
+            random.setstate(state)

@@ -1,4 +1,8 @@
-"""Check that a tokenizer is its model's own, and which words it can read."""
+"""Checks of a tokenizer: whether it is the model's, and how it reads the data.
+
+What it can read, and which sequences are too long, is remembered in the aligner: the
+candidates of a search check the same fold again and again.
+"""
 
 import warnings
 from fnmatch import fnmatch
@@ -6,28 +10,26 @@ from pathlib import Path
 
 import numpy as np
 
+from ..cache._compute import distinct_sentences
+from ._forward import n_cut
+
 # Usual names of vocabulary files; a class lists its own in `vocab_files_names`.
 _VOCABULARIES = (
     *("tokenizer*.json", "*vocab*", "merges.txt", "*.model", "*.tiktoken"),
     *("*.codes", "tekken.json"),
 )
-_SETTINGS = "tokenizer_config.json"  # holds no vocabulary
+_SETTINGS = "tokenizer_config.json"  # contains no vocabulary
 # Input tables are padded, at most to the next multiple of 256. Real tokenizers of
 # thousands of pieces have 98 % of the rows or more.
 _PADDING = 256
-_WORDS_AT_ONCE = 50_000
-_SHOWN = 5
+_WORDS_PER_BATCH = 50_000
+_EXAMPLES = 5
+_MAX_REMEMBERED = 100_000
+_MAX_GROWTH = 11  # NFKC turns one byte into at most so many
 
 
 def has_vocabulary(folder, names=()):
-    """Return whether a folder has a file with a tokenizer's vocabulary.
-
-    Parameters
-    ----------
-    folder : path-like
-    names : collection of str
-        Of files, besides the usual ones.
-    """
+    """Return whether a folder has a vocabulary file, of a usual name or of `names`."""
     files = {path.name for path in Path(folder).iterdir()} - {_SETTINGS}
     return any(
         name in names or any(fnmatch(name, usual) for usual in _VOCABULARIES)
@@ -39,19 +41,13 @@ def no_tokenizer(folder):
     """Return the error for a folder with a model and no tokenizer."""
     return FileNotFoundError(
         f"TransformerEmbedding: the folder {folder} has a model but no tokenizer: no "
-        "tokenizer.json, vocab.txt or the like. Save the model's own tokenizer there "
+        "tokenizer.json, vocab.txt or similar. Save the model's own tokenizer there "
         "too, by tokenizer.save_pretrained(folder), or pass (model, tokenizer)."
     )
 
 
 def check_found(tokenizer, folder):
-    """Check that a tokenizer was made from files: transformers makes empty ones too.
-
-    Raises
-    ------
-    FileNotFoundError
-        If it needs a vocabulary and the folder has none.
-    """
+    """Raise FileNotFoundError if transformers made an empty tokenizer without files."""
     # CANINE, ByT5 and Perceiver read characters or bytes and need no file.
     names = set((getattr(tokenizer, "vocab_files_names", None) or {}).values())
     if names and not has_vocabulary(folder, names):
@@ -59,22 +55,19 @@ def check_found(tokenizer, folder):
 
 
 def check_size(tokenizer, config):
-    """Check that a tokenizer is about as large as the model's vocabulary.
+    """Raise ValueError if a tokenizer is far smaller than the model's vocabulary.
 
-    Raises
-    ------
-    ValueError
-        If it has less than half of the pieces, and padding is no reason.
+    The threshold is half of the pieces, if padding cannot explain the difference.
     """
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
-    wanted, found = getattr(text, "vocab_size", None), _n_pieces(tokenizer)
-    if not isinstance(wanted, int) or found is None:
+    expected, actual = getattr(text, "vocab_size", None), _n_pieces(tokenizer)
+    if not isinstance(expected, int) or actual is None:
         return
-    if found < wanted / 2 and wanted - found > _PADDING:
+    if actual < expected / 2 and expected - actual > _PADDING:
         raise ValueError(
-            f"TransformerEmbedding: {type(tokenizer).__name__} has {found:,} pieces, "
-            f"but the model's vocabulary has {wanted:,}, so this is not the model's "
-            "tokenizer. Load the tokenizer from where the model came from."
+            f"TransformerEmbedding: {type(tokenizer).__name__} has {actual:,} pieces, "
+            f"but the model's vocabulary has {expected:,}, so this is not the model's "
+            "tokenizer. Load the tokenizer that belongs to the model."
         )
 
 
@@ -84,22 +77,11 @@ def _n_pieces(tokenizer):
     return len(tokenizer.get_vocab()) if hasattr(tokenizer, "get_vocab") else None
 
 
-def are_read(pieces, tokenizer):
-    """Return for each word whether it has a piece other than the unknown one.
-
-    Parameters
-    ----------
-    pieces : list of ndarray of int
-        The ids of each word's pieces.
-    tokenizer : transformers tokenizer
-
-    Returns
-    -------
-    ndarray of bool, shape (n_words,)
-    """
+def are_readable(pieces, tokenizer):
+    """Return per word, an array of piece ids, whether one is not the unknown piece."""
     unknown = getattr(tokenizer, "unk_token_id", None)
     convert = getattr(tokenizer, "convert_tokens_to_ids", lambda mark: unknown)
-    # SentencePiece sets off the mark of a space before an unknown word.
+    # SentencePiece splits off the mark of a space before an unknown word.
     nothing = [unknown, *map(convert, ("\u2581", "\u0120"))]
     nothing = [id_ for id_ in nothing if id_ is not None]
     return np.array(
@@ -111,56 +93,46 @@ def are_read(pieces, tokenizer):
     )
 
 
-def types_read(tokens, model, aligner):
-    """Return which types the tokenizer knows a piece of; warn if most tokens have none.
+def readable_types(tokens, model, aligner):
+    """Return per type whether the tokenizer knows a piece of it, (n_types,) bool.
 
-    A type counts as it is, or as a text has it.
-
-    Parameters
-    ----------
-    tokens : TokenSequences
-    model : TransformerModel or LoadedModel
-    aligner : Aligner
-
-    Returns
-    -------
-    ndarray of bool, shape (n_types,)
+    A type is readable as it is or as its text spells it. Warns if most tokens are not.
     """
-    read = _words_read(tokens.types.tolist(), model, aligner)
-    if tokens.texts is not None and not read.all():
-        rest = np.flatnonzero(~read)
-        read[rest] = _words_read(_as_written(tokens, rest), model, aligner)
-    unread = int((~read[tokens.codes]).sum())
-    if unread * 2 > tokens.n_tokens:
-        counts = np.where(read, 0, tokens.type_counts())
-        most = np.argsort(-counts, kind="stable")[:_SHOWN]
-        shown = ", ".join(repr(str(tokens.types[i])) for i in most if counts[i])
+    readable = _readable_words(tokens.types.tolist(), model, aligner)
+    if tokens.texts is not None and not readable.all():
+        rest = np.flatnonzero(~readable)
+        readable[rest] = _readable_words(_spellings(tokens, rest), model, aligner)
+    n_unreadable = int((~readable[tokens.codes]).sum())
+    if n_unreadable * 2 > tokens.n_tokens:
+        counts = np.where(readable, 0, tokens.type_counts())
+        most = np.argsort(-counts, kind="stable")[:_EXAMPLES]
+        examples = ", ".join(repr(str(tokens.types[i])) for i in most if counts[i])
         warnings.warn(
-            f"TransformerEmbedding: {unread:,} of {tokens.n_tokens:,} tokens of the "
-            f"training fold, such as {shown}, are unknown to "
-            f"{type(model.tokenizer).__name__}: the model reads all of these as the "
-            "same piece. Is the tokenizer the model's own, and are the texts in its "
-            "language and case?",
+            f"TransformerEmbedding: {n_unreadable:,} of {tokens.n_tokens:,} tokens of "
+            f"the training fold, such as {examples}, are unknown to "
+            f"{type(model.tokenizer).__name__}: the model reads all of them as the "
+            "same piece. Check that the tokenizer belongs to the model, and that the "
+            "texts are in its language and case.",
             UserWarning,
             stacklevel=2,
         )
-    return read
+    return readable
 
 
-def _words_read(words, model, aligner):
+def _readable_words(words, model, aligner):
     with model.lock:
-        # By word here, by sentence elsewhere. A search asks for the same fold often.
+        # By word here, by sentence in `pieces_beyond`.
         remembered = aligner.remembered
         new = [word for word in words if word not in remembered]
-        for start in range(0, len(new), _WORDS_AT_ONCE):
-            some = new[start : start + _WORDS_AT_ONCE]
-            found = are_read(aligner.encode_words(some), model.tokenizer)
-            remembered.update(zip(some, found.tolist(), strict=True))
+        for start in range(0, len(new), _WORDS_PER_BATCH):
+            part = new[start : start + _WORDS_PER_BATCH]
+            readable = are_readable(aligner.encode_words(part), model.tokenizer)
+            remembered.update(zip(part, readable.tolist(), strict=True))
         return np.array([remembered[word] for word in words], dtype=bool)
 
 
-def _as_written(tokens, types):
-    """Return some types as the texts have them where they occur first."""
+def _spellings(tokens, types):
+    """Return types, given as numbers, as the texts spell their first occurrence."""
     first = np.unique(tokens.codes, return_index=True)[1][types]
     rows = np.searchsorted(tokens.offsets, first, "right") - 1
     part = tokens[rows]
@@ -171,3 +143,42 @@ def _as_written(tokens, types):
             part.texts, spans.tolist(), tokens.types[types].tolist(), strict=True
         )
     ]
+
+
+def pieces_beyond(tokens, aligner, limit, reader=distinct_sentences):
+    """Return how many pieces of each sequence are beyond the first window.
+
+    Sequences with too few bytes to be long are not split into pieces. `reader` returns
+    the distinct sentences of tokens; of texts it must return whole texts.
+    """
+    beyond = np.zeros(len(tokens), dtype=np.int64)
+    if limit is None:
+        return beyond
+    most = _most_pieces(tokens)
+    if tokens.texts is not None:
+        most = np.maximum(most, [_most_pieces_of(text) for text in tokens.texts])
+    candidates = np.flatnonzero(most + aligner.overhead > limit)
+    groups, sentences = reader(tokens[candidates])
+    remembered = aligner.remembered
+    if len(remembered) > _MAX_REMEMBERED:
+        remembered.clear()
+    new = [s for s in sentences if (hash(s), limit) not in remembered]
+    for sentence, pieces in zip(new, aligner.encode(new), strict=True):
+        remembered[hash(sentence), limit] = n_cut(pieces, aligner.frame, limit)
+    for group, sentence in zip(groups, sentences, strict=True):
+        beyond[candidates[group]] = remembered[hash(sentence), limit]
+    return beyond
+
+
+def _most_pieces(tokens):
+    """Return an upper bound of the pieces of each sequence's words."""
+    sizes = [_most_pieces_of(word) for word in tokens.types.tolist()]
+    sums = np.r_[0, np.cumsum(np.array(sizes, dtype=np.int64)[tokens.codes])]
+    return sums[tokens.offsets[1:]] - sums[tokens.offsets[:-1]]
+
+
+def _most_pieces_of(text):
+    """Return an upper bound of a text's pieces, with a space before it."""
+    if text.isascii():
+        return len(text) + 1
+    return _MAX_GROWTH * len(text.encode("utf-8", "replace")) + 1
