@@ -130,7 +130,7 @@ def model(attention="word", epochs=1, device="auto", dtype="float32"):
         max_epochs=epochs,
         early_stopping=False,
         device=device,
-        dtype=dtype,
+        train_options={"dtype": dtype},
         random_state=0,
     )
 

@@ -55,8 +55,7 @@ NETWORK = {
     "embedding_dropout": 0.2,
     "head_dropout": 0.4,
     "lr": 1e-3,
-    "lr_factor": 0.5,
-    "lr_patience": 2,
+    "train_options": {"lr_factor": 0.5, "lr_patience": 2},
     "patience": 6,
     "max_epochs": 25,
 }

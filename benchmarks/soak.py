@@ -105,7 +105,7 @@ def dynamic(folder, rng, texts, y, tags):
     wv = sk.WordVectors.from_arrays(WORDS, numbers, cache_dir=stores)
     source = sk.PretrainedEmbedding(wv)
     X = source.fit_transform(texts)
-    kept = {**NET, "checkpoint": folder / "fits"}
+    kept = {**NET, "train_options": {"checkpoint": folder / "fits"}}
     net = sk.DynamicMetaClassifier(encoder="mean", hidden_dims=(), **kept).fit(X, y)
     path = sk.save(net, folder / "net.skm")
     assert np.array_equal(sk.load(path).predict(X), net.predict(X))

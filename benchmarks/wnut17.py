@@ -42,7 +42,7 @@ SETTINGS = {
     "batch_size": 32,
     "max_epochs": 30,
     "patience": 8,
-    "lr_patience": 2,
+    "train_options": {"lr_patience": 2},
     "scheme": "IOB2",
 }
 _UNIFORM = {"attention": "uniform"}

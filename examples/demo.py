@@ -218,7 +218,11 @@ warnings.filterwarnings("ignore", message="A worker stopped")
 
 LENGTH = 200
 # Chosen by accuracy on a held-out fifth of the training articles.
-TRAINING = {"batch_size": 32, "patience": 12, "lr_patience": 1, "lr_factor": 0.5}
+TRAINING = {
+    "batch_size": 32,
+    "patience": 12,
+    "train_options": {"lr_patience": 1, "lr_factor": 0.5},
+}
 MIXTURE = DynamicMetaEmbedding(
     projection_dim=100, lr=5e-3, max_epochs=6, random_state=0, **TRAINING
 )

@@ -82,8 +82,8 @@ net = DynamicMetaClassifier(
     embedding_dropout=0.3,
     head_dropout=0.3,
     lr=1e-3,
-    lr_patience=1,
     max_epochs=12,
+    train_options={"lr_patience": 1},
     random_state=0,
 )
 net.fit(X_train, train.target, X_val=X_trial, y_val=trial.target)

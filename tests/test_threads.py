@@ -131,7 +131,7 @@ def test_a_caller_that_draws_during_a_fit_and_the_fit_do_not_meet(estimator):
 def test_a_compiled_net_draws_from_its_own_fit_too(monkeypatch):
     eager = partial(torch.compile, backend="eager")
     monkeypatch.setattr(torch, "compile", lambda module, **_: eager(module))
-    net = DynamicMetaRegressor(**POOLED, compile=True)
+    net = DynamicMetaRegressor(**POOLED, train_options={"compile": True})
     expected, before = numbers(net, 0), _generators()
     np.testing.assert_array_equal(numbers(net, 0), expected)
     assert _generators() == before

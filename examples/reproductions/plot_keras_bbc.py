@@ -75,11 +75,10 @@ net = DynamicMetaClassifier(
     embedding_dropout=0.4,
     encoder_dropout=0.2,
     lr=5e-3,
-    lr_factor=0.5,
-    lr_patience=1,
     batch_size=32,
     max_epochs=8,
     patience=8,
+    train_options={"lr_factor": 0.5, "lr_patience": 1},
     random_state=0,
 )
 net.fit(X[train], y[train])

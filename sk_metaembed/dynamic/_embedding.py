@@ -6,9 +6,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
 from ..sequences import Block, EmbeddedSequences, SequencePairs
-from ._base import BaseDynamicMeta, TransformingMixin
-from ._docstrings import describe
+from ._base import BaseDynamicMeta
+from ._parameters import describe
 from ._targets import any_target
+from ._trainable import TransformingMixin
 
 
 @describe(encoder="mean", hidden_dims="()", lr="1e-3")
@@ -119,21 +120,14 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         head_dropout=0.2,
         lr=1e-3,
         batch_size=64,
-        micro_batch_size=None,
         max_epochs=100,
-        weight_decay=0.0,
-        gradient_clip=5.0,
         early_stopping=True,
         validation_fraction=0.1,
         patience=3,
-        lr_factor=0.2,
-        lr_patience=0,
+        train_options=None,
         class_weight=None,
         device="auto",
-        dtype="float32",
-        compile=False,
         callbacks=None,
-        checkpoint=None,
         warm_start=False,
         random_state=None,
         verbose=0,
@@ -155,21 +149,14 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
             head_dropout=head_dropout,
             lr=lr,
             batch_size=batch_size,
-            micro_batch_size=micro_batch_size,
             max_epochs=max_epochs,
-            weight_decay=weight_decay,
-            gradient_clip=gradient_clip,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             patience=patience,
-            lr_factor=lr_factor,
-            lr_patience=lr_patience,
+            train_options=train_options,
             class_weight=class_weight,
             device=device,
-            dtype=dtype,
-            compile=compile,
             callbacks=callbacks,
-            checkpoint=checkpoint,
             warm_start=warm_start,
             random_state=random_state,
             verbose=verbose,

@@ -5,7 +5,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import BaseDynamicMeta
-from ._docstrings import describe
+from ._parameters import describe
 from ._targets import ColumnsTarget, NumberTarget, check_target, classification_target
 
 

@@ -12,20 +12,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._parameters import is_integer
 from ..sequences import SequencePairs
-from ._base import BaseDynamicMeta, TransformingMixin
-from ._docstrings import describe
+from ._base import BaseDynamicMeta
 from ._image_targets import (
     ImageTarget,
     image_codes,
     read_images,
     split_images,
 )
+from ._parameters import OPTION_DEFAULTS, describe
 from ._recall import (
     best_matches,
     mean_recall,
     ranks,
     recall,
 )
+from ._trainable import TransformingMixin
+from .training._plan import scaled
 
 
 class RetrievalMixin:
@@ -165,7 +167,7 @@ _ENTRIES = {
     trains on all data for `max_epochs` at one learning rate.""",
     "validation_fraction": """validation_fraction : float, default=0.1
     Size of that part. ``fit`` also takes `X_val`.""",
-    **dict.fromkeys(("class_weight", "micro_batch_size")),
+    "class_weight": None,
 }
 
 
@@ -263,7 +265,12 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         "negatives": [StrOptions({"sum", "hardest"})],
     }
     del _parameter_constraints["class_weight"]
-    del _parameter_constraints["micro_batch_size"]
+    # Its loss compares all rows of a batch, which cannot be computed in parts.
+    _option_defaults = {
+        name: value
+        for name, value in OPTION_DEFAULTS.items()
+        if name != "micro_batch_size"
+    }
 
     def __init__(
         self,
@@ -284,18 +291,12 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         lr=4e-4,
         batch_size=128,
         max_epochs=100,
-        weight_decay=0.0,
-        gradient_clip=5.0,
         early_stopping=True,
         validation_fraction=0.1,
         patience=3,
-        lr_factor=0.2,
-        lr_patience=0,
+        train_options=None,
         device="auto",
-        dtype="float32",
-        compile=False,
         callbacks=None,
-        checkpoint=None,
         warm_start=False,
         random_state=None,
         verbose=0,
@@ -320,23 +321,17 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
             lr=lr,
             batch_size=batch_size,
             max_epochs=max_epochs,
-            weight_decay=weight_decay,
-            gradient_clip=gradient_clip,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             patience=patience,
-            lr_factor=lr_factor,
-            lr_patience=lr_patience,
+            train_options=train_options,
             device=device,
-            dtype=dtype,
-            compile=compile,
             callbacks=callbacks,
-            checkpoint=checkpoint,
             warm_start=warm_start,
             random_state=random_state,
             verbose=verbose,
         )
-        del self.class_weight, self.micro_batch_size  # no classes; batches are whole
+        del self.class_weight  # there are no classes
         self.shared_dim = shared_dim
         self.margin = margin
         self.negatives = negatives
@@ -432,8 +427,8 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
     def _make_target(self, y, classes, weights):
         return ImageTarget(y, self.shared_dim, (self.negatives, self.margin))
 
-    def _go_on(self, X):
-        super()._go_on(X)
+    def _check_unchanged(self, X):
+        super()._check_unchanged(X)
         loss = (self.negatives, self.margin)
         if loss != self._target.loss:
             raise ValueError(
@@ -443,31 +438,24 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
             )
 
     def _weights(self, y, weights):
-        return (weights / weights.mean()).astype(np.float32)
+        return scaled(weights)
 
-    def _held_out(self, X, y, weights, X_val, y_val):
-        if X_val is not None or y_val is not None or not self.early_stopping:
-            return super()._held_out(X, y, weights, X_val, y_val)
+    def _split(self, plan):
         # All captions of an image on one side, or it would be known already.
-        codes = image_codes(y)[1]
-        return split_images(codes, weights, self.validation_fraction, self._random)
+        codes, fraction = image_codes(plan.y)[1], self.validation_fraction
+        return split_images(codes, plan.weights, fraction, plan.random_state)
 
     def _torch_parts(self):
-        from .nets._ranking import RankingLoss, RankingNet
+        from .nets._ranking import RankingLoss, RankingNet, ValidRecall
 
-        return RankingNet, RankingLoss
+        return RankingNet, RankingLoss, ValidRecall()
 
-    def _network_parameters(self):
+    def _specific_parameters(self):
         return {
             "encoder": self.encoder,
             "n_features": self._target.n_features,
             "n_outputs": self.shared_dim,
         }
-
-    def _valid_score(self):
-        from .nets._ranking import ValidRecall
-
-        return ValidRecall()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

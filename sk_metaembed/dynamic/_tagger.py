@@ -7,9 +7,10 @@ from ..sequences import SequencePairs
 from ..sequences._mixins import TaggerMixin
 from ..sequences._tags import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
-from ._docstrings import describe
+from ._parameters import OPTION_DEFAULTS, describe
 from ._tag_targets import TagTarget, allowed_tags, tag_weights
 from ._trainable import tokens_of
+from .training._plan import scaled
 
 _ENTRIES = {
     "encoder": None,
@@ -38,8 +39,6 @@ default=0.5, 0.0, 0.5
     lr="1e-3",
     batch_size="32",
     patience="10",
-    lr_factor="0.5",
-    lr_patience="3",
 )
 class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     r"""Tag tokens by a net over dynamic meta-embeddings (DME and CDME).
@@ -138,6 +137,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         "scheme": [StrOptions(set(SCHEMES)), None],
     }
     _parameter_constraints.pop("encoder")
+    _option_defaults = OPTION_DEFAULTS | {"lr_factor": 0.5, "lr_patience": 3}
 
     def __init__(
         self,
@@ -156,21 +156,14 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         head_dropout=0.5,
         lr=1e-3,
         batch_size=32,
-        micro_batch_size=None,
         max_epochs=100,
-        weight_decay=0.0,
-        gradient_clip=5.0,
         early_stopping=True,
         validation_fraction=0.1,
         patience=10,
-        lr_factor=0.5,
-        lr_patience=3,
+        train_options=None,
         class_weight=None,
         device="auto",
-        dtype="float32",
-        compile=False,
         callbacks=None,
-        checkpoint=None,
         warm_start=False,
         random_state=None,
         verbose=0,
@@ -192,21 +185,14 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             head_dropout=head_dropout,
             lr=lr,
             batch_size=batch_size,
-            micro_batch_size=micro_batch_size,
             max_epochs=max_epochs,
-            weight_decay=weight_decay,
-            gradient_clip=gradient_clip,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             patience=patience,
-            lr_factor=lr_factor,
-            lr_patience=lr_patience,
+            train_options=train_options,
             class_weight=class_weight,
             device=device,
-            dtype=dtype,
-            compile=compile,
             callbacks=callbacks,
-            checkpoint=checkpoint,
             warm_start=warm_start,
             random_state=random_state,
             verbose=verbose,
@@ -289,20 +275,15 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         target.tag_weights = tag_weights(
             self.class_weight, y, target.classes, caller=type(self).__name__
         )
-        return (weights / weights.mean()).astype(np.float32)
+        return scaled(weights)
 
     def _torch_parts(self):
-        from .nets._crf import TaggingNet, TagLoss
+        from .nets._crf import TaggingNet, TagLoss, ValidTags
 
-        return TaggingNet, TagLoss
+        return TaggingNet, TagLoss, ValidTags(self._target.classes, self.scheme)
 
-    def _network_parameters(self):
+    def _specific_parameters(self):
         return {
             "learns_chain": self.decoder == "crf",
             "allowed": allowed_tags(self._target.classes, self.scheme),
         }
-
-    def _valid_score(self):
-        from .nets._crf import ValidTags
-
-        return ValidTags(self._target.classes, self.scheme)

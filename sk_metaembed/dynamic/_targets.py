@@ -135,6 +135,18 @@ def _is_gap(value):
     return isinstance(value, float | np.floating) and not np.isfinite(value)
 
 
+def check_classes(classes, target, *, caller):
+    """Raise unless `classes`, if given, are those of a target."""
+    if classes is None or not target.takes_classes or target.has_classes(classes):
+        return
+    known = target.classes
+    known = [c.tolist() for c in known] if isinstance(known, list) else known.tolist()
+    raise ValueError(
+        f"{caller}: classes={list(classes)} are not those of the first call, {known}. "
+        "Pass the same, or train a clone."
+    )
+
+
 class PerSequence:
     """What targets have in common; those of tokens say where they differ."""
 

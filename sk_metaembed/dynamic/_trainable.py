@@ -1,5 +1,8 @@
 """Sources that are trained along with the net: what is asked of them, and of whom."""
 
+from sklearn.base import TransformerMixin
+from sklearn.utils._repr_html.estimator import _VisualBlock
+
 from ..sequences import (
     EmbeddedSequences,
     SequencePairs,
@@ -74,6 +77,36 @@ class TrainedSources:
         return repr(list(zip(self.names, self.opened, strict=True)))
 
 
+class TransformingMixin(TransformerMixin):
+    """`fit_transform` of the `BaseDynamicMeta` subclasses that are transformers."""
+
+    def fit_transform(self, X, y=None, **fit_params):
+        """Train, and transform the same sequences.
+
+        The training sequences are transformed by the fitted network, without dropout
+        or cross-fitting, so scores of a downstream classifier on them are optimistic.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences or SequencePairs
+            As for `fit`.
+        y : array-like
+            As for `fit`.
+        **fit_params : dict
+            Further arguments of `fit`.
+
+        Returns
+        -------
+        EmbeddedSequences, SequencePairs, or ndarray of float32
+            As `transform` returns.
+        """
+        self._validate_params()
+        # Read once: a generator of texts would run dry.
+        caller = type(self).__name__
+        X = read_input(X, caller=caller, reads_tokens=bool(self._pairs()))
+        return super().fit_transform(X, y, **fit_params)
+
+
 def trainable_pairs(trainable, *, caller):
     """Return the parameter `trainable` as a list of (name, source).
 
@@ -107,6 +140,28 @@ def trainable_pairs(trainable, *, caller):
                 f"{todo}"
             )
     return pairs
+
+
+def check_same_sources(before, now, *, caller):
+    """Raise unless the trainable sources are those of the last fit."""
+    if before != now:
+        raise ValueError(
+            f"{caller} goes on with the net of the last fit, whose trainable sources "
+            f"are {before}, but {now} are asked for. Only their learning rates can "
+            "change. Set them back, or fit with warm_start=False, or a clone."
+        )
+
+
+def visual_block(estimator, trainable):
+    """Return the HTML block of an estimator, its trainable sources side by side."""
+    if trainable is None:
+        name, details = type(estimator).__name__, str(estimator)
+        return _VisualBlock("single", estimator, names=name, name_details=details)
+    pairs = trainable
+    if not isinstance(pairs, list | tuple):
+        pairs = [(f"trainable: {type(pairs).__name__}", pairs)]
+    names, sources = zip(*pairs, strict=True)
+    return _VisualBlock("parallel", sources, names=names)
 
 
 def _can_be_trained(source):

@@ -102,12 +102,15 @@ def main(folder):
     if rank == "0":  # in one process alone: nothing waits for the others
         found["labels"] = together.predict(X).tolist()
     half = model(
-        device="accelerate", dtype="bfloat16", micro_batch_size=4, max_epochs=2
+        device="accelerate",
+        train_options={"dtype": "bfloat16", "micro_batch_size": 4},
+        max_epochs=2,
     )
     found["bfloat16"] = losses(half.fit(X, y))
     drops = {"device": "accelerate", "embedding_dropout": 0.5, "max_epochs": 3}
     found["unbroken"] = losses(model(**drops).fit(X, y))
-    drops |= {"checkpoint": folder / f"states{rank}"}  # as if not on one machine
+    states = folder / f"states{rank}"  # as if not on one machine
+    drops |= {"train_options": {"checkpoint": states}}
     said(model(callbacks=[Ends()], **drops), X, y)
     found["broken"] = losses(model(**drops).fit(X, y))
     found["failed"] = said(model(device="accelerate", callbacks=[Fails()]), X, y)

@@ -107,7 +107,7 @@ def test_a_fit_goes_on_to_the_same_weights(name, tmp_path):
     X = make_embedded(24, lengths=(1, 7))
     y = target(X)
     whole = clone(estimator).fit(X, y)
-    kept = clone(estimator).set_params(checkpoint=tmp_path)
+    kept = clone(estimator).set_params(train_options__checkpoint=tmp_path)
     for epoch, at_end in ((2, False), (3, True)):
         kill = Kill(epoch, at_end=at_end)
         with pytest.raises(Killed):
@@ -126,7 +126,8 @@ KILLED = """
             if len(net.history) == 3:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    t.SUBJECT.set_params(checkpoint=sys.argv[1], callbacks=[Signal()])
+    t.SUBJECT.set_params(train_options__checkpoint=sys.argv[1])
+    t.SUBJECT.set_params(callbacks=[Signal()])
     t.SUBJECT.fit(t.make_embedded(24), t.LABELS)
 """
 SUBJECT = DynamicMetaClassifier("context", **SMALL, early_stopping=True)
@@ -147,14 +148,16 @@ def test_kill_9(tmp_path):
         def on_epoch_begin(self, net, **kwargs):
             seen.append(len(net.history))
 
-    kept = clone(SUBJECT).set_params(checkpoint=tmp_path, callbacks=[Note()])
+    kept = clone(SUBJECT).set_params(
+        train_options__checkpoint=tmp_path, callbacks=[Note()]
+    )
     assert_same(kept.fit(X, LABELS), whole)
     assert seen[0] == 3  # two epochs were over, and are not trained again
     assert list(tmp_path.iterdir()) == []
 
 
 def killed(folder, epoch=3, **params):
-    estimator = clone(SUBJECT).set_params(**params, checkpoint=folder)
+    estimator = clone(SUBJECT).set_params(**params, train_options__checkpoint=folder)
     with pytest.raises(Killed):
         clone(estimator).set_params(callbacks=[Kill(epoch)]).fit(
             make_embedded(24), LABELS
@@ -179,11 +182,11 @@ def test_a_warm_start_goes_on_too(tmp_path):
     whole = first.fit(X, LABELS)
     second = clone(SUBJECT).set_params(warm_start=True, max_epochs=2).fit(X, LABELS)
     assert state[0].keys() == weights(second).keys()
-    second.set_params(checkpoint=tmp_path, callbacks=[Kill(4)])
+    second.set_params(train_options__checkpoint=tmp_path, callbacks=[Kill(4)])
     with pytest.raises(Killed):
         second.fit(X, LABELS)
     third = clone(SUBJECT).set_params(warm_start=True, max_epochs=2).fit(X, LABELS)
-    third.set_params(checkpoint=tmp_path).fit(X, LABELS)
+    third.set_params(train_options__checkpoint=tmp_path).fit(X, LABELS)
     assert_same(third, whole)
 
 
@@ -202,7 +205,7 @@ def test_another_fit_has_a_file_of_its_own(change, tmp_path):
     data = {"X": make_embedded(24), "y": LABELS}
     data |= {k: v for k, v in change.items() if k not in SMALL}
     other = clone(estimator).set_params(**params)
-    expected = clone(other).set_params(checkpoint=None).fit(**data)
+    expected = clone(other).set_params(train_options__checkpoint=None).fit(**data)
     assert_same(other.fit(**data), expected)
     assert list(tmp_path.iterdir()) == [left]
 
@@ -225,7 +228,7 @@ def test_a_damaged_file_is_told_and_training_begins_anew(damage, tmp_path):
 def test_ctrl_c_keeps_the_file_and_the_estimator(tmp_path):
     X = make_embedded(24)
     whole = clone(SUBJECT).fit(X, LABELS)
-    estimator = clone(SUBJECT).set_params(checkpoint=tmp_path)
+    estimator = clone(SUBJECT).set_params(train_options__checkpoint=tmp_path)
     stopped = clone(estimator).set_params(callbacks=[Kill(3, KeyboardInterrupt)])
     assert len(stopped.fit(X, LABELS).predict(X)) == 24
     assert_same(estimator.fit(X, LABELS), whole)
@@ -237,7 +240,7 @@ def test_a_full_disk_ends_no_training(tmp_path, monkeypatch):
 
     monkeypatch.setattr(_checkpoint_file, "write_checkpoint", full)
     X = make_embedded(24)
-    estimator = clone(SUBJECT).set_params(checkpoint=tmp_path)
+    estimator = clone(SUBJECT).set_params(train_options__checkpoint=tmp_path)
     with pytest.warns(UserWarning, match=r"cannot be written .*No space") as told:
         estimator.fit(X, LABELS)
     assert len(told) == 1
@@ -247,7 +250,7 @@ def test_a_full_disk_ends_no_training(tmp_path, monkeypatch):
 def test_a_file_in_the_folders_place(tmp_path):
     place = tmp_path / "file"
     place.write_text("")
-    estimator = clone(SUBJECT).set_params(checkpoint=place)
+    estimator = clone(SUBJECT).set_params(train_options__checkpoint=place)
     with pytest.raises(FileExistsError, match="is no folder to write to"):
         estimator.fit(make_embedded(24), LABELS)
 

@@ -12,9 +12,9 @@ from sk_metaembed import (
     DynamicMetaEmbedding,
     DynamicMetaRegressor,
 )
-from sk_metaembed.dynamic._options import split_rows
 from sk_metaembed.dynamic._targets import ColumnsTarget, classification_target
 from sk_metaembed.dynamic.nets._mixing import Heads, WeightedLoss, share_of_hits
+from sk_metaembed.dynamic.training._plan import split_rows
 
 from .conftest import make_embedded
 

@@ -232,7 +232,8 @@ def test_skorch_callbacks_run_and_stay_as_given(embedded, labels):
 
 def test_bfloat16_computes_nearly_the_same(embedded, labels):
     options = SMALL | {"encoder": "bilstm-max", "early_stopping": False}
-    model = DynamicMetaClassifier(dtype="bfloat16", **options).fit(embedded, labels)
+    options |= {"train_options": {"dtype": "bfloat16"}}
+    model = DynamicMetaClassifier(**options).fit(embedded, labels)
     assert model.net_.module_.head[0].weight.dtype == torch.float32
     half = model.predict_proba(embedded)
     model.net_.autocast = None

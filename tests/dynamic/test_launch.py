@@ -135,7 +135,9 @@ def test_the_launch_asks_for_bfloat16(accelerate, monkeypatch):
     model = launched.model(device="accelerate", max_epochs=1).fit(*launched.data())
     assert model.net_.autocast == torch.bfloat16
     monkeypatch.delenv("ACCELERATE_MIXED_PRECISION")
-    same = launched.model(device="cpu", dtype="bfloat16", max_epochs=1)
+    same = launched.model(
+        device="cpu", train_options={"dtype": "bfloat16"}, max_epochs=1
+    )
     assert launched.losses(model) == launched.losses(same.fit(*launched.data()))
 
 
@@ -239,7 +241,7 @@ def test_a_process_leaves_the_group_before_it_ends(tmp_path, monkeypatch):
     monkeypatch.setattr("accelerate.Accelerator", lambda: two)
     _distributed._leave_at_exit.cache_clear()
     for _ in range(2):
-        _distributed.processes_of(launched.model(device="accelerate"))
+        _distributed.processes_of("accelerate", caller="Net")
     assert len(left) == 1
     _distributed._leave_at_exit.cache_clear()
     if not torch.distributed.is_gloo_available():

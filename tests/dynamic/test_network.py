@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed.dynamic._options import ENCODERS
+from sk_metaembed.dynamic._parameters import ENCODERS
 from sk_metaembed.dynamic.nets._encoders import (
     ByteDropout,
     MaskedLSTM,

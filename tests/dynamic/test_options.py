@@ -14,7 +14,7 @@ from sk_metaembed import (
     DynamicMetaRegressor,
     EmbeddedSequences,
 )
-from sk_metaembed.dynamic._docstrings import describe
+from sk_metaembed.dynamic._parameters import describe
 from sk_metaembed.dynamic.nets._encoders import MeanEncoder
 from sk_metaembed.dynamic.training._data import Grid
 
@@ -158,7 +158,8 @@ def test_going_on_takes_the_settings_of_now(embedded, labels):
     model.fit(embedded, labels)
     (group,) = model.net_.optimizer_.param_groups
     assert group["lr"] < 0.3  # a plateau came
-    model.set_params(lr=0.01, weight_decay=0.5, batch_size=7, dtype="bfloat16")
+    options = {"weight_decay": 0.5, "dtype": "bfloat16"}
+    model.set_params(lr=0.01, batch_size=7, train_options=options)
     model.set_params(early_stopping=False, max_epochs=1).fit(embedded, labels)
     (group,) = model.net_.optimizer_.param_groups
     assert (group["lr"], group["weight_decay"]) == (0.01, 0.5)

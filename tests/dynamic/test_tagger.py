@@ -288,7 +288,9 @@ def test_same_seed_same_net_and_pickle(embedded, tags):
 def test_bfloat16_and_callbacks(embedded, tags):
     right = {"right": lambda model, X, y: model.score(X, y)}
     monitor = ScoringMonitor(scoring=right)
-    model = DynamicMetaTagger(dtype="bfloat16", **SMALL).set_callbacks(monitor)
+    model = DynamicMetaTagger(
+        train_options={"dtype": "bfloat16"}, **SMALL
+    ).set_callbacks(monitor)
     model.fit(embedded, tags)
     log = [row for row in monitor.get_logs().data if row["task_name"] == "epoch"]
     assert len(log) == model.n_iter_

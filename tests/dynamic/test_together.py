@@ -119,13 +119,15 @@ def test_more_processes_than_held_out_sequences(monkeypatch):
 def test_parts_of_a_batch_teach_what_the_batch_does(task):
     alone = fitted(*TASKS[task])
     np.testing.assert_allclose(
-        curve(fitted(*TASKS[task], micro_batch_size=5)), curve(alone), atol=1e-5
+        curve(fitted(*TASKS[task], train_options={"micro_batch_size": 5})),
+        curve(alone),
+        atol=1e-5,
     )
 
 
 def test_processes_compute_their_shares_in_parts(monkeypatch):
     task, sizes = TASKS["classifier"], []
-    options = {"device": "accelerate", "micro_batch_size": 3}
+    options = {"device": "accelerate", "train_options": {"micro_batch_size": 3}}
 
     class Sizes(Callback):
         def on_batch_begin(self, net, batch=None, training=False, **kwargs):
@@ -140,7 +142,10 @@ def test_processes_compute_their_shares_in_parts(monkeypatch):
 
 
 def test_a_ranker_compares_whole_batches():
-    assert "micro_batch_size" not in DynamicMetaRanker().get_params()
+    assert "train_options__micro_batch_size" not in DynamicMetaRanker().get_params()
+    message = r"unknown key 'micro_batch_size'. Allowed keys are \['checkpoint', .*'wei"
+    with pytest.raises(ValueError, match=message):
+        fitted(*TASKS["ranker"], train_options={"micro_batch_size": 5})
 
 
 def test_without_a_seed_all_processes_draw_the_same(monkeypatch):
@@ -345,7 +350,8 @@ def test_training_that_was_killed_goes_on_together(monkeypatch, tmp_path):
     options = {"device": "accelerate"}
 
     def fit_in(folder, **more):
-        return lambda rank: fitted(*task, checkpoint=folder, **options, **more)
+        saves = {"train_options": {"checkpoint": folder}}
+        return lambda rank: fitted(*task, **saves, **options, **more)
 
     unbroken = together(monkeypatch, 2, fit_in(None))
     folder = tmp_path / "states"

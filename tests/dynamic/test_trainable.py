@@ -360,7 +360,7 @@ def test_the_best_weights_are_restored_in_the_transformer_too(data):
     rows = np.arange(32) % 4 == 0
     # What is held out says the contrary, so that training makes it worse.
     X_val, y_val = tokens[rows], 1.0 - y[rows]
-    options = {"max_epochs": 6, "patience": 6, "lr_patience": 6}
+    options = {"max_epochs": 6, "patience": 6, "train_options": {"lr_patience": 6}}
     tuned = FineTuned(source(), lr=0.01)
     model = DynamicMetaRegressor(trainable=tuned, **OPTIONS | options)
     model.fit(tokens[~rows], y[~rows] * 1.0, X_val=X_val, y_val=y_val)
@@ -377,7 +377,8 @@ def test_it_has_a_learning_rate_of_its_own_which_may_change_when_going_on(data):
     groups = model.net_.optimizer_.param_groups
     assert [group["lr"] for group in groups] == [5e-5, 0.5, 0.02]
     net = model.net_
-    model.set_params(a__lr=0.25, lr=0.125, weight_decay=0.1).fit(*data)
+    model.set_params(a__lr=0.25, lr=0.125, train_options__weight_decay=0.1)
+    model.fit(*data)
     assert model.net_ is net
     assert [group["lr"] for group in groups] == [0.25, 0.5, 0.125]
     assert [group["weight_decay"] for group in groups] == [0.1] * 3
@@ -413,7 +414,9 @@ def test_dropout_is_on_in_training_alone(data):
 
 
 def test_bfloat16_computes_nearly_the_same(data):
-    model = classifier(dtype="bfloat16", early_stopping=False).fit(*data)
+    model = classifier(train_options={"dtype": "bfloat16"}, early_stopping=False).fit(
+        *data
+    )
     weights = model.trained_["finetuned"].trained_parameters().values()
     assert {weight.dtype for weight in weights} == {torch.float32}
     half = model.predict_proba(data[0])

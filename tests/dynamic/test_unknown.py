@@ -12,7 +12,7 @@ from sk_metaembed import (
     Pooling,
     TokenSequences,
 )
-from sk_metaembed.dynamic._options import ENCODERS
+from sk_metaembed.dynamic._parameters import ENCODERS
 from sk_metaembed.dynamic.nets._encoders import make_encoder
 from sk_metaembed.dynamic.training._data import SequenceData
 

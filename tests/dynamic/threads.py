@@ -9,7 +9,7 @@ import threading
 
 import torch
 
-from sk_metaembed.dynamic.training import _checkpoint, _distributed, _fit
+from sk_metaembed.dynamic.training import _distributed
 from sk_metaembed.dynamic.training._distributed import ALONE, PartedError, Processes
 
 
@@ -73,11 +73,10 @@ def run_together(monkeypatch, count, function):
     meeting, own = Meeting(count), threading.local()
     results = [None] * count
 
-    def processes_of(estimator):
-        return own.processes if estimator.device == "accelerate" else ALONE
+    def processes_of(device, *, caller):
+        return own.processes if device == "accelerate" else ALONE
 
-    for module in (_distributed, _fit, _checkpoint):
-        monkeypatch.setattr(module, "processes_of", processes_of)
+    monkeypatch.setattr(_distributed, "processes_of", processes_of)
 
     def run(rank):
         own.processes = ThreadProcesses(rank, meeting)

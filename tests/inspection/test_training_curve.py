@@ -136,7 +136,7 @@ def test_a_dynamic_classifier_in_a_pipeline(embedded):
         encoder="mean",
         hidden_dims=(),
         max_epochs=3,
-        lr_patience=0,
+        train_options={"lr_patience": 0},
         random_state=0,
     )
     pipe = make_pipeline(net).fit(embedded, [0, 1] * 10)

@@ -4,6 +4,7 @@ The mixing mechanism: a weighted sum of blocks, at three grains.
 """
 
 import torch
+from skorch.callbacks import Callback
 from torch import nn
 
 from ..training._predict import Computed
@@ -127,16 +128,18 @@ class Mixer(nn.Module):
         """
         return self.source_scores.square().sum() if self.attention == "task" else 0.0
 
-    def task_weights(self):
-        """Return the scalar mix: one weight a source, where all are known.
-
-        Returns
-        -------
-        list of float
-        """
+    def scalar_mix(self, *, caller):
+        """Return the weights of the sources and the factor, list of float and float."""
+        if self.attention != "task":
+            raise AttributeError(
+                f"{caller} has layer_weights_ and gamma_ only with attention='task'; "
+                f"it was fitted with attention={self.attention!r}. "
+                "attention_weights(X) returns the weights for any attention."
+            )
         scores = self.source_scores.detach()[None]
         known = torch.ones_like(scores, dtype=torch.bool)
-        return gate_weights(scores, known, self.gate)[0].tolist()
+        weights = gate_weights(scores, known, self.gate)[0]
+        return weights.tolist(), float(self.gamma.detach())
 
     def scores(self, projected, grid):
         """Return one score a row and source, (n_rows, n_sources)."""
@@ -316,6 +319,34 @@ def share_of_hits(outputs, labels):
         return (outputs.argmax(dim=1) == labels).float()
     best = torch.stack([part.argmax(dim=1) for part in outputs], dim=1)
     return (best == labels).float().mean(dim=1)
+
+
+class ValidAccuracy(Callback):
+    """Record ``valid_acc``, the weighted accuracy on the held-out part.
+
+    With several columns of labels it is their mean.
+    """
+
+    # Not skorch's EpochScoring, which would predict the held-out part a second time.
+
+    def on_epoch_begin(self, net, **kwargs):
+        """Start counting."""
+        self.right_ = self.total_ = 0.0
+
+    def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
+        """Count a batch of the held-out part."""
+        if training or y_pred is None:
+            return
+        sequences, labels = batch
+        hits = share_of_hits(y_pred, labels)
+        self.right_ += float((hits * sequences.weights).sum())
+        self.total_ += float(sequences.weights.sum())
+
+    def on_epoch_end(self, net, **kwargs):
+        """Write the share into the history."""
+        counts = net.processes_.gathered((self.right_, self.total_))
+        right, total = (sum(part) for part in zip(*counts, strict=True))
+        net.history.record("valid_acc", right / max(total, 1e-12))
 
 
 class Heads(nn.Module):

@@ -17,16 +17,16 @@ from ..._training._checkpoint_file import (
 from ..._training._net_state import load_net_state_dict, net_state_dict
 from ..._training._random import current_generators
 from .._trainable import blocks_of, tokens_of
-from ._distributed import processes_of
 
 _VERSION = 1
 # Not part of what a fit is known by: they change no weights, or stand elsewhere in it.
 _FREE = {
     "callbacks",
-    "checkpoint",
-    "compile",
     "device",
     "random_state",
+    "train_options",
+    "train_options__checkpoint",
+    "train_options__compile",
     "trainable",
     "verbose",
     "warm_start",
@@ -39,17 +39,17 @@ class Checkpoint(Callback):
     Parameters
     ----------
     file : Path
-    random : RandomState
-        That the fit draws from, as it is before it draws.
+    random_state : RandomState
+        The fit draws from it, and has not yet.
     found : dict or None
         What a fit that was killed has left.
     caller : str
         The estimator's name.
     """
 
-    def __init__(self, file, random, found, caller):
+    def __init__(self, file, random_state, found, caller):
         self._writer = CheckpointWriter(file, caller)
-        self._random, self._found = _plain(random), found
+        self._random, self._found = _plain(random_state), found
         self._done = 0
 
     def restore(self, net):
@@ -116,45 +116,41 @@ class Checkpoint(Callback):
             self._writer.file.unlink(missing_ok=True)
 
 
-def checkpoint_of(estimator, X, y, weights, held_out, *, goes_on):
-    """Return the `Checkpoint` of a fit, or None where none is asked for.
+def with_checkpoint(plan, validation):
+    """Return a plan with its `Checkpoint`, if any, and the random state of that.
 
     Parameters
     ----------
-    estimator : one of the Dynamic* estimators
-        That has drawn no random number yet in this fit.
-    X : EmbeddedSequences, TokenSequences or SequencePairs
-    y : ndarray or list
-    weights : ndarray
-    held_out : tuple
+    plan : FitPlan
+        Nothing was drawn from its random state in this fit yet.
+    validation : tuple
         ``X_val`` and ``y_val`` as they were given.
-    goes_on : bool
-        Whether the fit goes on with the net of the last one.
 
     Returns
     -------
-    Checkpoint or None
+    FitPlan
 
     Raises
     ------
     OSError
         If there is no such folder, and none can be made, or it may not be written.
     """
-    if estimator.checkpoint is None:
-        return None
-    caller = type(estimator).__name__
-    folder = _folder(estimator.checkpoint, caller)
-    told = _told(estimator, X, y, weights, held_out, goes_on)
-    file = folder / f"{joblib.hash(told)}.pt"
+    if plan.model.options.checkpoint is None:
+        return plan
+    caller = plan.model.caller
+    folder = _folder(plan.model.options.checkpoint, caller)
+    file = folder / f"{joblib.hash(_content_of(plan, validation))}.pt"
     # Of several processes the main one: others may be on machines without the folder.
-    found = processes_of(estimator).told(_found(file, caller))
-    if estimator.random_state is None:
+    found = plan.processes.told(_found(file, caller))
+    random_state = plan.random_state
+    if plan.params["random_state"] is None:
         # Numbers that nobody could draw again: the fit gets a generator of its own.
-        seed = estimator._random.randint(np.iinfo(np.int32).max)
-        estimator._random = np.random.RandomState(seed)
+        seed = random_state.randint(np.iinfo(np.int32).max)
+        random_state = np.random.RandomState(seed)
         if found is not None:
-            _set(estimator._random, found["random"])
-    return Checkpoint(file, estimator._random, found, caller)
+            _set(random_state, found["random"])
+    checkpoint = Checkpoint(file, random_state, found, caller)
+    return plan._replace(checkpoint=checkpoint, random_state=random_state)
 
 
 def _folder(place, caller):
@@ -185,27 +181,26 @@ def _found(file, caller):
     return found if found.get("version") == _VERSION else None
 
 
-def _told(estimator, X, y, weights, held_out, goes_on):
-    """Return all that the weights will depend on."""
-    params = estimator.get_params()
-    told = {
+def _content_of(plan, validation):
+    """Return all that the weights after the fit depend on."""
+    content = {
         "version": _VERSION,
-        "class": type(estimator).__name__,
-        "params": {k: v for k, v in sorted(params.items()) if _counts(k, v)},
-        "trained": [getattr(o, "_key", None) for o in estimator._trained.opened],
-        "X": _content(X),
-        "y": y,
-        "weights": weights,
-        "held out": [None if part is None else _content(part) for part in held_out],
+        "class": plan.model.caller,
+        "params": {k: v for k, v in sorted(plan.params.items()) if _counts(k, v)},
+        "trained": [getattr(o, "_key", None) for o in plan.model.trained.opened],
+        "X": _content(plan.X),
+        "y": plan.y,
+        "weights": plan.weights,
+        "held out": [None if part is None else _content(part) for part in validation],
     }
-    if estimator.random_state is not None:
-        told["random"] = estimator._random.get_state()
-    if goes_on:
-        told["net"] = [
+    if plan.params["random_state"] is not None:
+        content["random"] = plan.random_state.get_state()
+    if plan.net is not None:
+        content["net"] = [
             (name, value.detach().cpu().float().numpy())
-            for name, value in net_state_dict(estimator.net_)[1].items()
+            for name, value in net_state_dict(plan.net)[1].items()
         ]
-    return told
+    return content
 
 
 def _counts(name, value):

@@ -11,8 +11,10 @@ import atexit
 import os
 import threading
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Number
 
 import numpy as np
 import torch
@@ -158,12 +160,44 @@ class Processes:
 ALONE = Processes()
 
 
-def processes_of(estimator):
-    """Return the processes that an estimator is trained by.
+@contextmanager
+def joint_fit(device, *, caller):
+    """Run a fit that ends in all processes if it ends in one of them.
 
     Parameters
     ----------
-    estimator : one of the Dynamic* estimators
+    device : str
+        The parameter of the estimator.
+    caller : str
+        Name of the estimator.
+
+    Yields
+    ------
+    Processes
+    """
+    processes = processes_of(device, caller=caller)
+    try:
+        yield processes
+    except PartedError:
+        raise
+    except BaseException as error:
+        try:
+            processes.check(error)
+        except PartedError as lost:
+            error.add_note(str(lost))
+        raise
+    processes.check()
+
+
+def processes_of(device, *, caller):
+    """Return the processes that train together.
+
+    Parameters
+    ----------
+    device : str
+        Only "accelerate" stands for more than this one.
+    caller : str
+        Name of the estimator.
 
     Returns
     -------
@@ -176,9 +210,8 @@ def processes_of(estimator):
     ValueError
         If Accelerate is set to what cannot be done.
     """
-    if estimator.device != "accelerate":
+    if device != "accelerate":
         return ALONE
-    caller = type(estimator).__name__
     _refuse_workers(caller)
     try:
         from accelerate import Accelerator
@@ -433,25 +466,22 @@ def align(net):
                 tensor.copy_(part.view_as(tensor))
 
 
-def check_same_data(processes, train_set, valid_set, settings, *, caller):
+def check_same_data(plan, train_set, valid_set):
     """Raise unless all processes were given the same data and settings.
 
     Parameters
     ----------
-    processes : Processes
+    plan : FitPlan
     train_set : SequenceDataset
     valid_set : SequenceDataset or None
-    settings : dict
-        Parameters by name.
-    caller : str
-        The estimator's name.
 
     Raises
     ------
     ValueError
         With what differs.
     """
-    marks = {f"the parameter {name}": value for name, value in settings.items()}
+    processes = plan.processes
+    marks = {f"the parameter {name}": v for name, v in _settings(plan.params).items()}
     marks |= _marks(train_set, "training")
     if valid_set is not None:
         marks |= _marks(valid_set, "held-out")
@@ -460,10 +490,23 @@ def check_same_data(processes, train_set, valid_set, settings, *, caller):
     if wrong:
         name = wrong[0]
         raise ValueError(
-            f"{caller}: {name} is {marks.get(name)!r} in process {processes.rank}, but "
-            f"{first.get(name)!r} in process 0. Give all processes the same data and "
-            "parameters; each takes its share of every batch by itself."
+            f"{plan.model.caller}: {name} is {marks.get(name)!r} in process "
+            f"{processes.rank}, but {first.get(name)!r} in process 0. Give all "
+            "processes the same data and parameters; each takes its share of every "
+            "batch by itself."
         )
+
+
+def _settings(params):
+    """Return the parameters that must be the same in all processes, by name."""
+    return {
+        name: value
+        for name, value in params.items()
+        if isinstance(value, Number | str | tuple | None)
+        and name not in ("random_state", "verbose")
+        # Those of trainable sources have a device and a seed of their own.
+        and ("__" not in name or name.startswith("train_options__"))
+    }
 
 
 def _marks(dataset, part):

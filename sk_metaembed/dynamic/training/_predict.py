@@ -201,3 +201,68 @@ def _batches(net, data):
     """Return the batches of all sequences; their rows say which they hold."""
     everything = SequenceDataset(data, np.arange(len(data)))
     return (batch for batch, _ in BucketLoader(everything, net.batch_size))
+
+
+def attention_frame(net, data, names, *, pairs):
+    """Return the weight of each source at each token.
+
+    Parameters
+    ----------
+    net : SequenceNet
+    data : SequenceData
+    names : list of str
+        The sources.
+    pairs : bool
+        Whether the second half of the sequences are the second sides of pairs.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    values, level = run_positions(net, data, 1, len(names))
+    frame = _weights_frame(data.tokens, names, values, level)
+    return _by_pair(frame, len(data) // 2) if pairs else frame
+
+
+def _by_pair(frame, n_pairs):
+    """Return rows of all first, then all second sides by pair, with a column side."""
+    if "side" in frame:
+        raise ValueError(
+            "A source is named 'side', which is a column of its own in this table of "
+            "pairs. Give the source another name, for example in EmbeddingUnion."
+        )
+    rows = frame["sequence"].to_numpy()
+    sides = np.where(rows < n_pairs, "first", "second")
+    frame = frame.assign(sequence=rows % max(n_pairs, 1))
+    frame.insert(1, "side", sides)
+    return frame.sort_values("sequence", kind="stable", ignore_index=True)
+
+
+def _weights_frame(tokens, names, values, level):
+    """Return one row per token, with a column per source, from (n_rows, n_sources)."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "attention_weights returns a pandas DataFrame: pip install pandas."
+        ) from error
+    taken = {"sequence", "position", "token"} & set(names)
+    if taken:
+        raise ValueError(
+            f"A source is named {taken.pop()!r}, which is a column of its own in this "
+            "table. Give the source another name, for example in EmbeddingUnion."
+        )
+    columns = dict(zip(names, values.T, strict=True))
+    if level == "sequence":
+        return pd.DataFrame({"sequence": np.arange(len(tokens)), **columns})
+    if level == "type":
+        columns = {name: column[tokens.codes] for name, column in columns.items()}
+    rows = tokens.segment_ids()
+    return pd.DataFrame(
+        {
+            "sequence": rows,
+            "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
+            "token": tokens.types[tokens.codes],
+            **columns,
+        }
+    )

@@ -1,11 +1,20 @@
 """The skorch net that trains a network, alone or with other processes."""
 
+import math
 from contextlib import nullcontext
 
 import torch
+from sklearn.base import clone
 from skorch import NeuralNet
+from skorch.callbacks import (
+    Callback,
+    EarlyStopping,
+    GradientNormClipping,
+    LRScheduler,
+)
 
 from ..._training._random import current_generators, swap_default_generators
+from ._data import BucketLoader
 from ._distributed import (
     ALONE,
     SharedBatch,
@@ -14,6 +23,36 @@ from ._distributed import (
     train_share,
     valid_share,
 )
+
+
+class StopWhenDiverged(Callback):
+    """Ends training with a sentence where the loss is no longer a number."""
+
+    def on_epoch_end(self, net, **kwargs):
+        """Look at the epoch's mean losses."""
+        epoch = net.history[-1]
+        for name in ("train_loss", "valid_loss"):
+            if not math.isfinite(epoch.get(name, 0.0)):
+                raise FloatingPointError(
+                    f"Training diverged: {name} is {epoch[name]} in epoch "
+                    f"{epoch['epoch']}. Use a smaller lr, keep gradient_clip set, and "
+                    "look for very large values in the vectors (preprocess='unit')."
+                )
+
+
+class AgreeOnEpoch(Callback):
+    """Gives all processes the numbers of the main one, so that they decide alike.
+
+    They are the same up to rounding, which may differ between machines.
+    """
+
+    def on_epoch_end(self, net, **kwargs):
+        """Write the main process's losses and scores into the history."""
+        epoch = net.history[-1]
+        names = ("train_loss", "valid_loss", "valid_acc", "valid_f1", "valid_recall")
+        found = {name: epoch[name] for name in names if name in epoch}
+        for name, value in net.processes_.told(found).items():
+            net.history.record(name, value)
 
 
 class StoppedTogether(KeyboardInterrupt):
@@ -153,3 +192,102 @@ class SequenceNet(NeuralNet):
         with torch.inference_mode(), self.computing():
             for batch in batches:
                 yield batch.rows, function(batch).float().cpu().numpy()
+
+
+def make_net(plan, device, rng, processes=ALONE):
+    """Return the skorch net of a `NetPlan`; nothing is initialized yet.
+
+    Parameters
+    ----------
+    plan : NetPlan
+    device : torch.device
+    rng : numpy RandomState
+        Shuffles the batches.
+    processes : Processes, default=ALONE
+
+    Returns
+    -------
+    SequenceNet
+    """
+    return SequenceNet(
+        plan.network_class,
+        **{f"module__{name}": value for name, value in plan.network.items()},
+        criterion=plan.loss_class,
+        criterion__kind=plan.loss,
+        optimizer=torch.optim.Adam,
+        optimizer__weight_decay=plan.options.weight_decay,
+        optimizer__param_groups=[
+            (f"*trained.{i}.*", {"lr": opened.lr})
+            for i, opened in enumerate(plan.trained.opened)
+        ],
+        **plan.settings,
+        iterator_train=BucketLoader,
+        iterator_train__shuffle=True,
+        iterator_train__rng=rng,
+        iterator_valid=BucketLoader,
+        train_split=None,
+        callbacks=make_callbacks(plan, processes),
+        device=str(device),
+        compile=plan.options.compile,
+        compile__dynamic=True,
+        autocast=autocast_type(plan.options, processes),
+        at_once=plan.options.micro_batch_size,
+    )
+
+
+def update_net(net, plan, processes):
+    """Give a net whose training continues the settings of a `NetPlan`."""
+    net.autocast = autocast_type(plan.options, processes)
+    net.at_once = plan.options.micro_batch_size
+    # Also resets the learning rate, which the last fit may have reduced.
+    net.set_params(optimizer__weight_decay=plan.options.weight_decay, **plan.settings)
+    groups = net.optimizer_.param_groups
+    for group, opened in zip(groups, plan.trained.opened, strict=False):
+        group["lr"] = opened.lr
+    net.callbacks = make_callbacks(plan, processes)
+    net.initialize_callbacks()
+
+
+def autocast_type(options, processes):
+    """Return the dtype of matrix products, or None for that of the weights."""
+    if options.dtype == "bfloat16" or processes.bfloat16:
+        return torch.bfloat16
+    return None
+
+
+def make_callbacks(plan, processes):
+    """Return the (name, skorch callback) pairs of a `NetPlan`, with the user's."""
+    options, monitor = plan.options, plan.monitor
+    callbacks = [("diverged", StopWhenDiverged())]
+    if options.gradient_clip is not None:
+        callbacks += [("clip", GradientNormClipping(options.gradient_clip))]
+    higher = monitor not in (None, "valid_loss")
+    if higher:
+        # Before skorch's PrintLog, which is sorted last, so that it is shown.
+        callbacks += [(monitor, plan.score)]
+    if processes.count > 1:
+        callbacks += [("agree", AgreeOnEpoch())]
+    # Clones: skorch writes into its callbacks, and a parameter stays as it was given.
+    # Before early stopping, which cuts the last epoch short for what follows it.
+    callbacks += [clone(own, safe=False) for own in plan.callbacks]
+    if monitor is not None:
+        plateau = LRScheduler(
+            torch.optim.lr_scheduler.ReduceLROnPlateau,
+            monitor=monitor,
+            mode="max" if higher else "min",
+            factor=options.lr_factor,
+            patience=options.lr_patience,
+        )
+        stop = EarlyStopping(
+            monitor=monitor,
+            lower_is_better=not higher,
+            patience=plan.patience,
+            load_best=True,
+            sink=_ignore,
+        )
+        callbacks += [("plateau", plateau), ("stop", stop)]
+    return callbacks
+
+
+def _ignore(text):
+    """Discard what early stopping would print."""

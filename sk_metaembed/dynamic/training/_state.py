@@ -9,44 +9,42 @@ from ..._training._net_state import (
     net_state_dict,
 )
 from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
-from ._fit import _network, make_net
-
-# What `_old_net` gives a net that goes on, and prediction may depend on.
-_SETTINGS = ("lr", "max_epochs", "batch_size", "verbose", "mix_penalty")
+from ._plan import SETTINGS
+from ._skorch_net import make_net
 
 
-def net_parts(estimator):
-    """Return what `net_of` builds the estimator's net from.
+def net_parts(net, network_names):
+    """Return what `net_of` restores a net from: plain values, and tensors by name.
 
     Parameters
     ----------
-    estimator : one of the Dynamic* estimators
+    net : SequenceNet
         Trained.
+    network_names : iterable of str
+        Parameters of its network.
 
     Returns
     -------
     plain : dict
     tensors : dict of str to tensor
     """
-    net = estimator.net_
     plain, tensors = net_state_dict(net)
-    # Parameters may have been set to something else since.
-    names = _network(estimator)
-    plain["network"] = {name: getattr(net, f"module__{name}") for name in names}
-    plain["settings"] = {name: getattr(net, name) for name in _SETTINGS}
+    # From the net: the estimator's parameters may have been changed since the fit.
+    plain["network"] = {name: getattr(net, f"module__{name}") for name in network_names}
+    plain["settings"] = {name: getattr(net, name) for name in SETTINGS}
     plain["loss"] = net.criterion__kind
     plain["autocast"] = net.autocast is not None
     plain["rng"] = net.iterator_train__rng
     return plain, tensors
 
 
-def net_of(estimator, plain, tensors):
-    """Return the net that `net_parts` told of.
+def net_of(plan, plain, tensors):
+    """Restore a net from the output of `net_parts`.
 
     Parameters
     ----------
-    estimator : one of the Dynamic* estimators
-        All but trained.
+    plan : NetPlan
+        Of the estimator that the net belongs to.
     plain : dict
     tensors : dict of str to tensor
 
@@ -58,12 +56,11 @@ def net_of(estimator, plain, tensors):
 
     device = available_device(plain["device"])
     rng = plain["rng"] or np.random.RandomState()
-    _check_shapes(estimator, plain["network"], tensors)
+    _check_shapes(plan.network_class, plain["network"], tensors)
+    plan = plan._replace(network=plain["network"], loss=plain["loss"])
     with local_generators(0), generator_mode_lock, GeneratorMode():
-        net = make_net(
-            estimator, plain["network"], plain["loss"], None, device, rng
-        ).initialize()
-    settings = {name: plain["settings"][name] for name in _SETTINGS}
+        net = make_net(plan, device, rng).initialize()
+    settings = {name: plain["settings"][name] for name in SETTINGS}
     for name, value in settings.items():
         setattr(net, name, value)
     net.autocast = torch.bfloat16 if plain["autocast"] else None
@@ -71,14 +68,14 @@ def net_of(estimator, plain, tensors):
     return net
 
 
-def _check_shapes(estimator, network, tensors):
-    """See that the net is as large as its tensors; transformers are what they are."""
-    build, _ = estimator._torch_parts()
+def _check_shapes(network_class, network, tensors):
+    """Raise unless the network, without trained transformers, fits its tensors."""
     opened = network["trained"].opened
     files = [i for i, source in enumerate(opened) if hasattr(source, "source")]
     light = _Light([_Empty() if i in files else o for i, o in enumerate(opened)])
-    but = tuple(f"module/trained.{i}." for i in files)
-    check_shapes(lambda: build(**{**network, "trained": light}), tensors, ignore=but)
+    network = {**network, "trained": light}
+    ignore = tuple(f"module/trained.{i}." for i in files)
+    check_shapes(lambda: network_class(**network), tensors, ignore=ignore)
 
 
 class _Light:

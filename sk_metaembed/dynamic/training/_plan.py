@@ -1,52 +1,121 @@
-"""What scikit-learn's parameter constraints cannot say: entries of tuples, labels.
+"""One fit as data: what a net is built of, what it is trained on, and how.
 
-Which rows are trained on, and which are held out.
+An estimator writes its plan, and training reads it: nothing below `dynamic` sees an
+estimator. Imports no torch, because the estimators' classes need the names in here.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from .._core._parameters import is_integer
-from .._training._parameters import check_callbacks
-from ._targets import ColumnsTarget, own_type
+from .._parameters import TrainOptions
+from .._targets import ColumnsTarget, own_type
 
-# Here and not beside their classes, because those need torch.
-ENCODERS = ("bilstm-max", "gru", "mean", "max", "attention")
+# Parameters that go to the skorch net by the same name, and that a saved net keeps.
+SETTINGS = ("lr", "max_epochs", "batch_size", "verbose", "mix_penalty")
 
 
-def check_options(estimator, *, caller):
-    """Raise for sizes, devices or callbacks that no net can be built with.
+# Parameters of the estimators that their networks have by the same name.
+NETWORK = (
+    "projection_dim",
+    "attention",
+    "gate",
+    "activation",
+    "layer_norm",
+    "embedding_dropout",
+    "encoder_dropout",
+    "head_dropout",
+)
 
-    Parameters
+
+class NetPlan(NamedTuple):
+    """What a skorch net is built of.
+
+    Attributes
     ----------
-    estimator : one of the Dynamic* estimators
     caller : str
-        Its name.
-
-    Raises
-    ------
-    ValueError, TypeError
-        With what came and what is allowed.
+        Name of the estimator, for error messages.
+    network_class, loss_class : type
+        Torch modules.
+    network : dict
+        Parameters of `network_class`.
+    loss : str or tuple
+        Parameter of `loss_class`.
+    score : skorch Callback
+        Records the score that `monitor` names.
+    trained : TrainedSources
+    settings : dict
+        Values of `SETTINGS`.
+    options : TrainOptions
+    callbacks : list
+        The user's skorch callbacks.
+    patience : int
+        Epochs without improvement before training stops.
+    monitor : {"valid_acc", "valid_f1", "valid_recall", "valid_loss"} or None
+        What early stopping and the learning rate follow; None without held-out part.
     """
-    _check_sizes(estimator.encoder_dim, "encoder_dim", caller)
-    _check_sizes(estimator.hidden_dims, "hidden_dims", caller, may_be_empty=True)
-    check_callbacks(estimator.callbacks, caller=caller)
+
+    caller: str
+    network_class: type
+    network: dict
+    loss_class: type
+    loss: Any
+    score: Any
+    trained: Any
+    settings: dict
+    options: TrainOptions
+    callbacks: list
+    patience: int
+    monitor: str | None = None
 
 
-def _check_sizes(sizes, name, caller, *, may_be_empty=False):
-    sizes = sizes if isinstance(sizes, tuple | list) else [sizes]
-    wrong = [s for s in sizes if not (is_integer(s) and s >= 1)]
-    if wrong or not (sizes or may_be_empty):
-        came = repr(wrong[0]) if wrong else "no size at all"
+class FitPlan(NamedTuple):
+    """One fit: the net, its data, and where it is trained.
+
+    Attributes
+    ----------
+    model : NetPlan
+    net : SequenceNet or None
+        The net whose training continues; None for a new one.
+    target : LabelTarget or one of its siblings
+    X : EmbeddedSequences, TokenSequences or SequencePairs
+    y : ndarray or TokenSequences
+    weights : ndarray of float32, shape (n_sequences,)
+    epochs : int
+    device : str
+    processes : Processes
+    random_state : numpy RandomState
+    params : dict
+        The estimator's parameters, deep, to recognize the same fit by.
+    held_out : None, rows (train, valid) of X, or other data (X_val, y_val)
+    checkpoint : Checkpoint or None
+        Continues an interrupted fit, and writes the state of this one.
+    """
+
+    model: NetPlan
+    net: Any
+    target: Any
+    X: Any
+    y: Any
+    weights: np.ndarray
+    epochs: int
+    device: str
+    processes: Any
+    random_state: np.random.RandomState
+    params: dict
+    held_out: tuple | None = None
+    checkpoint: Any = None
+
+
+def checked_weights(sample_weight, X, *, caller):
+    """Return the weights of sequences, (n_sequences,), at least one of them not 0."""
+    if len(X) == 0:
         raise ValueError(
-            f"{caller}: {name} must hold the layers' sizes, integers of 1 or more; got "
-            f"{came}."
+            f"Found array with 0 sample(s): {caller} needs at least one sequence to "
+            "learn from."
         )
-
-
-def checked_weights(sample_weight, X):
-    """Return weights of sequences, ones for None, of which some must be above 0."""
     weights = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
@@ -55,12 +124,17 @@ def checked_weights(sample_weight, X):
     return weights
 
 
+def scaled(weights):
+    """Return weights with mean 1, as float32."""
+    return (weights / weights.mean()).astype(np.float32)
+
+
 def label_weights(class_weight, y, target, *, caller):
     """Return the weight of each row's label or labels.
 
     Parameters
     ----------
-    class_weight : dict, "balanced" or list of dict
+    class_weight : dict, "balanced", list of dict or None
     y : ndarray
     target : LabelTarget, IndicatorTarget, ColumnsTarget or NumberTarget
     caller : str
@@ -76,6 +150,8 @@ def label_weights(class_weight, y, target, *, caller):
         For numbers, for labels that do not exist, and weights that are negative or
         all zero.
     """
+    if class_weight is None:
+        return np.ones(len(y))
     if not target.is_classification:
         raise ValueError(
             f"{caller}: class_weight={class_weight!r} needs labels, but y holds "
@@ -125,6 +201,18 @@ def _column_weights(class_weight, y, target, caller):
             f"{class_weight!r}."
         )
     return weights
+
+
+def check_validation(X_val, y_val, *, caller):
+    """Raise if only one of the held-out sequences and their targets is given."""
+    if (X_val is None) != (y_val is None):
+        missing = "X_val" if X_val is None else "y_val"
+        raise ValueError(
+            f"{caller}: {missing} is missing. X_val and y_val, held-out sequences and "
+            "their targets, come together or not at all."
+        )
+    if X_val is not None and len(X_val) == 0:
+        raise ValueError(f"{caller}: X_val holds no sequences. Leave it out.")
 
 
 def split_rows(labels, weights, fraction, random_state):

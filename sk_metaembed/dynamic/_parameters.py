@@ -1,0 +1,306 @@
+"""The parameters of the Dynamic* estimators: constraints, training options, docs."""
+
+import os
+import re
+from inspect import cleandoc
+from numbers import Integral, Real
+from typing import NamedTuple
+
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+
+from .._core._parameters import is_integer
+from .._training._parameters import check_callbacks
+
+ENCODERS = ("bilstm-max", "gru", "mean", "max", "attention")
+
+_POSITIVE = Interval(Integral, 1, None, closed="left")
+_DROPOUT = Interval(Real, 0, 1, closed="left")
+
+CONSTRAINTS = {
+    "attention": [StrOptions({"task", "word", "context", "uniform"})],
+    "trainable": "no_validation",
+    "gate": [StrOptions({"softmax", "sigmoid"})],
+    "projection_dim": [_POSITIVE, None],
+    "activation": [StrOptions({"relu"}), None],
+    "layer_norm": ["boolean"],
+    "mix_penalty": [Interval(Real, 0, None, closed="left")],
+    "encoder": [StrOptions(set(ENCODERS))],
+    "encoder_dim": [_POSITIVE, tuple, list],
+    "hidden_dims": [tuple, list],
+    "embedding_dropout": [_DROPOUT],
+    "encoder_dropout": [_DROPOUT],
+    "head_dropout": [_DROPOUT],
+    "lr": [Interval(Real, 0, None, closed="neither")],
+    "batch_size": [_POSITIVE],
+    "max_epochs": [_POSITIVE],
+    "early_stopping": ["boolean"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "patience": [_POSITIVE],
+    "train_options": [dict, None],
+    "class_weight": [StrOptions({"balanced"}), dict, list, None],
+    "device": [str],
+    "callbacks": [list, tuple, None],
+    "warm_start": ["boolean"],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+
+def check_parameters(params, option_defaults, *, caller):
+    """Raise for invalid parameters that `CONSTRAINTS` accept."""
+    _check_sizes(params["encoder_dim"], "encoder_dim", caller)
+    _check_sizes(params["hidden_dims"], "hidden_dims", caller, may_be_empty=True)
+    check_callbacks(params["callbacks"], caller=caller)
+    read_train_options(params["train_options"], option_defaults, caller=caller)
+
+
+def _check_sizes(sizes, name, caller, *, may_be_empty=False):
+    sizes = sizes if isinstance(sizes, tuple | list) else [sizes]
+    wrong = [s for s in sizes if not (is_integer(s) and s >= 1)]
+    if wrong or not (sizes or may_be_empty):
+        came = repr(wrong[0]) if wrong else "no size at all"
+        raise ValueError(
+            f"{caller}: {name} must hold the layers' sizes, integers of 1 or more; got "
+            f"{came}."
+        )
+
+
+class TrainOptions(NamedTuple):
+    """The parameter `train_options`, with its defaults filled in."""
+
+    lr_factor: float = 0.2
+    lr_patience: int = 0
+    weight_decay: float = 0.0
+    gradient_clip: float | None = 5.0
+    micro_batch_size: int | None = None
+    dtype: str = "float32"
+    compile: bool = False
+    checkpoint: str | os.PathLike | None = None
+
+
+OPTION_DEFAULTS = TrainOptions()._asdict()
+
+
+class _Number(Interval):
+    """An interval without True and False, which are integers to Python."""
+
+    def is_satisfied_by(self, value):
+        return not isinstance(value, bool) and super().is_satisfied_by(value)
+
+
+_OPTION_CONSTRAINTS = {
+    "lr_factor": [_Number(Real, 0, 1, closed="neither")],
+    "lr_patience": [_Number(Integral, 0, None, closed="left")],
+    "weight_decay": [_Number(Real, 0, None, closed="left")],
+    "gradient_clip": [_Number(Real, 0, None, closed="neither"), None],
+    "micro_batch_size": [_Number(Integral, 1, None, closed="left"), None],
+    "dtype": [StrOptions({"float32", "bfloat16"})],
+    "compile": ["boolean"],
+    "checkpoint": [str, os.PathLike, None],
+}
+
+
+_PREFIX = "train_options__"
+
+
+def option_params(given, defaults):
+    """Return each option's value as ``train_options__option``, for `get_params`."""
+    given = given if isinstance(given, dict) else {}
+    return {_PREFIX + name: given.get(name, value) for name, value in defaults.items()}
+
+
+def pop_options(params, defaults, *, caller):
+    """Remove ``train_options__option`` from parameters; return option to value."""
+    names = [name for name in params if name.startswith(_PREFIX)]
+    _check_names([name.removeprefix(_PREFIX) for name in names], defaults, caller)
+    return {name.removeprefix(_PREFIX): params.pop(name) for name in names}
+
+
+def _check_names(names, defaults, caller):
+    unknown = [name for name in names if name not in defaults]
+    if unknown:
+        raise ValueError(
+            f"{caller}: train_options has the unknown key {unknown[0]!r}. Allowed keys "
+            f"are {sorted(defaults)}."
+        )
+
+
+def read_train_options(given, defaults, *, caller):
+    """Return the valid `TrainOptions` of a parameter `train_options`."""
+    given = given or {}
+    _check_names(given, defaults, caller)
+    constraints = {_PREFIX + name: c for name, c in _OPTION_CONSTRAINTS.items()}
+    validate_parameter_constraints(constraints, option_params(given, defaults), caller)
+    return TrainOptions(**defaults | given)
+
+
+_COMMON = """attention : {"word", "context", "task", "uniform"}, default="word"
+    What a source's weight may see. "word": the word (DME). "context": a small
+    BiLSTM over the sequence (CDME). "task": nothing, one weight a source, and a
+    factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
+trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
+    Sources whose own weights are trained too, at their own learning rates, beside
+    the blocks of X or alone. X may then be texts, token lists or TokenSequences; it
+    must hold blocks if it did in fit. `FineTuned` wraps a `TransformerEmbedding`;
+    `CharEmbedding` learns words' vectors from their characters.
+gate : {"softmax", "sigmoid"}, default="softmax"
+    Weights that sum to 1 over the sources that know the word, or each by itself.
+projection_dim : int or None, default=256
+    Dimension all sources are projected to. None mixes the vectors as they come;
+    their dimensions must then agree.
+activation : {"relu"} or None, default="relu"
+    Applied to the mixed vectors.
+layer_norm : bool, default=False
+    Bring each word's vector of each source, projected, to mean 0 and variance 1
+    before it is weighed, so that no source counts more for being longer.
+mix_penalty : float, default=0.0
+    Pulls the weights of ``attention="task"`` towards equal ones: lambda of the
+    penalty lambda * abs(s)^2 on what goes into their softmax. 0.001 lets them differ,
+    1 comes near to the mean. Other attentions do not use it.
+encoder : {"bilstm-max", "gru", "mean", "max", "attention"}, default="%(encoder)s"
+    Turns a sequence's mixed vectors into one vector: a bidirectional LSTM and the
+    maximum over time, a GRU's last state, the mean, the maximum, or a learned
+    weighted mean. The last three leave out tokens that no source knows, as `Pooling`
+    does; a recurrent layer reads them as zeros. A sequence without known tokens gives
+    zeros.
+encoder_dim : int or tuple of int, default=512
+    Size of the recurrent layer (one direction), or of several stacked ones.
+hidden_dims : tuple of int, default=%(hidden_dims)s
+    Sizes of the head's hidden layers; empty for a linear head.
+embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
+    Dropout on mixed vectors, on the input of recurrent layers, and in the head.
+lr : float, default=%(lr)s
+    Adam's learning rate.
+batch_size : int, default=%(batch_size)s
+    About how many sequences make a step. A batch holds sequences of about equal
+    length.
+max_epochs : int, default=100
+    Passes over the data, if early stopping does not end training before.
+early_stopping : bool, default=True
+    Hold a part of the data out, follow its accuracy (its loss for numbers and for
+    label sets), and keep the weights of the best epoch. False trains on all data for
+    `max_epochs` at one learning rate.
+validation_fraction : float, default=0.1
+    Size of that part, in proportion to the classes. ``fit`` also takes `X_val`.
+patience : int, default=%(patience)s
+    Epochs without a gain before training stops.
+train_options : dict or None, default=None
+%(train_options)s
+class_weight : dict, list of dict, "balanced" or None, default=None
+    How much each label counts in the loss and in the held-out score; labels not
+    named count 1, and "balanced" makes rare ones count more. For label sets and several
+    columns of labels a list, one dict a column; a sequence's weights are multiplied.
+    Must be None where y holds numbers.
+device : str, default="auto"
+    "auto" takes a GPU if torch sees one; else a torch device name. "cuda:auto" gives
+    each process of joblib a GPU in turn. "accelerate" trains in all processes that
+    ``accelerate launch`` started, each batch shared among them.
+callbacks : list of skorch callbacks, default=None
+    Further callbacks, or (name, callback) pairs. scikit-learn's own callbacks are
+    set by ``set_callbacks``.
+warm_start : bool, default=False
+    Go on from the weights of the last fit, at `lr` again. What the network is made
+    of must not have changed.
+random_state : int, RandomState or None, default=None
+    Seeds the weights, the order of batches, dropout and the held-out part.
+verbose : int, default=0
+    1 prints a row an epoch."""
+
+_ATTRIBUTES = """dims_in_ : dict of str to int
+    Dimension of each block in fit, by its name. Predicting wants the same.
+layer_weights_ : dict of str to float
+    Weight of each layer or source where `attention` is "task"; under the softmax gate
+    they sum to 1. Others depend on the word, see `attention_weights`.
+gamma_ : float
+    What their sum is multiplied by, where `attention` is "task".
+trained_ : dict of str to torch Module
+    The networks of `trainable`, by the names of the sources ("finetuned" for a
+    single one). ``save(folder)`` writes a transformer for others to load.
+net_ : skorch.NeuralNet
+    The trained net. ``net_.module_.mixer`` holds projections and attention.
+history_ : skorch History
+    One record an epoch: losses, held-out score, duration.
+n_iter_ : int
+    Epochs trained.
+classes_ : ndarray of shape (n_classes,), or list of them
+    Only where y holds labels; a list where these are several columns."""
+
+_OPTIONS = """\
+    How the net is trained. An option that is missing has its default; a parameter
+    search reaches it as ``train_options__gradient_clip``.
+
+    - ``lr_factor`` : float, default=%(lr_factor)s. Factor of the learning rate after
+      ``lr_patience`` epochs without improvement.
+    - ``lr_patience`` : int, default=%(lr_patience)s. Epochs without improvement before
+      the learning rate is reduced.
+    - ``weight_decay`` : float, default=%(weight_decay)s. L2 penalty of Adam.
+    - ``gradient_clip`` : float or None, default=%(gradient_clip)s. Largest norm of the
+      gradient.
+    - ``micro_batch_size`` : int or None, default=%(micro_batch_size)s. Largest number
+      of sequences per forward and backward pass, to save memory. The gradients of a
+      batch's parts are added up, so that a step is the same as for the whole batch.
+    - ``dtype`` : {"float32", "bfloat16"}, default="%(dtype)s". "bfloat16" computes
+      matrix products in mixed precision; weights stay float32.
+    - ``compile`` : bool, default=%(compile)s. Compile the network with
+      ``torch.compile``, for long trainings.
+    - ``checkpoint`` : str, path-like or None, default=%(checkpoint)s. Directory for the
+      state of training, written after each epoch. The same fit, run again, resumes
+      where the process was killed and ends with the same weights. Each fit has its own
+      file, identified by parameters and data, so the candidates of a search may share
+      a directory; it is removed at the end of the fit. The state of `callbacks` is not
+      saved."""
+
+
+_DEFAULTS = {
+    "batch_size": "64",
+    "encoder": "bilstm-max",
+    "hidden_dims": "(512, 512)",
+    "patience": "3",
+}
+
+
+def describe(entries=None, **defaults):
+    """Return a class decorator that fills the docstring's placeholders.
+
+    Parameters
+    ----------
+    entries : dict of str to (str or None), default=None
+        Other descriptions, by the first name they describe; None leaves one out.
+    **defaults
+        Defaults that differ between the estimators.
+
+    Returns
+    -------
+    callable
+    """
+
+    def fill(cls):
+        if cls.__doc__ is None:  # python -OO
+            return cls
+        options = getattr(cls, "_option_defaults", OPTION_DEFAULTS)
+        values = _DEFAULTS | {"train_options": _describe_options(options)} | defaults
+        common = _common(entries or {}, values)
+        # Python 3.13 compiles docstrings without their indentation.
+        text = cleandoc(cls.__doc__).replace("%(common)s", common)
+        cls.__doc__ = text.replace("%(attributes)s", _ATTRIBUTES) + "\n"
+        return cls
+
+    return fill
+
+
+def _describe_options(defaults):
+    """Return the list of the options that an estimator has."""
+    head, *items = _OPTIONS.split("\n    - ")
+    items = [text for text in items if text.split("``")[1] in defaults]
+    return "\n    - ".join([head, *items]) % defaults
+
+
+def _common(entries, defaults):
+    """Return the common parameters' entries, which begin where nothing is indented."""
+    texts = re.split(r"\n(?=\w)", _COMMON % defaults)
+    texts = {re.match(r"\w+", text).group(): text for text in texts} | entries
+    return "\n".join(text for text in texts.values() if text is not None)
