@@ -9,9 +9,13 @@ from sklearn.dummy import DummyClassifier
 
 import sk_metaembed
 from sk_metaembed import (
+    Block,
     EmbeddedSequences,
     EmbeddingUnion,
     FunctionEmbedding,
+    TokenClassifier,
+    Tokenizer,
+    TokenSequences,
     make_embedding_union,
     source_subsets,
 )
