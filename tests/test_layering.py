@@ -170,19 +170,21 @@ def single_importers(sources):
 
 
 def single_subclasses(sources):
-    """Return the classes that are never made themselves and have one subclass."""
-    subclasses, defined, called = {}, set(), set()
-    for source in sources.values():
-        for node in ast.walk(ast.parse(source)):
+    """Return the classes that serve as a base only, and of one class."""
+    subclasses, defined, used = {}, set(), set()
+    for (_, is_package), source in sources.items():
+        nodes = list(ast.walk(ast.parse(source)))
+        bases = [b for n in nodes if isinstance(n, ast.ClassDef) for b in n.bases]
+        for node in nodes:
             if isinstance(node, ast.ClassDef):
                 defined.add(node.name)
                 for base in map(_last_name, node.bases):
                     subclasses.setdefault(base, set()).add(node.name)
-            elif isinstance(node, ast.Call):
-                called.add(_last_name(node.func))
-    return sorted(
-        name for name in defined - called if len(subclasses.get(name, ())) == 1
-    )
+            elif isinstance(node, ast.Name | ast.Attribute) and node not in bases:
+                used.add(_last_name(node))
+            elif isinstance(node, ast.ImportFrom) and is_package:
+                used.update(alias.name for alias in node.names)  # a room exports it
+    return sorted(c for c in defined - used if len(subclasses.get(c, ())) == 1)
 
 
 def _last_name(node):
