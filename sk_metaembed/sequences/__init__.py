@@ -9,8 +9,11 @@ from ._mixins import (
     SequencesOutputMixin,
     TaggerMixin,
 )
+from ._row_info import RowInfo
 from ._sequence_pairs import SequencePairs
+from ._split import prepare_texts
 from ._tags import convert_tags
+from ._text_spans import locate_in_order, locate_matches, locate_words
 from ._token_sequences import TokenSequences
 from ._tokenizer import Tokenizer
 from ._validation import check_texts, check_tokens
@@ -30,4 +33,7 @@ __all__ = [
     "convert_tags",
 ]
 
-set_public_module(globals())
+# Pickles of TokenSequences contain these: how the texts were split.
+set_public_module(
+    globals(), RowInfo, prepare_texts, locate_in_order, locate_matches, locate_words
+)
