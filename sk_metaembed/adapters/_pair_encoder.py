@@ -244,9 +244,9 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     def _record_output(self, output, n_rows):
         """Record the kind of the encoder's output, and the columns to make of it."""
         self._features, self._indicates = tuple(self.features), self.add_indicator
-        self._gives_sequences = isinstance(output, TokenSequences | EmbeddedSequences)
+        self._outputs_sequences = isinstance(output, TokenSequences | EmbeddedSequences)
         self._dim = self._names = None
-        if not self._gives_sequences:
+        if not self._outputs_sequences:
             self._names = column_names(output)
             self._dim = _as_vectors(output, n_rows).shape[1]
 
@@ -289,7 +289,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         names = self._names
         if hasattr(self.encoder_, "get_feature_names_out"):
             names = self.encoder_.get_feature_names_out()
-        if self._gives_sequences:
+        if self._outputs_sequences:
             return np.asarray(["sequences"] if names is None else names, dtype=object)
         if names is None:
             names = range(self._dim)
@@ -332,7 +332,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 # scikit-learn reads from this attribute whether to wrap the output of transform, which
 # depends on the encoder here, so it cannot be a keyword argument of the class.
 _WRAPPED = property(
-    lambda self: set() if getattr(self, "_gives_sequences", False) else {"transform"}
+    lambda self: set() if getattr(self, "_outputs_sequences", False) else {"transform"}
 )
 PairEncoder._sklearn_auto_wrap_output_keys = _WRAPPED
 

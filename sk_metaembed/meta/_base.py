@@ -122,7 +122,7 @@ class BlocksTransformer(
         check_is_fitted(self)
         check_embedded(X, caller=type(self).__name__)
         check_blocks(X, self.dims_in_, caller=type(self).__name__)
-        return X.with_blocks(self._outputs(X.aligned()))
+        return X.with_blocks(self._outputs(X.aligned_blocks()))
 
     def _fit_blocks(self, X, y):
         caller = type(self).__name__
@@ -135,7 +135,7 @@ class BlocksTransformer(
                 f"{dims}). Leave them out, or look at what they were fitted on."
             )
         self.dims_in_ = dims
-        blocks = X.aligned()
+        blocks = X.aligned_blocks()
         self._fit_combination(occurring(X.tokens, blocks), y)
         return blocks
 

@@ -316,7 +316,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         """
         meta = self.transform(X).blocks[0]
         filled = []
-        for block in weighted_blocks(X.aligned(), self.weights_)[0]:
+        for block in weighted_blocks(X.aligned_blocks(), self.weights_)[0]:
             values = source_rows(block, normalize=self.normalize)
             rows = np.flatnonzero(meta.known & ~block.known)
             made = row_product(meta.values[rows], self.coefs_[block.name])

@@ -246,7 +246,7 @@ class EmbeddedSequences:
         rows = self.tokens.codes if block.level == "type" else self.tokens.segment_ids()
         return block.take(rows, level="token")
 
-    def aligned(self) -> tuple[Block, ...]:
+    def aligned_blocks(self) -> tuple[Block, ...]:
         """Return the blocks at one common level: their own if they agree, else "token".
 
         Rows of the same number then belong to the same type, token or sequence in every

@@ -126,10 +126,10 @@ def encode_tags(tags, classes, *, caller, name="y"):
     places = {tag: place for place, tag in enumerate(classes)}
     codes = np.array([places.get(t, -1) for t in tags.types], dtype=np.int64)
     codes = codes[tags.codes]
-    strange = np.flatnonzero(codes < 0)
-    if len(strange):
+    invalid = np.flatnonzero(codes < 0)
+    if len(invalid):
         raise ValueError(
-            f"{caller}: {token_place(tags, strange[0], name)}, which is not among the "
+            f"{caller}: {token_place(tags, invalid[0], name)}, which is not among the "
             f"tags seen in fit: {short_repr(list(classes))}."
         )
     return codes
@@ -205,11 +205,11 @@ def _split_tag(tag, letters):
 def _parts_of(tags, scheme, caller, name):
     letters = _letters_of(scheme)
     parts = _split(tags.types, letters)
-    strange = np.flatnonzero((parts.letters == "")[tags.codes])
-    if len(strange):
+    invalid = np.flatnonzero((parts.letters == "")[tags.codes])
+    if len(invalid):
         allowed = '"O"' + "".join(f', "{letter}-..."' for letter in letters[:-1])
         raise ValueError(
-            f"{caller}: {token_place(tags, strange[0], name)}, which is not a tag of "
+            f"{caller}: {token_place(tags, invalid[0], name)}, which is not a tag of "
             f"{scheme or 'IOB2 or IOBES'}. Allowed are {allowed}."
         )
     return parts
@@ -257,8 +257,8 @@ def allowed_transitions(classes, scheme):
     letters = _letters_of(scheme)
     parts = _split(classes, letters)
     if (parts.letters == "").any():
-        strange = np.asarray(classes, dtype=object)[parts.letters == ""].tolist()
-        raise ValueError(f"{strange} are not tags of {scheme}.")
+        invalid = np.asarray(classes, dtype=object)[parts.letters == ""].tolist()
+        raise ValueError(f"{invalid} are not tags of {scheme}.")
     inner, opened = parts.among("IE"), parts.among("BI")
     joined = opened[:, None] & (parts.labels[:, None] == parts.labels)
     between = joined | ~inner

@@ -99,10 +99,10 @@ def test_padded_and_ragged_hold_the_same(rows):
 def test_broadcast_gathers_and_repeats(rows):
     embedded = embed(rows)
     tokens = embedded.tokens
-    of_type, of_token, of_sequence = embedded.aligned()
-    assert {b.level for b in embedded.aligned()} == {"token"}
+    of_type, of_token, of_sequence = embedded.aligned_blocks()
+    assert {b.level for b in embedded.aligned_blocks()} == {"token"}
     at = {"type": tokens.codes, "sequence": tokens.segment_ids()}
-    for block, wide in zip(embedded.blocks, embedded.aligned(), strict=True):
+    for block, wide in zip(embedded.blocks, embedded.aligned_blocks(), strict=True):
         index = at.get(block.level, slice(None))
         np.testing.assert_array_equal(wide.values, block.values[index])
         np.testing.assert_array_equal(wide.known, block.known[index])
@@ -371,7 +371,7 @@ def test_blocks_of_an_embedding():
 def test_blocks_of_one_level_stay_there():
     for level in ("type", "token", "sequence"):
         embedded = embed(ROWS, [level] * 2)
-        assert embedded.aligned() == embedded.blocks
+        assert embedded.aligned_blocks() == embedded.blocks
         assert embedded.level == level
     with pytest.raises(ValueError, match="cannot be broadcast to level"):
         embedded.broadcast(embedded.blocks[0], "type")
