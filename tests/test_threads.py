@@ -1,4 +1,4 @@
-"""Fits in threads: each depends on its own seed alone, and moves no shared stream."""
+"""Fits in threads depend on their own seeds, and change no shared generator."""
 
 import sys
 import threading

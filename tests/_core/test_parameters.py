@@ -1,4 +1,4 @@
-"""What every estimator's parameters refuse beside scikit-learn's constraints."""
+"""Parameter checks of all estimators, beyond scikit-learn's constraints."""
 
 from numbers import Integral, Real
 
@@ -22,7 +22,7 @@ ESTIMATORS = [c for c in PUBLIC if isinstance(c, type) and issubclass(c, BaseEst
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda c: c.__name__)
-def test_every_estimator_checks_its_parameters_alike(estimator):
+def test_every_estimator_checks_parameters_with_the_mixin(estimator):
     assert estimator._validate_params is CheckedParametersMixin._validate_params
 
 
@@ -59,7 +59,7 @@ def test_true_is_not_a_number(constraints, value):
     [["boolean"], ["verbose"], [bool, Integral], "no_validation"]
     + [["boolean", Options(Integral, {0, 1})], [object]],
 )
-def test_true_is_taken_where_it_is_asked_for(constraints):
+def test_true_is_accepted_where_allowed(constraints):
     step_with(constraints, True)._validate_params()
 
 

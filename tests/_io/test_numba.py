@@ -1,4 +1,4 @@
-"""Compiled loops in an installation and a home that nobody may write to."""
+"""Compiled loops without a writable cache directory."""
 
 import subprocess
 import sys

@@ -64,7 +64,7 @@ def test_weights_are_those_of_the_seed():
     assert_equal(tensors(found), tensors(seeded(3, layers)))
 
 
-def test_networks_on_the_meta_device_draw_nothing():
+def test_networks_on_the_meta_device_draw_no_numbers():
     with local_generators(3), GeneratorMode(), torch.device("meta"):
         assert nn.Linear(2, 2).weight.device.type == "meta"
     with local_generators(3), GeneratorMode():
@@ -160,7 +160,7 @@ def test_threads_that_borrow_wait_for_each_other():
 
 
 def test_threads_that_build_networks_leave_no_mode_of_torch_behind():
-    """torch.compile does nothing where a mode seems to be active."""
+    """torch.compile has no effect while a mode seems to be active."""
     inside, waits = threading.Event(), threading.Event()
 
     def first():

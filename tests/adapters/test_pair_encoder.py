@@ -1,4 +1,4 @@
-"""PairEncoder: one encoder for both sides, and what comes out."""
+"""PairEncoder: one encoder for both sides, and its output."""
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ LSA = make_pipeline(TfidfVectorizer(), TruncatedSVD(3, random_state=0))
 
 
 class Recorder(TransformerMixin, BaseEstimator):
-    """Notes what it is given; a text's vector is its length."""
+    """Record the input; the vector of a text is its length."""
 
     def fit(self, X, y=None):
         self.fitted_on_, self.y_ = list(X), y
@@ -115,7 +115,7 @@ def _length_frame(texts):
     return pd.DataFrame(_lengths(texts), columns=["length", "os"])
 
 
-def test_frames_go_in_and_come_out():
+def test_data_frames_in_and_out():
     frame = pd.DataFrame(X, columns=["premise", "hypothesis"])
     step = PairEncoder(FunctionTransformer(_length_frame)).set_output(
         transform="pandas"
@@ -130,7 +130,7 @@ def test_frames_go_in_and_come_out():
         assert PairEncoder(LSA).fit_transform(X).shape == (12, 12)
 
 
-def test_sequences_come_out_where_the_encoder_ends_in_them():
+def test_encoders_of_sequences_give_sequence_pairs():
     source = make_pipeline(Tokenizer(), Word2VecEmbedding(vector_size=5, min_count=1))
     step = PairEncoder(source).set_output(transform="pandas")
     pairs = step.fit_transform(X)
@@ -155,7 +155,7 @@ def test_sequences_come_out_where_the_encoder_ends_in_them():
     )
 
 
-def test_it_stands_in_pipelines_and_searches():
+def test_in_pipelines_and_searches():
     pipe = make_pipeline(PairEncoder(LSA), LogisticRegression())
     grid = {
         "pairencoder__encoder__truncatedsvd__n_components": [1, 2],
@@ -202,7 +202,7 @@ def test_strange_features_are_refused(features):
         (lambda texts: [object()] * len(texts), TypeError, "must return numbers"),
     ],
 )
-def test_what_is_no_vector_is_refused(function, error, message):
+def test_output_other_than_vectors_is_refused(function, error, message):
     for method in ("fit", "fit_transform"):
         with pytest.raises(error, match=message):
             getattr(PairEncoder(FunctionTransformer(function)), method)(X)
@@ -217,7 +217,7 @@ def test_no_pairs_are_refused_in_fit_and_give_none_later():
     assert len(tokens.transform([])) == 0
 
 
-def test_blocks_of_sentences_are_handed_on():
+def test_sequence_level_blocks_pass_through():
     tokens = Tokenizer().fit_transform([*X[:, 0], *X[:, 1]])
     block = Block("sentence", np.eye(len(tokens)), "sequence")
     pairs = SequencePairs(EmbeddedSequences(tokens, [block]))

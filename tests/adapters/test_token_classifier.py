@@ -1,4 +1,4 @@
-"""TokenClassifier: features by hand, weights, searches, and what it refuses."""
+"""TokenClassifier: features by hand, weights, searches, and invalid input."""
 
 import pickle
 
@@ -53,7 +53,7 @@ def embedded(rows=ROWS, levels=("type", "token", "sequence")):
 
 
 def by_hand(X, window, add_indicator):
-    """Return features of tokens, one token and one neighbour at a time."""
+    """Return features of tokens, one token and one neighbor at a time."""
     features = []
     for row in range(len(X)):
         part = X[[row]]
@@ -70,7 +70,7 @@ def by_hand(X, window, add_indicator):
 
 
 class Recording(ClassifierMixin, BaseEstimator):
-    """Keeps what it was given."""
+    """Record the input."""
 
     def fit(self, X, y, sample_weight=None):
         self.X_, self.y_, self.sample_weight_ = X, y, sample_weight
@@ -119,7 +119,7 @@ def test_batches_of_any_size_give_the_same(monkeypatch):
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
-def test_results_have_the_sentences_shapes():
+def test_results_have_the_shapes_of_the_sentences():
     X = embedded()
     tagger = TokenClassifier(LogisticRegression(C=100), window=1).fit(X, TAGS)
     assert tagger.predict(X).tolist() == TAGS
@@ -269,7 +269,7 @@ def test_only_classifiers_and_windows_are_taken():
 
 
 class Claims(ClassifierMixin, BaseEstimator):
-    """Predicts the same tag for every token."""
+    """Predict the same tag for every token."""
 
     def __init__(self, tag="I-x"):
         self.tag = tag
@@ -290,13 +290,13 @@ class Claims(ClassifierMixin, BaseEstimator):
         ("IOBES", [["B-x", "I-x", "E-x"], [], ["S-x"]]),
     ],
 )
-def test_a_scheme_mends_what_is_predicted(scheme, expected):
+def test_a_scheme_repairs_predictions(scheme, expected):
     tagger = TokenClassifier(Claims(), scheme=scheme)
     y = [["O"] * len(row) for row in ROWS]
     assert tagger.fit(embedded(), y).predict(embedded()[:3]).tolist() == expected
 
 
-def test_a_scheme_is_asked_of_y():
+def test_y_must_follow_the_scheme():
     tagger = TokenClassifier(LogisticRegression(), scheme="IOB2")
     broken = [*TAGS[:3], ["B-place", "O", "I-person", "O"], TAGS[4]]
     with pytest.raises(ValueError, match=r"row 3 of y, tag 2 is 'I-person': it must"):

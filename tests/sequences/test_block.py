@@ -1,4 +1,4 @@
-"""One block of vectors: what it takes, keeps and gathers."""
+"""Block: constructor, unknown rows, rows of tables."""
 
 import pickle
 
@@ -38,7 +38,7 @@ def test_block_keeps_float16_and_lowers_float64():
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_rows_that_are_not_known_are_zeros_whatever_stands_there(dtype):
+def test_unknown_rows_become_zeros(dtype):
     given = np.array([[1, 2], [3, 4], [np.nan, 5], [np.inf, 6e4]], dtype=dtype)
     before = given.copy()
     block = Block("s", given, "type", [True, False, False, False])
@@ -72,7 +72,7 @@ def test_block_take_and_rename():
         hash(block)
 
 
-def test_a_block_on_a_table_gathers_when_it_is_asked():
+def test_a_block_of_a_table_gathers_on_access():
     table = np.arange(12, dtype=np.float32).reshape(6, 2)
     table.flags.writeable = False
     rows = np.array([5, -1, 0, 5], dtype=np.int32)

@@ -46,7 +46,7 @@ rows_of_tokens = st.lists(st.lists(st.sampled_from(["a", "b", "", "é", "😀"])
 
 @settings(deadline=None)
 @given(rows=rows_of_tokens)
-def test_lists_come_back(rows):
+def test_lists_round_trip(rows):
     tokens = TokenSequences.from_lists(rows)
     assert tokens.to_list() == rows
     assert list(tokens) == rows
@@ -189,7 +189,7 @@ def test_bad_index(make, key):
 
 
 @pytest.mark.parametrize("make", [embed, TokenSequences.from_lists])
-def test_a_name_is_no_index(make):
+def test_a_name_is_not_an_index(make):
     with pytest.raises(IndexError, match="row numbers, .* got 'x' of type str"):
         make(ROWS)["x"]
 
@@ -256,7 +256,7 @@ def test_order_and_surplus_of_types_do_not_matter():
     assert left != EmbeddedSequences(b, [Block("t", values[[1, 0]], "type")])
 
 
-def test_words_that_only_look_split_alike_differ():
+def test_words_with_equal_concatenation_differ():
     assert TokenSequences.from_lists([["a b"]]) != TokenSequences.from_lists(
         [["a", "b"]]
     )
@@ -282,7 +282,7 @@ def test_immutable(value):
 
 @both
 @pytest.mark.parametrize("rows", [[], [[]], [[], []]])
-def test_next_to_nothing(make, rows):
+def test_empty_and_tiny_input(make, rows):
     whole = make(rows)
     assert len(whole) == len(list(whole)) == len(whole.to_list()) == len(rows)
     assert len(whole[:0]) == 0
@@ -321,7 +321,7 @@ def test_repr_and_html():
         ([["a"], ["b", 3]], "row 1, token 1 is of type int"),
     ],
 )
-def test_lists_that_are_no_tokens(rows, message):
+def test_lists_that_are_not_tokens(rows, message):
     with pytest.raises(TypeError, match=message):
         TokenSequences.from_lists(rows)
 
@@ -412,7 +412,7 @@ def test_polars_index():
 
 
 @pytest.mark.parametrize("level", ["type", "sequence"])
-def test_a_classifier_without_pooling_before_it_says_what_to_do(level):
+def test_a_classifier_without_pooling_raises_with_a_remedy(level):
     from sklearn.linear_model import LogisticRegression
 
     tokens = TokenSequences.from_lists([["a"], ["b"]])
@@ -422,13 +422,13 @@ def test_a_classifier_without_pooling_before_it_says_what_to_do(level):
 
 
 @pytest.mark.parametrize("rows", [[["a", "b"], ["b"]], [["a"], ["b"]]])
-def test_tokens_are_no_array(rows):
+def test_tokens_cannot_be_converted_to_an_array(rows):
     tokens = TokenSequences.from_lists(rows)
     with pytest.raises(TypeError, match="cannot be converted to an array.*Pooling"):
         np.asarray(tokens)
 
 
-def test_tokens_before_a_classifier_say_what_is_missing():
+def test_tokens_before_a_classifier_raise_with_a_remedy():
     model = make_pipeline(Tokenizer(), LogisticRegression())
     with pytest.raises(TypeError, match="Put a source .* and then Pooling, before"):
         model.fit(["a b", "b"], [0, 1])

@@ -62,7 +62,7 @@ def test_gathering_vectors_is_left_to_whoever_needs_them():
 
 
 @pytest.mark.parametrize("level", ["tokens", "embedded"])
-def test_page_is_escaped_and_needs_nothing_else(embedded, level):
+def test_page_is_escaped_and_self_contained(embedded, level):
     page = (embedded if level == "embedded" else embedded.tokens)._repr_html_()
     assert "<script" not in page
     assert "&lt;script&gt;" in page

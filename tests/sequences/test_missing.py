@@ -59,7 +59,7 @@ def test_sources_given_texts():
 
 
 class Stream:
-    """An iterable that is no collection, which sources read several times."""
+    """An iterable, not a collection, which sources read several times."""
 
     def __iter__(self):
         return iter(["to be", None] * 3)
@@ -76,7 +76,7 @@ def test_indicator(pooling):
     assert array[:, -1].tolist() == [0.0, 1.0, 0.0]
     assert not array[1:, :-1].any()
     assert pipe.transform(["to"])[:, -1].tolist() == [0.0]
-    # Steps that know of no missing rows have none.
+    # Steps that do not record missing rows have none.
     plain = make_pipeline(Tokenizer(), LENGTHS, pooling).fit_transform(["to", ""])
     assert plain[:, -1].tolist() == [0.0, 0.0]
 

@@ -1,4 +1,4 @@
-"""The mixin of steps that give containers, where other people put it."""
+"""SequencesOutputMixin in steps of third parties."""
 
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -28,14 +28,14 @@ def test_containers_are_not_wrapped(step):
     assert step.fit_transform(["a b"]).to_list() == [["a", "b"]]
 
 
-def test_goes_with_steps_that_transform_nothing():
+def test_combines_with_steps_without_transform():
     class Predicting(SequencesOutputMixin, BaseEstimator):
         pass
 
     assert Predicting().set_output(transform="pandas").get_params() == {}
 
 
-def test_wrong_order_is_named():
+def test_wrong_order_of_bases_is_refused():
     with pytest.raises(TypeError, match="Wrong: SequencesOutputMixin must be to"):
 
         class Wrong(TransformerMixin, SequencesOutputMixin, BaseEstimator):

@@ -1,4 +1,4 @@
-"""A pandas index stays with its rows, from the column of texts to every frame."""
+"""A pandas index stays with its rows, from the texts to every DataFrame."""
 
 import pickle
 from copy import deepcopy
@@ -29,7 +29,7 @@ LENGTHS = FunctionEmbedding(lambda words: [[len(w), ord(w[0])] for w in words])
 PIPE = make_pipeline(Tokenizer(), LENGTHS, Pooling())
 
 
-def beside_numbers(step=PIPE):
+def with_numbers(step=PIPE):
     parts = [("text", step, "t"), ("num", "passthrough", ["n"])]
     return ColumnTransformer(parts).set_output(transform="pandas")
 
@@ -43,9 +43,9 @@ def frame(n=40):
 def test_rows_out_of_order():
     texts = ["one", "four", "seven"]
     df = pd.DataFrame({"t": texts, "n": [3.0, 4.0, 5.0]}, index=[2, 0, 1])
-    result = beside_numbers().fit_transform(df)
+    result = with_numbers().fit_transform(df)
     assert result.index.equals(df.index)
-    # The first column is the length of the word, and so is the number beside it.
+    # The first column is the length of the word, and so is the number next to it.
     assert result.iloc[:, 0].tolist() == result["num__n"].tolist() == [3, 4, 5]
 
 
@@ -64,7 +64,7 @@ def test_rows_out_of_order():
 @pytest.mark.parametrize("combine", ["columns", "union"])
 def test_frames_put_side_by_side(change, combine):
     df = change(frame())
-    both = beside_numbers()
+    both = with_numbers()
     if combine == "union":
         text = ColumnTransformer([("t", PIPE, "t")])
         number = ColumnTransformer([("n", "passthrough", ["n"])])
@@ -78,7 +78,7 @@ def test_frames_put_side_by_side(change, combine):
 
 def test_folds_of_a_frame():
     df = frame().sample(frac=1, random_state=0)
-    model = make_pipeline(beside_numbers(), LogisticRegression())
+    model = make_pipeline(with_numbers(), LogisticRegression())
     scores = cross_val_score(model, df, df["n"] > 6, cv=3, error_score="raise")
     assert np.isfinite(scores).all()
 
@@ -103,7 +103,7 @@ def test_every_dense_output_has_the_index(last):
 
 
 class Lengths(TransformerMixin, BaseEstimator):
-    """A step that knows nothing of this package's mixins."""
+    """A step without the mixins of this package."""
 
     def fit(self, X, y=None):
         return self

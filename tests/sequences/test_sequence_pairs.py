@@ -122,7 +122,7 @@ FLAT = ["a", "c", "e", "b", "d", "f"]
         lambda rows: [np.array(row) for row in rows],
     ],
 )
-def test_every_container_of_pairs_is_read_alike(make):
+def test_every_container_of_pairs_gives_the_same_result(make):
     rows, _ = read_pairs(make(TEXTS))
     assert rows == FLAT
     assert {type(row) for row in rows} == {str}
@@ -144,7 +144,7 @@ def test_token_lists_are_read_as_they_are():
     assert read_pairs(pairs)[0] is pairs.sequences
 
 
-def test_no_rows_are_no_pairs():
+def test_no_rows_give_no_pairs():
     assert read_pairs([])[0] == read_pairs(np.empty((0, 2), dtype=object))[0] == []
 
 
@@ -181,7 +181,7 @@ def test_a_missing_side_is_named(missing, side, make):
         (TokenSequences.from_lists([["b"]]), TypeError, "single sequences"),
     ],
 )
-def test_what_is_no_pair_is_refused(X, error, message):
+def test_input_other_than_pairs_is_refused(X, error, message):
     with pytest.raises(error, match=message):
         read_pairs(X)
 

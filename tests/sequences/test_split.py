@@ -1,4 +1,4 @@
-"""Compiled splitting against slow and obvious definitions, on arbitrary Unicode."""
+"""Compiled splitting against slow and simple definitions, on arbitrary Unicode."""
 
 import re
 import unicodedata
@@ -101,7 +101,7 @@ telling = st.sampled_from(
 texts = st.lists(st.text(st.one_of(telling, st.characters())), min_size=1, max_size=8)
 
 
-def cached_njit(rows, rule):
+def compiled(rows, rule):
     # Chunks of a few characters, so that every example merges some.
     whole, _split.CHUNK = _split.CHUNK, 8
     try:
@@ -113,11 +113,11 @@ def cached_njit(rows, rule):
 @pytest.mark.parametrize("punctuation", [False, True])
 @unhurried
 @given(rows=texts)
-def test_words_are_what_the_definition_says(punctuation, rows):
+def test_words_match_the_definition(punctuation, rows):
     expected = [split_slowly(text, punctuation) for text in rows]
     rule = word_rule(punctuation)
     assert _split.split_words(rows, rule) == expected
-    assert cached_njit(rows, rule).to_list() == expected
+    assert compiled(rows, rule).to_list() == expected
 
 
 @pytest.mark.parametrize("punctuation", [False, True])
@@ -130,7 +130,7 @@ def test_any_three_characters_of_ascii(punctuation):
 @unhurried
 @given(rows=texts)
 def test_types_are_distinct_and_in_first_seen_order(rows):
-    tokens = cached_njit(rows, word_rule(True))
+    tokens = compiled(rows, word_rule(True))
     flat = [word for row in tokens.to_list() for word in row]
     assert tokens.types.tolist() == list(dict.fromkeys(flat))
 
@@ -161,7 +161,7 @@ def test_runs_are_what_re_finds(pattern, rows):
     rule = run_rule(pattern)
     assert rule is not None
     expected = [re.findall(pattern, text) for text in rows]
-    assert cached_njit(rows, rule).to_list() == expected
+    assert compiled(rows, rule).to_list() == expected
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_equal_hashes_only_cost_time():
 
 @unhurried
 @given(a=st.binary(min_size=1, max_size=8), b=st.binary(min_size=1, max_size=8))
-def test_short_spans_of_one_length_share_no_hash(a, b):
+def test_short_spans_of_one_length_never_collide(a, b):
     hashes = hash_spans(*spans_of([a, b]))
     assert (hashes[0] == hashes[1]) == (a == b) or len(a) != len(b)
 

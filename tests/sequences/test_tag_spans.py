@@ -1,4 +1,4 @@
-"""Spans of tags against a reading tag by tag, and what the schemes allow."""
+"""Spans of tags against a reference implementation, and the rules of schemes."""
 
 from itertools import product
 
@@ -31,7 +31,7 @@ def read(tags, scheme=None):
 
 
 def conlleval(row):
-    """Return a row's spans, found one tag at a time."""
+    """Return the spans of a row, reading one tag at a time."""
     spans, before = [], "O"
     for i, tag in enumerate(row):
         goes_on = tag[0] in "IE" and before[0] in "BI" and tag[2:] == before[2:]
@@ -50,7 +50,7 @@ def test_spans_are_those_of_a_reading_tag_by_tag(tags, length):
 
 
 def keeps(row, scheme):
-    """Tell whether a row's spans, written anew, are the row itself."""
+    """Return whether writing a row's spans gives the row again."""
     return convert_tags([row], to=scheme)[0] == row
 
 
@@ -70,7 +70,7 @@ def test_what_a_scheme_allows_is_what_it_writes(scheme, tags, length):
         assert row != written or spans.valid.all()
 
 
-def test_no_span_reaches_beyond_its_sentence():
+def test_spans_end_with_their_sentence():
     assert read([["B-x"], ["I-x"], [], ["I-x"]]) == [
         [(0, 1, "x")],
         [(0, 1, "x")],
@@ -116,7 +116,7 @@ def test_damage_is_named(row, scheme, message):
         check_scheme(tags, scheme, caller="T")
 
 
-def test_a_scheme_that_is_none_is_refused():
+def test_an_unknown_scheme_is_refused():
     with pytest.raises(ValueError, match="scheme must be one of .*, got 'BILOU'"):
         tags_to_spans(TokenSequences.from_lists([["O"]]), "BILOU")
 
@@ -131,7 +131,7 @@ def test_transitions_are_those_that_the_check_lets_pass():
         allowed_transitions(["O", "X"], "IOB2")
 
 
-def test_conversion_there_and_back_changes_nothing():
+def test_conversion_round_trips():
     rows = [row for row in sequences(IOB2, 4) if keeps(row, "IOB2")]
     there = convert_tags(rows, to="IOBES")
     check_scheme(TokenSequences.from_lists(there), "IOBES", caller="T")

@@ -1,4 +1,4 @@
-"""Tags as y of a tagger: what is read, what is refused, and what is predicted."""
+"""Tags as y of a tagger: valid and invalid input, and predictions."""
 
 import numpy as np
 import pandas as pd
@@ -38,13 +38,13 @@ def objects(rows):
     ],
     ids=["lists", "tuples", "array", "arrays", "series", "frame", "tokens", "subset"],
 )
-def test_every_form_of_tags_is_read_alike(form):
+def test_every_form_of_tags_gives_the_same_result(form):
     tags = read_tags(form, TOKENS, caller="T")
     assert tags.to_list() == TAGS
     assert tag_classes(tags).tolist() == ["B-person", "B-place", "O"]
 
 
-def test_sentences_of_one_length_may_come_as_a_table():
+def test_sentences_of_one_length_may_be_a_matrix():
     tokens = TokenSequences.from_lists([["a", "b"], ["c", "d"]])
     table = np.array([["O", "B-x"], ["B-y", "O"]])
     assert read_tags(table, tokens, caller="T").to_list() == table.tolist()
@@ -78,7 +78,7 @@ def test_wrong_tags_are_named(y, error, message):
         read_tags(y, TOKENS, caller="T")
 
 
-def test_tags_come_back_as_lists_that_can_be_concatenated_and_indexed():
+def test_decoded_tags_can_be_concatenated_and_indexed():
     tags = read_tags(TAGS, TOKENS, caller="T")
     classes = tag_classes(tags)
     codes = encode_tags(tags, classes, caller="T")

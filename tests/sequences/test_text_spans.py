@@ -38,7 +38,7 @@ def written(tokens):
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS.keys())
-def test_each_token_is_what_its_characters_become(tokenizer):
+def test_each_token_is_its_prepared_characters(tokenizer):
     tokens = tokenizer.transform(TEXTS)
     assert tokens.texts.tolist() == TEXTS
     # Prepared by themselves, the characters of a token give the token again: more than
@@ -50,7 +50,7 @@ def test_each_token_is_what_its_characters_become(tokenizer):
     )
     for parts, row in zip(written(tokens), tokens, strict=True):
         for part, token in zip(parts, row, strict=True):
-            # What a sigma becomes depends on its neighbours.
+            # Lower case of a sigma depends on its neighbors.
             again = prepare.transform([part])[0][0].replace("\u03c3", "\u03c2")
             assert token.replace("\u03c3", "\u03c2") in again
             assert len(again) == len(token) or part == "\u0130"

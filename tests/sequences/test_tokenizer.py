@@ -1,4 +1,4 @@
-"""Tokenizer: what splits, what passes, what is refused."""
+"""Tokenizer: splitting, token lists, and invalid input."""
 
 import pickle
 import re
@@ -33,11 +33,11 @@ def test_default_splits_into_lowered_words():
     ]
 
 
-def test_case_is_kept_on_request():
+def test_case_is_preserved_on_request():
     assert Tokenizer(lowercase=False).transform(["To BE"])[0] == ["To", "BE"]
 
 
-def test_types_stand_in_first_seen_order():
+def test_types_are_in_first_seen_order():
     tokens = Tokenizer().transform(["b a b", "c a"])
     assert tokens.types.tolist() == ["b", "a", "c"]
     assert tokens.codes.tolist() == [0, 1, 0, 2, 1]
@@ -154,7 +154,7 @@ def test_containers_pass_as_they_are():
         Tokenizer().transform(embedded)
 
 
-def test_iterators_are_not_used_up_by_fit():
+def test_fit_does_not_consume_iterators():
     rows = iter(["a b"])
     assert Tokenizer().fit(rows).transform(rows).to_list() == [["a", "b"]]
     assert Tokenizer().fit_transform(t for t in ["a b"]).to_list() == [["a", "b"]]
@@ -233,7 +233,7 @@ def test_compiled_and_plain_agree(punctuation, monkeypatch):
 
 
 @pytest.mark.parametrize("texts", [[""], ["", ""], [" "], ["a"], ["a", "a"], ["é"]])
-def test_compiled_on_next_to_nothing(texts, monkeypatch):
+def test_compiled_on_tiny_input(texts, monkeypatch):
     assert_identical(*both_ways(Tokenizer(punctuation=True), texts, monkeypatch))
 
 

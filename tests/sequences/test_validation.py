@@ -1,4 +1,4 @@
-"""check_texts and check_tokens: what they read, and what they refuse and how."""
+"""check_texts and check_tokens: valid input, and errors for invalid input."""
 
 import numpy as np
 import pandas as pd
@@ -246,7 +246,7 @@ def test_one_number_among_texts_is_not_the_wrong_column():
             check_tokens(rows)
 
 
-def test_columns_of_numbers_say_that_the_order_may_be_wrong():
+def test_columns_of_numbers_raise_with_a_remedy():
     with pytest.raises(ValueError, match="3 columns of numbers.*order of the steps"):
         check_tokens(np.ones((2, 3)))
     frame = pd.DataFrame({"text": ["a"], "price": [1]})
@@ -261,13 +261,13 @@ def test_lists_three_deep(token):
 
 
 @pytest.mark.parametrize("row", [b"ab", {"a": 1}, None])
-def test_what_rows_are_meant_to_be_is_not_guessed(row):
+def test_ambiguous_rows_are_refused(row):
     wanted = "a str or a list of str" if row is not None else "a str"
     with pytest.raises(TypeError, match=f"row 0 is .* must be {wanted};"):
         check_tokens([row, row])
 
 
-def test_a_vectorizer_before_a_source_is_told_where_it_belongs():
+def test_vectorizer_output_raises_with_a_remedy():
     X = TfidfVectorizer().fit_transform(["a text", "another"])
     with pytest.raises(
         TypeError, match=r"EstimatorEmbedding\(vectorizer, as_text=True"

@@ -32,7 +32,7 @@ def keyed_vectors():
 
 
 class Splitting:
-    """Gives a word no token, one, or a token a letter, as its length says."""
+    """Split a word into no token, one, or one per letter, by its length."""
 
     def transform(self, tokens):
         texts = ["".join(sequence) for sequence in tokens]
@@ -83,7 +83,7 @@ def test_words_that_are_not_one_token_have_no_vector():
     assert known.tolist() == [False, False, True]
 
 
-def test_blocks_are_told_apart_only_where_known_is_asked():
+def test_several_blocks_have_known_words_but_no_vectors():
     other = PretrainedEmbedding(WordVectors.from_arrays(["gnu"], np.eye(1)))
     union = EmbeddingUnion([("a", PretrainedEmbedding(store())), ("b", other)])
     union.fit(WORDS)
@@ -94,7 +94,7 @@ def test_blocks_are_told_apart_only_where_known_is_asked():
         lookup_vectors(union, WORDS, caller="x")
 
 
-def test_arrays_know_the_rows_that_are_not_zero():
+def test_rows_of_zeros_in_arrays_are_unknown():
     class Lengths:
         def transform(self, tokens):
             return np.array([[len(row[0]) - 3.0] for row in tokens])
@@ -114,7 +114,7 @@ def test_arrays_know_the_rows_that_are_not_zero():
     assert known_again.tolist() == known.tolist()
 
 
-def test_an_array_with_other_rows_than_words_gets_a_sentence():
+def test_arrays_of_other_lengths_are_refused():
     class Means:
         def transform(self, tokens):
             return np.zeros(len(tokens))
@@ -139,6 +139,6 @@ def test_an_array_with_other_rows_than_words_gets_a_sentence():
         ({"tea": [np.inf]}, ValueError, "vector of 'tea' holds NaN or infinity"),
     ],
 )
-def test_bad_embeddings_get_a_sentence(embedding, error, match):
+def test_invalid_embeddings_are_refused(embedding, error, match):
     with pytest.raises(error, match=match):
         lookup_vectors(embedding, WORDS, caller="x")
