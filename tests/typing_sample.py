@@ -16,9 +16,12 @@ from sk_metaembed import (
     TokenClassifier,
     Tokenizer,
     TokenSequences,
+    WordVectors,
+    export_vectors,
     make_embedding_union,
     source_subsets,
 )
+from sk_metaembed.datasets import load_vectors, load_word_similarities
 from sk_metaembed.metrics import (
     analogy_score,
     coverage_report,
@@ -31,6 +34,7 @@ from sk_metaembed.metrics import (
     word_similarity_score,
 )
 from sk_metaembed.sequences import check_tokens, convert_tags
+from sk_metaembed.vectors import ExportReport
 
 assert_type(sk_metaembed.__version__, str)
 
@@ -97,6 +101,23 @@ assert_type(union, EmbeddingUnion)
 assert_type(union.set_params(active="function-1"), EmbeddingUnion)
 assert_type(union.get_params(), dict[str, Any])
 assert_type(source_subsets(union, max_size=1), list[tuple[str, ...]])
+
+
+def stores(path: str) -> None:
+    """Hold calls that write files: they are checked and not run."""
+    wv = WordVectors.open(path, dtype="float16")
+    assert_type(wv, WordVectors)
+    assert_type(WordVectors.from_arrays(["a"], [[1.0]], path=path), WordVectors)
+    assert_type(wv.lookup(["a"]), NDArray[np.int32])
+    assert_type(wv.vectors_for(["a"]), tuple[NDArray[np.float32], NDArray[np.bool_]])
+    assert_type(wv["a"], NDArray[np.float32])
+    assert_type(list(wv), list[str])
+    assert_type(export_vectors(wv, wv.words, path, format="glove"), ExportReport)
+    assert_type(load_vectors("glove-50"), WordVectors)
+    assert_type(load_word_similarities(["ws353"]), dict[str, Any])
+    WordVectors.open(3)  # type: ignore[arg-type]
+    export_vectors(wv, ["a"], path, format="csv")  # type: ignore[arg-type]
+    load_vectors("glove")  # type: ignore[arg-type]
 
 
 def misuse() -> None:

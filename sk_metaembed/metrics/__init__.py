@@ -1,9 +1,13 @@
-"""How good embeddings are, measured without labels; and the spans of predicted tags."""
+"""Metrics of embeddings, computed without labels, and span scores of tags."""
 
 from .._core._public_module import set_public_module
 from ._analogy import analogy_score
 from ._coverage import coverage_report
 from ._scorers import (
+    AnalogyScorer,
+    SentenceSimilarityScorer,
+    SpanScorer,
+    WordSimilarityScorer,
     make_analogy_scorer,
     make_sentence_similarity_scorer,
     make_span_f1_scorer,
@@ -26,4 +30,10 @@ __all__ = [
     "word_similarity_score",
 ]
 
-set_public_module(globals())
+set_public_module(
+    globals(),
+    AnalogyScorer,
+    SentenceSimilarityScorer,
+    SpanScorer,
+    WordSimilarityScorer,
+)

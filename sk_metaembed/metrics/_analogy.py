@@ -1,4 +1,4 @@
-"""Analogies: man is to king as woman is to the word whose vector fits best."""
+"""Analogies: man is to king as woman is to the word with the best objective."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .._core._typing import WordEmbedding
 
     class AnalogyOptions(TypedDict, total=False):
-        """Options of `analogy_score`, but for the one that decides what it returns."""
+        """Options of `analogy_score`, except the one that selects the result."""
 
         categories: ArrayLike | None
         vocabulary: Iterable[str] | int | None
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         missing: Literal["omit", "wrong"]
 
 
-_TILE = 1024  # candidates at a time: a question's three rows stay in the caches
+_TILE = 1024  # candidates at a time: three rows of cosines stay in the CPU cache
 _METHODS = ("3cosadd", "3cosmul")
 
 
@@ -72,84 +72,84 @@ def analogy_score(
     missing: Literal["omit", "wrong"] = "omit",
     return_report: bool = False,
 ) -> float | Bunch:
-    """Return the share of analogy questions that an embedding answers.
+    """Return the accuracy of an embedding on analogy questions.
 
-    A question is a, b, c, d: "a is to b as c is to d". The answer is the word of the
-    vocabulary, other than a, b and c, that fits best; only d is right.
+    A question has words a, b, c and d: "a is to b as c is to d". The answer is the word
+    of the vocabulary, other than a, b and c, with the best objective; only d is
+    correct.
 
     Parameters
     ----------
     embedding : fitted estimator or Pipeline, WordVectors, KeyedVectors or dict
-        Where the words' vectors come from. An estimator gives one block or an array,
-        and each word is a sequence of its own.
+        Source of the word vectors. An estimator must return one block or an array;
+        each word is a sequence of its own.
     questions : array-like of str, shape (n_questions, 4)
-        As of `datasets.load_analogies`.
+        Questions, for example of `datasets.load_analogies`.
     categories : array-like of str, shape (n_questions,), default=None
-        For the report: category of each question.
+        Category of each question, for the report.
     vocabulary : sequence of str or int, default=None
-        The words that can be answers, the most frequent first. The larger, the harder:
-        figures compare only with the same one. An int takes so many of the embedding's
-        own words, None all; an estimator has none of its own and needs a list.
-        Questions with a word that is not in it count as missing.
+        Candidate answers, most frequent first. A larger vocabulary is harder: compare
+        only scores with the same one. An int means so many words of the embedding, None
+        all of them; an estimator has no words of its own and needs a list. Questions
+        with a word that is not in the vocabulary are missing.
     method : {"3cosadd", "3cosmul"}, default="3cosadd"
-        What fits best, see Notes.
+        Objective; see Notes.
     epsilon : float, default=1e-3
-        Of 3CosMul; above 0.
+        Positive constant of 3CosMul.
     ignore_case : bool, default=True
-        Words that differ in case alone are one: the first in the vocabulary stands
-        for a question's word, and none of them is an answer if one is in the question.
+        Whether words that differ only in case are equal: the first in the vocabulary
+        represents the word of a question, and none of them is a candidate answer to it.
     missing : {"omit", "wrong"}, default="omit"
-        What becomes of a question with a word that is not in the vocabulary or has no
-        vector: left out, or counted as answered wrongly.
+        How to treat questions with a word that is not in the vocabulary or has no
+        vector: drop them or count them as wrong.
     return_report : bool, default=False
-        Return a report and not only the score.
+        Whether to return a report instead of the score.
 
     Returns
     -------
     score : float
-        Between 0 and 1. 0, with an ``UndefinedMetricWarning`` unless missing ones are
-        wrong, if every question is missing.
+        Between 0 and 1; 0 if all questions are missing, with an
+        ``UndefinedMetricWarning`` if ``missing="omit"``.
     report : sklearn.utils.Bunch
-        In place of the score if `return_report`, with the attributes
+        Returned instead of the score if `return_report`, with the attributes
 
         score : float
-            The same.
+            The score.
         n_questions, n_missing, n_correct : int
-            All questions, those with a word that is not known, and those answered.
+            Number of questions, of missing ones and of correct answers.
         n_candidates : int
-            Words of the vocabulary with a vector.
+            Number of words of the vocabulary with a vector.
         rows : list of dict
-            One a category, with the keys category, n_questions, n_missing, n_correct
-            and accuracy, which treats missing ones as the score does; a
-            ``pandas.DataFrame(rows)`` is a table.
+            One row per category, with the keys category, n_questions, n_missing,
+            n_correct and accuracy, which treats missing questions like the score;
+            ``pandas.DataFrame(rows)`` makes a table.
         answers : ndarray of object, shape (n_questions,)
-            The word that fits best, None for missing questions.
+            The answer to each question, None for missing questions.
         correct, missing : ndarray of bool, shape (n_questions,)
-            Missing questions are not correct.
+            Whether a question is answered correctly, and whether it is missing.
 
     Raises
     ------
     TypeError
-        If the embedding is none of these, or a word no str.
+        If the embedding has an unsupported type, or a word is not a str.
     ValueError
-        If there are no questions, an estimator comes without a vocabulary, the arrays
-        do not fit together, or a vector is not finite.
+        If there are no questions, an estimator is passed without a vocabulary, the
+        lengths differ, or a vector is not finite.
 
     See Also
     --------
-    make_analogy_scorer : The same, to search a grid with.
-    word_similarity_score : Rated pairs in place of questions.
+    make_analogy_scorer : Makes a scorer for a grid search.
+    word_similarity_score : Evaluates word pairs with human ratings.
     load_analogies : Loads the questions of Google or Microsoft.
 
     Notes
     -----
-    3CosAdd takes the largest cos(x, b) - cos(x, a) + cos(x, c). 3CosMul takes the
-    largest cos(x, b) cos(x, c) / (cos(x, a) + epsilon), the cosines shifted to
-    (cos + 1) / 2; it lets no single large cosine decide. The cosine with a vector of
-    zeros is 0.
+    3CosAdd maximizes cos(x, b) - cos(x, a) + cos(x, c). 3CosMul maximizes
+    cos(x, b) cos(x, c) / (cos(x, a) + epsilon), with cosines shifted to (cos + 1) / 2;
+    a single large cosine then does not dominate. The cosine with a zero vector is 0.
 
-    A cosine is computed once for each of the questions' distinct words and
-    each candidate, in float32; questions only add or multiply them.
+    Cosines are computed in float32, once per distinct word of the questions and
+    candidate; questions only add or multiply them.
 
     References
     ----------
@@ -179,41 +179,41 @@ def analogy_score(
     categories = _check_categories(categories, len(codes), caller)
     candidates, unit = _candidates(embedding, vocabulary, caller)
     key = str.casefold if ignore_case else str
-    rows, banned, offsets = _places(words, candidates, key)
-    whole = (rows[codes] >= 0).all(axis=1)
-    used, asked = np.unique(codes[whole, :3], return_inverse=True)
-    banned, offsets = _banned_of(used, banned, offsets)
-    abc = asked.reshape(-1, 3)
+    rows, excluded, offsets = _match(words, candidates, key)
+    complete = (rows[codes] >= 0).all(axis=1)
+    used, inverse = np.unique(codes[complete, :3], return_inverse=True)
+    excluded, offsets = _select(used, excluded, offsets)
+    abc = inverse.reshape(-1, 3)
     shift = np.float32(epsilon) if method == "3cosmul" else None
-    found = _best_candidates(unit, rows[used], abc, banned, offsets, shift)
+    best = _best_candidates(unit, rows[used], abc, excluded, offsets, shift)
     answers = np.full(len(codes), None, dtype=object)
-    answers[whole] = [candidates[i] if i >= 0 else None for i in found]
-    right = np.zeros(len(codes), dtype=bool)
-    expected = [words[i] for i in codes[whole, 3]]
-    right[whole] = [
+    answers[complete] = [candidates[i] if i >= 0 else None for i in best]
+    correct = np.zeros(len(codes), dtype=bool)
+    expected = [words[i] for i in codes[complete, 3]]
+    correct[complete] = [
         answer is not None and key(answer) == key(d)
-        for answer, d in zip(answers[whole], expected, strict=True)
+        for answer, d in zip(answers[complete], expected, strict=True)
     ]
-    report = _report(categories, right, ~whole, missing)
+    report = _report(categories, correct, ~complete, missing)
     report.update(answers=answers, n_candidates=len(candidates))
-    if missing == "omit" and not whole.any():
+    if missing == "omit" and not complete.any():
         message = (
             f"{caller} is undefined and set to 0: each of the {len(codes)} questions "
-            f"has a word that is not among the {len(candidates)} of the vocabulary "
-            "that have a vector."
+            f"contains a word that is not among the {len(candidates)} words of the "
+            "vocabulary with a vector."
         )
         warnings.warn(message, UndefinedMetricWarning, stacklevel=2)
     return report if return_report else report.score
 
 
 def check_options(method, epsilon, missing, caller):
-    """Raise TypeError or ValueError if an option has a value that it cannot have."""
+    """Raise TypeError or ValueError for an invalid value of an option."""
     check_option(method, _METHODS, "method", caller)
     check_option(missing, ("omit", "wrong"), "missing", caller)
     if not is_real(epsilon):
-        raise TypeError(f"{caller}: epsilon must be a number above 0, got {epsilon!r}.")
+        raise TypeError(f"{caller}: epsilon must be a number above 0; got {epsilon!r}.")
     if not epsilon > 0:
-        raise ValueError(f"{caller}: epsilon must be above 0, got {epsilon!r}.")
+        raise ValueError(f"{caller}: epsilon must be above 0; got {epsilon!r}.")
 
 
 def _check_categories(categories, n_questions, caller):
@@ -223,13 +223,13 @@ def _check_categories(categories, n_questions, caller):
     if categories.shape != (n_questions,):
         raise ValueError(
             f"{caller} got {n_questions} questions and categories of shape "
-            f"{categories.shape}; expected is one a question, ({n_questions},)."
+            f"{categories.shape}; expected one per question, ({n_questions},)."
         )
     return categories
 
 
 def _candidates(embedding, vocabulary, caller):
-    """Return the words that can be answers, each once, and their unit vectors."""
+    """Return the distinct candidate answers and their unit vectors, (n, dim)."""
     words = _vocabulary(embedding, vocabulary, caller)
     values, known = lookup_vectors(embedding, words, caller=caller)
     if not known.all():
@@ -245,13 +245,13 @@ def _vocabulary(embedding, vocabulary, caller):
         return check_vocabulary(vocabulary, caller)
     if hasattr(embedding, "transform"):
         raise ValueError(
-            f"{caller}: vocabulary={vocabulary!r} takes an embedding's own words, and "
+            f"{caller}: vocabulary={vocabulary!r} uses the words of the embedding, and "
             f"{type(embedding).__name__} has none. Pass a list of words, the same for "
-            "all embeddings that are compared."
+            "all embeddings to compare."
         )
     if is_number and vocabulary < 1:
         raise ValueError(
-            f"{caller}: vocabulary must be words or a number above 0, got {vocabulary}."
+            f"{caller}: vocabulary must be words or a number above 0; got {vocabulary}."
         )
     own = getattr(embedding, "index_to_key", None)
     if own is None:
@@ -259,39 +259,39 @@ def _vocabulary(embedding, vocabulary, caller):
     return list(own)[:vocabulary]
 
 
-def _places(words, candidates, key):
-    """Find words among candidates.
+def _match(words, candidates, key):
+    """Match words to candidates with an equal key.
 
     Returns
     -------
     rows : ndarray of int64, shape (n_words,)
-        The first candidate of a word's key, -1 where there is none.
-    banned, offsets : ndarray of int64
-        All candidates of word w's key are ``banned[offsets[w]:offsets[w + 1]]``.
+        The first candidate of each word, -1 if there is none.
+    excluded, offsets : ndarray of int64
+        All candidates of word w are ``excluded[offsets[w]:offsets[w + 1]]``.
     """
-    same = {key(word): [] for word in words}
+    by_key = {key(word): [] for word in words}
     for i, candidate in enumerate(candidates):
-        places = same.get(key(candidate))
-        if places is not None:
-            places.append(i)
-    places = [same[key(word)] for word in words]
-    rows = np.array([each[0] if each else -1 for each in places], dtype=np.int64)
-    banned = np.array([i for each in places for i in each], dtype=np.int64)
-    offsets = np.cumsum([0, *map(len, places)])
-    return rows, banned, offsets
+        matches = by_key.get(key(candidate))
+        if matches is not None:
+            matches.append(i)
+    matches = [by_key[key(word)] for word in words]
+    rows = np.array([each[0] if each else -1 for each in matches], dtype=np.int64)
+    excluded = np.array([i for each in matches for i in each], dtype=np.int64)
+    offsets = np.cumsum([0, *map(len, matches)])
+    return rows, excluded, offsets
 
 
-def _banned_of(used, banned, offsets):
-    """Return `banned` and `offsets` of some of the words."""
-    parts = [banned[offsets[w] : offsets[w + 1]] for w in used]
+def _select(used, excluded, offsets):
+    """Return `excluded` and `offsets` of the words in use."""
+    parts = [excluded[offsets[w] : offsets[w + 1]] for w in used]
     lengths = np.cumsum([0, *map(len, parts)]).astype(np.int64)
-    return np.concatenate([banned[:0], *parts]), lengths
+    return np.concatenate([excluded[:0], *parts]), lengths
 
 
-def _best_candidates(unit, rows, abc, banned, offsets, epsilon):
-    """Return the candidate that fits each question best, -1 where there is none.
+def _best_candidates(unit, rows, abc, excluded, offsets, epsilon):
+    """Return the best candidate of each question, (n_questions,), -1 if there is none.
 
-    3CosMul with an epsilon, 3CosAdd with None.
+    The objective is 3CosMul with an epsilon, 3CosAdd with None.
     """
     from numba import config
 
@@ -301,23 +301,23 @@ def _best_candidates(unit, rows, abc, banned, offsets, epsilon):
     answer = np.full(len(abc), -1, dtype=np.int64)
     n_threads = max(1, min(config.NUMBA_NUM_THREADS, len(abc) // 256))
     spans = list(pairwise(np.linspace(0, len(abc), n_threads + 1, dtype=np.int64)))
-    asked, inverse = unit[rows], None
+    queries, inverse = unit[rows], None
     with ThreadPoolExecutor(n_threads) as pool:
         for start in range(0, len(unit) if len(abc) else 0, _TILE):
-            cosines = asked @ unit[start : start + _TILE].T
+            cosines = queries @ unit[start : start + _TILE].T
             if epsilon is not None:
                 cosines = (cosines + np.float32(1)) * np.float32(0.5)
-                np.maximum(cosines, 0, out=cosines)  # rounding may pass -1
+                np.maximum(cosines, 0, out=cosines)  # rounding can go below -1
                 inverse = 1 / (cosines + epsilon)
-            same = (cosines, inverse, start, abc, banned, offsets)
-            done = [pool.submit(best_in_tile, *same, *s, best, answer) for s in spans]
-            for each in done:
-                each.result()
+            args = (cosines, inverse, start, abc, excluded, offsets)
+            tasks = [pool.submit(best_in_tile, *args, *s, best, answer) for s in spans]
+            for task in tasks:
+                task.result()
     return answer
 
 
 def _report(categories, correct, missing, treatment):
-    """Count by category, and over all."""
+    """Return the report with counts per category and in total."""
     rows = [
         {"category": str(name), **_counts(correct[of], missing[of], treatment)}
         for name in dict.fromkeys(categories.tolist())
@@ -330,10 +330,10 @@ def _report(categories, correct, missing, treatment):
 
 def _counts(correct, missing, treatment):
     n_correct, n_missing = int(correct.sum()), int(missing.sum())
-    asked = len(correct) - (n_missing if treatment == "omit" else 0)
+    n_scored = len(correct) - (n_missing if treatment == "omit" else 0)
     return {
         "n_questions": len(correct),
         "n_missing": n_missing,
         "n_correct": n_correct,
-        "accuracy": n_correct / asked if asked else 0.0,
+        "accuracy": n_correct / n_scored if n_scored else 0.0,
     }

@@ -1,58 +1,58 @@
-"""The compiled loop that finds the answers to analogy questions.
+"""Compiled search for the answers to analogy questions.
 
-Imported only inside functions, for numba's sake.
+Imported inside functions, to load numba only if needed.
 """
 
 import numpy as np
 
 from .._io._numba import cached_njit
 
-_NOWHERE = np.float32(-np.inf)
+_EXCLUDED = np.float32(-np.inf)
 
 
 @cached_njit
-def _ban(objective, start, words, banned, offsets):
-    """Take a question's own words out of a tile."""
+def _exclude(objective, start, words, excluded, offsets):
+    """Exclude the words of a question from a tile."""
     for w in words:
         for k in range(offsets[w], offsets[w + 1]):
-            at = banned[k] - start
+            at = excluded[k] - start
             if 0 <= at < len(objective):
-                objective[at] = _NOWHERE
+                objective[at] = _EXCLUDED
 
 
 @cached_njit
 def _exceed(objective, limit):
-    """Tell whether any entry is larger, without a branch; in most tiles none is."""
-    found = np.int32(0)
+    """Return whether any entry is larger, without a branch; in most tiles none is."""
+    exceeds = np.int32(0)
     for j in range(len(objective)):
-        found |= np.int32(objective[j] > limit)
-    return found > 0
+        exceeds |= np.int32(objective[j] > limit)
+    return exceeds > 0
 
 
 @cached_njit
 def best_in_tile(
-    cosines, inverse, start, abc, banned, offsets, first, last, best, answer
+    cosines, inverse, start, abc, excluded, offsets, first, last, best, answer
 ):
-    """Update the best candidate of questions by those of one tile.
+    """Update the best candidates of questions with those of one tile.
 
     Parameters
     ----------
     cosines : ndarray of float32, shape (n_words, n_candidates of the tile)
-        Of the questions' distinct words; shifted to between 0 and 1 for 3CosMul.
+        Cosines of the distinct words of the questions; shifted to [0, 1] for 3CosMul.
     inverse : ndarray of float32, shape (n_words, n_candidates of the tile), or None
         ``1 / (cosines + epsilon)`` for 3CosMul. None is 3CosAdd.
     start : int
-        The tile's first candidate.
+        First candidate of the tile.
     abc : ndarray of int64, shape (n_questions, 3)
         Rows of `cosines`.
-    banned, offsets : ndarray of int64
-        Word w may not be answered by ``banned[offsets[w]:offsets[w + 1]]``.
+    excluded, offsets : ndarray of int64
+        ``excluded[offsets[w]:offsets[w + 1]]`` are no answers to questions with word w.
     first, last : int
-        The questions at hand.
+        Range of questions.
     best : ndarray of float32, shape (n_questions,)
-        Largest objective so far; changed in place.
+        Largest objective so far; updated in place.
     answer : ndarray of int64, shape (n_questions,)
-        Its candidate, the first among equals; changed in place.
+        Its first candidate; updated in place.
     """
     width = cosines.shape[1]
     objective = np.empty(width, np.float32)
@@ -67,7 +67,7 @@ def best_in_tile(
             a = inverse[abc[q, 0]]
             for j in range(width):
                 objective[j] = b[j] * c[j] * a[j]
-        _ban(objective, start, abc[q], banned, offsets)
+        _exclude(objective, start, abc[q], excluded, offsets)
         if _exceed(objective, best[q]):
             for j in range(width):
                 if objective[j] > best[q]:

@@ -1,4 +1,4 @@
-"""Coverage: which words of some texts an embedding knows."""
+"""Coverage: the share of types and tokens of a corpus that embeddings know."""
 
 from __future__ import annotations
 
@@ -57,59 +57,57 @@ def coverage_report(
     case_fallback: bool = True,
     as_frame: bool = False,
 ) -> list[dict[str, Any]] | pd.DataFrame:
-    """Count which types and tokens of some texts each source knows.
+    """Count the types and tokens of a corpus that each source knows.
 
-    The types are the distinct words. Low coverage of types is usual and mostly
-    harmless; low coverage of tokens says that a source, or the way texts are split,
-    does not fit.
+    Types are distinct words. Low type coverage is common and mostly harmless; low token
+    coverage indicates an unsuitable source or tokenizer.
 
     Parameters
     ----------
     embeddings : embedding, dict of str to embedding, or list of (str, embedding)
-        One or several of a fitted estimator, WordVectors, KeyedVectors or a mapping
-        from words to vectors. The estimator may be a whole Pipeline, a search (its
-        ``best_estimator_`` is taken) or a ColumnTransformer. Of an estimator that gives
-        several blocks, such as a fitted `EmbeddingUnion`, each block is a source of its
-        own; of a Pipeline those of the last step that gives the most blocks.
-        Words that a source with ``oov="mean"`` or ``"random"`` fills in count as known.
-    X : texts, token lists, TokenSequences, or what the estimators take
-        Texts are split by the `Tokenizer` of a Pipeline, and without one as `Tokenizer`
-        splits by default; words alone are texts too.
+        An embedding is a fitted estimator, WordVectors, KeyedVectors or a mapping from
+        words to vectors. The estimator may be a Pipeline, a search (its
+        ``best_estimator_`` is used) or a ColumnTransformer. If it has several output
+        blocks, like a fitted `EmbeddingUnion`, each block is a source; for a Pipeline,
+        those of the last step with the most blocks. Words for which a source with
+        ``oov="mean"`` or ``"random"`` makes a vector count as known.
+    X : texts, token lists, TokenSequences, or input of the estimators
+        Texts are split by the `Tokenizer` of a Pipeline, or by a default `Tokenizer`
+        without one; single words are texts too.
     n_unknown : int, default=10
-        How many unknown words to list.
+        Number of unknown words to list.
     case_fallback : bool, default=True
-        Look up a word that is not known once more in lower case.
+        Whether to look up unknown words again in lower case.
     as_frame : bool, default=False
-        Return a ``pandas.DataFrame``.
+        Whether to return a ``pandas.DataFrame``.
 
     Returns
     -------
     list of dict or pandas.DataFrame
-        One row a source; with several, one more for "(any)", what at least one of them
-        knows, and one for "(all)", what all of them know. The keys are
+        One row per source; with several, also "(any)" for words that at least one
+        source knows and "(all)" for words that all know. The keys are
 
         source : str
-            Its name.
+            Name of the source.
         types, tokens : int
-            How many of them it knows.
-        types_share, tokens_share : float
-            The same as shares of all; 0 where there are none.
+            Number of known types and tokens.
+        type_coverage, token_coverage : float
+            Share of known types and tokens; 0 if there are none at all.
         unknown : list of (str, int)
-            Its most frequent unknown words and how often they occur.
+            Most frequent unknown words, with their counts.
 
     Raises
     ------
     TypeError
-        If an embedding or X is none of these.
+        If an embedding or X has an unsupported type.
     ValueError
-        If two sources have the same name or one that of a row of all, there is none,
-        or `n_unknown` is no int of 0 or more, or pipelines split X into different
-        words.
+        If a source name is duplicate or reserved, there is no source, `n_unknown` is
+        not a non-negative int, or pipelines split X into different words.
 
     See Also
     --------
-    word_similarity_score : How good the vectors of known words are.
-    SourceImputer : Fills in words that one source knows and another lacks.
+    word_similarity_score : Evaluates the vectors of known words.
+    SourceImputer : Imputes vectors of words that other sources know.
 
     Examples
     --------
@@ -125,7 +123,7 @@ def coverage_report(
     """
     if not is_integer(n_unknown) or n_unknown < 0:
         raise ValueError(
-            f"coverage_report: n_unknown must be an int, 0 or more, got {n_unknown!r}."
+            f"coverage_report: n_unknown must be an int, 0 or more; got {n_unknown!r}."
         )
     embeddings = _named(embeddings)
     tokens = _tokens(embeddings, X).compact()
@@ -138,7 +136,7 @@ def coverage_report(
 
 
 def _tokens(embeddings, X):
-    """Return X as the pipelines among the embeddings split it, or as by default."""
+    """Return X as split by the pipelines among the embeddings, or by default."""
     caller = "coverage_report"
     given = [
         (f"{name}.{branch}" if name and branch else name or branch, texts)
@@ -152,56 +150,56 @@ def _tokens(embeddings, X):
     for name, other in others:
         if other != tokens:
             raise ValueError(
-                f"coverage_report: {first!r} and {name!r} do not read the same words "
-                "of X. Report on each by itself, or pass token lists."
+                f"coverage_report: {first!r} and {name!r} split X into different "
+                "words. Call coverage_report for each, or pass token lists."
             )
     return tokens
 
 
 def _known_by_source(embeddings, words, case_fallback):
-    """Return which words each source knows, by its name."""
+    """Return the known mask of the words, (n_words,), per source name."""
     known = {}
     for name, embedding in embeddings:
-        found = _known(embedding, words, case_fallback)
-        for block, mask in found.items():
+        masks = _known(embedding, words, case_fallback)
+        for block, mask in masks.items():
             source = block if block and not name else name
-            source = f"{name}.{block}" if name and len(found) > 1 else source
+            source = f"{name}.{block}" if name and len(masks) > 1 else source
             if source in known:
                 raise ValueError(
-                    f"coverage_report: two sources are named {source!r}; give each "
-                    "embedding a name of its own in a dict."
+                    f"coverage_report: two sources are named {source!r}; pass a dict "
+                    "with unique names."
                 )
             known[source or type(embedding).__name__] = mask
     if not known:
-        raise ValueError("coverage_report got no embedding; at least one is needed.")
+        raise ValueError("coverage_report got no embedding; at least one is required.")
     return known
 
 
 def _with_totals(known):
-    """Add what any source and what all sources know, where there are several."""
+    """Add the masks of words that any source and that all sources know."""
     if len(known) < 2:
         return known
     masks = list(known.values())
-    both = {
+    totals = {
         "(any)": np.logical_or.reduce(masks),
         "(all)": np.logical_and.reduce(masks),
     }
-    if known.keys() & both.keys():
+    if known.keys() & totals.keys():
         raise ValueError(
-            f"coverage_report: {' and '.join(both)} are the names of the rows over all "
-            "sources; give the sources other ones."
+            f"coverage_report: {' and '.join(totals)} are reserved for the rows "
+            "over all sources; rename the sources."
         )
-    return known | both
+    return known | totals
 
 
 def _named(embeddings):
-    """Return pairs of a name, "" for a single embedding, and an embedding."""
+    """Return (name, embedding) pairs, with name "" for a single embedding."""
     if isinstance(embeddings, list | tuple):
         for each in embeddings:
             if not isinstance(each, tuple) or len(each) != 2:
                 raise TypeError(
-                    "coverage_report: a list must hold (name, embedding) pairs, got "
-                    f"{type(each).__name__}. Several embeddings go in a dict by name."
+                    "coverage_report: a list must contain (name, embedding) pairs; got "
+                    f"{type(each).__name__}. Pass several embeddings as a dict."
                 )
         return list(embeddings)
     is_dict = isinstance(embeddings, Mapping)
@@ -211,7 +209,7 @@ def _named(embeddings):
 
 
 def _is_embedding(thing):
-    """Tell an embedding from the vector of a word, in a mapping's values."""
+    """Return whether a value of a mapping is an embedding, not the vector of a word."""
     return isinstance(thing, Mapping) or any(
         hasattr(thing, name)
         for name in ("fit", "transform", "vectors_for", "key_to_index")
@@ -224,25 +222,25 @@ def _known(embedding, words, case_fallback):
     if not case_fallback or not lower:
         return known
     again = [words[i].lower() for i in lower]
-    found = lookup_known(embedding, again, caller="coverage_report")
+    lower_known = lookup_known(embedding, again, caller="coverage_report")
     known = {name: np.array(mask) for name, mask in known.items()}
     for name, mask in known.items():
-        mask[lower] |= found[name]
+        mask[lower] |= lower_known[name]
     return known
 
 
 def _row(source, known, words, counts, n_unknown):
     unknown = np.flatnonzero(~known)
-    # Stable: words that occur equally often stay in order of appearance.
-    worst = unknown[np.argsort(-counts[unknown], kind="stable")[:n_unknown]]
+    # Stable: words with equal counts stay in order of appearance.
+    frequent = unknown[np.argsort(-counts[unknown], kind="stable")[:n_unknown]]
     types, tokens = int(known.sum()), int(counts[known].sum())
     return {
         "source": source,
         "types": types,
-        "types_share": types / len(words) if words else 0.0,
+        "type_coverage": types / len(words) if words else 0.0,
         "tokens": tokens,
-        "tokens_share": tokens / int(counts.sum()) if words else 0.0,
-        "unknown": [(words[i], int(counts[i])) for i in worst],
+        "token_coverage": tokens / int(counts.sum()) if words else 0.0,
+        "unknown": [(words[i], int(counts[i])) for i in frequent],
     }
 
 

@@ -1,7 +1,4 @@
-"""Factories of scorers in scikit-learn's form, to search for the best embedding.
-
-Scorers: callables that rate a fitted estimator, as scikit-learn's searches do.
-"""
+"""Scorers of embeddings and taggers for searches of scikit-learn."""
 
 from __future__ import annotations
 
@@ -22,39 +19,40 @@ from ._validation import (
 )
 from ._word_similarity import MISSING, similarity_report, vectors_of_words
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TypeAlias
+
+    from numpy.typing import ArrayLike
+    from sklearn.utils import Bunch
+
+    RatedPairs: TypeAlias = tuple[ArrayLike, ArrayLike] | Bunch
+
 
 class _Scorer:
-    """What scikit-learn asks of a scorer, beside calling it."""
+    """Base of scorers: what scikit-learn requires in addition to the call."""
 
     def _accept_sample_weight(self):
         return False
 
     def __repr__(self):
-        return f"{type(self).__name__}({self._shown()})"
+        return f"{type(self).__name__}({self._repr_params()})"
 
 
 class _SetsScorer(_Scorer):
-    """A scorer on one or several sets of rated pairs."""
+    """Base of scorers on one or several sets of rated pairs."""
 
-    def _mean_or_each(self, scores):
+    def _aggregate(self, scores):
         mean = float(np.mean(list(scores.values())))
         return mean if self.average else {**scores, "mean": mean}
 
-    def _shown(self):
+    def _repr_params(self):
         sizes = {name: len(gold) for name, gold in self.scores.items()}
         return f"n_pairs={sizes}, average={self.average}"
 
 
 class WordSimilarityScorer(_SetsScorer):
-    """Rates by word similarity; looks the words of all sets up once a call.
-
-    Parameters
-    ----------
-    sets : (pairs, scores), Bunch, or dict of str to either
-    average : bool
-    missing : {"omit", "zero", "mean"}
-    case_fallback : bool
-    """
+    """Scorer by word similarity; a call looks up the words of all sets together."""
 
     def __init__(self, sets, average, missing, case_fallback):
         self.average = average
@@ -67,7 +65,7 @@ class WordSimilarityScorer(_SetsScorer):
         self.codes = dict(zip(pairs, np.split(codes, ends), strict=True))
 
     def __call__(self, estimator, X=None, y=None):
-        """Return the score of a fitted estimator; X and y are not used."""
+        """Return the score of a fitted estimator; X and y are ignored."""
         caller = type(self).__name__
         values, known = vectors_of_words(
             estimator, self.words, self.case_fallback, caller
@@ -78,18 +76,11 @@ class WordSimilarityScorer(_SetsScorer):
             ).score
             for name, codes in self.codes.items()
         }
-        return self._mean_or_each(scores)
+        return self._aggregate(scores)
 
 
 class SentenceSimilarityScorer(_SetsScorer):
-    """Rates by sentence similarity; transforms the texts of all sets at once.
-
-    Parameters
-    ----------
-    sets : (pairs, scores), Bunch, or dict of str to either
-    average : bool
-    correlation : {"pearson", "spearman"}
-    """
+    """Scorer by sentence similarity; a call transforms all texts together."""
 
     def __init__(self, sets, average, correlation):
         self.average = average
@@ -98,7 +89,7 @@ class SentenceSimilarityScorer(_SetsScorer):
         self.texts = [text for sides in pairs.values() for text in sides]
 
     def __call__(self, estimator, X=None, y=None):
-        """Return the score of a fitted estimator; X and y are not used."""
+        """Return the score of a fitted estimator; X and y are ignored."""
         caller = type(self).__name__
         values = sentence_vectors(estimator, self.texts, caller)
         scores, start = {}, 0
@@ -106,19 +97,11 @@ class SentenceSimilarityScorer(_SetsScorer):
             part = values[start : start + 2 * len(gold)]
             scores[name] = pairs_report(part, gold, self.correlation, caller).score
             start += 2 * len(gold)
-        return self._mean_or_each(scores)
+        return self._aggregate(scores)
 
 
 class AnalogyScorer(_Scorer):
-    """Rates by the share of analogy questions that are answered.
-
-    Parameters
-    ----------
-    questions : ndarray of str, shape (n_questions, 4)
-    vocabulary : list of str
-    options : dict
-        Of `analogy_score`.
-    """
+    """Scorer by accuracy on analogy questions; ``options`` are of `analogy_score`."""
 
     def __init__(self, questions, vocabulary, options):
         self.questions = questions
@@ -126,24 +109,18 @@ class AnalogyScorer(_Scorer):
         self.options = options
 
     def __call__(self, estimator, X=None, y=None):
-        """Return the score of a fitted estimator; X and y are not used."""
+        """Return the score of a fitted estimator; X and y are ignored."""
         return analogy_score(
             estimator, self.questions, vocabulary=self.vocabulary, **self.options
         )
 
-    def _shown(self):
+    def _repr_params(self):
         sizes = f"n_questions={len(self.questions)}, n_words={len(self.vocabulary)}"
         return ", ".join([sizes, *(f"{k}={v!r}" for k, v in self.options.items())])
 
 
 class SpanScorer(_Scorer):
-    """Rates a tagger by the spans that it finds.
-
-    Parameters
-    ----------
-    options : dict
-        Of `span_f1_score`, without `tokens`.
-    """
+    """Scorer of taggers by span F1; ``options`` are of `span_f1_score`."""
 
     def __init__(self, options):
         self.options = options
@@ -153,18 +130,18 @@ class SpanScorer(_Scorer):
         tokens = X if self.options["level"] == "surface" else None
         return span_f1_score(y, estimator.predict(X), tokens=tokens, **self.options)
 
-    def _shown(self):
+    def _repr_params(self):
         return ", ".join(f"{k}={v!r}" for k, v in self.options.items())
 
 
 def _read_sets(sets, average, read):
-    """Return pairs and scores of each set, by name."""
+    """Return the pairs, as ``read`` returns them, and the scores by name of set."""
     single = not isinstance(sets, dict) or "pairs" in sets
     sets = {"score": sets} if single else sets
     if not sets:
-        raise ValueError("A scorer needs at least one set of pairs, got none.")
+        raise ValueError("A scorer requires at least one set of pairs; got none.")
     if not average and "mean" in sets:
-        raise ValueError("A set is named 'mean', as is the mean of all; rename it.")
+        raise ValueError("The name 'mean' is reserved for the mean; rename the set.")
     pairs, scores = {}, {}
     for name, each in sets.items():
         caller = "the set" if single else f"set {name!r}"
@@ -181,9 +158,9 @@ def _pairs_and_scores(each, caller):
     if is_two and not any(isinstance(part, dict | str) for part in each):
         return each
     raise TypeError(
-        f"{caller} must be (pairs, scores), or what load_word_similarity or "
-        f"fetch_sts_benchmark gives; got {type(each).__name__}. Several sets go in a "
-        "dict by name, such as load_word_similarities gives."
+        f"{caller} must be (pairs, scores), or the result of load_word_similarity or "
+        f"fetch_sts_benchmark; got {type(each).__name__}. Pass several sets as a dict "
+        "by name, such as the result of load_word_similarities."
     )
 
 
@@ -197,16 +174,6 @@ def _text_pairs(rows, caller):
     return left + right, len(left)
 
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import TypeAlias
-
-    from numpy.typing import ArrayLike
-    from sklearn.utils import Bunch
-
-    RatedPairs: TypeAlias = tuple[ArrayLike, ArrayLike] | Bunch
-
-
 def make_word_similarity_scorer(
     sets: RatedPairs | Mapping[str, RatedPairs],
     *,
@@ -214,22 +181,21 @@ def make_word_similarity_scorer(
     missing: Literal["omit", "zero", "mean"] = "omit",
     case_fallback: bool = True,
 ) -> Callable[..., float | dict[str, float]]:
-    """Make a scorer that rates an embedding by word similarity.
+    """Make a scorer of embeddings by word similarity.
 
     Pass it as ``scoring`` to ``GridSearchCV`` or ``cross_val_score``, with words as X
-    and no y: the search then maximises word similarity. The pairs are what is
-    scored; X, of the test fold, is not.
+    and no y. The scorer evaluates the estimator on the pairs and ignores the test fold.
 
     Parameters
     ----------
     sets : (pairs, scores), Bunch, or dict of str to either
-        One or several sets of rated pairs, as of `datasets.load_word_similarity` or
-        `datasets.load_word_similarities`.
+        One or several sets of rated pairs, for example of
+        `datasets.load_word_similarity` or `datasets.load_word_similarities`.
     average : bool, default=True
-        The mean of several sets' scores; else a dict of them by name, and their mean
-        as "mean", for searches over several metrics: ``refit="mean"``.
+        Whether to return the mean score of the sets; else a dict of the scores by name
+        and their mean as "mean", for multimetric searches: ``refit="mean"``.
     missing : {"omit", "zero", "mean"}, default="omit"
-        As for `word_similarity_score`. "zero" does not favour candidates that know few
+        As for `word_similarity_score`. "zero" does not favor candidates that know few
         words.
     case_fallback : bool, default=True
         As for `word_similarity_score`.
@@ -237,25 +203,25 @@ def make_word_similarity_scorer(
     Returns
     -------
     callable
-        ``scorer(estimator, X=None, y=None)`` returns a float, or a dict of them. It can
-        be pickled. The estimator, fitted, gives one vector a word.
+        ``scorer(estimator, X=None, y=None)`` returns a float or a dict of floats. It
+        can be pickled. The fitted estimator must return one vector per word.
 
     Raises
     ------
     TypeError
-        If the sets are none of these.
+        If `sets` has an unsupported type.
     ValueError
-        If a set has no pairs, or pairs and scores do not fit together.
+        If a set has no pairs, or the lengths of pairs and scores differ.
 
     See Also
     --------
-    word_similarity_score : The same for one set, with a report.
+    word_similarity_score : Scores one set, with a report.
 
     Notes
     -----
-    Every fold is scored on the same pairs: folds vary what is learned from, and words
-    of the pairs may be among it. That is not a leak, the ratings are never learned
-    from; but report a final figure on sets that took no part in the search.
+    All folds are scored on the same pairs; folds only vary the training data, which may
+    contain words of the pairs. This is no leak, as the ratings are never learned from,
+    but evaluate the result of a search on other sets.
 
     Examples
     --------
@@ -282,37 +248,38 @@ def make_sentence_similarity_scorer(
     average: bool = True,
     correlation: Literal["pearson", "spearman"] = "pearson",
 ) -> Callable[..., float | dict[str, float]]:
-    """Make a scorer that rates an embedding of texts by sentence similarity.
+    """Make a scorer of text embeddings by sentence similarity.
 
     Pass it as ``scoring`` to ``GridSearchCV`` or ``cross_val_score``, with texts as X
-    and no y. The pairs are what is scored; X, of the test fold, and y are not.
+    and no y. The scorer evaluates the estimator on the pairs and ignores the test fold.
 
     Parameters
     ----------
     sets : (pairs, scores), Bunch, or dict of str to either
-        One or several sets of rated pairs, as of `datasets.fetch_sts_benchmark`.
+        One or several sets of rated pairs, for example of
+        `datasets.fetch_sts_benchmark`.
     average : bool, default=True
-        The mean of several sets' scores; else a dict of them by name, and their mean
-        as "mean".
+        Whether to return the mean score of the sets; else a dict of the scores by name
+        and their mean as "mean".
     correlation : {"pearson", "spearman"}, default="pearson"
         As for `sentence_similarity_score`.
 
     Returns
     -------
     callable
-        ``scorer(estimator, X=None, y=None)`` returns a float, or a dict of them. It can
-        be pickled. The estimator, fitted, gives one vector a text.
+        ``scorer(estimator, X=None, y=None)`` returns a float or a dict of floats. It
+        can be pickled. The fitted estimator must return one vector per text.
 
     Raises
     ------
     TypeError
-        If the sets are none of these.
+        If `sets` has an unsupported type.
     ValueError
-        If a set has no pairs, or pairs and scores do not fit together.
+        If a set has no pairs, or the lengths of pairs and scores differ.
 
     See Also
     --------
-    sentence_similarity_score : The same for one set, with a report.
+    sentence_similarity_score : Scores one set, with a report.
 
     Examples
     --------
@@ -340,43 +307,44 @@ def make_analogy_scorer(
     ignore_case: bool = True,
     missing: Literal["omit", "wrong"] = "omit",
 ) -> Callable[..., float]:
-    """Make a scorer that rates an embedding by the analogies it answers.
+    """Make a scorer of embeddings by accuracy on analogy questions.
 
     Pass it as ``scoring`` to ``GridSearchCV`` or ``cross_val_score``, with words as X
-    and no y. The questions are what is scored, in every fold the same.
+    and no y. The scorer evaluates the estimator on the questions and ignores the test
+    fold.
 
     Parameters
     ----------
     questions : array-like of str, shape (n_questions, 4)
-        As of `datasets.load_analogies`.
+        Questions, for example of `datasets.load_analogies`.
     vocabulary : sequence of str
-        The words that can be answers, for every candidate of a search the same.
+        Candidate answers, the same for all candidates of a search.
     method : {"3cosadd", "3cosmul"}, default="3cosadd"
-        As for `analogy_score`, like what follows.
+        As for `analogy_score`, like the following parameters.
     epsilon : float, default=1e-3
-        Of 3CosMul.
+        Positive constant of 3CosMul.
     ignore_case : bool, default=True
-        Whether words that differ in case alone are one.
+        Whether words that differ only in case are equal.
     missing : {"omit", "wrong"}, default="omit"
-        What becomes of a question with a word that has no vector. "wrong" does not
-        favour candidates that know few words.
+        How to treat questions with an unknown word. "wrong" does not favor candidates
+        that know few words.
 
     Returns
     -------
     callable
         ``scorer(estimator, X=None, y=None)`` returns a float. It can be pickled. The
-        estimator, fitted, gives one vector a word.
+        fitted estimator must return one vector per word.
 
     Raises
     ------
     TypeError
-        If the vocabulary is no words.
+        If the vocabulary is not a list of words.
     ValueError
-        If a row of the questions has not four words, or an option is not allowed.
+        If a question does not have four words, or an option is invalid.
 
     See Also
     --------
-    analogy_score : The same, with a report.
+    analogy_score : Scores once, with a report.
 
     Examples
     --------
@@ -413,43 +381,43 @@ def make_span_f1_scorer(
     invalid: Literal["repair", "drop", "raise"] = "repair",
     zero_division: float | Literal["warn"] = 0.0,
 ) -> Callable[..., float]:
-    """Make a scorer that rates a tagger by the spans that it finds.
+    """Make a scorer of taggers by span F1.
 
-    Pass it as ``scoring`` to ``GridSearchCV`` or ``cross_val_score``. For entities it
-    is ``make_scorer(span_f1_score)``; for surface forms it takes the words of each fold
-    from X.
+    Pass it as ``scoring`` to ``GridSearchCV`` or ``cross_val_score``. For
+    ``level="entity"`` it equals ``make_scorer(span_f1_score)``; for "surface" it takes
+    the words of each fold from X.
 
     Parameters
     ----------
     scheme : {"IOB2", "IOBES", "BIOES"}, default="IOB2"
-        What the tags are written in.
+        Tagging scheme.
     average : {"micro", "macro", "weighted"}, default="micro"
         As for `span_f1_score`.
     labels : list of str, default=None
-        The labels that count; None means all.
+        Labels to score; None means all.
     level : {"entity", "surface"}, default="entity"
         As for `span_f1_score`.
     invalid : {"repair", "drop", "raise"}, default="repair"
         As for `span_f1_score`.
     zero_division : {"warn", 0.0, 1.0}, default=0.0
-        The score of a fold where no span is true and none predicted.
+        Score of a fold without true and predicted spans.
 
     Returns
     -------
     callable
-        ``scorer(estimator, X, y)`` returns a float. It can be pickled. The estimator, a
-        fitted tagger or a Pipeline that ends in one, predicts tags for X: for surface
-        forms X must be sentences as tokens or with vectors, or texts that the Tokenizer
-        splits as it does by default.
+        ``scorer(estimator, X, y)`` returns a float. It can be pickled. The estimator is
+        a fitted tagger or a Pipeline that ends in one. For ``level="surface"``, X must
+        be token lists, sequences with vectors, or texts that a default `Tokenizer`
+        splits correctly.
 
     Raises
     ------
     ValueError
-        If an option is not allowed.
+        If an option is invalid.
 
     See Also
     --------
-    span_f1_score : The score itself.
+    span_f1_score : Computes the score.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sentence similarity: what people find similar should have similar vectors."""
+"""Sentence similarity: similar sentences should have vectors with a large cosine."""
 
 from __future__ import annotations
 
@@ -49,54 +49,54 @@ def sentence_similarity_score(
     correlation: Literal["pearson", "spearman"] = "pearson",
     return_report: bool = False,
 ) -> float | Bunch:
-    """Correlate the cosines of pairs of sentences with the scores people gave them.
+    """Return the correlation of cosines of sentence pairs and human ratings.
 
-    Nothing is trained on the pairs, so that it tells what the vectors themselves hold.
-    It measures similarity alone: vectors that classify better may score lower.
+    Nothing is trained on the pairs, so the score measures the vectors alone. It
+    measures similarity only: vectors that classify better may score lower.
 
     Parameters
     ----------
     estimator : fitted estimator or Pipeline
-        Turns texts into one vector each: an array or sparse matrix, such as behind
-        `Pooling` or of a ``TfidfVectorizer``, or EmbeddedSequences with one block of
-        level "sequence". It is called once, with both sides as one corpus.
+        Returns one vector per text: an array or sparse matrix, for example of `Pooling`
+        or a ``TfidfVectorizer``, or EmbeddedSequences with one block of level
+        "sequence". It is called once, with all texts.
     pairs : array-like of shape (n_pairs, 2)
-        Texts, as of `datasets.fetch_sts_benchmark`, or lists of tokens.
+        Texts, for example of `datasets.fetch_sts_benchmark`, or lists of tokens.
     scores : array-like of float, shape (n_pairs,)
-        How similar each pair is to people, on any scale.
+        Human similarity rating of each pair, on any scale.
     correlation : {"pearson", "spearman"}, default="pearson"
-        Pearson's is the usual one for the STS benchmark and SICK.
+        Type of correlation; Pearson's is usual for the STS benchmark and SICK.
     return_report : bool, default=False
-        Return a report and not only the score.
+        Whether to return a report instead of the score.
 
     Returns
     -------
     score : float
-        Between -1 and 1. 0, with an ``UndefinedMetricWarning``, if there are fewer than
+        Between -1 and 1; 0, with an ``UndefinedMetricWarning``, if there are fewer than
         two pairs, or all cosines or all scores are equal.
     report : sklearn.utils.Bunch
-        In place of the score if `return_report`, with the attributes
+        Returned instead of the score if `return_report`, with the attributes
 
         score : float
-            The same.
+            The score.
         n_pairs, n_missing : int
-            All pairs, and those with a vector of zeros, such as of a sentence
-            without a known word.
+            Number of pairs, and of pairs with a zero vector, as of a sentence without
+            known words.
         similarities : ndarray of float64, shape (n_pairs,)
-            The cosines, 0 for missing pairs. All of them are scored.
+            The cosines, 0 for missing pairs, which are scored too.
 
     Raises
     ------
     TypeError
-        If the estimator cannot transform, or gives vectors of tokens, or a text is
-        missing.
+        If the estimator has no transform method or returns vectors of tokens, or a
+        text is missing.
     ValueError
-        If there are no pairs, pairs and scores do not fit together, or a vector is
+        If there are no pairs, the lengths of pairs and scores differ, or a vector is
         not finite.
 
     See Also
     --------
-    make_sentence_similarity_scorer : The same, to search a grid with.
+    make_sentence_similarity_scorer : Makes a scorer for a grid search.
 
     Examples
     --------
@@ -117,12 +117,12 @@ def sentence_similarity_score(
 
 
 def sentence_vectors(estimator, texts, caller):
-    """Return one finite vector a text, as an array or sparse matrix."""
+    """Return one finite vector per text: array or sparse matrix, (n_texts, dim)."""
     if not hasattr(estimator, "transform"):
         raise TypeError(
-            f"{caller} takes a fitted estimator with transform, got "
-            f"{type(estimator).__name__}. Of a Pipeline that ends in a predictor, pass "
-            "the steps before it: pipeline[:-1]. Word vectors become one in "
+            f"{caller} requires a fitted estimator with a transform method; got "
+            f"{type(estimator).__name__}. For a Pipeline that ends in a predictor, "
+            "pass the steps before it: pipeline[:-1]. For word vectors, pass "
             "make_pipeline(PretrainedEmbedding(vectors), Pooling())."
         )
     values = estimator.transform(texts)
@@ -135,8 +135,8 @@ def sentence_vectors(estimator, texts, caller):
     values = np.asarray(values)
     if values.ndim != 2 or len(values) != len(texts):
         raise ValueError(
-            f"{caller}: {type(estimator).__name__} gave shape {values.shape} for "
-            f"{len(texts)} texts; expected is one vector a text."
+            f"{caller}: {type(estimator).__name__} returned shape {values.shape} for "
+            f"{len(texts)} texts; expected one vector per text."
         )
     check_finite(values, caller)
     return values
@@ -147,26 +147,26 @@ def _only_block(embedded, estimator, caller):
         return embedded.blocks[0].values
     blocks = [f"{block.name} ({block.level})" for block in embedded.blocks]
     raise TypeError(
-        f"{caller}: {type(estimator).__name__} gives the blocks {', '.join(blocks)}; "
-        "expected is one vector a text. Put a meta-embedder behind several blocks, and "
-        "Pooling behind vectors of words."
+        f"{caller}: {type(estimator).__name__} returned the blocks "
+        f"{', '.join(blocks)}; expected one vector per text. Add a meta-embedder after "
+        "several blocks, and Pooling after word vectors."
     )
 
 
 def pairs_report(values, scores, kind, caller):
-    """Score pairs whose left sides' vectors come first, then the right sides'."""
+    """Return the report on pairs (i, i + n_pairs) of the 2 * n_pairs rows of values."""
     n_pairs = len(scores)
     rows = np.arange(n_pairs)
     if hasattr(values, "tocsr"):
-        found, empty = _sparse_cosines(values, n_pairs)
+        similarities, empty = _sparse_cosines(values, n_pairs)
     else:
-        found = cosines(values, rows, rows + n_pairs)
+        similarities = cosines(values, rows, rows + n_pairs)
         empty = ~values.any(axis=1)
     return Bunch(
-        score=correlation(found, scores, kind, caller),
+        score=correlation(similarities, scores, kind, caller),
         n_pairs=n_pairs,
         n_missing=int((empty[:n_pairs] | empty[n_pairs:]).sum()),
-        similarities=found,
+        similarities=similarities,
     )
 
 
@@ -174,5 +174,5 @@ def _sparse_cosines(values, n_pairs):
     from sklearn.preprocessing import normalize
 
     unit = normalize(values.astype(np.float64))
-    found = unit[:n_pairs].multiply(unit[n_pairs:]).sum(axis=1)
-    return np.asarray(found).ravel(), np.diff(unit.indptr) == 0
+    products = unit[:n_pairs].multiply(unit[n_pairs:])
+    return np.asarray(products.sum(axis=1)).ravel(), np.diff(unit.indptr) == 0

@@ -1,6 +1,6 @@
-"""Span F1: how many of the entities that tags mark were found.
+"""Span F1: precision, recall and F1 of the entities that tags mark.
 
-Counts of spans found, by label: at their places, as forms, or overlapping.
+Spans are counted per label, by position, by surface form or by overlap.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._tags import check_scheme, read_tags, tags_to_spans
+from ._validation import check_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ..sequences import EmbeddedSequences
 
     class SpanOptions(TypedDict, total=False):
-        """Options that both scores take."""
+        """Options of both functions."""
 
         scheme: Literal["IOB2", "IOBES", "BIOES"]
         labels: Iterable[str] | None
@@ -36,26 +37,26 @@ if TYPE_CHECKING:
         zero_division: float | Literal["warn"]
 
 
-INVALID = ("repair", "drop", "raise")
-LEVELS = ("entity", "surface")
+_INVALID = ("repair", "drop", "raise")
+_LEVELS = ("entity", "surface")
 _STRATEGIES = {"exact": "exact", "partial": "partial", "type": "ent_type"}
-MATCHES = ("strict", *_STRATEGIES)
+_MATCHES = ("strict", *_STRATEGIES)
 
 
 class SpanCounts(NamedTuple):
-    """How many spans there are and how many were found.
+    """Number of spans per label.
 
     Attributes
     ----------
     labels : list of str
-    found, predicted, actual : ndarray of float64, shape (n_labels,)
-        Spans that are right (a partial match is half a one), predicted, and true.
+    correct, predicted, actual : ndarray of float64, shape (n_labels,)
+        Correct predictions (a partial match counts half), predictions, true spans.
     total : ndarray of float64, shape (3,)
         The three over all labels.
     """
 
     labels: list
-    found: np.ndarray
+    correct: np.ndarray
     predicted: np.ndarray
     actual: np.ndarray
     total: np.ndarray
@@ -64,23 +65,14 @@ class SpanCounts(NamedTuple):
 def count_spans(
     y_true, y_pred, *, scheme, invalid, labels, level, tokens, match, caller
 ):
-    """Return the `SpanCounts` of two taggings, checked.
-
-    Parameters
-    ----------
-    y_true, y_pred : tags, as `read_tags` takes them
-    scheme, invalid, labels, level, tokens, match
-        As for `span_f1_score`.
-    caller : str
-        Begins the error messages.
-    """
+    """Check the arguments of `span_f1_score` and return their `SpanCounts`."""
     check_count_options(invalid, level, labels, match, caller)
     if tokens is not None:
         tokens = _read_tokens(tokens, caller)
     elif level == "surface":
         raise ValueError(
-            f"{caller}: level='surface' compares the words of spans, so it needs the "
-            "sentences: pass tokens=, the token lists that y_true belongs to."
+            f"{caller}: level='surface' compares the words of spans: pass tokens=, the "
+            "token lists of y_true."
         )
     true_tags = read_tags(y_true, tokens, caller=caller, name="y_true")
     pred_tags = read_tags(y_pred, true_tags, caller=caller, name="y_pred")
@@ -91,34 +83,27 @@ def count_spans(
     labels = list(labels)
     if match != "strict":
         return _overlap_counts(true, pred, labels, len(true_tags), match, caller)
-    true, pred = _places(true), _places(pred)
+    true, pred = _positions(true), _positions(pred)
     spans = true & pred, pred, true
     if level == "surface":
-        spans = [_forms(each, tokens) for each in spans]
-    counts = [_by_label(each, labels) for each in spans]
+        spans = [_surface_forms(each, tokens) for each in spans]
+    counts = [_count_labels(each, labels) for each in spans]
     return SpanCounts(labels, *counts, np.array([c.sum() for c in counts]))
 
 
 def check_count_options(invalid, level, labels, match, caller):
-    """Raise ValueError for options that `count_spans` does not know."""
+    """Raise ValueError for invalid options of `count_spans`."""
     if isinstance(labels, str):
         raise ValueError(
-            f"{caller}: labels must be a list, got a single str: pass [{labels!r}]."
+            f"{caller}: labels must be a list; got a single str: pass [{labels!r}]."
         )
-    chosen = (
-        ("invalid", invalid, INVALID),
-        ("level", level, LEVELS),
-        ("match", match, MATCHES),
-    )
-    for name, value, allowed in chosen:
-        if value not in allowed:
-            raise ValueError(
-                f"{caller}: {name} must be one of {allowed}, got {value!r}."
-            )
+    check_option(invalid, _INVALID, "invalid", caller)
+    check_option(level, _LEVELS, "level", caller)
+    check_option(match, _MATCHES, "match", caller)
     if level == "surface" and match != "strict":
         raise ValueError(
-            f"{caller}: match={match!r} compares places in sentences, and "
-            "level='surface' has none; choose one of the two."
+            f"{caller}: match={match!r} compares positions in sentences, which "
+            "level='surface' ignores; use one or the other."
         )
 
 
@@ -137,7 +122,7 @@ def _valid_spans(tags, scheme, invalid, caller, name):
     return spans
 
 
-def _places(spans):
+def _positions(spans):
     return set(
         zip(
             spans.rows.tolist(),
@@ -149,34 +134,34 @@ def _places(spans):
     )
 
 
-def _forms(places, tokens):
-    """Return the distinct pairs of a span's words and its label."""
+def _surface_forms(positions, tokens):
+    """Return the distinct pairs of the words of a span and its label."""
     words, begin = tokens.types[tokens.codes].tolist(), tokens.offsets.tolist()
     return {
         (tuple(words[begin[row] + start : begin[row] + stop]), label)
-        for row, start, stop, label in places
+        for row, start, stop, label in positions
     }
 
 
-def _by_label(spans, labels):
-    """Count tuples that end in a label."""
+def _count_labels(spans, labels):
+    """Return the number of tuples per label, their last item, (n_labels,)."""
     counts = Counter(span[-1] for span in spans)
     return np.array([counts[label] for label in labels], dtype=np.float64)
 
 
 def _overlap_counts(true, pred, labels, n_rows, match, caller):
-    """Count as nervaluate does, label by label and with all labels together."""
+    """Count with nervaluate, for each label and for all labels together."""
     if not n_rows or not labels:
-        nothing = np.zeros(len(labels))
-        return SpanCounts(labels, nothing, nothing, nothing, np.zeros(3))
+        zeros = np.zeros(len(labels))
+        return SpanCounts(labels, zeros, zeros, zeros, np.zeros(3))
     evaluate = _evaluator(caller)
     documents = _documents(true, n_rows), _documents(pred, n_rows)
     result = evaluate(*documents, tags=labels, loader="dict").evaluate()
     strategy = _STRATEGIES[match]
     by_label = [
-        _of_result(result["entities"].get(label, {}).get(strategy)) for label in labels
+        _counts_of(result["entities"].get(label, {}).get(strategy)) for label in labels
     ]
-    total = _of_result(result["overall"][strategy])
+    total = _counts_of(result["overall"][strategy])
     return SpanCounts(labels, *np.array(by_label).T, total)
 
 
@@ -185,8 +170,8 @@ def _evaluator(caller):
         from nervaluate import Evaluator
     except ImportError as error:
         raise ImportError(
-            f"{caller}: matches other than 'strict' are counted by nervaluate, which "
-            "is not installed: pip install 'sk_metaembed[tagging]'."
+            f"{caller}: match other than 'strict' requires nervaluate, which is not "
+            "installed: pip install 'sk_metaembed[tagging]'."
         ) from error
     return Evaluator
 
@@ -201,18 +186,18 @@ def _documents(spans, n_rows):
     return documents
 
 
-def _of_result(result):
+def _counts_of(result):
     if result is None:
         return np.zeros(3)
-    found = result.correct + 0.5 * result.partial
-    return np.array([found, result.actual, result.possible], dtype=np.float64)
+    correct = result.correct + 0.5 * result.partial
+    return np.array([correct, result.actual, result.possible], dtype=np.float64)
 
 
 AVERAGES = ("micro", "macro", "weighted", None)
 _PARTS = {
-    "Precision": lambda found, predicted, actual: (found, predicted),
-    "Recall": lambda found, predicted, actual: (found, actual),
-    "F1": lambda found, predicted, actual: (2 * found, predicted + actual),
+    "Precision": lambda correct, predicted, actual: (correct, predicted),
+    "Recall": lambda correct, predicted, actual: (correct, actual),
+    "F1": lambda correct, predicted, actual: (2 * correct, predicted + actual),
 }
 _UNDEFINED = {"Precision": "predicted", "Recall": "true", "F1": "true or predicted"}
 
@@ -246,43 +231,45 @@ def span_f1_score(
     invalid: Literal["repair", "drop", "raise"] = "repair",
     zero_division: float | Literal["warn"] = "warn",
 ) -> float | NDArray[np.float64]:
-    r"""Score predicted tags by the spans that they mark: F1 of entities.
+    r"""Compute the F1 score of the entities that predicted tags mark.
 
-    The usual score of named entity recognition. A span is found if it is predicted with
-    the same first token, last token and label; half an entity is none.
-    ``make_scorer(span_f1_score)`` serves ``GridSearchCV`` and ``cross_val_score``.
+    This is the standard metric of named entity recognition. A prediction is correct if
+    its first token, last token and label are those of a true span; a part of an entity
+    does not count. For ``GridSearchCV`` and ``cross_val_score`` use
+    ``make_scorer(span_f1_score)``.
 
     Parameters
     ----------
     y_true, y_pred : list of lists of str, array of such lists, or TokenSequences
-        One tag a token.
+        One tag per token.
     scheme : {"IOB2", "IOBES", "BIOES"}, default="IOB2"
-        What the tags are written in.
+        Tagging scheme.
     average : {"micro", "macro", "weighted"} or None, default="micro"
-        Over all spans; the mean over labels; that mean weighted by how often labels are
-        true; or None for one score a label.
+        "micro" counts all spans together; "macro" is the mean over labels; "weighted"
+        weights it by the number of true spans; None returns one score per label.
     labels : list of str, default=None
-        The labels that count, such as "person". None means all that occur in either,
-        sorted.
+        Labels to score, such as "person". None means all labels in `y_true` and
+        `y_pred`, sorted.
     level : {"entity", "surface"}, default="entity"
-        Count each occurrence of an entity, or each distinct pair of its words and its
-        label once: the second score of the WNUT-2017 shared task, which a few frequent
-        entities cannot raise. As in the script of that task, a pair is found if one of
-        its occurrences is.
+        "entity" counts each occurrence of an entity; "surface" counts each distinct
+        pair of words and label once. The latter is the second score of the WNUT-2017
+        shared task, which a few frequent entities cannot increase. As in the script of
+        that task, a pair is correct if one of its occurrences is.
     tokens : token lists, TokenSequences or EmbeddedSequences, default=None
         The sentences, for ``level="surface"``.
     match : {"strict", "exact", "partial", "type"}, default="strict"
-        What counts as found. The others are those of SemEval-2013, counted by the
-        package nervaluate: "exact" asks for the place alone; "partial" for that too,
-        and an overlap is half a find; "type" for the label and an overlap. With
-        averages other than "micro", each label is matched among its own spans.
+        Criterion for a correct prediction. "strict" compares position and label. The
+        others are those of SemEval-2013, counted by the package nervaluate: "exact"
+        compares the position only; "partial" also counts an overlap as half; "type"
+        requires an overlap and the label. With an average other than "micro", each
+        label is matched among its own spans.
     invalid : {"repair", "drop", "raise"}, default="repair"
-        What becomes of spans that do not begin (and, in IOBES, end) as the scheme asks,
-        such as an I behind an O. "repair" reads them as the scorer conlleval does: what
-        has no span of its label to go on with begins one. "drop" counts them as no
-        spans, as seqeval's strict mode does. "raise" refuses them and says where.
+        How to treat spans that do not begin (and, in IOBES, end) as the scheme
+        requires, such as an I after an O. "repair" starts a new span, like the script
+        conlleval; "drop" ignores the span, like the strict mode of seqeval; "raise" is
+        an error that names the first.
     zero_division : {"warn", 0.0, 1.0}, default="warn"
-        The score where no span is true and none predicted. "warn" is 0 and a warning.
+        Score if there are no true and no predicted spans. "warn" means 0 and a warning.
 
     Returns
     -------
@@ -292,24 +279,25 @@ def span_f1_score(
     Raises
     ------
     TypeError
-        If tags are no lists of str.
+        If tags are not lists of str.
     ValueError
-        If rows differ in length (the message names the first), a tag is none of the
-        scheme's, or an option is unknown.
+        If rows differ in length (the message names the first), a tag is not in the
+        scheme, or an option is invalid.
     ImportError
-        If `match` asks for nervaluate and it is not installed.
+        If `match` requires nervaluate and it is not installed.
 
     See Also
     --------
-    span_classification_report : Precision, recall and F1 of each label.
-    make_span_f1_scorer : The same for searches, which finds the words itself.
+    span_classification_report : Precision, recall and F1 per label.
+    make_span_f1_scorer : Makes a scorer, which also passes the tokens.
 
     Notes
     -----
     With :math:`T` the true and :math:`P` the predicted spans,
     :math:`F_1 = 2 |T \cap P| / (|T| + |P|)`.
 
-    A search by surface forms needs the words of each fold: `make_span_f1_scorer`.
+    For ``level="surface"`` in a search, `make_span_f1_scorer` passes the words of each
+    fold.
 
     References
     ----------
@@ -384,20 +372,20 @@ def span_classification_report(
     digits: int = 2,
     output_dict: bool = False,
 ) -> str | dict[str, dict[str, float]]:
-    """Tell precision, recall and F1 of the spans of each label, and their averages.
+    """Report precision, recall and F1 of the spans of each label, and their averages.
 
-    It shows which labels a tagger misses or gives wrongly, where one number hides that
-    rare ones are never found. The layout is that of scikit-learn's
+    It shows which labels a tagger misses or confuses; a single score hides that rare
+    labels are never predicted. The layout is that of scikit-learn's
     ``classification_report``.
 
     Parameters
     ----------
     y_true, y_pred : list of lists of str, array of such lists, or TokenSequences
-        One tag a token.
+        One tag per token.
     scheme : {"IOB2", "IOBES", "BIOES"}, default="IOB2"
-        What the tags are written in.
+        Tagging scheme.
     labels : list of str, default=None
-        The labels to tell of. None means all that occur in either, sorted.
+        Labels to report. None means all labels in `y_true` and `y_pred`, sorted.
     level : {"entity", "surface"}, default="entity"
         As for `span_f1_score`.
     tokens : token lists, TokenSequences or EmbeddedSequences, default=None
@@ -407,27 +395,27 @@ def span_classification_report(
     invalid : {"repair", "drop", "raise"}, default="repair"
         As for `span_f1_score`.
     zero_division : {"warn", 0.0, 1.0}, default="warn"
-        A precision without predicted, a recall without true, and an F1 without any
-        spans. "warn" is 0 and a warning.
+        Value of a precision without predicted spans, a recall without true spans, and
+        an F1 without both. "warn" means 0 and a warning.
     digits : int, default=2
-        Of the numbers in the text.
+        Number of decimals in the text.
     output_dict : bool, default=False
-        Return a dict instead of a text.
+        Whether to return a dict instead of a text.
 
     Returns
     -------
     str, or dict of str to dict
-        By label, and under "micro avg", "macro avg" and "weighted avg": "precision",
+        For each label, "micro avg", "macro avg" and "weighted avg": "precision",
         "recall", "f1-score" and "support", the number of true spans.
 
     Raises
     ------
     TypeError, ValueError, ImportError
-        As `span_f1_score` does.
+        As for `span_f1_score`.
 
     See Also
     --------
-    span_f1_score : One number.
+    span_f1_score : Computes a single score.
 
     Examples
     --------
@@ -467,14 +455,14 @@ def span_classification_report(
 
 
 def check_averaging(average, zero_division, caller):
-    """Raise ValueError for options that no score is computed with."""
+    """Raise ValueError for invalid values of average and zero_division."""
     if average not in AVERAGES:
         raise ValueError(
-            f"{caller}: average must be one of {AVERAGES}, got {average!r}."
+            f"{caller}: average must be one of {AVERAGES}; got {average!r}."
         )
     if zero_division not in ("warn", 0, 1):
         raise ValueError(
-            f'{caller}: zero_division must be "warn", 0 or 1, got {zero_division!r}.'
+            f'{caller}: zero_division must be "warn", 0 or 1; got {zero_division!r}.'
         )
 
 
@@ -483,18 +471,19 @@ def _scores(counts, average, zero_division):
 
 
 def _score(counts, name, average, zero_division):
-    """Return a score, an array with one a label for ``average=None``."""
-    found, predicted, actual = counts.found, counts.predicted, counts.actual
+    """Return a score; for ``average=None`` an array, (n_labels,)."""
+    numbers = counts.correct, counts.predicted, counts.actual
     if average == "micro":
-        found, predicted, actual = counts.total[:, None]
-    part, whole = _PARTS[name](found, predicted, actual)
+        numbers = counts.total[:, None]
+    _, predicted, actual = numbers
+    part, whole = _PARTS[name](*numbers)
     scores = _ratio(part, whole, zero_division, name)
     if average in ("micro", None):
         return scores if average is None else scores[0]
     weights = actual if average == "weighted" else np.ones(len(scores))
     if weights.sum():
         return np.average(scores, weights=weights)
-    # No span is true: a predicted one is wrong, none at all is undefined.
+    # No true span: the score of predictions is 0, without any it is undefined.
     return 0.0 if predicted.sum() else _undefined(zero_division, name)
 
 
@@ -511,8 +500,8 @@ def _undefined(zero_division, name):
     if zero_division != "warn":
         return float(zero_division)
     warnings.warn(
-        f"{name} is undefined where no spans are {_UNDEFINED[name]}, and is set to 0. "
-        "Use zero_division to say what it should be.",
+        f"{name} is undefined and set to 0 because no spans are {_UNDEFINED[name]}. "
+        "Use zero_division to control this behavior.",
         UndefinedMetricWarning,
         stacklevel=2,
     )
@@ -527,7 +516,7 @@ def _cells(numbers):
 
 
 def _text(report, digits):
-    """Lay a report out as scikit-learn's `classification_report` does."""
+    """Return a report in the layout of scikit-learn's `classification_report`."""
     width = max(len("weighted avg"), *map(len, report), digits)
     names = "precision", "recall", "f1-score", "support"
     head = " " * width + " " + "".join(f" {name:>9}" for name in names)

@@ -1,4 +1,4 @@
-"""Reading what metrics take: rows of words, and the scores that people gave."""
+"""Checks of the arguments of metrics: rows of words or texts, scores and options."""
 
 from collections.abc import Mapping
 
@@ -6,42 +6,23 @@ import numpy as np
 
 
 def check_words(rows, n_columns, caller):
-    """Return rows of words as one table of distinct words and codes into it.
+    """Return distinct words in order, and int64 codes into them, (n_rows, n_columns).
 
-    Parameters
-    ----------
-    rows : array-like of str, shape (n_rows, n_columns)
-        A list of tuples, an array, or a DataFrame.
-    n_columns : int
-        How many words a row has.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    words : list of str
-        Distinct, in order of appearance.
-    codes : ndarray of int64, shape (n_rows, n_columns)
-
-    Raises
-    ------
-    TypeError
-        If something is not a str, or the rows are no rows.
-    ValueError
-        If a row has another number of words, or there is no row.
+    The rows are a list of tuples, an array or a DataFrame of str; anything else, no
+    rows, and rows with another number of words are errors.
     """
-    rows = _rows(rows, caller)
+    rows = _as_list(rows, caller)
     table = {}
     codes = np.empty((len(rows), n_columns), dtype=np.int64)
     for i, row in enumerate(rows):
         if isinstance(row, str) or np.size(row) != n_columns:
             raise ValueError(
-                f"{caller}, row {i}: expected {n_columns} words, got {row!r:.80}."
+                f"{caller}, row {i}: expected {n_columns} words; got {row!r:.80}."
             )
         for j, word in enumerate(row):
             if not isinstance(word, str):
                 raise TypeError(
-                    f"{caller}, row {i}: expected {n_columns} words, got "
+                    f"{caller}, row {i}: expected {n_columns} words; got "
                     f"{type(word).__name__} {word!r:.40}."
                 )
             codes[i, j] = table.setdefault(str(word), len(table))
@@ -49,38 +30,38 @@ def check_words(rows, n_columns, caller):
 
 
 def check_vocabulary(vocabulary, caller):
-    """Return the words of a vocabulary, each once."""
+    """Return the distinct words of a vocabulary in order."""
     if isinstance(vocabulary, str) or not hasattr(vocabulary, "__iter__"):
         raise TypeError(
-            f"{caller}: vocabulary must be a list of words, got {vocabulary!r:.40}."
+            f"{caller}: vocabulary must be a list of words; got {vocabulary!r:.40}."
         )
     words = list(dict.fromkeys(vocabulary))
     for word in words:
         if not isinstance(word, str):
             raise TypeError(
-                f"{caller}: vocabulary must be words, but holds {word!r:.40} of type "
-                f"{type(word).__name__}."
+                f"{caller}: vocabulary must be a list of words; got {word!r:.40} of "
+                f"type {type(word).__name__} in it."
             )
     return words
 
 
 def check_text_pairs(pairs, caller):
-    """Return the two sides of pairs of texts, as lists."""
-    rows = _rows(pairs, caller)
+    """Return the first and the second texts of pairs, as two lists."""
+    rows = _as_list(pairs, caller)
     for i, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 2:
-            raise ValueError(f"{caller}, row {i}: expected two texts, got {row!r:.80}.")
+            raise ValueError(f"{caller}, row {i}: expected two texts; got {row!r:.80}.")
         missing = [text for text in row if text is None or isinstance(text, float)]
         if missing:
             raise TypeError(
                 f"{caller}, row {i}: a text is missing ({missing[0]!r}). Drop the pair "
-                'and its score, or write "" for it.'
+                'and its score, or replace the text by "".'
             )
     return [row[0] for row in rows], [row[1] for row in rows]
 
 
 def check_scores(scores, n_pairs, caller):
-    """Return scores as finite float64, one a pair."""
+    """Return scores as finite float64, (n_pairs,)."""
     try:
         scores = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -88,7 +69,7 @@ def check_scores(scores, n_pairs, caller):
     if scores.shape != (n_pairs,):
         raise ValueError(
             f"{caller} got {n_pairs} pairs and scores of shape {scores.shape}; "
-            f"expected is one score a pair, ({n_pairs},)."
+            f"expected one score per pair, ({n_pairs},)."
         )
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
@@ -97,21 +78,21 @@ def check_scores(scores, n_pairs, caller):
 
 
 def check_option(value, allowed, name, caller):
-    """Raise ValueError if an option has a value that it cannot have."""
+    """Raise ValueError if the value of an option is not one of those allowed."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{caller}: {name} must be one of {allowed}, got {value!r}.")
+        raise ValueError(f"{caller}: {name} must be one of {allowed}; got {value!r}.")
 
 
-def _rows(rows, caller):
+def _as_list(rows, caller):
     if isinstance(rows, str | Mapping) or not hasattr(rows, "__iter__"):
         raise TypeError(
             f"{caller} must be rows, such as a list of tuples, an array or a "
-            f"DataFrame; got {type(rows).__name__}. Of what a loader gives, pass "
-            ".pairs and .scores, or .questions."
+            f"DataFrame; got {type(rows).__name__}. For the result of a loader, pass "
+            "its attributes pairs and scores, or questions."
         )
     if hasattr(rows, "to_numpy"):
         rows = rows.to_numpy()
     rows = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
     if not rows:
-        raise ValueError(f"{caller} got no rows; at least one is needed.")
+        raise ValueError(f"{caller} got no rows; at least one is required.")
     return rows

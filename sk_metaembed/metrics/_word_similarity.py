@@ -1,7 +1,4 @@
-"""Word similarity: words that people find similar should have similar vectors.
-
-Cosines of pairs of rows, and how they agree with scores.
-"""
+"""Word similarity: similar words should have vectors with a large cosine."""
 
 from __future__ import annotations
 
@@ -15,68 +12,6 @@ from sklearn.utils import Bunch
 from .._core._arrays import normalize_rows
 from ..sequences._word_lookup import lookup_vectors
 from ._validation import check_option, check_scores, check_words
-
-
-def check_finite(values, caller):
-    """Raise ValueError if vectors hold NaN or infinity."""
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(bad):
-        raise ValueError(f"{caller}: {len(bad)} vectors hold NaN or infinity.")
-
-
-def cosines(values, left, right):
-    """Return the cosines of pairs of rows, 0 where one is zero.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, dim)
-    left, right : ndarray of int, shape (n_pairs,)
-        Rows of the pairs.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_pairs,)
-    """
-    unit = normalize_rows(values)
-    return np.einsum("ij,ij->i", unit[left], unit[right], dtype=np.float64)
-
-
-def correlation(found, scores, kind, caller):
-    """Return the correlation of two arrays, 0 with a warning where it is undefined.
-
-    Parameters
-    ----------
-    found, scores : ndarray of float64, shape (n_pairs,)
-    kind : {"spearman", "pearson"}
-    caller : str
-        Begins the warning.
-
-    Returns
-    -------
-    float
-    """
-    from scipy.stats import pearsonr, spearmanr
-
-    reason = ""
-    if len(found) < 2:
-        reason = f"at least 2 pairs are needed, and {len(found)} can be scored"
-    elif np.ptp(found) <= _noise(found):
-        reason = "all cosines are equal"
-    elif np.ptp(scores) == 0:
-        reason = "all scores of the pairs that can be scored are equal"
-    if reason:
-        message = f"{caller} is undefined and set to 0: {reason}."
-        # Of the caller of the metric, which calls its report, which calls this.
-        warnings.warn(message, UndefinedMetricWarning, stacklevel=4)
-        return 0.0
-    measure = spearmanr if kind == "spearman" else pearsonr
-    return float(measure(found, scores).statistic)
-
-
-def _noise(found):
-    """Return what rounding alone can set cosines apart."""
-    return 4 * np.finfo(np.float32).eps * np.abs(found).max(initial=0.0)
-
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -119,43 +54,43 @@ def word_similarity_score(
     case_fallback: bool = True,
     return_report: bool = False,
 ) -> float | Bunch:
-    """Correlate the cosines of pairs of words with the scores people gave them.
+    """Return the Spearman correlation of cosines of word pairs and human ratings.
 
-    Spearman's rank correlation: only the order of the pairs counts. Compare embeddings
-    on the same pairs: one that knows few words is scored on few pairs, so look at
-    the number missing, or count them with ``missing="zero"``.
+    Only the order of the pairs counts. Compare embeddings on the same pairs: one that
+    knows few words is scored on few pairs, so check the number of missing pairs, or
+    include them with ``missing="zero"``.
 
     Parameters
     ----------
     embedding : fitted estimator or Pipeline, WordVectors, KeyedVectors or dict
-        Where the words' vectors come from. An estimator gives one block or an array,
-        and each word is a sequence of its own.
+        Source of the word vectors. An estimator must return one block or an array;
+        each word is a sequence of its own.
     pairs : array-like of str, shape (n_pairs, 2)
-        As of `datasets.load_word_similarity`.
+        Word pairs, for example of `datasets.load_word_similarity`.
     scores : array-like of float, shape (n_pairs,)
-        How similar each pair is to people, on any scale.
+        Human similarity rating of each pair, on any scale.
     missing : {"omit", "zero", "mean"}, default="omit"
-        What becomes of a pair with a word that the embedding does not know: it is
-        left out, has the cosine 0, or the mean cosine of the other pairs.
+        How to treat pairs with an unknown word: drop them, or set their cosine to 0 or
+        to the mean cosine of the other pairs.
     case_fallback : bool, default=True
-        Look up a word that is not known once more in lower case.
+        Whether to look up unknown words again in lower case.
     return_report : bool, default=False
-        Return a report and not only the score.
+        Whether to return a report instead of the score.
 
     Returns
     -------
     score : float
-        Between -1 and 1. 0, with an ``UndefinedMetricWarning``, if fewer than two pairs
+        Between -1 and 1; 0, with an ``UndefinedMetricWarning``, if fewer than two pairs
         can be scored, or all cosines or all scores are equal.
     report : sklearn.utils.Bunch
-        In place of the score if `return_report`, with the attributes
+        Returned instead of the score if `return_report`, with the attributes
 
         score : float
-            The same.
+            The score.
         n_pairs, n_missing : int
-            All pairs, and those with a word that is not known.
+            Number of pairs, and of pairs with an unknown word.
         missing_words : list of str
-            Words that are not known, as written, in order of appearance.
+            Unknown words, in order of appearance.
         similarities : ndarray of float64, shape (n_pairs,)
             The cosines; for missing pairs 0 or, with "mean", the mean.
         known : ndarray of bool, shape (n_pairs,)
@@ -164,18 +99,18 @@ def word_similarity_score(
     Raises
     ------
     TypeError
-        If the embedding is none of these, or a word no str.
+        If the embedding has an unsupported type, or a word is not a str.
     ValueError
-        If there are no pairs, pairs and scores do not fit together, or a vector is
+        If there are no pairs, the lengths of pairs and scores differ, or a vector is
         not finite.
 
     See Also
     --------
-    make_word_similarity_scorer : The same, to search a grid with.
+    make_word_similarity_scorer : Makes a scorer for a grid search.
 
     Notes
     -----
-    The cosine with a vector of zeros is 0. Pairs that occur twice count twice.
+    The cosine with a zero vector is 0. Repeated pairs count repeatedly.
 
     Examples
     --------
@@ -201,33 +136,68 @@ def word_similarity_score(
 
 
 def vectors_of_words(embedding, words, case_fallback, caller):
-    """Return distinct words' vectors and which are known, in lower case at need."""
+    """Return vectors (n_words, dim) and known mask, with lower case as a fallback."""
     values, known = lookup_vectors(embedding, words, caller=caller)
-    known = np.array(known)  # a store's or block's own may be read-only
-    others = [i for i in np.flatnonzero(~known) if words[i].lower() != words[i]]
-    if case_fallback and others:
-        lower = [words[i].lower() for i in others]
-        found, is_known = lookup_vectors(embedding, lower, caller=caller)
-        rows = np.array(others)[is_known]
+    known = np.array(known)  # that of a store or block may be read-only
+    retry = [i for i in np.flatnonzero(~known) if words[i].lower() != words[i]]
+    if case_fallback and retry:
+        lower = [words[i].lower() for i in retry]
+        lower_values, lower_known = lookup_vectors(embedding, lower, caller=caller)
+        rows = np.array(retry)[lower_known]
         values = np.array(values)
-        values[rows], known[rows] = found[is_known], True
+        values[rows], known[rows] = lower_values[lower_known], True
     check_finite(values, caller)
     return values, known
 
 
 def similarity_report(values, known, codes, scores, missing, caller):
-    """Score pairs, given as rows of vectors, all at once."""
+    """Return the report on pairs, (n_pairs, 2) codes of rows of values."""
     left, right = codes.T
-    whole = known[left] & known[right]
-    found = np.zeros(len(codes))
-    found[whole] = cosines(values, left[whole], right[whole])
-    if missing == "mean" and whole.any():
-        found[~whole] = found[whole].mean()
-    scored = whole if missing == "omit" else slice(None)
+    complete = known[left] & known[right]
+    similarities = np.zeros(len(codes))
+    similarities[complete] = cosines(values, left[complete], right[complete])
+    if missing == "mean" and complete.any():
+        similarities[~complete] = similarities[complete].mean()
+    scored = complete if missing == "omit" else slice(None)
     return Bunch(
-        score=correlation(found[scored], scores[scored], "spearman", caller),
+        score=correlation(similarities[scored], scores[scored], "spearman", caller),
         n_pairs=len(codes),
-        n_missing=int((~whole).sum()),
-        similarities=found,
-        known=whole,
+        n_missing=int((~complete).sum()),
+        similarities=similarities,
+        known=complete,
     )
+
+
+def check_finite(values, caller):
+    """Raise ValueError if a vector contains NaN or infinity."""
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(bad):
+        raise ValueError(f"{caller}: {len(bad)} vectors contain NaN or infinity.")
+
+
+def cosines(values, left, right):
+    """Return float64 cosines of pairs of rows, (n_pairs,); 0 for zero rows."""
+    unit = normalize_rows(values)
+    return np.einsum("ij,ij->i", unit[left], unit[right], dtype=np.float64)
+
+
+def correlation(similarities, scores, kind, caller):
+    """Return the correlation of two (n_pairs,) arrays; 0 and a warning if undefined."""
+    from scipy.stats import pearsonr, spearmanr
+
+    # Cosines that differ by less are equal up to rounding.
+    noise = 4 * np.finfo(np.float32).eps * np.abs(similarities).max(initial=0.0)
+    reason = ""
+    if len(similarities) < 2:
+        reason = f"at least 2 pairs are required, and {len(similarities)} can be scored"
+    elif np.ptp(similarities) <= noise:
+        reason = "all cosines are equal"
+    elif np.ptp(scores) == 0:
+        reason = "all scores of the pairs that can be scored are equal"
+    if reason:
+        message = f"{caller} is undefined and set to 0: {reason}."
+        # Of the caller of the metric, which calls its report, which calls this.
+        warnings.warn(message, UndefinedMetricWarning, stacklevel=4)
+        return 0.0
+    measure = spearmanr if kind == "spearman" else pearsonr
+    return float(measure(similarities, scores).statistic)

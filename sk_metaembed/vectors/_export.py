@@ -63,6 +63,8 @@ _CALLER = "export_vectors"
 class ExportReport:
     """Result of `export_vectors`: what was written, and which words are unknown.
 
+    Check it for words that the embedding does not know and the file may lack.
+
     Parameters
     ----------
     path : str

@@ -257,8 +257,16 @@ class WordVectors:
             As for `open`.
         path : str or path-like
             The directory to create; it must not exist.
-        limit, words, dtype, trusted, verbose
-            As for `open`.
+        limit : int, default=None
+            As for `open`, like the following parameters.
+        words : collection of str, default=None
+            Store only these words.
+        dtype : {"float32", "float16"}, default=None
+            Type of the stored vectors.
+        trusted : bool, default=False
+            Allow gensim's pickles.
+        verbose : int, default=0
+            Whether to show a progress bar.
 
         Returns
         -------
@@ -338,8 +346,12 @@ class WordVectors:
         ----------
         kv : gensim.models.KeyedVectors
             Or any object with ``index_to_key`` and ``vectors``.
-        path, cache_dir, dtype
-            As for `from_arrays`.
+        path : str or path-like, default=None
+            As for `from_arrays`, like the following parameters.
+        cache_dir : str or path-like, default=None
+            Directory of converted stores.
+        dtype : {"float32", "float16"}, default="float32"
+            Type of the stored vectors.
 
         Returns
         -------

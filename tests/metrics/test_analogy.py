@@ -188,12 +188,12 @@ def test_bad_input_gets_a_sentence():
         analogy_score(VECTORS, QUESTIONS, categories=["a", "b"])
     with pytest.raises(ValueError, match="epsilon must be above 0"):
         analogy_score(VECTORS, QUESTIONS, epsilon=0)
-    with pytest.raises(ValueError, match="a number above 0, got 0"):
+    with pytest.raises(ValueError, match="a number above 0; got 0"):
         analogy_score(VECTORS, QUESTIONS, vocabulary=0)
     with pytest.raises(TypeError, match="epsilon must be a number"):
         analogy_score(VECTORS, QUESTIONS, epsilon="small")
     for vocabulary in ("king", True, 2.5):
         with pytest.raises(TypeError, match="vocabulary must be a list of words"):
             analogy_score(VECTORS, QUESTIONS, vocabulary=vocabulary)
-    with pytest.raises(TypeError, match="holds 1 of type int"):
+    with pytest.raises(TypeError, match="got 1 of type int"):
         analogy_score(VECTORS, QUESTIONS, vocabulary=["king", 1])

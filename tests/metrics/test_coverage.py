@@ -22,8 +22,8 @@ def test_types_tokens_and_unknown_words_are_counted():
     assert list(rows) == ["a", "b", "(any)", "(all)"]
     counted = {name: (row["types"], row["tokens"]) for name, row in rows.items()}
     assert counted == {"a": (2, 4), "b": (2, 3), "(any)": (4, 7), "(all)": (0, 0)}
-    assert rows["a"]["types_share"] == 2 / 5
-    assert rows["a"]["tokens_share"] == 4 / 8
+    assert rows["a"]["type_coverage"] == 2 / 5
+    assert rows["a"]["token_coverage"] == 4 / 8
     assert rows["a"]["unknown"] == [("and", 2), ("Tea", 1), ("gnu", 1)]
     assert rows["b"]["unknown"] == [("tea", 2), ("milk", 2), ("gnu", 1)]
 
@@ -57,19 +57,19 @@ def test_a_single_embedding_has_one_row_of_its_own_name():
 def test_texts_and_words_are_taken_and_the_list_is_cut():
     (row,) = coverage_report(A, ["Tea and milk", "gnu", "gnu"], n_unknown=1)
     assert row["unknown"] == [("gnu", 2)]
-    assert (row["types"], row["types_share"]) == (2, 0.5)
+    assert (row["types"], row["type_coverage"]) == (2, 0.5)
 
 
 def test_nothing_at_all_gives_zero_shares():
     (row,) = coverage_report(A, [[], []])
-    assert (row["types_share"], row["tokens_share"], row["unknown"]) == (0, 0, [])
+    assert (row["type_coverage"], row["token_coverage"], row["unknown"]) == (0, 0, [])
 
 
 def test_subsets_count_their_own_words_only():
     from sk_metaembed import TokenSequences
 
     (row,) = coverage_report(A, TokenSequences.from_lists(TEXTS)[2:])
-    assert (row["types"], row["types_share"]) == (1, 0.5)
+    assert (row["types"], row["type_coverage"]) == (1, 0.5)
 
 
 def test_a_frame_has_the_same_rows():
@@ -80,12 +80,12 @@ def test_a_frame_has_the_same_rows():
 def test_bad_input_gets_a_sentence():
     with pytest.raises(ValueError, match="two sources are named 'a'"):
         coverage_report([("a", A), ("a", B)], TEXTS)
-    with pytest.raises(TypeError, match=r"\(name, embedding\) pairs, got dict"):
+    with pytest.raises(TypeError, match=r"\(name, embedding\) pairs; got dict"):
         coverage_report([{"tea": [1.0]}], ["tea"])
     for n_unknown in (-1, 1.5, None):
         with pytest.raises(ValueError, match="n_unknown must be an int, 0 or more"):
             coverage_report({"tea": [1.0]}, ["tea"], n_unknown=n_unknown)
-    with pytest.raises(ValueError, match="names of the rows over all sources"):
+    with pytest.raises(ValueError, match="reserved for the rows over all sources"):
         coverage_report({"(any)": A, "b": B}, TEXTS)
     with pytest.raises(ValueError, match="got no embedding"):
         coverage_report({}, TEXTS)

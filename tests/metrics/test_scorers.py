@@ -226,7 +226,7 @@ def test_bad_sets_get_a_sentence():
         make_word_similarity_scorer({"a": {"pairs": PAIRS}})
     with pytest.raises(ValueError, match="at least one set"):
         make_word_similarity_scorer({})
-    with pytest.raises(ValueError, match="named 'mean'"):
+    with pytest.raises(ValueError, match="name 'mean' is reserved"):
         make_word_similarity_scorer({"mean": SETS["first"]}, average=False)
     with pytest.raises(ValueError, match="missing must be one of"):
         make_word_similarity_scorer(SETS, missing="skip")

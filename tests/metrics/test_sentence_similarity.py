@@ -110,7 +110,7 @@ def test_both_sides_are_transformed_at_once():
 def test_an_undefined_correlation_is_zero_with_a_warning():
     with pytest.warns(UndefinedMetricWarning, match="all scores"):
         assert sentence_similarity_score(pooled(), PAIRS, [1, 1, 1, 1]) == 0
-    with pytest.warns(UndefinedMetricWarning, match="needed, and 1 can be") as caught:
+    with pytest.warns(UndefinedMetricWarning, match="required, and 1 can be") as caught:
         assert sentence_similarity_score(pooled(), PAIRS[:1], [1]) == 0
     assert caught[0].filename == __file__
 
@@ -121,7 +121,7 @@ def test_what_gives_no_vector_a_text_is_refused():
     union = EmbeddingUnion([("a", PretrainedEmbedding(store))])
     concat = make_pipeline(union, ConcatMetaEmbedding()).fit(TEXTS)
     for estimator in (words, concat):
-        with pytest.raises(TypeError, match=r"\(type\); expected is one vector a text"):
+        with pytest.raises(TypeError, match=r"\(type\); expected one vector per text"):
             sentence_similarity_score(estimator, PAIRS, GOLD)
     classifier = make_pipeline(*pooled(), LogisticRegression())
     classifier.fit(TEXTS, [0, 1] * 4)
@@ -132,9 +132,9 @@ def test_what_gives_no_vector_a_text_is_refused():
 @pytest.mark.parametrize(
     ("values", "match"),
     [
-        (np.zeros((3, 2)), r"gave shape \(3, 2\) for 8 texts"),
-        (np.zeros(8), r"gave shape \(8,\)"),
-        (np.full((8, 2), np.nan), "8 vectors hold NaN"),
+        (np.zeros((3, 2)), r"returned shape \(3, 2\) for 8 texts"),
+        (np.zeros(8), r"returned shape \(8,\)"),
+        (np.full((8, 2), np.nan), "8 vectors contain NaN"),
     ],
 )
 def test_strange_vectors_get_a_sentence(values, match):
@@ -147,7 +147,7 @@ def test_strange_vectors_get_a_sentence(values, match):
 
 
 def test_pairs_scores_and_options_are_checked():
-    with pytest.raises(ValueError, match="row 1: expected two texts, got 'ab'"):
+    with pytest.raises(ValueError, match="row 1: expected two texts; got 'ab'"):
         sentence_similarity_score(pooled(), [PAIRS[0], "ab"], GOLD[:2])
     with pytest.raises(ValueError, match="4 pairs and scores of shape"):
         sentence_similarity_score(pooled(), PAIRS, GOLD[:2])

@@ -319,7 +319,7 @@ def test_a_scorer_finds_the_words_of_each_fold():
         (
             TRUE,
             {"level": "surface", "tokens": [["a"] * 3, [], ["b"] * 2], "match": "type"},
-            "choose one of the two",
+            "use one or the other",
         ),
         ([["B-x", "I-x", "O"], [], ["O", "x"]], {}, "row 2 of y_pred, tag 1 is 'x'"),
         (

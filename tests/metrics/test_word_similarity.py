@@ -100,7 +100,7 @@ def test_all_pairs_missing_is_zero_with_a_warning(missing):
 @pytest.mark.parametrize(
     ("pairs", "gold", "why"),
     [
-        (PAIRS[:1], [1], "2 pairs are needed, and 1 can be scored"),
+        (PAIRS[:1], [1], "2 pairs are required, and 1 can be scored"),
         ([("tea", "tea"), ("cat", "cat")], [1, 2], "all cosines are equal"),
         (PAIRS[:2], [1, 1], "all scores"),
     ],
@@ -159,10 +159,15 @@ def test_tables_and_arrays_of_pairs_are_taken():
     [
         ([], [], ValueError, "got no rows"),
         (5, [1], TypeError, "pairs must be rows.*got int"),
-        ({"pairs": PAIRS, "scores": GOLD}, GOLD, TypeError, r"pass \.pairs"),
-        (["ab", "cd"], [1, 2], ValueError, "row 0: expected 2 words, got 'ab'"),
+        (
+            {"pairs": PAIRS, "scores": GOLD},
+            GOLD,
+            TypeError,
+            r"pass its attributes pairs",
+        ),
+        (["ab", "cd"], [1, 2], ValueError, "row 0: expected 2 words; got 'ab'"),
         ([("a", "b", "c")], [1], ValueError, "row 0: expected 2 words"),
-        ([("cat", 3)], [1], TypeError, "row 0: expected 2 words, got int 3"),
+        ([("cat", 3)], [1], TypeError, "row 0: expected 2 words; got int 3"),
         ([("cat", None)], [1], TypeError, "got NoneType"),
         (PAIRS, GOLD[:2], ValueError, r"5 pairs and scores of shape \(2,\)"),
         (PAIRS, [1, 2, 3, np.nan, 5], ValueError, "score 3 is nan"),
