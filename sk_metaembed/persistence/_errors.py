@@ -1,11 +1,17 @@
 """Errors of `save` and `load`, and checks of their path and packages."""
 
+from __future__ import annotations
+
 import os
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ._boosters import BOOSTER_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class SavedFileError(ValueError):
@@ -66,7 +72,7 @@ class UntrustedError(SavedFileError):
     ('mylib.split',)
     """
 
-    def __init__(self, message, names):
+    def __init__(self, message: str, names: Iterable[str]) -> None:
         super().__init__(message)
         self.names = tuple(sorted(names))
 

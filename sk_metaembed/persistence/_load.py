@@ -1,10 +1,13 @@
 """Load an estimator from a file; no code in the file is run."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,8 +34,11 @@ from ._graph_copy import GraphCopier, has_parameters
 from ._schema import read_structure, untrusted_in
 from ._trusted import FUNCTIONS
 
+if TYPE_CHECKING:
+    from .._core._typing import StrPath
 
-def load(path, *, trusted=()):
+
+def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     """Load an estimator that was written by `save`, without running code of the file.
 
     The whole file is validated before any object is created: its checksums, and each

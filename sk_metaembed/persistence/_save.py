@@ -1,7 +1,10 @@
 """Save an estimator to one file that runs no code when it is loaded."""
 
+from __future__ import annotations
+
 import sys
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,10 +24,15 @@ from ._graph_copy import (
 from ._load import required_trust
 from ._schema import check_schema, normalize
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .._core._typing import StrPath
+
 _BUNDLED = "bundled"
 
 
-def save(estimator, path, *, bundle=False):
+def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
     """Save an estimator, fitted or not, to one file that contains no code.
 
     Use it to keep a model, to share it or to move it to another machine. Unlike a

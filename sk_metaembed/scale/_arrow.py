@@ -62,11 +62,11 @@ class ArrowRows:
 
     def _batch(self, table, start):
         rows = self._rows(table, start)
-        kept = table.select(self._keep) if self._keep else None
+        copied = table.select(self._keep) if self._keep else None
         stop = start + table.num_rows
         digest = None if self.files else self._digest(rows)
         where = f"{self.name}, rows {start:,} to {stop - 1:,}"
-        return Batch(start, rows, kept, {"row": stop}, where, digest)
+        return Batch(start, rows, copied, {"row": stop}, where, digest)
 
     def no_rows(self):
         """Return the columns to be copied, without rows; None if there are none."""

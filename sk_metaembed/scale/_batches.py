@@ -40,7 +40,7 @@ class Batch(NamedTuple):
         Number of the first row in the source, from 0.
     rows : list, TokenSequences or DataFrame
         The input of the pipeline.
-    kept : dict of str to sequence, or pyarrow Table, or None
+    copied : dict of str to sequence, or pyarrow Table, or None
         Columns to be copied to the output.
     cursor : dict
         Where the next rows start, for JSON.
@@ -52,7 +52,7 @@ class Batch(NamedTuple):
 
     start: int
     rows: Any
-    kept: Any
+    copied: Any
     cursor: dict
     where: str
     digest: int | None = None

@@ -1,5 +1,9 @@
 """Run a fitted pipeline over the partitions of a dask collection."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
 from sklearn.exceptions import NotFittedError
 
 from ._batches import accepts_missing
@@ -13,6 +17,11 @@ from ._partitions import (
 from ._results import check_method, compute
 from ._sources import column_list
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._core._typing import StrPath
+
 _DTYPES = ("float16", "float32", "float64", None)
 _ALLOWED = (
     "Allowed are a dask DataFrame with column=, a dask Series, a dask Bag of texts or "
@@ -23,15 +32,21 @@ _ALLOWED = (
 
 
 def transform_partitions(
-    pipeline,
-    data,
+    pipeline: Any,
+    data: Any,
     *,
-    column=None,
-    method="transform",
-    keep=(),
-    dtype="float32",
-    folder=None,
-):
+    column: str | Sequence[str] | None = None,
+    method: Literal[
+        "transform",
+        "predict",
+        "predict_proba",
+        "predict_log_proba",
+        "decision_function",
+    ] = "transform",
+    keep: str | Sequence[str] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = "float32",
+    folder: StrPath | None = None,
+) -> Any:
     """Run a fitted pipeline over the partitions of a dask collection, lazily.
 
     Use it for documents that are stored on a cluster or computed by dask. The result is

@@ -239,8 +239,8 @@ class JsonLines(TextLines):
             from pandas import DataFrame
 
             rows = DataFrame({n: [r[n] for r in records] for n in self._columns})
-        kept = {name: [record[name] for record in records] for name in self._keep}
-        return Batch(start, rows, kept or None, cursor, where)
+        copied = {name: [record[name] for record in records] for name in self._keep}
+        return Batch(start, rows, copied or None, cursor, where)
 
 
 def _is_row(value):

@@ -28,7 +28,7 @@ class NpyOutput:
                 f"hold the columns keep={keep!r}. Write .parquet or do not pass keep."
             )
 
-    def spec(self, result, kept):
+    def spec(self, result, copied):
         """Return what all batches have in common, for JSON, from the first one."""
         dtype = result.values.dtype
         if dtype.hasobject:
@@ -39,7 +39,7 @@ class NpyOutput:
             )
         return {"dtype": dtype.str, "shape": list(result.values.shape[1:])}
 
-    def encode(self, spec, result, kept):
+    def encode(self, spec, result, copied):
         """Return the bytes of a batch."""
         values, dtype = result.values, np.dtype(spec["dtype"])
         if list(values.shape[1:]) != spec["shape"] or values.dtype != dtype:
@@ -90,17 +90,17 @@ class ParquetOutput:
                 "pip install pyarrow. Writing .npy does not."
             ) from error
 
-    def spec(self, result, kept):
+    def spec(self, result, copied):
         """Return what all batches have in common, for JSON, from the first one."""
-        schema = self._table(result, kept, None).schema.remove_metadata()
+        schema = self._table(result, copied, None).schema.remove_metadata()
         return {"schema": base64.b64encode(schema.serialize()).decode()}
 
-    def encode(self, spec, result, kept):
+    def encode(self, spec, result, copied):
         """Return the bytes of a batch, as a stream of Arrow."""
         import pyarrow as pa
 
         # In one chunk: batches of a source are cut differently by workers.
-        table = self._table(result, kept, _schema_of(spec)).combine_chunks()
+        table = self._table(result, copied, _schema_of(spec)).combine_chunks()
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
@@ -116,10 +116,10 @@ class ParquetOutput:
                     table = pa.ipc.open_stream(part).read_all()
                     writer.write_table(table, row_group_size=table.num_rows)
 
-    def _table(self, result, kept, schema):
+    def _table(self, result, copied, schema):
         import pyarrow as pa
 
-        columns = _kept_columns(kept)
+        columns = _copied_columns(copied)
         values = result.values
         as_columns = values.ndim == 2 and (
             self._layout == "columns" or values.dtype.kind not in "fiu"
@@ -141,8 +141,10 @@ class ParquetOutput:
             )
         table = pa.table(dict(columns))
         if schema is None:
-            n_kept = len(_kept_columns(kept))
-            return pa.table(table.columns, schema=_without_nulls(table.schema, n_kept))
+            n_copied = len(_copied_columns(copied))
+            return pa.table(
+                table.columns, schema=_without_nulls(table.schema, n_copied)
+            )
         return _cast(table, schema)
 
 
@@ -157,20 +159,20 @@ def _vector_array(values):
     return pa.FixedSizeListArray.from_arrays(flat, type=listed)
 
 
-def _kept_columns(kept):
-    if kept is None:
+def _copied_columns(copied):
+    if copied is None:
         return []
-    if isinstance(kept, dict):
-        return list(kept.items())
-    return list(zip(kept.column_names, kept.columns, strict=True))
+    if isinstance(copied, dict):
+        return list(copied.items())
+    return list(zip(copied.column_names, copied.columns, strict=True))
 
 
-def _without_nulls(schema, n_kept):
+def _without_nulls(schema, n_copied):
     """Return a schema in which the pipeline's columns are never null."""
     import pyarrow as pa
 
     return pa.schema(
-        [field.with_nullable(i < n_kept) for i, field in enumerate(schema)]
+        [field.with_nullable(i < n_copied) for i, field in enumerate(schema)]
     )
 
 

@@ -1,12 +1,20 @@
 """Texts that can be iterated over several times without holding them in memory."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._batches import accepts_missing
 from ._file_sources import TextLines
 from ._fingerprint import pipeline_fingerprint
 from ._sources import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._core._typing import SupportsTransform
 
 _BATCH_SIZE = 4096
 
@@ -69,7 +77,13 @@ class TextStream:
     >>> folder.cleanup()
     """
 
-    def __init__(self, source, *, column=None, tokenizer=None):
+    def __init__(
+        self,
+        source: Any,
+        *,
+        column: str | None = None,
+        tokenizer: SupportsTransform | Literal["spaces"] | None = None,
+    ) -> None:
         if isinstance(source, Iterator) or hasattr(source, "read_next_batch"):
             raise TypeError(
                 f"TextStream: source is a {type(source).__name__}, which can be "
@@ -89,7 +103,7 @@ class TextStream:
             self.open_source()  # raises if it does not exist
 
     @property
-    def corpus_file(self):
+    def corpus_file(self) -> str | None:
         """Path of the plain file of tokens, None for any other source.
 
         The threads of gensim read such a file themselves; any other source is read
@@ -100,7 +114,12 @@ class TextStream:
         opened = self._opened()
         return opened.plain_file if type(opened) is TextLines else None
 
-    def open_source(self, columns=(), keep=(), missing=False):
+    def open_source(
+        self,
+        columns: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        missing: bool = False,
+    ) -> Any:
         """Open the source from its first row, as `transform_in_batches` reads it.
 
         Parameters
@@ -129,7 +148,7 @@ class TextStream:
         source = self.source() if self._is_function() else self.source
         return open_source(source, list(columns) or self.column, keep, missing)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str | list[str]]:
         for batch in self.open_source().batches(_BATCH_SIZE):
             yield from batch.rows
 

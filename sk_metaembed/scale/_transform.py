@@ -1,5 +1,7 @@
 """Run a fitted pipeline over a source in batches, in this process or on workers."""
 
+from __future__ import annotations
+
 import pickle
 import secrets
 import time
@@ -8,7 +10,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import joblib
 from joblib import effective_n_jobs
@@ -21,6 +23,11 @@ from ._outputs import NpyOutput, ParquetOutput
 from ._partial_output import PartialOutput
 from ._results import check_method, compute, compute_empty
 from ._sources import column_list, open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._core._typing import StrPath
 
 _LAYOUTS = ("vector", "columns")
 _DTYPES = ("float16", "float32", "float64", None)
@@ -56,26 +63,32 @@ class StreamResult(NamedTuple):
     """
 
     rows: int
-    files: list
+    files: list[Path]
     seconds: float
     resumed: int
 
 
 def transform_in_batches(
-    pipeline,
-    source,
-    out,
+    pipeline: Any,
+    source: Any,
+    out: StrPath,
     *,
-    method="transform",
-    batch_size=10_000,
-    column=None,
-    keep=(),
-    layout="vector",
-    dtype="float32",
-    n_jobs=None,
-    resume=True,
-    verbose=0,
-):
+    method: Literal[
+        "transform",
+        "predict",
+        "predict_proba",
+        "predict_log_proba",
+        "decision_function",
+    ] = "transform",
+    batch_size: int = 10_000,
+    column: str | Sequence[str] | None = None,
+    keep: str | Sequence[str] = (),
+    layout: Literal["vector", "columns"] = "vector",
+    dtype: Literal["float16", "float32", "float64"] | None = "float32",
+    n_jobs: int | None = None,
+    resume: bool = True,
+    verbose: int = 0,
+) -> StreamResult:
     """Run a fitted pipeline over any number of documents and write the result.
 
     Use it for corpora larger than memory: a batch is read, computed and written before
@@ -284,7 +297,7 @@ class Task(NamedTuple):
     def encode(self, spec, result, batch):
         """Return a result in the format of the output."""
         with _add_rows_to_error(batch):
-            data = self.output.encode(spec, result, batch.kept)
+            data = self.output.encode(spec, result, batch.copied)
         return EncodedBatch(len(batch.rows), data, batch.cursor, batch.digest)
 
 
@@ -339,10 +352,10 @@ class _Run:
         """Start the output from the first batch, or from no rows (None)."""
         task = self._task
         if batch is None:
-            result, kept = task.empty_result(), self._source.no_rows()
+            result, copied = task.empty_result(), self._source.no_rows()
         else:
-            result, kept = task.result(batch), batch.kept
-        spec = task.output.spec(result, kept)
+            result, copied = task.result(batch), batch.copied
+        spec = task.output.spec(result, copied)
         self._partial.start(spec)
         if batch is not None:
             self._commit(task.encode(self._partial.spec, result, batch))
@@ -405,8 +418,8 @@ def _dump_pipeline(task, folder):
 
 def _detached(batch):
     """Return a batch that is pickled without the rest of its source."""
-    if hasattr(batch.kept, "schema"):  # a pyarrow Table
-        return batch._replace(kept=compact(batch.kept))
+    if hasattr(batch.copied, "schema"):  # a pyarrow Table
+        return batch._replace(copied=compact(batch.copied))
     return batch
 
 

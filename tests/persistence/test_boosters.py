@@ -128,7 +128,7 @@ def test_an_unfitted_model(library, tmp_path):
 
 @pytest.mark.parametrize("library", MODELS)
 @pytest.mark.parametrize("content", [b"", b"tree\n{", 0.5, 0.9])
-def test_what_is_no_model_is_refused(library, content, tmp_path):
+def test_invalid_model_is_refused(library, content, tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 3))
     step = model(library).fit(X, (X[:, 0] > 0).astype(int))
     parts = forge.members(save(step, tmp_path / "m.skm").read_bytes())
@@ -150,20 +150,20 @@ def test_what_is_no_model_is_refused(library, content, tmp_path):
         ("catboost", b"CBM1\x05\0\0\0trees"),
     ],
 )
-def test_a_model_that_was_cut_short_does_not_reach_its_library(kind, model):
+def test_truncated_model_is_not_passed_to_its_library(kind, model):
     """Some readers crash on one, or read past its end and return what is there."""
     assert _is_complete(kind, model)
     assert not any(_is_complete(kind, model[:n]) for n in (0, 3, 8, len(model) // 2))
     assert kind == "lightgbm" or not _is_complete(kind, model[:-1])
 
 
-def test_other_classes_are_no_models_of_catboost(tmp_path):
+def test_catboost_models_must_be_classes_of_catboost(tmp_path):
     step = model("catboost")
     parts = forge.members(save(step, tmp_path / "m.skm").read_bytes())
     schema = forge.schema_of(parts)
-    told = {"module": forge.json_node("builtins"), "name": forge.json_node("dict")}
-    told |= {"model": forge.json_node(None), "state": forge.dict_node({})}
-    root = {**forge.placeholder("catboost", **told), "protocol": schema["protocol"]}
+    message = {"module": forge.json_node("builtins"), "name": forge.json_node("dict")}
+    message |= {"model": forge.json_node(None), "state": forge.dict_node({})}
+    root = {**forge.placeholder("catboost", **message), "protocol": schema["protocol"]}
     path = tmp_path / "forged.skm"
     path.write_bytes(forge.zipped(forge.with_schema(parts, root)))
     with pytest.raises(UntrustedError, match="builtins.dict"):

@@ -27,7 +27,7 @@ from sk_metaembed.utils._checks_data import WORDS, token_lists
 from .. import tiny_bert
 from ..test_estimators import NET
 from ..tiny_elmo import files as elmo_files
-from .test_refused import forget_handles
+from .test_refused import clear_handles
 
 ROWS = [row for row in token_lists() if row]
 LOADS = """
@@ -76,7 +76,7 @@ def test_without_the_originals_it_gives_the_same(union, tmp_path):
     expected = values(trained.transform(ROWS))
     path = save(trained, tmp_path / "e.skm", bundle=True)
     shutil.rmtree(folder)
-    forget_handles()
+    clear_handles()
     for one, other in zip(values(load(path).transform(ROWS)), expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -101,7 +101,7 @@ def test_bundles_are_unpacked_once_and_by_content(union, tmp_path, monkeypatch):
     trained, _ = union
     monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
     path = save(trained, tmp_path / "e.skm", bundle=True)
-    forget_handles()
+    clear_handles()
     one, _ = load(path), load(path)
     folders = [f for f in (tmp_path / "cache" / "bundles").iterdir() if f.is_dir()]
     assert len(folders) == 4
@@ -112,22 +112,22 @@ def test_bundles_are_unpacked_once_and_by_content(union, tmp_path, monkeypatch):
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_what_was_unpacked_and_damaged_is_told(union, tmp_path, monkeypatch):
+def test_error_on_a_damaged_unpacked_bundle(union, tmp_path, monkeypatch):
     monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
     path = save(union[0], tmp_path / "e.skm", bundle=True)
     for name in ("vectors.npy", "weights.hdf5", "config.json"):
-        forget_handles()
+        clear_handles()
         load(path)
         file = next((tmp_path / "cache" / "bundles").glob(f"*/{name}"))
         for data in (file.read_bytes()[:-8], None):
             file.unlink() if data is None else file.write_bytes(data)
-            forget_handles()
+            clear_handles()
             with pytest.raises(SavedFileError, match="is intact.* Delete that fol"):
                 load(path)
         shutil.rmtree(file.parent)
 
 
-def test_a_loaded_model_goes_along_in_any_case(tmp_path):
+def test_loaded_model_is_always_bundled(tmp_path):
     pair = tiny_bert.network(), tiny_bert.tokenizer()
     source = TransformerEmbedding(pair, layers="all").fit(ROWS)
     loaded = load(save(source, tmp_path / "e.skm"))
@@ -151,7 +151,7 @@ def test_a_trained_transformer(method, tmp_path):
     expected = trained.predict_proba(ROWS)
     path = save(trained, tmp_path / "e.skm", bundle=True)
     shutil.rmtree(bert)
-    forget_handles()
+    clear_handles()
     np.testing.assert_array_equal(load(path).predict_proba(ROWS), expected)
 
 

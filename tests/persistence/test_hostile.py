@@ -159,9 +159,9 @@ def test_a_module_is_imported_only_if_it_is_trusted(tokenizer, tmp_path, monkeyp
     (tmp_path / "gadget_on_import.py").write_text("raise SystemExit('ran')")
     monkeypatch.syspath_prepend(str(tmp_path))
     names = {"module": "gadget_on_import", "name": "f"}
-    told = {key: forge.json_node(value) for key, value in names.items()}
+    message = {key: forge.json_node(value) for key, value in names.items()}
     for gadget in (
-        forge.placeholder("function", **told),
+        forge.placeholder("function", **message),
         forge.node("ObjectNode", "gadget_on_import", "Gadget"),
         forge.node("FunctionNode", "gadget_on_import", "f"),
         forge.node("TypeNode", "gadget_on_import", "f"),
@@ -179,7 +179,7 @@ def test_a_module_is_imported_only_if_it_is_trusted(tokenizer, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("name", ["trusted", "trust_remote_code", "memory"])
-def test_parameters_that_let_code_run_are_asked_for(name, tokenizer, tmp_path):
+def test_unsafe_parameters_require_trust(name, tokenizer, tmp_path):
     parts = with_parameter(tokenizer, name, forge.json_node(True))
     with pytest.raises(UntrustedError, match=f"{name}=True") as error:
         loaded(parts, tmp_path)
@@ -188,7 +188,7 @@ def test_parameters_that_let_code_run_are_asked_for(name, tokenizer, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust")
 @pytest.mark.parametrize("n", [1, 20])  # many keys are held in another way
-def test_searches_that_would_let_code_run_are_asked_for(n, tmp_path):
+def test_searches_over_unsafe_parameters_require_trust(n, tmp_path):
     grid = {"trusted": [False, True], **{f"a{i}__trusted": [False] for i in range(n)}}
     search = GridSearchCV(PretrainedEmbedding("a.kv"), [grid])
     path = save(search, tmp_path / "e.skm")
@@ -200,7 +200,7 @@ def test_searches_that_would_let_code_run_are_asked_for(n, tmp_path):
     assert load(save(words, path)).vocabulary_ == words.vocabulary_
 
 
-def test_a_table_of_n_grams_cannot_lead_compiled_code_astray(tmp_path):
+def test_forged_ngram_table_is_refused(tmp_path):
     step = FastTextEmbedding(4, min_count=1, epochs=1, bucket=1000).fit([["tea"]])
     parts = forge.members(save(step, tmp_path / "e.skm").read_bytes())
     schema = forge.schema_of(parts)
@@ -214,13 +214,13 @@ def test_a_table_of_n_grams_cannot_lead_compiled_code_astray(tmp_path):
             forged.transform([["unseen", "words"]])
 
 
-def test_code_of_a_bundled_model_is_not_asked_about(tmp_path, monkeypatch):
+def test_code_of_a_bundled_model_is_ignored(tmp_path, monkeypatch):
     source = TransformerEmbedding((tiny_bert.network(), tiny_bert.tokenizer()))
     path = save(source.fit([["tea"]]), tmp_path / "e.skm")
     parts = forge.members(path.read_bytes())
     name = next(n for n in parts if n.endswith("/config.json"))
-    told = {"auto_map": {"AutoConfig": "evil.Evil"}, "model_type": "evil"}
-    parts[name] = json.dumps({**json.loads(parts[name]), **told}).encode()
+    message = {"auto_map": {"AutoConfig": "evil.Evil"}, "model_type": "evil"}
+    parts[name] = json.dumps({**json.loads(parts[name]), **message}).encode()
     canary = tmp_path / "canary"
     code = f"import os\nos.mkdir({str(canary)!r})\nclass Evil: pass\n"
     parts[name.replace("config.json", "evil.py")] = code.encode()
@@ -231,17 +231,36 @@ def test_code_of_a_bundled_model_is_not_asked_about(tmp_path, monkeypatch):
     assert not canary.exists() and not asked
 
 
-def test_an_adapter_would_import_what_it_names(tmp_path):
+def test_bundled_adapter_is_refused(tmp_path):
     source = TransformerEmbedding(tiny_bert.save(tmp_path / "bert")).fit([["tea"]])
     path = save(source, tmp_path / "e.skm", bundle=True)
-    told = b'{"peft_type": "LORA", "megatron_core": "antigravity"}'
+    message = b'{"peft_type": "LORA", "megatron_core": "antigravity"}'
     parts = forge.members(path.read_bytes())
-    forged = forge.resealed({**parts, "transformer/0/adapter_config.json": told})
+    forged = forge.resealed({**parts, "transformer/0/adapter_config.json": message})
     with pytest.raises(SavedFileError, match="adapter_config.json names another mod"):
         loaded(forged, tmp_path)
-    (tmp_path / "bert" / "adapter_config.json").write_bytes(told)
+    (tmp_path / "bert" / "adapter_config.json").write_bytes(message)
     with pytest.raises(TypeError, match="cannot be bundled. Merge the adapter"):
         save(source, tmp_path / "e.skm", bundle=True)
+
+
+@pytest.mark.parametrize("pos", [-1, 625, 10**6])
+def test_position_of_a_random_state_is_checked(pos, tokenizer, tmp_path):
+    """numpy accepts any position, and reads memory there."""
+    key = np.zeros(624, np.uint32)
+    content = {"pos": forge.json_node(pos), "has_gauss": forge.json_node(0)}
+    content |= {"gauss": forge.json_node(0.0), "key": array_node("key.npy")}
+    state = forge.placeholder("random state", **content)
+    parts = with_parameter(tokenizer, "tokenizer", state)
+    inner = forge.members(parts[forge.STRUCTURE])
+    inner["key.npy"] = npy((624,), "<u4", key.tobytes())
+    parts[forge.STRUCTURE] = forge.zipped(inner)
+    with pytest.raises(SavedFileError, match="position of a random state"):
+        loaded(forge.resealed(parts), tmp_path)
+
+
+def array_node(file):
+    return forge.node("NdArrayNode", "numpy", "ndarray", type="numpy", file=file)
 
 
 def npy(shape, dtype="<f8", data=b""):
@@ -261,7 +280,7 @@ def test_an_array_is_as_large_as_its_bytes(array, fitted, tmp_path):
     inner = forge.members(parts[forge.STRUCTURE])
     name = next(name for name in inner if name.endswith(".npy"))
     parts[forge.STRUCTURE] = forge.zipped({**inner, name: array})
-    with pytest.raises(SavedFileError):
+    with pytest.raises(SavedFileError, match="declares shape"):
         loaded(forge.resealed(parts), tmp_path)
 
 
@@ -303,15 +322,17 @@ def test_a_bundle_cannot_write_beside_its_folder(prefix, tmp_path):
     path = save(source, tmp_path / "v.skm", bundle=True)
     parts = forge.members(path.read_bytes())
     schema = forge.schema_of(parts)
-    told = [node for node in iter_nodes(schema) if node.get("content") == '"vectors/0"']
-    for node in told:
+    message = [
+        node for node in iter_nodes(schema) if node.get("content") == '"vectors/0"'
+    ]
+    for node in message:
         node["content"] = json.dumps(prefix)
-    assert told
+    assert message
     with pytest.raises(SavedFileError):
         loaded(forge.with_schema(parts, schema), tmp_path)
 
 
-def test_a_bundled_store_that_would_lead_compiled_code_astray(tmp_path):
+def test_forged_bundled_store_is_refused(tmp_path):
     source = PretrainedEmbedding(vectors()).fit(ROWS)
     path = save(source, tmp_path / "v.skm", bundle=True)
     parts = forge.members(path.read_bytes())

@@ -110,7 +110,7 @@ def test_members_are_those_of_the_manifest(edit, match, path):
     refused(path, match)
 
 
-def test_a_member_that_is_neither_there_nor_listed(path):
+def test_missing_member_that_is_not_listed(path):
     parts = forge.members(path.read_bytes())
     del parts[forge.STRUCTURE]
     path.write_bytes(forge.zipped(forge.resealed(parts)))
@@ -148,12 +148,12 @@ def test_zip_files_of_others(write, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"tea 1 2 3\n", bytes(100)])
-def test_no_file_of_ours(content, tmp_path):
+def test_other_files(content, tmp_path):
     (tmp_path / "notes").write_bytes(content)
     refused(tmp_path / "notes", r"not written by sk_metaembed.save|corrupt")
 
 
-def test_no_file_at_all(tmp_path):
+def test_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing"):
         load(tmp_path / "nothing")
 
@@ -171,14 +171,14 @@ def test_no_file_at_all(tmp_path):
         ),
     ],
 )
-def test_places_that_are_no_file(place, error, match):
+def test_invalid_paths(place, error, match):
     with pytest.raises(error, match=f"sk_metaembed.load.*{match}"):
         load(place)
     with pytest.raises(error, match=f"sk_metaembed.save.*{match}"):
         save(Pooling(), place)
 
 
-def test_folders_that_are_not_there(path, tmp_path):
+def test_missing_folders(path, tmp_path):
     with pytest.raises(
         FileNotFoundError, match="write 'e.skm': .* no directory '.*none'"
     ):
@@ -197,14 +197,14 @@ def test_vectors_that_moved_or_changed(tmp_path):
     bundle = save(source, tmp_path / "b.skm", bundle=True)
     del source
     shutil.rmtree(place)
-    forget_handles()
+    clear_handles()
     refused(path, r"not contain the vectors .* is missing: .* bundle=True")
     WordVectors.from_arrays(WORDS, 2 * np.eye(len(WORDS)), path=place)
     refused(path, r"not contain the vectors .* had fingerprint .* bundle=True")
     assert load(bundle).vectors_["good"].sum() == 1
 
 
-def forget_handles():
+def clear_handles():
     from sk_metaembed.sources import _elmo_model
     from sk_metaembed.sources.transformer import _model
     from sk_metaembed.vectors import _word_vectors
@@ -217,7 +217,7 @@ def test_an_elmo_that_moved(tmp_path):
     places = [shutil.copy(file, tmp_path) for file in elmo_files()]
     path = save(ElmoEmbedding(*places).fit(ROWS), tmp_path / "e.skm")
     (tmp_path / "weights.hdf5").unlink()
-    forget_handles()
+    clear_handles()
     refused(path, r"not contain the elmo .*weights.hdf5 is not on this machine")
 
 
@@ -225,11 +225,11 @@ def test_a_transformer_that_moved(tmp_path):
     folder = tiny_bert.save(tmp_path / "bert")
     path = save(TransformerEmbedding(folder).fit(ROWS), tmp_path / "e.skm")
     shutil.rmtree(folder)
-    forget_handles()
+    clear_handles()
     refused(path, r"not contain the transformer .* is not on this machine")
 
 
-def test_nothing_is_fetched(tmp_path, monkeypatch):
+def test_nothing_is_downloaded(tmp_path, monkeypatch):
     place = "https://example.org/weights.hdf5"
     parts = forge.members(
         save(ElmoEmbedding(*elmo_files()).fit(ROWS), tmp_path / "e.skm").read_bytes()
@@ -282,7 +282,9 @@ def test_a_pretrained_source_that_may_read_pickles(tmp_path):
         (Foreign(np.random.Generator(np.random.SFC64())), "by way of RandomGenerat"),
         (Foreign(iter([1])), "value= of Foreign holds list_iterator, which only a pic"),
     ],
-    ids=lambda told: told if isinstance(told, str) else "",  # others name addresses
+    ids=lambda message: (
+        message if isinstance(message, str) else ""
+    ),  # others name addresses
 )
 def test_what_cannot_be_saved(estimator, match, tmp_path):
     with pytest.raises(TypeError, match=match):
@@ -342,7 +344,7 @@ def test_trusted_is_a_list_of_names(trusted, path):
         load(path, trusted=trusted)
 
 
-def test_a_missing_package_gets_a_sentence(path, monkeypatch):
+def test_error_on_a_missing_package(path, monkeypatch):
     real = builtins.__import__
     monkeypatch.setattr(
         "sk_metaembed.persistence._errors.import_module",
@@ -357,7 +359,7 @@ def test_a_missing_package_gets_a_sentence(path, monkeypatch):
             call()
 
 
-def test_what_was_there_stays_if_writing_fails(path, monkeypatch):
+def test_existing_file_stays_if_writing_fails(path, monkeypatch):
     before = path.read_bytes()
     monkeypatch.setattr("os.fsync", lambda *a: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):

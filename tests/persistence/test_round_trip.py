@@ -176,7 +176,7 @@ def test_pipelines_and_searches(name, tmp_path):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_values_come_back_as_they_were(value, tmp_path):
+def test_values_are_restored(value, tmp_path):
     found = kept(value, tmp_path / "e.skm")
     assert type(found) is type(value)
     if sparse.issparse(value):
@@ -192,14 +192,14 @@ def test_values_come_back_as_they_were(value, tmp_path):
         assert repr(found) == repr(value)
 
 
-def test_a_random_state_goes_on_where_it_was(tmp_path):
+def test_random_state_continues(tmp_path):
     rng = np.random.RandomState(0)
     rng.normal()  # leaves the second of a pair behind
     found = kept(rng, tmp_path / "e.skm")
     assert found.normal(size=3).tolist() == rng.normal(size=3).tolist()
 
 
-def test_a_generator_goes_on_and_spawns_where_it_was(tmp_path):
+def test_generator_continues_and_spawns_alike(tmp_path):
     rng = np.random.default_rng([3, 4])
     rng.spawn(2), rng.integers(9, size=3, dtype=np.int32)  # leaves half a number
     found = kept(rng, tmp_path / "e.skm")
@@ -244,7 +244,7 @@ def test_saving_changes_nothing(tmp_path):
     assert trained.net_ is net
 
 
-def test_training_goes_on_as_it_would_have(tmp_path):
+def test_training_continues_alike(tmp_path):
     net = DynamicMetaClassifier(**NET, random_state=0)
     X = as_input(net, token_lists())
     y = np.arange(len(X)) % 2
@@ -255,7 +255,7 @@ def test_training_goes_on_as_it_would_have(tmp_path):
     np.testing.assert_array_equal(loaded.partial_fit(X, y).predict_proba(X), expected)
 
 
-def test_a_language_model_goes_on_as_it_would_have(tmp_path):
+def test_language_model_training_continues_alike(tmp_path):
     model = ElmoLanguageModel(**LANGUAGE_MODEL, random_state=0)
     trained = model.fit(TEXTS)
     loaded = load(save(trained, tmp_path / "e.skm"))
@@ -286,7 +286,7 @@ def test_parameters_set_after_the_fit_do_not_change_the_net(tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(X), expected)
 
 
-def test_what_was_loaded_can_be_pickled(tmp_path):
+def test_loaded_estimator_can_be_pickled(tmp_path):
     pipe = pipelines()["net"].fit(TEXTS, LABELS)
     loaded = load(save(pipe, tmp_path / "e.skm"))
     joblib.dump(loaded, tmp_path / "e.joblib")

@@ -63,7 +63,7 @@ def test_a_refusal_names_the_object_within_an_attribute(tmp_path):
         save(Foreign(outer), tmp_path / "e.skm")
 
 
-def test_a_full_disk_is_told_with_the_path(tmp_path, monkeypatch):
+def test_error_on_a_full_disk_has_the_path(tmp_path, monkeypatch):
     path = tmp_path / "tokens.skm"
 
     def full(*args):
@@ -85,7 +85,7 @@ def test_devices_and_pipes_are_not_replaced(tmp_path):
     assert pipe.is_fifo()
 
 
-def test_save_tells_at_once_what_load_asks_for(tmp_path):
+def test_save_warns_of_what_load_requires(tmp_path):
     steps = Tokenizer(tokenizer=str.split), PretrainedEmbedding("a.kv", trusted=True)
     pipe = make_pipeline(*steps, Pooling(), Foreign(1))
     names = ["builtins.str.split", f"{__name__}.Foreign", "trusted=True"]
@@ -101,5 +101,5 @@ def test_save_tells_at_once_what_load_asks_for(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_save_is_silent_where_load_asks_for_nothing(tmp_path):
+def test_save_does_not_warn_if_load_requires_nothing(tmp_path):
     save(make_pipeline(Tokenizer(), Pooling(), LogisticRegression()), tmp_path / "m")

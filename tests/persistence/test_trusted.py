@@ -31,7 +31,7 @@ def classes(listed):
 
 
 @pytest.mark.parametrize("kind", classes(_trusted.OBJECTS), ids=lambda k: k.__name__)
-def test_an_object_is_made_by_putting_attributes_into_place(kind):
+def test_object_is_created_by_setting_attributes(kind):
     assert kind.__new__ is object.__new__
     assert getattr(kind, "__setstate__", None) in {None, *SETS_STATE}
     for name in RUNS_LATER:
@@ -39,14 +39,14 @@ def test_an_object_is_made_by_putting_attributes_into_place(kind):
 
 
 @pytest.mark.parametrize("kind", classes(_trusted.TUPLES), ids=lambda k: k.__name__)
-def test_a_tuple_only_keeps_what_it_is_given(kind):
+def test_tuple_only_stores_its_arguments(kind):
     assert kind.__bases__ == (tuple,)
     given = list(range(len(kind._fields)))
     assert list(kind(*given)) == given
     assert "__setstate__" not in vars(kind)
 
 
-def test_a_mapping_is_made_empty():
+def test_mapping_is_created_empty():
     assert classes(_trusted.MAPPINGS) == [Bunch]
     assert Bunch() == {}
 
@@ -115,7 +115,7 @@ def test_estimators_of_scikit_learn_are_trusted_as_by_skops():
         ("DictNode", ["builtins.dict", "collections.OrderedDict"]),
         ("MaskedArrayNode", [f"{np.ma.MaskedArray.__module__}.MaskedArray"]),
     ],
-    ids=lambda told: told if isinstance(told, str) else "",
+    ids=lambda message: message if isinstance(message, str) else "",
 )
 def test_other_types_are_trusted_as_by_skops(loader, theirs):
     assert _trusted._BY_DEFAULT[loader] == {*theirs}

@@ -73,7 +73,7 @@ def test_threads_share_a_pipeline(pipe, texts):
     np.testing.assert_array_equal(np.stack(found), pipe.transform(texts * 10))
 
 
-def test_nothing_is_computed_before_it_is_asked_for(pipe, texts):
+def test_nothing_is_computed_eagerly(pipe, texts):
     def fail(part):
         raise RuntimeError("computed")
 
@@ -91,9 +91,9 @@ def test_unknown_divisions_and_empty_partitions(frame, pipe, table):
     assert not lazy.known_divisions
     assert lazy.npartitions == 4
     assert len(lazy.partitions[0].compute()) == 0
-    wanted = table[table.n > 15]
-    pd.testing.assert_index_equal(lazy.compute().index, wanted.index)
-    np.testing.assert_array_equal(lazy, pipe.transform(wanted.text.tolist()))
+    expected = table[table.n > 15]
+    pd.testing.assert_index_equal(lazy.compute().index, expected.index)
+    np.testing.assert_array_equal(lazy, pipe.transform(expected.text.tolist()))
     dd.utils.assert_eq(lazy, lazy.compute())
 
 
@@ -106,7 +106,7 @@ def test_a_frame_without_rows(frame, classifier):
         dd.utils.assert_eq(lazy, lazy.compute())
 
 
-def test_columns_that_are_kept(frame, pipe, table):
+def test_kept_columns(frame, pipe, table):
     lazy = transform_partitions(pipe, frame, column="text", keep="n")
     assert list(lazy.columns)[:1] == ["n"]
     found = lazy.compute()
@@ -121,7 +121,7 @@ def test_columns_that_are_kept(frame, pipe, table):
         transform_partitions(pipe, frame, column="text", keep=name)
 
 
-def test_a_series_and_names_by_which_columns_are_chosen(frame, pipe, texts):
+def test_a_series_and_selected_columns(frame, pipe, texts):
     lazy = transform_partitions(pipe, frame.text)
     name = pipe.get_feature_names_out()[2]
     np.testing.assert_array_equal(lazy[name], pipe.transform(texts)[:, 2])
@@ -144,16 +144,16 @@ def test_columns_of_probabilities_have_the_classes_names(
     lazy = transform_partitions(classifier, frame, column="text", method=method)
     names = [f"{METHODS[method]}_{name}" for name in classifier.classes_]
     assert list(lazy.columns) == names
-    wanted = getattr(classifier, method)(texts).astype("float32")
-    assert_close(lazy, wanted)
+    expected = getattr(classifier, method)(texts).astype("float32")
+    assert_close(lazy, expected)
 
 
 def test_dtypes(frame, texts, classifier):
-    for dtype, wanted in {"float16": "f2", "float64": "f8", None: "f4"}.items():
+    for dtype, expected in {"float16": "f2", "float64": "f8", None: "f4"}.items():
         lazy = transform_partitions(
             classifier, frame, column="text", method="predict_proba", dtype=dtype
         )
-        assert set(lazy.dtypes) == set(lazy.compute().dtypes) == {np.dtype(wanted)}
+        assert set(lazy.dtypes) == set(lazy.compute().dtypes) == {np.dtype(expected)}
 
 
 @pytest.mark.parametrize("tokens", [False, True])
@@ -180,7 +180,7 @@ def test_a_bag_of_dicts_and_empty_partitions(pipe, texts):
     np.testing.assert_array_equal(np.stack(found), pipe.transform(texts[16:]))
 
 
-def test_an_array_becomes_one(pipe, classifier, texts):
+def test_an_array(pipe, classifier, texts):
     array = da.from_array(np.array([*texts, ""], object), chunks=7)
     lazy = transform_partitions(pipe, array)
     assert lazy.shape == (24, 6)
@@ -206,16 +206,16 @@ def test_names_where_the_pipeline_has_none(frame, pipe):
     assert list(lazy.columns) == [f"vector{i}" for i in range(6)]
 
 
-def test_it_is_the_pipeline_as_it_was(frame, pipe, texts):
+def test_refitting_does_not_change_a_lazy_result(frame, pipe, texts):
     model = make_pipeline(*pipe, PCA(2)).fit(texts)
-    wanted = model.transform(texts)
+    expected = model.transform(texts)
     lazy = transform_partitions(model, frame, column="text")
     model.fit(texts[:5])
-    assert_close(lazy, wanted)
+    assert_close(lazy, expected)
 
 
 @pytest.mark.parametrize("row", [None, float("nan"), 7])
-def test_a_row_that_is_no_text_is_named(row, pipe):
+def test_error_names_the_row(row, pipe):
     texts = ["tea", "milk", "rain", row]
     table = pd.DataFrame({"text": texts}, index=list("abcd"), dtype=object)
     with dask.config.set({"dataframe.convert-string": False}):
@@ -231,7 +231,7 @@ def test_a_row_that_is_no_text_is_named(row, pipe):
         transform_partitions(pipe, array).compute()
 
 
-def test_an_error_of_the_pipeline_says_where(frame, store):
+def test_error_of_the_pipeline_names_the_partition(frame, store):
     strict = make_pipeline(
         Tokenizer(), PretrainedEmbedding(store, oov="error"), Pooling()
     )
@@ -244,7 +244,7 @@ def test_an_error_of_the_pipeline_says_where(frame, store):
     assert "in partition 1, index 'c' to 'd'" in caught.value.__notes__[-1]
 
 
-def test_what_is_refused(frame, pipe, classifier, texts):
+def test_invalid_arguments(frame, pipe, classifier, texts):
     def refused(error, message, model, data, **options):
         with pytest.raises(error, match=message):
             transform_partitions(model, data, **options)
@@ -286,7 +286,7 @@ def trained(texts, monkeypatch):
     return make_pipeline(Tokenizer(), embed, Pooling()).fit(texts)
 
 
-def test_a_large_pipeline_goes_by_a_file(trained, frame, texts, tmp_path):
+def test_large_pipeline_is_sent_as_a_file(trained, frame, texts, tmp_path):
     folder = tmp_path / "shared"
     lazy = transform_partitions(trained, frame, column="text", folder=folder)
     again = transform_partitions(trained, frame, column="text", folder=folder)
@@ -303,7 +303,7 @@ def test_a_large_pipeline_goes_by_a_file(trained, frame, texts, tmp_path):
         lazy.compute()
 
 
-def test_without_a_folder_the_file_is_in_the_cache_and_goes(trained):
+def test_default_folder_is_in_the_cache_and_temporary(trained):
     reference = make_reference(trained)
     folder = _partitions._temporary_folder()
     assert folder.parent.name == "pipelines"
@@ -315,7 +315,7 @@ def test_without_a_folder_the_file_is_in_the_cache_and_goes(trained):
     _partitions._temporary_folder.cache_clear()
 
 
-def test_what_only_cloudpickle_takes_goes_in_the_graph(trained, frame, texts):
+def test_pipeline_that_only_cloudpickle_pickles_is_sent_inline(trained, frame, texts):
     steps = (*trained, FunctionTransformer(lambda rows: -rows))
     model = make_pipeline(*steps)
     assert make_reference(model).path is None
@@ -323,7 +323,7 @@ def test_what_only_cloudpickle_takes_goes_in_the_graph(trained, frame, texts):
     np.testing.assert_array_equal(lazy, -trained.transform(texts))
 
 
-def test_a_task_names_the_pipeline_and_has_none(frame, classifier):
+def test_tasks_do_not_contain_the_pipeline(frame, classifier):
     lazy = transform_partitions(classifier, frame, column="text", method="predict")
     graph = dict(lazy.optimize(fuse=False).__dask_graph__())
     is_node = {key: str(key[0]).startswith("pipeline-") for key in graph}

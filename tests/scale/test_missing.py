@@ -107,13 +107,13 @@ def has_columns(source):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_missing_rows_of_a_source(kind, lenient, pipe, frame, tmp_path):
-    wanted = lenient.transform(LISTS if "lists" in kind else TEXTS)
-    np.testing.assert_array_equal(wanted[:, -1], [text is None for text in TEXTS])
+    expected = lenient.transform(LISTS if "lists" in kind else TEXTS)
+    np.testing.assert_array_equal(expected[:, -1], [text is None for text in TEXTS])
     out = tmp_path / "a.npy"
     source = sources(frame, tmp_path)[kind]
     column = "text" if has_columns(source) else None
     transform_in_batches(lenient, source, out, column=column, batch_size=2)
-    assert_close(np.load(out), wanted)
+    assert_close(np.load(out), expected)
     named = "line 2" if "jsonl" in kind else "row 1 is"
     with pytest.raises(TypeError, match=named):
         source = sources(frame, tmp_path)[kind]
@@ -163,17 +163,17 @@ def test_missing_sides_of_pairs(kind, store, tmp_path):
     pairs = PairEncoder(encoder, missing="empty", add_indicator=True)
     frame = pd.DataFrame({"a": TEXTS, "b": TEXTS[::-1]}, dtype=object)
     pairs.fit(frame)
-    wanted = pairs.transform(frame)
+    expected = pairs.transform(frame)
     source = frame
     if kind == "jsonl":
         source = tmp_path / "a.jsonl"
         frame.to_json(source, orient="records", lines=True)
     out = tmp_path / "a.npy"
     transform_in_batches(pairs, source, out, column=["a", "b"], batch_size=2)
-    assert_close(np.load(out), wanted)
+    assert_close(np.load(out), expected)
 
 
-def test_rows_that_are_wrong_keep_their_number(lenient, tmp_path):
+def test_errors_number_rows_including_missing_ones(lenient, tmp_path):
     out = tmp_path / "a.npy"
     for rows, message in (
         ([None, "tea", None, 3], r"row 3 is 3, of type int"),
@@ -186,7 +186,7 @@ def test_rows_that_are_wrong_keep_their_number(lenient, tmp_path):
             lazy.compute(scheduler="synchronous")
 
 
-def test_to_go_on_tells_missing_rows_from_empty_ones(lenient, tmp_path):
+def test_resuming_distinguishes_missing_from_empty_rows(lenient, tmp_path):
     def rows(first, stop):
         yield from [first, *TEXTS[1:stop]]
         if stop < len(TEXTS):

@@ -32,9 +32,7 @@ def frame(texts):
     return pd.DataFrame({"id": range(len(texts)), "text": texts})
 
 
-def test_what_is_carried_along_may_be_missing_in_small_batches_too(
-    frame, pipe, tmp_path
-):
+def test_kept_columns_may_be_missing_in_small_batches(frame, pipe, tmp_path):
     frame["score"] = np.where(frame.index % 2, frame.index, None).astype(float)
     frame["day"] = pd.date_range("2020", periods=len(frame))
     for size in (1, 2, 10):
@@ -58,7 +56,7 @@ def test_workers_get_no_more_than_their_rows():
     )
     batch = next(open_source(table, "text", "id").batches(100))
     detached = _transform._detached(batch)
-    assert detached.kept == batch.kept
+    assert detached.copied == batch.copied
     assert len(pickle.dumps(detached)) < 10_000
 
 
@@ -77,7 +75,7 @@ def test_a_tokenizer_of_a_stream_counts(store, tmp_path):
     assert not np.array_equal(np.load(tmp_path / "a.npy"), whole)
 
 
-def test_to_go_on_a_stream_needs_the_same_tokenizer(pipe, tmp_path, monkeypatch):
+def test_resuming_a_stream_requires_the_same_tokenizer(pipe, tmp_path, monkeypatch):
     def rows():
         yield "tea"
         raise OSError("gone")
@@ -116,7 +114,7 @@ def test_a_record_batch_and_a_lazy_frame(frame, pipe, texts, tmp_path, recwarn):
 
 
 @pytest.mark.parametrize("kind", ["json", "parquet", "frame"])
-def test_without_rows_columns_stay(kind, pipe, frame, tmp_path):
+def test_output_without_rows_has_columns(kind, pipe, frame, tmp_path):
     source = frame.iloc[:0].astype({"text": str})
     if kind == "json":
         source = tmp_path / "a.jsonl"
@@ -139,7 +137,7 @@ def test_a_column_without_a_single_text_has_no_type(pipe, tmp_path):
         transform_in_batches(pipe, missing, out, column="text")
 
 
-def test_without_rows_a_pipeline_that_cannot_is_told_as_with_rows(store, tmp_path):
+def test_error_without_rows_is_that_of_the_pipeline(store, tmp_path):
     steps = Tokenizer(), PretrainedEmbedding(store)
     with pytest.raises(NotFittedError):
         transform_in_batches(make_pipeline(*steps, Pooling()), [], tmp_path / "a.npy")
@@ -148,7 +146,7 @@ def test_without_rows_a_pipeline_that_cannot_is_told_as_with_rows(store, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_was_ended_is_compared_with_the_source(pipe, texts, tmp_path, monkeypatch):
+def test_finished_rows_are_compared_with_the_source(pipe, texts, tmp_path, monkeypatch):
     out = tmp_path / "a.npy"
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", lambda file: (_ for _ in ()).throw(OSError(5, "io")))
@@ -162,7 +160,7 @@ def test_what_was_ended_is_compared_with_the_source(pipe, texts, tmp_path, monke
 
 
 @pytest.mark.parametrize("names", [3, [0], ["id", None]])
-def test_names_of_columns_are_texts(names, pipe, frame, tmp_path):
+def test_column_names_must_be_strings(names, pipe, frame, tmp_path):
     lazy = dd.from_pandas(frame, npartitions=2)
     for name in ("keep", "column"):
         options = {"column": "text"} | {name: names}
@@ -173,7 +171,7 @@ def test_names_of_columns_are_texts(names, pipe, frame, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_columns_and_the_same_twice(pipe, frame, tmp_path):
+def test_no_columns_and_duplicate_columns(pipe, frame, tmp_path):
     out = tmp_path / "a.parquet"
     transform_in_batches(pipe, frame, out, column="text", keep=None)
     assert parquet.read_schema(out).names == ["vector"]
@@ -187,7 +185,7 @@ def test_no_columns_and_the_same_twice(pipe, frame, tmp_path):
     assert found.columns.tolist().count("id") == 1
 
 
-def test_a_missing_column_is_told_with_those_that_are_there(pipe, frame, tmp_path):
+def test_error_on_a_missing_column_lists_the_columns(pipe, frame, tmp_path):
     for source in (frame, pl.from_pandas(frame), pl.from_pandas(frame).lazy()):
         with pytest.raises(ValueError, match=r"no column 'x'; it has .*'id', 'text'\]"):
             transform_in_batches(
@@ -195,14 +193,14 @@ def test_a_missing_column_is_told_with_those_that_are_there(pipe, frame, tmp_pat
             )
 
 
-def test_collections_of_dask_are_sent_to_what_takes_them(pipe, frame, tmp_path):
+def test_error_on_dask_collections_names_transform_partitions(pipe, frame, tmp_path):
     bag = db.from_sequence(["tea"], npartitions=1)
     for source in (dd.from_pandas(frame, npartitions=2), bag):
         with pytest.raises(TypeError, match="is a dask .*. Use transform_partitions"):
             transform_in_batches(pipe, source, tmp_path / "a.npy", column="text")
 
 
-def test_a_json_array_is_told_what_to_do(pipe, frame, tmp_path):
+def test_error_on_a_json_array_names_read_json(pipe, frame, tmp_path):
     file = tmp_path / "a.json"
     for indent in (None, 1):
         file.write_text(json.dumps([{"text": "tea"}], indent=indent))
@@ -212,7 +210,7 @@ def test_a_json_array_is_told_what_to_do(pipe, frame, tmp_path):
 
 
 @pytest.mark.parametrize("n_jobs", [0, "2", 1.5])
-def test_a_wrong_number_of_processes(n_jobs, pipe, tmp_path):
+def test_invalid_n_jobs(n_jobs, pipe, tmp_path):
     with pytest.raises(ValueError, match="n_jobs must be None or an int"):
         transform_in_batches(pipe, ["tea"], tmp_path / "a.npy", n_jobs=n_jobs)
     assert list(tmp_path.iterdir()) == []

@@ -266,7 +266,7 @@ def test_another_pipeline_or_source_or_option_is_refused(
     assert is_like(out, whole)
 
 
-def test_resume_false_begins_anew(pipe, texts, whole, out):
+def test_resume_false_starts_over(pipe, texts, whole, out):
     with pytest.raises(Stop):
         run(pipe, interrupted(texts[::-1], 14), out)
     assert run(pipe, texts, out, resume=False).resumed == 0
@@ -313,7 +313,7 @@ def _as(pipe, cls, function):
         pipe.__class__ = own
 
 
-def test_a_source_replaced_while_it_is_read_is_told(folder, pipe, tmp_path):
+def test_error_if_the_source_is_modified_while_read(folder, pipe, tmp_path):
     source, out = folder / "texts.txt", tmp_path / "out" / "a.npy"
 
     def meddling(rows):
@@ -327,7 +327,7 @@ def test_a_source_replaced_while_it_is_read_is_told(folder, pipe, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["gz", "folder", "jsonl", "parquet"])
-def test_files_go_on_where_they_were(kind, pipe, texts, whole, out, tmp_path):
+def test_resuming_file_sources(kind, pipe, texts, whole, out, tmp_path):
     import gzip
     import json
 
@@ -380,7 +380,7 @@ def make_stopping(pipe, at):
     return StoppingPipe(pipe, at)
 
 
-def test_a_pipeline_that_no_pickle_holds_is_known_by_its_last_batch(texts, tmp_path):
+def test_unpicklable_pipeline_is_identified_by_its_last_batch(texts, tmp_path):
     def make(power):
         return FunctionTransformer(
             lambda rows: np.array([[len(text) ** power] for text in rows]) * 1.0

@@ -202,17 +202,17 @@ def test_labels_and_probabilities(name, classifier, texts, tmp_path):
     assert list(labels) == list(classifier.predict(texts))
     options = {**options, "method": "predict_proba", "layout": "columns"}
     transform_in_batches(classifier, texts, out, **options)
-    wanted = classifier.predict_proba(texts).astype(np.float32)
+    expected = classifier.predict_proba(texts).astype(np.float32)
     if name == "a.npy":
         found = np.load(out)
     else:
         found = pd.read_parquet(out)
         names = [f"probability_{c}" for c in ("dry", "sweet", "wet")]
         assert found.columns.tolist() == names
-    assert_close(found, wanted)
+    assert_close(found, expected)
 
 
-def test_json_columns_are_carried_along(pipe, texts, tmp_path):
+def test_json_columns_are_copied(pipe, texts, tmp_path):
     out = tmp_path / "a.parquet"
     transform_in_batches(
         pipe,
@@ -277,7 +277,7 @@ def test_progress_is_shown(pipe, texts, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "told"),
+    ("changes", "error", "message"),
     [
         ({"out": "a.csv"}, ValueError, r"must be \.npy or \.parquet, got 'a\.csv'"),
         ({"batch_size": 0}, ValueError, "batch_size must be an int of at least 1"),
@@ -315,10 +315,10 @@ def test_progress_is_shown(pipe, texts, tmp_path, capsys):
         ),
     ],
 )
-def test_wrong_arguments_get_a_sentence(changes, error, told, pipe, tmp_path):
+def test_invalid_arguments(changes, error, message, pipe, tmp_path):
     options = {"source": ["tea"], "out": "a.npy", **changes}
     out = tmp_path / options.pop("out")
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         transform_in_batches(pipe, options.pop("source"), out, **options)
     assert list(tmp_path.iterdir()) == []
 
@@ -385,16 +385,16 @@ def test_lines_are_whole_wherever_blocks_end(block, end, tmp_path, monkeypatch):
     text = "\ufefftea\n\nmilk é\r\nsnow" + end
     path = tmp_path / "a.txt"
     path.write_text(text, encoding="utf-8", newline="")
-    wanted = text[1:].replace("\r", "").split("\n")
-    wanted = wanted[:-1] if end.startswith("\n") else wanted
+    expected = text[1:].replace("\r", "").split("\n")
+    expected = expected[:-1] if end.startswith("\n") else expected
     for size in (1, 2, 3, 10):
         batches = list(TextLines([path]).batches(size))
-        assert [row for batch in batches for row in batch.rows] == wanted
+        assert [row for batch in batches for row in batch.rows] == expected
         again = TextLines([path]).batches(size, batches[0].cursor)
-        assert [row for batch in again for row in batch.rows] == wanted[size:]
+        assert [row for batch in again for row in batch.rows] == expected[size:]
 
 
-def test_a_compressed_file_that_is_cut_off_is_told(pipe, texts, tmp_path):
+def test_error_on_a_truncated_compressed_file(pipe, texts, tmp_path):
     path = text_file(texts, tmp_path, "t.txt.gz", gzip.open)
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(ValueError, match=r"t\.txt\.gz is corrupt or truncated"):
