@@ -18,7 +18,7 @@ from sk_metaembed._core import _typing
 
 from .test_public import METHODS, OBJECTS, ROOT
 
-ANNOTATED = {"adapters", "datasets", "metrics", "sequences", "vectors"}
+ANNOTATED = {"adapters", "datasets", "metrics", "sequences", "sources", "vectors"}
 OPERATORS = ("call", "contains", "enter", "exit", "getitem", "init", "iter", "len")
 GENERIC = {"Callable", "Iterable", "Iterator", "Mapping", "Sequence"}
 GENERIC |= {"dict", "frozenset", "list", "set", "tuple", "NDArray"}

@@ -1,11 +1,13 @@
 """cache_info, limit_cache and clear_cache: inspect, limit and empty a cache."""
 
+from __future__ import annotations
+
 import os
 import sqlite3
 from contextlib import closing, suppress
 from math import inf
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..._core._parameters import is_real
 from ._memory import MEMORY
@@ -18,6 +20,9 @@ from ._sqlite import (
     needs_new_file,
     set_aside,
 )
+
+if TYPE_CHECKING:
+    from ..._core._typing import StrPath
 
 
 class CacheInfo(NamedTuple):
@@ -44,7 +49,7 @@ class CacheInfo(NamedTuple):
     disk_bytes: int
     limit: int | None
     format: int
-    sources: dict
+    sources: dict[str, SourceInfo]
 
 
 class SourceInfo(NamedTuple):
@@ -66,7 +71,7 @@ FROM sources LEFT JOIN entries ON source = sources.id GROUP BY sources.id
 """
 
 
-def cache_info(directory):
+def cache_info(directory: StrPath) -> CacheInfo:
     """Return the number and size of the entries of a sentence cache.
 
     Sources whose vectors depend on the context take ``cache=directory`` and compute
@@ -133,7 +138,7 @@ def cache_info(directory):
     return CacheInfo(entries, size, disk, limit, FORMAT, sources)
 
 
-def limit_cache(directory, size):
+def limit_cache(directory: StrPath, size: float | None) -> None:
     """Limit the size of a sentence cache; beyond it the oldest entries are removed.
 
     Without a limit a cache keeps all entries. The limit belongs to the directory and
@@ -193,7 +198,7 @@ def limit_cache(directory, size):
         ) from error
 
 
-def clear_cache(directory):
+def clear_cache(directory: StrPath) -> None:
     """Remove all entries of a sentence cache and free their space.
 
     Only the cache's own files are changed. Other processes may use the cache meanwhile:

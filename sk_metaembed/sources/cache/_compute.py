@@ -169,9 +169,9 @@ def compute_missing(
         return rows.results
     missing = _longest_first(rows, _read(handle, rows, numbers))
     slices = list(_slices(rows, missing, budget))
-    # The workers of a search start together with the same slices. Each takes them in an
-    # order of its own and skips what others have stored in the meantime, so that they
-    # share the work without locks, and rarely compute a sentence twice.
+    # The workers of a search start at the same time with the same slices. Each takes
+    # them in an order of its own and skips what others have stored in the meantime, so
+    # that they share the work without locks, and rarely compute a sentence twice.
     random.Random().shuffle(slices)
     for part in slices:
         _compute(handle, rows, _read(handle, rows, part), compute)

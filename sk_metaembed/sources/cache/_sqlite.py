@@ -187,7 +187,7 @@ def _enable_write_ahead(connection):
 
 
 def _has_tables(connection):
-    # All tables are created in one transaction, so one stands for all.
+    # All tables are created in one transaction, so checking one is enough.
     query = "SELECT 1 FROM sqlite_master WHERE name = 'settings'"
     return connection.execute(query).fetchone() is not None
 

@@ -1,10 +1,13 @@
 """TransformerEmbedding: word vectors of BERT and other transformers."""
 
+from __future__ import annotations
+
 import os
 import warnings
 from copy import copy
 from functools import partial
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
 
@@ -12,7 +15,7 @@ from ..._core._parameters import is_integer
 from ..._training._parameters import resolve_device
 from ...sequences import Block
 from ...sequences._mixins import MISSING_CONSTRAINT
-from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding
+from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
 from .._fingerprint import fingerprint_of
 from .._original_text import distinct_texts
 from ..cache._compute import (
@@ -27,6 +30,11 @@ from ._model import ModelSpec, loaded_model, shared_model
 from ._model_pickle import LoadedPair, is_pair
 from ._network import network_shape, static_vectors
 from ._tokenizer_checks import pieces_beyond, readable_types
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..._core._typing import StrPath
 
 # Part of every cache key: increased when the same options give other vectors.
 _VERSION = 1
@@ -253,33 +261,33 @@ class TransformerEmbedding(BaseEmbedding):
 
     def __init__(
         self,
-        model,
-        layers=(-1,),
+        model: StrPath | tuple[Any, Any],
+        layers: int | Sequence[int] | Literal["all"] = (-1,),
         *,
-        static=False,
-        subword="mean",
-        output="words",
-        special_tokens=True,
-        prefix="",
-        separator=None,
-        max_length=None,
-        truncate=False,
-        revision=None,
-        trust_remote_code=False,
-        trusted=False,
-        device="auto",
-        dtype="float32",
-        attn_implementation=None,
-        compile=False,
-        batch_tokens=None,
-        cache=None,
-        cache_layers="all",
-        cache_dtype="float32",
-        memory_limit=None,
-        preprocess=None,
-        missing="raise",
-        verbose=0,
-    ):
+        static: bool = False,
+        subword: Literal["first", "last", "mean", "max"] = "mean",
+        output: str | Sequence[str] = "words",
+        special_tokens: bool = True,
+        prefix: str = "",
+        separator: str | None = None,
+        max_length: int | None = None,
+        truncate: bool = False,
+        revision: str | None = None,
+        trust_remote_code: bool = False,
+        trusted: bool = False,
+        device: str = "auto",
+        dtype: Literal["float32", "float16", "bfloat16"] = "float32",
+        attn_implementation: str | None = None,
+        compile: bool = False,
+        batch_tokens: int | None = None,
+        cache: StrPath | None = None,
+        cache_layers: Literal["all", "selected"] = "all",
+        cache_dtype: Literal["float32", "float16"] = "float32",
+        memory_limit: int | None = None,
+        preprocess: Preprocess | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+        verbose: int = 0,
+    ) -> None:
         self.model = model
         self.layers = layers
         self.static = static

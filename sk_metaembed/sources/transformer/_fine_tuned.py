@@ -4,8 +4,10 @@ The estimator gets a `FineTuneSpec`, and from it the network and the `SentencePi
 of the training data, which are cut into batches.
 """
 
+from __future__ import annotations
+
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -16,6 +18,9 @@ from ...sequences._indexing import span_index
 from .._base import used_types
 from ._embedding import TransformerEmbedding
 from ._forward import windows_of
+
+if TYPE_CHECKING:
+    from ...sequences import TokenSequences
 
 _SENTENCES_PER_STEP = 1024
 
@@ -324,14 +329,22 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
         "lr": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(self, source, *, n_layers="all", method="full", rank=8, lr=None):
+    def __init__(
+        self,
+        source: TransformerEmbedding,
+        *,
+        n_layers: int | Literal["all"] = "all",
+        method: Literal["full", "lora"] = "full",
+        rank: int = 8,
+        lr: float | None = None,
+    ) -> None:
         self.source = source
         self.n_layers = n_layers
         self.method = method
         self.rank = rank
         self.lr = lr
 
-    def open(self, tokens):
+    def open(self, tokens: TokenSequences) -> FineTuneSpec:
         """Return what an estimator needs to train the source; loads and trains nothing.
 
         The ``Dynamic*`` estimators call this method in `fit` with the training texts.
