@@ -21,7 +21,12 @@ from sk_metaembed import (
     make_embedding_union,
     source_subsets,
 )
-from sk_metaembed.datasets import load_vectors, load_word_similarities
+from sk_metaembed.inspection import (
+    DistanceDisplay,
+    SimilarityDisplay,
+    TokenWeightsDisplay,
+    TrainingCurveDisplay,
+)
 from sk_metaembed.metrics import (
     analogy_score,
     coverage_report,
@@ -34,7 +39,7 @@ from sk_metaembed.metrics import (
     word_similarity_score,
 )
 from sk_metaembed.sequences import check_tokens, convert_tags
-from sk_metaembed.vectors import ExportReport
+from sk_metaembed.utils.estimator_checks import check_estimator
 
 assert_type(sk_metaembed.__version__, str)
 
@@ -102,6 +107,18 @@ assert_type(union.set_params(active="function-1"), EmbeddingUnion)
 assert_type(union.get_params(), dict[str, Any])
 assert_type(source_subsets(union, max_size=1), list[tuple[str, ...]])
 
+# Displays store arrays; `plot` and the from_* constructors return the display.
+similarity = SimilarityDisplay(np.eye(2), labels=["a", "b"])
+assert_type(similarity.frame(), pd.DataFrame)
+assert_type(similarity.matrix, NDArray[np.float64])
+assert_type(DistanceDisplay(1 - np.eye(2), labels=["a", "b"]).stress, float)
+weights = TokenWeightsDisplay(tokens, np.full((3, 2), 0.5), sources=["x", "y"])
+assert_type(weights.to_html(), str)
+curve = TrainingCurveDisplay({"lr": np.array([0.1])}, epochs=np.array([1]))
+assert_type(curve.best_epoch, int | None)
+results = check_estimator(Tokenizer(), on_skip=None, on_fail=None)
+assert_type(results, list[dict[str, Any]])
+
 
 def stores(path: str) -> None:
     """Hold calls that write files: they are checked and not run."""
@@ -131,3 +148,6 @@ def misuse() -> None:
     make_span_f1_scorer(average=None)  # type: ignore[arg-type]
     Block("x", np.eye(2), "word")  # type: ignore[arg-type]
     Tokenizer(normalize="NFX")  # type: ignore[arg-type]
+    DistanceDisplay(np.eye(2), labels=["a", "b"]).plot(kind="tree")  # type: ignore[arg-type]
+    TrainingCurveDisplay.from_history("history.json")  # type: ignore[arg-type]
+    check_estimator(Tokenizer(), on_fail="ignore")  # type: ignore[arg-type]

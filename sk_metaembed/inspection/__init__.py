@@ -1,4 +1,4 @@
-"""Looking at what fitted steps do: displays in scikit-learn's form."""
+"""Displays of embeddings and of fitted steps, in the form of scikit-learn's."""
 
 from .._core._public_module import set_public_module
 from ._attention import attention_weights

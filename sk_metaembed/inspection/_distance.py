@@ -1,61 +1,61 @@
-"""DistanceDisplay: how far tokens are from each other, as a graph or a heat map."""
+"""DistanceDisplay: distances between tokens, as a graph or a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from ._heat_map import (
-    draw_heat_map,
-    format_value,
-    heat_map_size,
-    write_values,
-)
+from ._heat_map import draw_heat_map, format_value, heat_map_size, write_values
 from ._label_placement import (
-    Room,
+    FreeSpace,
     draw_lines,
     fit_limits,
     label_lines,
     label_points,
     nearest_pairs,
 )
-from ._mds import (
-    mds_plane,
-    pairwise_distances,
-    project,
-    stress,
-)
-from ._pairwise import PairsDisplay, check_vectors
+from ._mds import mds_plane, pairwise_distances, project, stress
+from ._pairwise import PairwiseDisplay, check_vectors
 from ._style import bar_style, make_axes
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
-class DistanceDisplay(PairsDisplay):
-    """Distance of each token from each other, as a graph or as a heat map.
+    from numpy.typing import ArrayLike, NDArray
 
-    The graph puts tokens on a plane so that what is far apart under the embedding is
-    far apart in the picture, as well as two dimensions allow, and joins near ones by
-    lines that bear the true distance. Make one with `from_embedded`, `from_estimator`,
-    `from_words` or `from_vectors`; the constructor takes what these compute.
+
+class DistanceDisplay(PairwiseDisplay):
+    """Pairwise distances between tokens, as a graph or a heat map.
+
+    The graph places tokens on a plane so that their distances in the picture
+    approximate those under the embedding, and joins near tokens by lines labelled with
+    the true distance. Create a display with `from_embedded`, `from_estimator`,
+    `from_words` or `from_vectors`; the constructor takes precomputed distances.
 
     Parameters
     ----------
     distances : ndarray of shape (n, n)
         Symmetric, zeros on the diagonal.
     labels : list of str, length n
-        What the tokens are called.
+        Labels of the tokens.
     metric : str, default="cosine"
         Name of the distance.
     positions : ndarray of shape (n, 2), default=None
-        Where the graph puts the tokens. None finds places that keep the distances.
+        Positions of the tokens in the graph. None computes them by multidimensional
+        scaling.
     title : str, default=None
-        Stands above the picture.
+        Title of the picture.
 
     Attributes
     ----------
     positions : ndarray of shape (n, 2)
-        Where the graph puts the tokens.
+        Positions of the tokens in the graph.
     stress : float
         Share of the distances that the graph's plane loses, 0 for none.
     ax_ : matplotlib Axes
-        What `plot` drew on.
+        Axes with the picture.
     figure_ : matplotlib Figure
     lines_ : matplotlib LineCollection
         The graph's lines.
@@ -66,7 +66,7 @@ class DistanceDisplay(PairsDisplay):
     im_ : matplotlib AxesImage
         The heat map.
     text_ : list or ndarray of matplotlib Text, or None
-        The numbers on lines or in cells that had room.
+        The numbers on lines or in cells, where they fit.
 
     See Also
     --------
@@ -74,12 +74,12 @@ class DistanceDisplay(PairsDisplay):
 
     Notes
     -----
-    The plane is metric multidimensional scaling, begun at the classical solution: no
-    random start, the same picture each time. Axes have no meaning, and nor has the
-    direction; the picture's stress,
-    ``sqrt(sum (d - s p)**2 / sum d**2)`` over the pairs, with d the distances, p those
-    in the picture and s the scale that suits them best, tells how much is lost: below
-    .1 little, above .3 trust the numbers more than the places.
+    The plane is computed by metric multidimensional scaling, initialized with the
+    classical solution, so that the picture is deterministic. Axes and directions have
+    no meaning. The stress of the picture is ``sqrt(sum (d - s p)**2 / sum d**2)`` over
+    the pairs, where d are the distances, p those in the picture and s the scale that
+    fits best. Below 0.1, little is lost; above 0.3, rely on the numbers rather than on
+    the positions.
 
     References
     ----------
@@ -98,11 +98,24 @@ class DistanceDisplay(PairsDisplay):
     queen  0.04   0.00    1.6
     apple  1.80   1.60    0.0
     >>> display = display.plot(kind="matrix")
+
+    Rows of any array, under another metric:
+
+    >>> points, labels = [[0, 0], [3, 0], [0, 4]], ["a", "b", "c"]
+    >>> display = DistanceDisplay.from_vectors(points, labels, metric="euclidean")
+    >>> [text.get_text() for text in display.text_]
+    ['3.00', '4.00', '5.00']
     """
 
     def __init__(
-        self, distances, *, labels, metric="cosine", positions=None, title=None
-    ):
+        self,
+        distances: NDArray[np.float64],
+        *,
+        labels: Sequence[str],
+        metric: str = "cosine",
+        positions: NDArray[np.float64] | None = None,
+        title: str | None = None,
+    ) -> None:
         self.distances = distances
         self.labels = labels
         self.metric = metric
@@ -110,57 +123,50 @@ class DistanceDisplay(PairsDisplay):
         self.title = title
 
     @property
-    def matrix(self):
-        """The distances, by the name that all displays of pairs share.
-
-        `frame` and the heat map show it, whatever kind of numbers a display compares.
-        """
+    def matrix(self) -> NDArray[np.float64]:
+        """The distances: the name that all displays of pairs share."""
         return self.distances
 
     @property
-    def stress(self):
-        """Share of the distances that the graph's plane loses, 0 for none.
+    def stress(self) -> float:
+        """Kruskal's stress: share of the distances that the plane loses, 0 for none.
 
-        Kruskal's, see Notes of the class. The graph bears it below; where it is large,
-        the heat map shows what the graph cannot.
+        The graph shows it below the axes. If it is large, use the heat map.
         """
-        return stress(self.distances, self._placed())
+        return stress(self.distances, self._get_positions())
 
     @classmethod
     def from_vectors(
         cls,
-        vectors,
-        labels=None,
+        vectors: ArrayLike,
+        labels: Sequence[object] | None = None,
         *,
-        metric="cosine",
-        projector=None,
-        title=None,
-        ax=None,
-        **plot_kw,
-    ):
+        metric: str | Callable[..., float] = "cosine",
+        projector: Any = None,
+        title: str | None = None,
+        ax: Any = None,
+        **plot_kw: Any,
+    ) -> Self:
         """Compare the rows of an array.
-
-        For vectors from anywhere, such as rows of a model's own weights. The number of
-        distances grows with the square of that of vectors.
 
         Parameters
         ----------
         vectors : array-like of shape (n, dim)
-            Finite, 1000 at most; none of them zero if the metric is cosine.
+            Finite, at most 1000; nonzero if the metric is cosine.
         labels : sequence of str, length n, default=None
-            What to call them. None numbers them.
+            Labels of the rows. None numbers them.
         metric : str or callable, default="cosine"
             As for scipy's ``pdist``; cosine is 1 minus the cosine similarity.
         projector : estimator with `fit_transform`, default=None
-            Puts the vectors on a plane, such as scikit-learn's PCA or TSNE with two
-            components. One whose own ``metric`` is "precomputed" gets the distances.
-            None keeps the distances by multidimensional scaling.
+            Computes the positions in the graph, such as scikit-learn's PCA or TSNE with
+            two components. A projector with ``metric="precomputed"`` gets the
+            distances. None uses multidimensional scaling.
         title : str, default=None
-            Stands above the picture.
+            Title of the picture.
         ax : matplotlib Axes, default=None
-            Where to draw. None makes a figure.
+            Axes to draw on. None creates a figure.
         **plot_kw
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -170,129 +176,132 @@ class DistanceDisplay(PairsDisplay):
         Raises
         ------
         ValueError
-            If a vector is not finite, or zero under the cosine, if the metric gives
-            no distances, or the projector no plane.
+            If a vector is not finite, or zero with the cosine metric, if a distance is
+            negative or not finite, or if the projector does not return a plane.
         """
-        vectors, labels = check_vectors(
+        values, names = check_vectors(
             vectors, labels, cls.__name__, need_direction=metric == "cosine"
         )
-        distances = pairwise_distances(vectors, metric, cls.__name__)
-        places = None
+        distances = pairwise_distances(values, metric, cls.__name__)
+        positions = None
         if projector is not None:
-            places = project(clone(projector), vectors, distances, cls.__name__)
+            positions = project(clone(projector), values, distances, cls.__name__)
         display = cls(
             distances,
-            labels=labels,
-            metric=getattr(metric, "__name__", metric),
-            positions=places,
+            labels=names,
+            metric=metric if isinstance(metric, str) else metric.__name__,
+            positions=positions,
             title=title,
         )
         return display.plot(ax, **plot_kw)
 
     def plot(
         self,
-        ax=None,
+        ax: Any = None,
         *,
-        kind="graph",
-        n_neighbors=None,
-        include_values=None,
-        values_format=None,
-        colorbar=True,
-        im_kw=None,
-        line_kw=None,
-        scatter_kw=None,
-        text_kw=None,
-    ):
-        """Draw the graph, or the heat map.
+        kind: Literal["graph", "matrix"] = "graph",
+        n_neighbors: int | None = None,
+        include_values: bool | None = None,
+        values_format: str | None = None,
+        colorbar: bool = True,
+        im_kw: Mapping[str, Any] | None = None,
+        line_kw: Mapping[str, Any] | None = None,
+        scatter_kw: Mapping[str, Any] | None = None,
+        text_kw: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw the graph or the heat map.
 
-        The graph is for up to a few dozen tokens; more are read off the heat map. What
-        is drawn can be changed afterwards by the attributes that this sets.
+        The graph suits up to a few dozen tokens, the heat map more. The artists are
+        stored as attributes and can be changed afterwards.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. None makes a figure.
+            Axes to draw on. None creates a figure.
         kind : {"graph", "matrix"}, default="graph"
             The graph, or the heat map of all distances.
         n_neighbors : int, default=None
-            The graph joins each token with that many nearest ones. None joins all of
-            up to six tokens, and each of more with its two nearest.
+            Number of nearest tokens that each token of the graph is joined with. None
+            joins all pairs of up to six tokens, and otherwise each token with its two
+            nearest.
         include_values : bool, default=None
-            Whether to write distances. None writes those that have room; so does True
-            in a graph, where others would cover each other.
+            Whether to write distances. None writes those that fit. In a graph, True
+            does too, because further numbers would overlap.
         values_format : str, default=None
-            How to write them, such as ``".1f"``. None takes two decimals.
+            Format of the numbers, such as ``".1f"``. None writes two decimals.
         colorbar : bool, default=True
-            Whether to draw the scale beside the picture.
+            Whether to draw a colour bar.
         im_kw : dict, default=None
-            Passed on to ``Axes.imshow`` for the heat map.
+            Passed to ``Axes.imshow`` for the heat map.
         line_kw : dict, default=None
-            Passed on to matplotlib's LineCollection for the graph's lines.
+            Passed to matplotlib's LineCollection for the graph's lines.
         scatter_kw : dict, default=None
-            Passed on to ``Axes.scatter`` for the graph's dots.
+            Passed to ``Axes.scatter`` for the graph's dots.
         text_kw : dict, default=None
-            Passed on to ``Axes.text`` for the numbers.
+            Passed to ``Axes.text`` for the numbers.
 
         Returns
         -------
         DistanceDisplay
-            With `ax_`, `figure_`, and `lines_`, `points_`, `labels_` or `im_`, and
-            `text_` set.
+            With `ax_`, `figure_`, `text_`, and `lines_`, `points_`, `labels_` or `im_`
+            set.
         """
         n = len(self.labels)
-        kinds = {"graph": _graph_size(n), "matrix": heat_map_size(self.labels)}
-        if kind not in kinds:
-            raise ValueError(f"kind must be 'graph' or 'matrix', got {kind!r}.")
+        sizes = {"graph": _graph_size(n), "matrix": heat_map_size(self.labels)}
+        if kind not in sizes:
+            raise ValueError(f"kind must be 'graph' or 'matrix'; got {kind!r}.")
         if not (n_neighbors is None or n_neighbors >= 0):
-            raise ValueError(f"n_neighbors must be 0 or more, got {n_neighbors}.")
-        ax = make_axes(ax, kinds[kind], type(self).__name__)
+            raise ValueError(f"n_neighbors must be 0 or more; got {n_neighbors}.")
+        ax = make_axes(ax, sizes[kind], type(self).__name__)
         if self.title is not None:
             ax.set_title(self.title, parse_math=False)
         scale = f"{self.metric} distance" if colorbar else None
-        written = {"asked": include_values, "values_format": values_format}
-        written["text_kw"] = text_kw or {}
+        options: dict[str, Any] = {"include_values": include_values}
+        options |= {"values_format": values_format, "text_kw": dict(text_kw or {})}
         if kind == "matrix":
-            self._draw_matrix(ax, scale, written, im_kw or {})
+            self._draw_matrix(ax, scale, options, dict(im_kw or {}))
         else:
             pairs = nearest_pairs(self.distances, n_neighbors)
-            self._draw_graph(ax, scale, pairs, line_kw or {}, scatter_kw or {})
-            self._write_graph(ax, pairs, **written)
+            style = dict(line_kw or {}), dict(scatter_kw or {})
+            self._draw_graph(ax, scale, pairs, *style)
+            self._write_graph(ax, pairs, **options)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_matrix(self, ax, scale, written, im_kw):
-        # Near is light, as alike is in the heat map of similarities.
+    def _draw_matrix(self, ax, scale, options, im_kw):
+        # Near tokens are light, as similar ones are in the heat map of similarities.
         style = {"cmap": "cividis_r", "vmin": 0} | im_kw
         values, labels = self.distances, self.labels
         self.im_ = draw_heat_map(ax, values, labels, colorbar=scale, im_kw=style)
-        self.text_ = write_values(ax, self.im_, values, **written)
+        self.text_ = write_values(ax, self.im_, values, **options)
 
     def _draw_graph(self, ax, scale, pairs, line_kw, scatter_kw):
-        places = self._placed()
-        self.lines_ = draw_lines(ax, places, pairs, self.distances, line_kw)
+        positions = self._get_positions()
+        self.lines_ = draw_lines(ax, positions, pairs, self.distances, line_kw)
         style = {"s": 36, "zorder": 2, "linewidth": 0.6, "edgecolor": "black"}
         style |= {"color": bar_style(0)["color"]} | scatter_kw
-        self.points_ = ax.scatter(*places.T, **style)
+        self.points_ = ax.scatter(*positions.T, **style)
         ax.set(xticks=[], yticks=[], xlabel=f"two dimensions, stress {self.stress:.2f}")
         if scale is not None and len(pairs):
             ax.figure.colorbar(self.lines_, ax=ax, label=scale)
-        fit_limits(ax, places)
+        fit_limits(ax, positions)
 
-    def _write_graph(self, ax, pairs, asked, values_format, text_kw):
-        room = Room(ax, self._placed(), pairs)
+    def _write_graph(self, ax, pairs, include_values, values_format, text_kw):
+        space = FreeSpace(ax, self._get_positions(), pairs)
+        include_values = include_values is not False
         lengths = self.distances[tuple(pairs.T)]
-        shown = [format_value(d, self.distances, values_format) for d in lengths]
-        numbered = list(zip(pairs, shown, strict=True)) if asked is not False else []
-        # Beside a short line there is room only as long as no label is there.
-        short = [pair for pair in numbered if room.is_short(pair[0])]
-        long = [pair for pair in numbered if not room.is_short(pair[0])]
-        texts = label_lines(room, short, text_kw)
-        self.labels_ = label_points(room, self.labels)
-        texts += label_lines(room, long, text_kw)
-        self.text_ = texts if asked is not False else None
+        numbers = [format_value(d, self.distances, values_format) for d in lengths]
+        numbered = list(zip(pairs, numbers, strict=True)) if include_values else []
+        # Numbers of short lines come first: a label can go elsewhere, they cannot.
+        short = [pair for pair in numbered if space.is_short(pair[0])]
+        long = [pair for pair in numbered if not space.is_short(pair[0])]
+        texts = label_lines(space, short, text_kw)
+        self.labels_ = label_points(space, self.labels)
+        texts += label_lines(space, long, text_kw)
+        self.text_ = texts if include_values else None
 
-    def _placed(self):
-        """Return where the tokens are put, found once."""
+    def _get_positions(self):
+        """Return the positions of the tokens (n, 2), computed on first use."""
         if self.positions is None:
             self.positions = mds_plane(self.distances)
         return self.positions

@@ -1,24 +1,38 @@
-"""GridSearchDisplay: scores of candidates by two of their parameters.
+"""GridSearchDisplay: scores of a search by two of its parameters."""
 
-What a search has found, by the values of two of its parameters.
-"""
+from __future__ import annotations
 
 import re
 from numbers import Number
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from ._style import make_axes, point_style, without_math
+from ._style import make_axes, point_style, shorten, without_math
 
-_MOST = 40  # values of a parameter that a picture shows
-_LONGEST = 48  # characters of a value's name
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+_MAX_VALUES = 40  # of a parameter in one picture
+_MAX_LENGTH = 48  # characters of a value's name
+_MAX_MEANS = 60  # written as numbers; lines of more would be too thin for them
 _NOT_SET = "(not set)"
+_BEST = {"color": "black", "linestyle": ":", "linewidth": 1, "zorder": 0.5}
+_NUMBER = {
+    "xytext": (9, 0),
+    "textcoords": "offset points",
+    "va": "center",
+    "fontsize": "small",
+    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+}
 
 
 class Cells(NamedTuple):
-    """The best candidate for each pair of values, and the scores of its folds."""
+    """Best candidate of each pair of values and the scores of its folds."""
 
     rows: list  # of str, names of the first parameter's values
     columns: list  # of str
@@ -27,84 +41,51 @@ class Cells(NamedTuple):
 
 
 def fold_scores(results, metric, caller):
-    """Return the scores of candidates in test folds, of shape (n_candidates, n_folds).
-
-    Parameters
-    ----------
-    results : dict
-        A search's ``cv_results_``.
-    metric : str
-        "score", or a name among several.
-    caller : str
-        Begins the error message.
-    """
+    """Return scores in the test folds, ``cv_results_`` -> (n_candidates, n_folds)."""
     pattern = re.compile(r"split(\d+)_test_(.+)")
-    found = [match for match in map(pattern.fullmatch, results) if match]
-    names = sorted({match[2] for match in found})
-    own = sorted((int(match[1]), match[0]) for match in found if match[2] == metric)
-    if not own:
-        raise ValueError(
-            f"{caller}: there are no scores named {metric!r} in the results; metric "
-            f"must be one of {names}."
-        )
-    return np.array([np.asarray(results[key], dtype=np.float64) for _, key in own]).T
+    matches = [match for match in map(pattern.fullmatch, results) if match]
+    folds = sorted((int(m[1]), m[0]) for m in matches if m[2] == metric)
+    if not folds:
+        names = sorted({match[2] for match in matches})
+        raise ValueError(f"{caller}: metric must be one of {names}; got {metric!r}.")
+    return np.array([np.asarray(results[key], dtype=np.float64) for _, key in folds]).T
 
 
-def shown_candidates(results, iteration, caller):
-    """Return the numbers of the candidates to show: all, or those of one round.
-
-    Parameters
-    ----------
-    results : dict
-        A search's ``cv_results_``; a search by halving has ``iter`` in it.
-    iteration : int or None
-        None takes the last.
-    caller : str
-        Begins the error message.
-    """
+def select_candidates(results, iteration, caller):
+    """Return the indices of the candidates: all, or those of one halving iteration."""
     if "iter" not in results:
         if iteration is not None:
             raise ValueError(
-                f"{caller}: only searches by successive halving have iterations. Leave "
-                "iteration out."
+                f"{caller}: iteration={iteration} is only for searches by successive "
+                "halving. Leave it out."
             )
         return np.arange(len(results["params"]))
-    rounds = np.asarray(results["iter"])
-    iteration = rounds.max() if iteration is None else iteration
-    if iteration not in rounds:
+    iterations = np.asarray(results["iter"])
+    iteration = iterations.max() if iteration is None else iteration
+    if iteration not in iterations:
         raise ValueError(
-            f"{caller}: there is no iteration {iteration}; there are 0 to "
-            f"{rounds.max()}."
+            f"{caller}: iteration must be within 0 and {iterations.max()}; got "
+            f"{iteration}."
         )
-    return np.flatnonzero(rounds == iteration)
+    return np.flatnonzero(iterations == iteration)
 
 
-def chosen_parameters(params, rows, columns, caller):
-    """Return the names of the two parameters to show, the second one may be None.
-
-    Parameters
-    ----------
-    params : list of dict
-        Of the candidates.
-    rows, columns : str or None
-        As asked for.
-    caller : str
-        Begins the error messages.
-    """
+def select_parameters(params, rows, columns, caller):
+    """Return the names of the two parameters to show; the second may be None."""
     names = list(dict.fromkeys(name for each in params for name in each))
     varying = [name for name in names if len(named_values(params, name)[0]) > 1]
-    for asked in (rows, columns):
-        if asked is not None and asked not in names:
+    for name in (rows, columns):
+        if name is not None and name not in names:
             raise ValueError(
-                f"{caller}: {asked!r} is none of the parameters that were searched, "
+                f"{caller}: {name!r} is not one of the parameters of the search, "
                 f"{names}."
             )
-    # Which sources take part comes first, whatever else there is.
+    # The selection of sources comes first, before all other parameters.
     varying.sort(key=lambda name: not name.endswith("active"))
     free = [name for name in varying or names if name not in (rows, columns)]
     if rows is None:
         if not free:
-            raise ValueError(f"{caller}: no parameter was searched.")
+            raise ValueError(f"{caller}: the search has no parameters to show.")
         rows = free.pop(0)
     if columns is None:
         columns = next((name for name in free if name in varying), None)
@@ -112,23 +93,10 @@ def chosen_parameters(params, rows, columns, caller):
 
 
 def named_values(params, name):
-    """Return the distinct values of a parameter by name, and which each candidate has.
+    """Return the names of a parameter's values, and the index of each candidate's.
 
-    Parameters
-    ----------
-    params : list of dict
-        Of the candidates.
-    name : str or None
-        Of the parameter; None stands for one that all have alike.
+    Numbers ascend, other values are in the order of the candidates.
 
-    Returns
-    -------
-    names : list of str
-        Numbers ascending, all else in the order of the candidates.
-    members : ndarray of int, shape (n_candidates,)
-
-    Examples
-    --------
     >>> named_values([{"C": 10, "a": ("x", "y")}, {"C": 2}], "C")
     (['2', '10'], array([1, 0]))
     >>> named_values([{"C": 10, "a": ("x", "y")}, {"C": 2}], "a")[0]
@@ -143,79 +111,60 @@ def named_values(params, name):
         distinct = dict(sorted(distinct.items(), key=lambda item: item[1]))
     short = [value_name(value) for value in distinct.values()]
     names = [
-        text if short.count(text) == 1 else _cut(key.replace("MetaEmbedding(", "("))
+        text if short.count(text) == 1 else _short(key.replace("MetaEmbedding(", "("))
         for key, text in zip(distinct, short, strict=True)
     ]
-    places = {key: place for place, key in enumerate(distinct)}
-    return names, np.array([places[key] for key in keys])
+    index = {key: i for i, key in enumerate(distinct)}
+    return names, np.array([index[key] for key in keys])
 
 
 def value_name(value):
-    """Return what a parameter's value is called in a picture.
+    """Return the name of a parameter's value in a picture.
 
-    Examples
-    --------
     >>> from sk_metaembed import ConcatMetaEmbedding
     >>> [value_name(value) for value in (("w2v", "glove"), ConcatMetaEmbedding(), 0.1)]
     ['w2v + glove', 'Concat', '0.1']
     """
     if isinstance(value, str):
-        return _cut(value)
+        return _short(value)
     if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
-        return _cut(" + ".join(value))
+        return _short(" + ".join(value))
     if hasattr(value, "get_params") and not isinstance(value, type):
         name = type(value).__name__
         return name.removesuffix("MetaEmbedding") or name
     if isinstance(value, float):
         return f"{value:.3g}"
-    return _cut(" ".join(str(value).split()))
+    return _short(" ".join(str(value).split()))
 
 
-def _cut(text):
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+def _short(text):
+    return shorten(text, _MAX_LENGTH)
 
 
 def best_cells(params, folds, candidates, names, caller):
-    """Return the best candidate for each pair of values.
-
-    Parameters
-    ----------
-    params : list of dict
-        Of all candidates.
-    folds : ndarray of shape (n_candidates, n_folds)
-    candidates : ndarray of int
-        The numbers of those that count.
-    names : (str, str or None)
-        Of the two parameters.
-    caller : str
-        Begins the error message.
-
-    Returns
-    -------
-    Cells
-    """
-    shown = [params[number] for number in candidates]
-    (rows, in_row), (columns, in_column) = (named_values(shown, n) for n in names)
+    """Return the best of the candidates for each pair of values of two parameters."""
+    selected = [params[number] for number in candidates]
+    (rows, in_row), (columns, in_column) = (named_values(selected, n) for n in names)
     for name, values in zip(names, (rows, columns), strict=True):
-        if len(values) > _MOST:
+        if len(values) > _MAX_VALUES:
             raise ValueError(
-                f"{caller}: {name} has {len(values)} values; up to {_MOST} can be "
-                "shown. Choose other parameters: rows=, columns=."
+                f"{caller}: {name} has {len(values)} values; at most {_MAX_VALUES} can "
+                "be shown. Choose other parameters with rows= and columns=."
             )
     best = np.full((len(rows), len(columns)), -1)
     means = folds.mean(axis=1)
     for number, cell in zip(
         candidates, zip(in_row, in_column, strict=True), strict=True
     ):
-        held = means[best[cell]] if best[cell] >= 0 else -np.inf
-        if means[number] > held:  # never for NaN, the score of a fit that failed
+        highest = means[best[cell]] if best[cell] >= 0 else -np.inf
+        if means[number] > highest:  # False for NaN, the score of a failed fit
             best[cell] = number
     scores = np.where((best >= 0)[..., None], folds[best], np.nan)
     return Cells(rows, columns, scores, best)
 
 
-def told_score(search, metric):
-    """Return what the scores of a search measure."""
+def score_name(search, metric):
+    """Return the name of the score of a search."""
     if metric != "score":
         return metric.replace("_", " ")
     scoring = getattr(search, "scoring", None)
@@ -226,58 +175,56 @@ def told_score(search, metric):
     return "R²" if scoring is None and is_regressor(search) else "score"
 
 
-_MOST_WRITTEN = 60  # means; more lines would be too thin for them
-
-
 class GridSearchDisplay:
-    """What a search has found: the score by two parameters, with the spread of folds.
+    """Scores of a search by two parameters, with the spread over folds.
 
-    Shows for example the accuracy of each subset of sources under each way to combine
-    them. Where candidates differ in further parameters, a pair of values shows the
-    best of them. Make one with `from_estimator` or `from_results`; the constructor
-    takes what these compute.
+    Shows for example the accuracy of each subset of sources with each meta-embedding
+    method. Where candidates differ in further parameters, a pair of values shows the
+    best of them. Create a display with `from_estimator` or `from_results`; the
+    constructor takes precomputed scores.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_columns, n_folds)
-        Scores in the test folds, NaN for a pair of values that was not tried.
+        Scores in the test folds, NaN for a pair of values without a candidate.
     rows, columns : list of str
         Names of the two parameters' values.
     row_label : str
-        What the rows are: the name of a parameter.
+        Name of the parameter in rows.
     column_label : str, default=None
-        What the columns are. None where there is only one.
+        Name of the parameter in columns. None if there is only one column.
     score_label : str, default="score"
-        What is measured.
+        Name of the score.
     candidates : ndarray of int, shape (n_rows, n_columns), default=None
-        Rows of ``cv_results_`` that the scores are of, -1 for none.
+        Rows of ``cv_results_`` with these scores, -1 for none.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What `plot` drew on.
+        Axes with the picture.
     figure_ : matplotlib Figure
     points_ : list of matplotlib Line2D, length n_columns
         The means of each column.
     spreads_ : list of matplotlib LineCollection, length n_columns
-        From the lowest fold to the highest.
+        Lines from the lowest fold to the highest.
     text_ : list of matplotlib Text
-        The means in figures, from above, empty if there are too many.
+        The means as numbers, from top to bottom; empty if there are too many.
     legend_ : matplotlib Legend or None
 
     See Also
     --------
     source_subsets : Values for a grid over `active`.
-    SourceSelector.frame : The same for sources chosen one by one.
+    SourceSelector.frame : Scores of sources selected one by one.
 
     Notes
     -----
-    Folds share training rows, so that the spread tells how much a score may depend on
-    the split, and is no confidence interval; two candidates are best compared fold by
-    fold. The best of many is also lucky: score it on data that the search has not seen.
+    Folds share training rows: the spread shows how much a score depends on the split
+    and is not a confidence interval. To compare two candidates, compare them fold by
+    fold. The score of the best of many candidates is optimistic: evaluate it on data
+    that the search has not seen.
 
-    A search by successive halving is shown at its last iteration, or another one.
-    Scores of different iterations come from different amounts of data.
+    By default, the last iteration of a search by successive halving is shown. Scores of
+    different iterations come from different amounts of data.
 
     Examples
     --------
@@ -296,19 +243,28 @@ class GridSearchDisplay:
       embed__active  mean  lowest  highest
     0           w2v  0.75     0.7      0.8
     1   w2v + glove  0.90     0.9      0.9
+
+    A fitted search:
+
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> search = GridSearchCV(Ridge(), {"alpha": [0.1, 10]}, cv=2)
+    >>> _ = search.fit([[0], [1], [2], [3]], [0, 1, 2, 3])
+    >>> GridSearchDisplay.from_estimator(search).frame()["alpha"].tolist()
+    ['0.1', '10']
     """
 
     def __init__(
         self,
-        scores,
+        scores: NDArray[np.float64],
         *,
-        rows,
-        columns,
-        row_label,
-        column_label=None,
-        score_label="score",
-        candidates=None,
-    ):
+        rows: Sequence[str],
+        columns: Sequence[str],
+        row_label: str,
+        column_label: str | None = None,
+        score_label: str = "score",
+        candidates: NDArray[np.int64] | None = None,
+    ) -> None:
         self.scores = scores
         self.rows = rows
         self.columns = columns
@@ -318,23 +274,27 @@ class GridSearchDisplay:
         self.candidates = candidates
 
     @classmethod
-    def from_estimator(cls, search, *, metric=None, score_label=None, **options):
-        """Show a fitted search.
-
-        Nothing is fitted again: what the search kept is shown. It tells, too, what was
-        measured, where `from_results` has to be told.
+    def from_estimator(
+        cls,
+        search: Any,
+        *,
+        metric: str | None = None,
+        score_label: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Show a fitted search, without fitting anything again.
 
         Parameters
         ----------
-        search : GridSearchCV, RandomizedSearchCV or one by halving
+        search : GridSearchCV, RandomizedSearchCV or a search by successive halving
             Fitted, with ``cv_results_``.
         metric : str, default=None
-            Which of several scores. None takes the one that `refit` names, or the
-            only one.
+            Name of one of several scores. None takes the one in `refit`, or the only
+            one.
         score_label : str, default=None
-            What is measured. None takes the name of the score.
+            Name of the score in the picture. None takes it from the search.
         **options
-            Passed on to `from_results`.
+            Passed to `from_results`.
 
         Returns
         -------
@@ -344,11 +304,11 @@ class GridSearchDisplay:
         Raises
         ------
         TypeError
-            If there is no ``cv_results_``.
+            If `search` has no ``cv_results_``.
         """
         if not hasattr(search, "cv_results_"):
             raise TypeError(
-                f"{cls.__name__}.from_estimator takes a fitted search, such as "
+                f"{cls.__name__}.from_estimator requires a fitted search, such as "
                 f"GridSearchCV; got {type(search).__name__} without cv_results_."
             )
         refit = getattr(search, "refit", None)
@@ -356,7 +316,7 @@ class GridSearchDisplay:
         if metric is None:
             metric = refit if several and isinstance(refit, str) else "score"
         if score_label is None:
-            score_label = told_score(search, metric)
+            score_label = score_name(search, metric)
         return cls.from_results(
             search.cv_results_, metric=metric, score_label=score_label, **options
         )
@@ -364,41 +324,39 @@ class GridSearchDisplay:
     @classmethod
     def from_results(
         cls,
-        cv_results,
+        cv_results: Mapping[str, Any],
         *,
-        rows=None,
-        columns=None,
-        metric="score",
-        score_label="score",
-        iteration=None,
-        ax=None,
-        **plot_kw,
-    ):
-        """Show the results of a search.
-
-        For results without their search. Of candidates that differ in parameters other
-        than the two shown, the best is taken, and `frame` tells which.
+        rows: str | None = None,
+        columns: str | None = None,
+        metric: str = "score",
+        score_label: str = "score",
+        iteration: int | None = None,
+        ax: Any = None,
+        **plot_kw: Any,
+    ) -> Self:
+        """Show the ``cv_results_`` of a search.
 
         Parameters
         ----------
         cv_results : dict
             A search's ``cv_results_``.
         rows : str, default=None
-            The parameter whose values stand below each other. None takes the one that
-            ends in "active", or else the first that varies.
+            The parameter with one row per value. None takes the one whose name ends in
+            "active", or else the first with several values.
         columns : str, default=None
-            The parameter whose values differ in colour and marker. None takes the
-            next one that varies, if there is one.
+            The parameter with one colour and marker per value. None takes the next one
+            with several values, if there is one.
         metric : str, default="score"
-            Which of several scores.
+            Name of one of several scores.
         score_label : str, default="score"
-            What is measured.
+            Name of the score in the picture.
         iteration : int, default=None
-            Of a search by halving, counted from 0. None takes the last.
+            Iteration of a search by successive halving, counted from 0. None takes the
+            last.
         ax : matplotlib Axes, default=None
-            Where to draw. None makes a figure.
+            Axes to draw on. None creates a figure.
         **plot_kw
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -413,9 +371,9 @@ class GridSearchDisplay:
         """
         caller, params = cls.__name__, list(cv_results["params"])
         folds = fold_scores(cv_results, metric, caller)
-        shown = shown_candidates(cv_results, iteration, caller)
-        names = chosen_parameters([params[i] for i in shown], rows, columns, caller)
-        cells = best_cells(params, folds, shown, names, caller)
+        indices = select_candidates(cv_results, iteration, caller)
+        names = select_parameters([params[i] for i in indices], rows, columns, caller)
+        cells = best_cells(params, folds, indices, names, caller)
         display = cls(
             cells.folds,
             rows=cells.rows,
@@ -427,22 +385,29 @@ class GridSearchDisplay:
         )
         return display.plot(ax, **plot_kw)
 
-    def plot(self, ax=None, *, include_values=None, legend=True, marker_kw=None):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        include_values: bool | None = None,
+        legend: bool = True,
+        marker_kw: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Draw a marker and a line for each pair of values.
 
-        The line of a pair of values goes from its lowest fold to its highest, and a
-        dotted one across all marks the best mean.
+        The marker is the mean, the line extends from the lowest fold to the highest. A
+        dotted line across all rows marks the best mean.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. None makes a figure.
+            Axes to draw on. None creates a figure.
         include_values : bool, default=None
             Whether to write the means. None writes up to 60.
         legend : bool, default=True
-            Whether to say which marker is which value.
+            Whether to draw a legend of the markers.
         marker_kw : dict, default=None
-            Passed on to ``Axes.plot`` for the means.
+            Passed to ``Axes.plot`` for the means.
 
         Returns
         -------
@@ -450,17 +415,19 @@ class GridSearchDisplay:
             With `ax_`, `figure_`, `points_`, `spreads_`, `text_` and `legend_` set.
         """
         n_rows, n_columns, n_folds = np.shape(self.scores)
-        words = max(map(len, self.rows)) + max(map(len, self.columns))
-        size = min(5.4 + 0.085 * words, 12.0), 1.1 + n_rows * (0.2 * n_columns + 0.14)
+        text = max(map(len, self.rows)) + max(map(len, self.columns))
+        size = min(5.4 + 0.085 * text, 12.0), 1.1 + n_rows * (0.2 * n_columns + 0.14)
         ax = make_axes(ax, size, type(self).__name__)
         means = np.mean(self.scores, axis=2)
         if include_values is None:
-            include_values = means.size <= _MOST_WRITTEN
-        self.points_, self.spreads_, self.text_ = [], [], []
+            include_values = means.size <= _MAX_MEANS
+        self.points_: list[Any] = []
+        self.spreads_: list[Any] = []
+        self.text_: list[Any] = []
         for number in range(n_columns):
-            self._draw(ax, number, means, include_values, marker_kw or {})
+            self._draw(ax, number, means, include_values, dict(marker_kw or {}))
         self._annotate(ax, means)
-        ax.set_xlabel(f"{self.score_label}\n{_told_folds(n_folds)}")
+        ax.set_xlabel(f"{self.score_label}\n{_fold_note(n_folds)}")
         self.legend_ = self._legend(ax) if legend else None
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -472,14 +439,14 @@ class GridSearchDisplay:
         low, high = low[:, number], high[:, number]
         line = {"color": style["color"], "linewidth": 2.2, "zorder": 1.5}
         self.spreads_.append(ax.hlines(y, low, high, **line))
-        look = {"linestyle": "", "color": style["color"], "marker": style["marker"]}
-        look |= {"markeredgecolor": "black", "markeredgewidth": 0.7, "markersize": 7}
-        look |= {"label": self.columns[number]} | marker_kw
-        self.points_ += ax.plot(means[:, number], y, **look)
+        marker = {"linestyle": "", "color": style["color"], "marker": style["marker"]}
+        marker |= {"markeredgecolor": "black", "markeredgewidth": 0.7, "markersize": 7}
+        marker |= {"label": self.columns[number]} | marker_kw
+        self.points_ += ax.plot(means[:, number], y, **marker)
         if include_values:
-            for x, place, mean in zip(high, y, means[:, number], strict=True):
+            for *position, mean in zip(high, y, means[:, number], strict=True):
                 if np.isfinite(mean):
-                    self.text_.append(ax.annotate(f"{mean:.3f}", (x, place), **_BESIDE))
+                    self.text_.append(ax.annotate(f"{mean:.3f}", position, **_NUMBER))
 
     def _offset(self, number):
         n_columns = len(self.columns)
@@ -497,37 +464,34 @@ class GridSearchDisplay:
         if np.isfinite(means).any():
             ax.axvline(np.nanmax(means), label="best mean", **_BEST)
         low, high = ax.get_xlim()
-        ax.set_xlim(low, high + 0.12 * (high - low))  # for the last figures
+        ax.set_xlim(low, high + 0.12 * (high - low))  # for the rightmost number
 
     def _legend(self, ax):
         lines = [line for line in ax.lines if line.get_label() == "best mean"]
         handles = [*self.points_, *lines] if self.column_label else lines
         names = [*self.columns] if self.column_label else []
         names += ["best mean"] * len(lines)
-        beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False}
-        legend = ax.legend(handles, names, title=self.column_label, **beside)
+        style = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False}
+        legend = ax.legend(handles, names, title=self.column_label, **style)
         return without_math(legend)
 
-    def frame(self):
-        """Return the scores as a table.
-
-        For numbers in a text, or for a picture of one's own; matplotlib is not needed.
-        Pairs of values that no candidate had are left out.
+    def frame(self) -> pd.DataFrame:
+        """Return the scores as a table, without drawing.
 
         Returns
         -------
         pandas.DataFrame
-            One row a pair of values that was tried: the parameters by their names,
-            ``mean``, ``std``, ``lowest`` and ``highest`` of the folds, and
-            ``candidate``, the row of ``cv_results_``.
+            One row per pair of values with a candidate: the two parameters by name,
+            ``mean``, ``std``, ``lowest`` and ``highest`` over folds, and ``candidate``,
+            the row of ``cv_results_``.
         """
         import pandas as pd
 
         i, j = np.nonzero(np.isfinite(self.scores).all(axis=2))
         scores = self.scores[i, j]
-        columns = {self.row_label: [self.rows[row] for row in i]}
+        columns: dict[str, Any] = {self.row_label: [self.rows[int(row)] for row in i]}
         if self.column_label is not None:
-            columns[self.column_label] = [self.columns[column] for column in j]
+            columns[self.column_label] = [self.columns[int(column)] for column in j]
         columns |= {"mean": scores.mean(axis=1), "std": scores.std(axis=1)}
         columns |= {"lowest": scores.min(axis=1), "highest": scores.max(axis=1)}
         if self.candidates is not None:
@@ -535,17 +499,7 @@ class GridSearchDisplay:
         return pd.DataFrame(columns)
 
 
-_BEST = {"color": "black", "linestyle": ":", "linewidth": 1, "zorder": 0.5}
-_BESIDE = {
-    "xytext": (9, 0),
-    "textcoords": "offset points",
-    "va": "center",
-    "fontsize": "small",
-    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-}
-
-
-def _told_folds(n_folds):
+def _fold_note(n_folds):
     if n_folds == 1:
         return "(one fold)"
     return f"(mean of {n_folds} folds, line from lowest to highest)"

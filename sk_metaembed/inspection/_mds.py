@@ -1,4 +1,4 @@
-"""Distances between vectors, and a plane that keeps them: arrays in, arrays out."""
+"""Distances between vectors, and planes that preserve them: arrays in, arrays out."""
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
@@ -9,32 +9,23 @@ from ._pairwise import cosine_matrix
 
 
 def pairwise_distances(vectors, metric, caller="DistanceDisplay"):
-    """Return the distance between each two rows, float64 of shape (n, n)."""
+    """Return the distances between rows, (n, dim) -> (n, n) in float64."""
     if metric == "cosine":
         return 1 - cosine_matrix(vectors)
     distances = squareform(pdist(vectors, metric=metric))
     if not np.isfinite(distances).all() or (distances < 0).any():
         raise ValueError(
-            f"{caller}: the metric {metric!r} gives distances that are negative "
-            "or not finite for these vectors. Choose another, such as 'euclidean'."
+            f"{caller}: with metric={metric!r} some distances between these vectors "
+            "are negative or not finite. Choose another metric, such as 'euclidean'."
         )
     return distances
 
 
 def mds_plane(distances):
-    """Return places on a plane whose distances come near to the given ones.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (n, n)
-
-    Returns
-    -------
-    ndarray of shape (n, 2)
-    """
+    """Return positions whose distances approximate the given ones, (n, n) -> (n, 2)."""
     n = len(distances)
     if n < 3 or not distances.any():
-        # Exact, and nothing that could be scaled.
+        # One coordinate is exact, and all zeros cannot be scaled.
         return np.stack([distances[0], np.zeros(n)], axis=1)
     scale = distances.max()
     mds = MDS(metric="precomputed", init="classical_mds", n_init=1, max_iter=1000)
@@ -43,10 +34,11 @@ def mds_plane(distances):
 
 
 def classical_plane(distances):
-    """Return the classical solution of multidimensional scaling, shape (n, 2).
+    """Return the classical solution of multidimensional scaling, (n, n) -> (n, 2).
 
-    As scikit-learn's ClassicalMDS, and a line where distances leave no second axis: of
-    points on one, or a side longer than the two others, as the cosine allows.
+    As scikit-learn's ClassicalMDS, but the second coordinate is 0 if the distances
+    leave no second axis: for collinear points, or if the triangle inequality does not
+    hold, which the cosine distance allows.
     """
     squares = distances**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True)
@@ -56,34 +48,24 @@ def classical_plane(distances):
 
 
 def stress(distances, positions):
-    """Return Kruskal's stress of places, scaled to suit the distances best.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (n, n)
-    positions : ndarray of shape (n, 2)
-
-    Returns
-    -------
-    float
-        0 where nothing is lost, 1 at most.
-    """
-    wanted, drawn = squareform(distances, checks=False), pdist(positions)
-    total, square = (wanted**2).sum(), (drawn**2).sum()
+    """Return Kruskal's stress, in [0, 1], of positions (n, 2) at their best scale."""
+    true, drawn = squareform(distances, checks=False), pdist(positions)
+    total, square = (true**2).sum(), (drawn**2).sum()
     if not (total and square):
         return float(total > 0)
-    lost = wanted - (wanted @ drawn / square) * drawn
-    return float(np.sqrt((lost**2).sum() / total))
+    residuals = true - (true @ drawn / square) * drawn
+    return float(np.sqrt((residuals**2).sum() / total))
 
 
 def project(projector, vectors, distances, caller):
-    """Return where an unfitted projector puts vectors on a plane, shape (n, 2)."""
-    given = getattr(projector, "metric", None) == "precomputed"
-    places = np.asarray(projector.fit_transform(distances if given else vectors))
-    if places.shape != (len(vectors), 2) or not np.isfinite(places).all():
+    """Return the positions (n, 2) of vectors (n, dim) from an unfitted projector."""
+    is_precomputed = getattr(projector, "metric", None) == "precomputed"
+    inputs = distances if is_precomputed else vectors
+    positions = np.asarray(projector.fit_transform(inputs))
+    if positions.shape != (len(vectors), 2) or not np.isfinite(positions).all():
         raise ValueError(
-            f"{caller}: {type(projector).__name__} must put {len(vectors)} "
-            f"vectors on a plane, shape ({len(vectors)}, 2), got shape {places.shape}. "
-            "Give it two components."
+            f"{caller}: {type(projector).__name__}.fit_transform must return finite "
+            f"positions of shape ({len(vectors)}, 2); got shape {positions.shape}. "
+            "Set its n_components to 2."
         )
-    return places
+    return positions

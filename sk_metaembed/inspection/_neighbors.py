@@ -1,19 +1,32 @@
-"""NeighborsDisplay: which words are near, under each source and their combination.
+"""NeighborsDisplay: nearest neighbours of words under several embeddings."""
 
-Nearest neighbours of words, under several embeddings.
-"""
+from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from .._core._arrays import chunks, normalize_rows
+from .._core._messages import short_repr
 from ..sequences import TokenSequences
 from ..sequences._find_step import find_embedded
 from ..sequences._word_lookup import lookup_vectors, word_rows
 from ._panels import panel_axes
+from ._style import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from .._core._typing import WordEmbedding
+
+_MAX_WORDS = 24  # panels
+_MAX_LENGTH = 18  # characters of a neighbour
+_COLUMN_WIDTH, _ROW_HEIGHT, _MAX_WIDTH = 1.75, 0.27, 11.0  # inches
 
 
 class Nearest(NamedTuple):
@@ -24,150 +37,91 @@ class Nearest(NamedTuple):
 
 
 def nearest(values, known, queries, vocabulary, n_neighbors):
-    """Return the nearest words of each query, itself left out.
+    """Return the nearest words of `queries` (rows of `values`), themselves excluded.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_vocabulary, dim)
-    known : ndarray of bool, shape (n_vocabulary,)
-        Words that are not known are neighbours of none, and have none.
-    queries : ndarray of int, shape (n_words,)
-        Rows of the words that are asked for.
-    vocabulary : list of str, length n_vocabulary
-    n_neighbors : int
-
-    Returns
-    -------
-    Nearest
-        Of words that are equally near the earlier ones.
+    Words that are not known have no neighbours and are not neighbours. Ties go to the
+    earlier word of the vocabulary.
     """
     unit = normalize_rows(np.asarray(values))
     cosines = np.empty((len(queries), len(unit)), dtype=np.float32)
     for rows in chunks(len(unit)):
         cosines[:, rows] = unit[queries] @ unit[rows].T
-    lacks = ~(known & unit.any(axis=1))
-    cosines[:, lacks] = np.nan
-    cosines[lacks[queries]] = np.nan
+    unknown = ~(known & unit.any(axis=1))
+    cosines[:, unknown] = np.nan
+    cosines[unknown[queries]] = np.nan
     cosines[np.arange(len(queries)), queries] = np.nan
     order = np.argsort(-cosines, axis=1, kind="stable")[:, :n_neighbors]
-    found = np.clip(np.take_along_axis(cosines, order, axis=1), -1, 1)
+    highest = np.clip(np.take_along_axis(cosines, order, axis=1), -1, 1)
     words = np.array(vocabulary, dtype=object)[order]
-    return Nearest(np.where(np.isnan(found), None, words), found.astype(np.float64))
+    return Nearest(np.where(np.isnan(highest), None, words), highest.astype(np.float64))
 
 
-def embeddings_within(estimator, words, caller):
-    """Return the word vectors that a fitted estimator and its steps give.
+def vectors_by_block(estimator, words, caller):
+    """Return vectors (n_words, dim) and known words (n_words,) by block.
 
-    Parameters
-    ----------
-    estimator : fitted estimator
-        As `find_embedded` takes it.
-    words : list of str
-        Each is read as a text of its own.
-    caller : str
-        Begins the error message.
-
-    Returns
-    -------
-    dict of str to (ndarray of shape (n_words, dim), ndarray of bool)
-        By the blocks' names: all blocks of the first step that gives several, and
-        those of the last step that gives any.
+    The blocks are those of the first step with several and of the last step with any.
     """
-    given = TokenSequences.from_lists([word] for word in words)
-    found = find_embedded(estimator, given, caller)
-    if not found:
+    tokens = TokenSequences.from_lists([word] for word in words)
+    outputs = find_embedded(estimator, tokens, caller)
+    if not outputs:
         raise TypeError(
-            f"{caller}: {type(estimator).__name__} gives no EmbeddedSequences for "
-            "words. Pass a fitted source, union or Pipeline with one, or vectors by "
-            "from_embeddings."
+            f"{caller}: {type(estimator).__name__} returns no EmbeddedSequences for "
+            "words. Pass a fitted source, union or Pipeline with one, or pass vectors "
+            "to from_embeddings."
         )
-    first = next((each for each in found if len(each.blocks) > 1), found[0])
-    shown = [first] if first is found[-1] else [first, found[-1]]
+    first = next((each for each in outputs if len(each.blocks) > 1), outputs[0])
+    selected = [first] if first is outputs[-1] else [first, outputs[-1]]
     return {
-        _free_name(block.name, shown, each): word_rows(each, block)
-        for each in shown
+        _unique_name(block.name, selected, each): word_rows(each, block)
+        for each in selected
         for block in each.blocks
     }
 
 
-def _free_name(name, shown, each):
-    """Return a block's name, told apart from a source of the same name."""
-    is_taken = each is not shown[0] and name in shown[0].names
+def _unique_name(name, selected, each):
+    """Return a block's name, with a suffix if a source has the same name."""
+    is_taken = each is not selected[0] and name in selected[0].names
     return f"{name} (combined)" if is_taken else name
 
 
-def embeddings_named(embeddings, words, caller):
-    """Return the word vectors of several embeddings by name.
-
-    Parameters
-    ----------
-    embeddings : mapping of str to embedding
-        As `lookup_vectors` takes them.
-    words : list of str
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    dict of str to (ndarray of shape (n_words, dim), ndarray of bool)
-    """
+def vectors_by_name(embeddings, words, caller):
+    """Return vectors (n_words, dim) and known words (n_words,) by embedding."""
     return {
         str(name): lookup_vectors(embedding, words, caller=caller)
         for name, embedding in embeddings.items()
     }
 
 
-def asked_words(words, vocabulary, caller):
-    """Return the words, all words there are to choose from, and where the former stand.
-
-    Parameters
-    ----------
-    words : str or sequence of str
-    vocabulary : sequence of str or TokenSequences
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    words : list of str
-    vocabulary : list of str
-        Each once; words that it lacks are added.
-    rows : ndarray of int, shape (n_words,)
-    """
+def check_words(words, vocabulary, caller):
+    """Return words, the vocabulary with them added, and their rows in it (n_words,)."""
     words = [words] if isinstance(words, str) else list(dict.fromkeys(words))
     if not words:
-        raise ValueError(f"{caller}: there is no word to show.")
+        raise ValueError(f"{caller}: words must contain at least one word; got none.")
     if isinstance(vocabulary, str):
         raise TypeError(
-            f"{caller}: vocabulary must hold the words to choose from, got a single "
-            "str."
+            f"{caller}: vocabulary must be a sequence of words; got a single str."
         )
     if isinstance(vocabulary, TokenSequences):
         vocabulary = vocabulary.types
     vocabulary = list(dict.fromkeys([*vocabulary, *words]))
-    strange = [word for word in vocabulary if not isinstance(word, str)]
-    if strange:
+    invalid = [word for word in vocabulary if not isinstance(word, str)]
+    if invalid:
         raise TypeError(
-            f"{caller}: words must be str, got {strange[0]!r} of type "
-            f"{type(strange[0]).__name__}."
+            f"{caller}: words must be str; got {invalid[0]!r} of type "
+            f"{type(invalid[0]).__name__}."
         )
-    places = {word: place for place, word in enumerate(vocabulary)}
-    return words, vocabulary, np.array([places[word] for word in words])
-
-
-_MOST_WORDS = 24  # panels
-_LONGEST = 18  # characters of a neighbour
-_COLUMN, _ROW, _WIDEST = 1.75, 0.27, 11.0  # inches
+    rows = {word: row for row, word in enumerate(vocabulary)}
+    return words, vocabulary, np.array([rows[word] for word in words])
 
 
 class NeighborsDisplay:
     """Nearest neighbours of words under several embeddings, side by side.
 
-    Shows what a word means to each source, and what becomes of it when they are
-    combined. A panel a word, a column an embedding, the nearest on top with its cosine
-    similarity; neighbours that several embeddings share are bold, and lines join
-    them from column to column. Make one with `from_estimator` or `from_embeddings`;
-    the constructor takes what these compute.
+    Shows what a word means to each source and to their combination: one panel per word,
+    one column per embedding, the nearest neighbour on top with its cosine similarity.
+    Neighbours shared by several embeddings are bold and joined by lines. Create a
+    display with `from_estimator` or `from_embeddings`; the constructor takes
+    precomputed neighbours.
 
     Parameters
     ----------
@@ -176,31 +130,30 @@ class NeighborsDisplay:
     cosines : ndarray of shape (n_words, n_embeddings, n_neighbors)
         Their cosine similarities.
     words : list of str, length n_words
-        The words whose neighbours these are.
+        The words with these neighbours.
     embeddings : list of str, length n_embeddings
-        Names.
+        Names of the embeddings.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        The first panel that `plot` drew.
+        The first panel.
     axes_ : ndarray of matplotlib Axes, shape (n_words,)
     figure_ : matplotlib Figure
     text_ : list of list of matplotlib Text
-        A list a panel, column by column from above.
+        One list per panel, column by column from top to bottom.
     links_ : list of list of matplotlib Line2D
-        A list a panel: the lines between shared neighbours.
+        One list per panel: the lines between shared neighbours.
 
     See Also
     --------
-    SimilarityDisplay : Chosen words, each with each.
+    SimilarityDisplay : Similarity of each pair of some words.
 
     Notes
     -----
-    Neighbours are found among the words of a vocabulary that is given, such as the
-    most frequent ones: rare words are near to anything, and tell little. Cosines of
-    different embeddings are on different scales; compare ranks. A contextual source
-    sees each word alone.
+    Neighbours are searched in a given vocabulary, such as the most frequent words: rare
+    words are near to many others by chance. Cosines of different embeddings are on
+    different scales; compare ranks. A contextual source sees each word alone.
 
     Examples
     --------
@@ -216,37 +169,63 @@ class NeighborsDisplay:
     1  king     glove     2     pear   -0.45             1
     2  king       own     1    queen    0.80             2
     3  king       own     2    apple    0.71             1
+
+    The sources of a fitted estimator:
+
+    >>> from sk_metaembed import FunctionEmbedding
+    >>> words = ["tea", "eat", "be"]
+    >>> letters = FunctionEmbedding(
+    ...     lambda words: [[word.count("a"), word.count("e")] for word in words]
+    ... ).fit(words)
+    >>> display = NeighborsDisplay.from_estimator(letters, "tea", vocabulary=words)
+    >>> display.neighbors.ravel().tolist()[:2]
+    ['eat', 'be']
     """
 
-    def __init__(self, neighbors, cosines, *, words, embeddings):
+    def __init__(
+        self,
+        neighbors: NDArray[np.object_],
+        cosines: NDArray[np.float64],
+        *,
+        words: Sequence[str],
+        embeddings: Sequence[str],
+    ) -> None:
         self.neighbors = neighbors
         self.cosines = cosines
         self.words = words
         self.embeddings = embeddings
 
     @classmethod
-    def from_estimator(cls, estimator, words, *, vocabulary, n_neighbors=8, **options):
-        """Show neighbours under the sources of a fitted estimator, and what follows.
+    def from_estimator(
+        cls,
+        estimator: Any,
+        words: str | Sequence[str],
+        *,
+        vocabulary: Sequence[str] | TokenSequences,
+        n_neighbors: int = 8,
+        **options: Any,
+    ) -> Self:
+        """Show neighbours under an estimator's sources and their combination.
 
-        Steps behind the last one that gives blocks, such as `Pooling` and a classifier,
-        play no part. The whole vocabulary is embedded, word by word.
+        The whole vocabulary is embedded, word by word. Steps after the last one that
+        returns blocks, such as `Pooling` and a classifier, are ignored.
 
         Parameters
         ----------
         estimator : fitted estimator
-            A source, a union, a meta-embedder; or a Pipeline with such steps, a search
-            (its ``best_estimator_`` is taken), or a ColumnTransformer or FeatureUnion
-            with one such branch. Shown are all blocks of the first step that gives
-            several, such as a union, and those of the last step that gives any, such
-            as a meta-embedder.
+            A source, a union or a meta-embedder; or a Pipeline with such steps, a
+            search (its ``best_estimator_`` is used), or a ColumnTransformer or
+            FeatureUnion with one such branch. The columns are the blocks of the first
+            step with several, such as a union, and of the last step with any, such as a
+            meta-embedder.
         words : str or sequence of str
-            Up to 24.
+            At most 24.
         vocabulary : sequence of str or TokenSequences
-            The words to choose from.
+            The words to search.
         n_neighbors : int, default=8
-            For each word.
+            Number of neighbours per word.
         **options
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -256,39 +235,44 @@ class NeighborsDisplay:
         Raises
         ------
         TypeError
-            If no step gives EmbeddedSequences, or words are no str.
+            If no step returns EmbeddedSequences, or a word is not a str.
         ValueError
-            If there are no words, or too many, or several such branches.
+            If there are no words, too many words, or several such branches.
         """
         caller = cls.__name__
-        words, vocabulary, rows = asked_words(words, vocabulary, caller)
-        found = embeddings_within(estimator, vocabulary, caller)
-        return cls._from_found(found, words, vocabulary, rows, n_neighbors, options)
+        checked = check_words(words, vocabulary, caller)
+        vectors = vectors_by_block(estimator, checked[1], caller)
+        return cls._from_vectors(vectors, checked, n_neighbors, options)
 
     @classmethod
     def from_embeddings(
-        cls, embeddings, words, *, vocabulary, n_neighbors=8, **options
-    ):
+        cls,
+        embeddings: Mapping[str, WordEmbedding],
+        words: str | Sequence[str],
+        *,
+        vocabulary: Sequence[str] | TokenSequences,
+        n_neighbors: int = 8,
+        **options: Any,
+    ) -> Self:
         """Show neighbours under embeddings of any kind.
 
-        They need have nothing in common but words, and a word that one of them does not
-        know stays without neighbours there.
+        A word without a vector in one of the embeddings has no neighbours there.
 
         Parameters
         ----------
         embeddings : mapping of str to embedding
-            By the names that stand above the columns. Each a fitted estimator with one
-            block, a `WordVectors`, gensim's KeyedVectors or a mapping from words to
-            vectors.
+            Embeddings by name, the titles of the columns. Each is a fitted estimator
+            with one block, a `WordVectors`, gensim's KeyedVectors or a mapping from
+            words to vectors.
         words : str or sequence of str
-            Up to 24.
+            At most 24.
         vocabulary : sequence of str or TokenSequences
-            The words to choose from; those that an embedding does not know are left
-            out there.
+            The words to search. Words without a vector in an embedding are left out
+            there.
         n_neighbors : int, default=8
-            For each word.
+            Number of neighbours per word.
         **options
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -298,60 +282,69 @@ class NeighborsDisplay:
         Raises
         ------
         TypeError
-            If `embeddings` is no mapping, an embedding is none, or words are no str.
+            If `embeddings` is not a mapping of embeddings, or a word is not a str.
         ValueError
             If there are no words, or too many.
         """
         caller = cls.__name__
         if not isinstance(embeddings, Mapping) or not embeddings:
             raise TypeError(
-                f"{caller}.from_embeddings takes a dict of embeddings by name, got "
-                f"{embeddings!r:.60}."
+                f"{caller}.from_embeddings requires a dict of embeddings by name; got "
+                f"{short_repr(embeddings)}."
             )
-        words, vocabulary, rows = asked_words(words, vocabulary, caller)
-        found = embeddings_named(embeddings, vocabulary, caller)
-        return cls._from_found(found, words, vocabulary, rows, n_neighbors, options)
+        checked = check_words(words, vocabulary, caller)
+        vectors = vectors_by_name(embeddings, checked[1], caller)
+        return cls._from_vectors(vectors, checked, n_neighbors, options)
 
     @classmethod
-    def _from_found(cls, found, words, vocabulary, rows, n_neighbors, options):
+    def _from_vectors(cls, vectors, checked, n_neighbors, options):
+        words, vocabulary, rows = checked
         if not n_neighbors >= 1:
             raise ValueError(
-                f"{cls.__name__}: n_neighbors must be 1 or more, got {n_neighbors}."
+                f"{cls.__name__}: n_neighbors must be 1 or more; got {n_neighbors}."
             )
-        if len(words) > _MOST_WORDS:
+        if len(words) > _MAX_WORDS:
             raise ValueError(
-                f"{cls.__name__} shows up to {_MOST_WORDS} words, got {len(words)}. "
-                "Choose some."
+                f"{cls.__name__} shows at most {_MAX_WORDS} words; got {len(words)}. "
+                "Pass fewer words."
             )
-        near = [
+        results = [
             nearest(values, known, rows, vocabulary, n_neighbors)
-            for values, known in found.values()
+            for values, known in vectors.values()
         ]
         display = cls(
-            np.stack([each.neighbors for each in near], axis=1),
-            np.stack([each.cosines for each in near], axis=1),
+            np.stack([each.neighbors for each in results], axis=1),
+            np.stack([each.cosines for each in results], axis=1),
             words=words,
-            embeddings=list(found),
+            embeddings=list(vectors),
         )
         return display.plot(**options)
 
-    def plot(self, ax=None, *, n_cols=None, text_kw=None, line_kw=None):
-        """Write a panel a word.
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        n_cols: int | None = None,
+        text_kw: Mapping[str, Any] | None = None,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Write one panel per word.
 
-        Neighbours under several embeddings are bold and joined, those under one stand
-        by themselves. Words become smaller until columns do not touch.
+        Neighbours under several embeddings are bold and joined by lines. The font
+        shrinks until columns do not touch.
 
         Parameters
         ----------
         ax : matplotlib Axes or array-like of them, default=None
-            Where to draw: an axes a word, or a single one, in whose place stands a
-            grid of panels. None makes a figure.
+            One axes per word, or a single one, which is replaced by a grid of panels.
+            None creates a figure.
         n_cols : int, default=None
-            Panels in a row, at most. None takes as many as a figure of 11 inches holds.
+            Maximum number of panels in a row. None takes as many as fit into a figure
+            11 inches wide.
         text_kw : dict, default=None
-            Passed on to ``Axes.text`` for the neighbours.
+            Passed to ``Axes.text`` for the neighbours.
         line_kw : dict, default=None
-            Passed on to ``Axes.plot`` for the lines that join shared ones.
+            Passed to ``Axes.plot`` for the lines between shared neighbours.
 
         Returns
         -------
@@ -359,8 +352,8 @@ class NeighborsDisplay:
             With `ax_`, `axes_`, `figure_`, `text_` and `links_` set.
         """
         n_words, n_embeddings, n_neighbors = np.shape(self.neighbors)
-        size = 0.6 + _COLUMN * n_embeddings, 0.9 + _ROW * n_neighbors
-        n_cols = max(1, int(_WIDEST / size[0])) if n_cols is None else n_cols
+        size = 0.6 + _COLUMN_WIDTH * n_embeddings, 0.9 + _ROW_HEIGHT * n_neighbors
+        n_cols = max(1, int(_MAX_WIDTH / size[0])) if n_cols is None else n_cols
         caller = type(self).__name__
         self.axes_ = panel_axes(ax, n_words, n_cols, size, caller)
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
@@ -369,16 +362,16 @@ class NeighborsDisplay:
             self._frame_panel(panel, number, n_neighbors)
         self.figure_.canvas.figure.draw_without_rendering()
         for number, panel in enumerate(self.axes_):
-            self.text_.append(self._write(panel, number, text_kw or {}))
+            self.text_.append(self._write(panel, number, dict(text_kw or {})))
         for number, panel in enumerate(self.axes_):
-            self.links_.append(self._link(panel, number, line_kw or {}))
+            self.links_.append(self._link(panel, number, dict(line_kw or {})))
         return self
 
     def _frame_panel(self, ax, number, n_neighbors):
         ax.set(xlim=(-0.5, len(self.embeddings) - 0.5), ylim=(n_neighbors + 0.5, 0.5))
         ax.set_title(f"near “{self.words[number]}”", parse_math=False)
         ax.xaxis.tick_top()
-        names = [_cut(name) for name in self.embeddings]
+        names = [shorten(name, _MAX_LENGTH) for name in self.embeddings]
         ax.set_xticks(range(len(names)), names, parse_math=False)
         ax.set_yticks(range(1, n_neighbors + 1))
         ax.set_ylabel("rank")
@@ -391,8 +384,8 @@ class NeighborsDisplay:
             zip(self.neighbors[number], self.cosines[number], strict=True)
         ):
             if near[0] is None:
-                note = {"style": "italic", "ha": "center", "va": "center"}
-                texts.append(ax.text(column, 1, "not known", fontsize="small", **note))
+                style = {"style": "italic", "ha": "center", "va": "center"}
+                texts.append(ax.text(column, 1, "not known", fontsize="small", **style))
             for rank, (word, cosine) in enumerate(zip(near, cosines, strict=True), 1):
                 if word is None:
                     continue
@@ -400,13 +393,14 @@ class NeighborsDisplay:
                 style |= {"parse_math": False, "zorder": 3}
                 if shared[word] > 1:
                     style["weight"] = "bold"
-                told = f"{_cut(word)}  {cosine:.2f}".replace(" 0.", " .")
-                texts.append(ax.text(column, rank, told, **style | text_kw))
+                cosine_text = f"  {cosine:.2f}".replace(" 0.", " .")
+                text = shorten(word, _MAX_LENGTH) + cosine_text
+                texts.append(ax.text(column, rank, text, **style | text_kw))
         _make_fit(ax, texts)
         return texts
 
     def _link(self, ax, number, line_kw):
-        """Join shared neighbours in columns that stand beside each other."""
+        """Join shared neighbours in adjacent columns."""
         to_data = ax.transData.inverted()
         ends = {}
         for text in self.text_[number]:
@@ -416,35 +410,32 @@ class NeighborsDisplay:
             ends[round(x), round(y)] = left, right
         lines = []
         style = {"color": "black", "linewidth": 0.8, "zorder": 2} | line_kw
-        near = self.neighbors[number]
-        for column in range(len(near) - 1):
-            for rank, word in enumerate(near[column], 1):
-                there = np.flatnonzero(near[column + 1] == word)
-                if word is None or not len(there):
+        neighbors = self.neighbors[number]
+        for column in range(len(neighbors) - 1):
+            for rank, word in enumerate(neighbors[column], 1):
+                matches = np.flatnonzero(neighbors[column + 1] == word)
+                if word is None or not len(matches):
                     continue
-                other = int(there[0]) + 1
+                other = int(matches[0]) + 1
                 x = ends[column, rank][1], ends[column + 1, other][0]
                 lines += ax.plot(x, (rank, other), **style)
         return lines
 
     def _counts(self, number):
-        """Count under how many embeddings each word is a neighbour."""
+        """Return the number of embeddings under which each word is a neighbour."""
         return Counter(
             word for near in self.neighbors[number] for word in near if word is not None
         )
 
-    def frame(self):
-        """Return the neighbours as a table.
-
-        To count how far embeddings agree, over more words than a picture holds;
-        matplotlib is not needed.
+    def frame(self) -> pd.DataFrame:
+        """Return the neighbours as a table, without drawing.
 
         Returns
         -------
         pandas.DataFrame
-            One row a neighbour: ``word``, ``embedding``, ``rank`` from 1,
+            One row per neighbour: ``word``, ``embedding``, ``rank`` from 1,
             ``neighbor``, ``cosine``, and ``n_embeddings``, the number of embeddings
-            under which it is among the neighbours.
+            with this neighbour.
         """
         import pandas as pd
 
@@ -466,12 +457,8 @@ class NeighborsDisplay:
         return pd.DataFrame(rows, columns=names)
 
 
-def _cut(word):
-    return word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
-
-
 def _make_fit(ax, texts):
-    """Make texts smaller until each leaves room between two columns."""
+    """Shrink texts until none is wider than a column or higher than a row."""
     if not texts:
         return
     (left, low), (right, high) = ax.transData.transform([(0, 1), (1, 2)])

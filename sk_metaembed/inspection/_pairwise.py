@@ -1,38 +1,65 @@
-"""PairsDisplay: what displays of each token against each other share."""
+"""PairwiseDisplay: base of the displays that compare each token with each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ..sequences._word_lookup import lookup_vectors
 from ._token_selection import (
-    check_number,
+    check_count,
     embed_until_last,
     refuse_unknown,
     select_vectors,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
-class PairsDisplay:
-    """Ways to choose what is compared; a leaf has `from_vectors`, `plot`, `matrix`."""
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core._typing import WordEmbedding
+    from ..sequences import EmbeddedSequences
+
+
+class PairwiseDisplay:
+    """Select what is compared; a subclass has `from_vectors`, `plot` and `matrix`."""
+
+    if TYPE_CHECKING:
+        labels: Sequence[str]
+
+        @property
+        def matrix(self) -> NDArray[np.float64]: ...
+
+        @classmethod
+        def from_vectors(
+            cls,
+            vectors: ArrayLike,
+            labels: Sequence[object] | None = None,
+            **options: Any,
+        ) -> Self: ...
 
     @classmethod
-    def from_estimator(cls, estimator, X, **options):
-        """Embed sequences with a fitted estimator, and compare tokens of them.
+    def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:
+        """Embed sequences with a fitted estimator and compare their tokens.
 
-        The texts are embedded as they stand, so that a contextual source shows a word
-        in its contexts. For words alone, `from_words` takes embeddings of any kind.
+        Whole texts are embedded, so that a contextual source sees each word in its
+        context. To compare words without context, use `from_words`.
 
         Parameters
         ----------
         estimator : fitted estimator
-            A source, a union, a meta-embedder; or a Pipeline with such steps, a search
-            (its ``best_estimator_`` is taken), or a ColumnTransformer or FeatureUnion
-            with one such branch. Shown is the last EmbeddedSequences on the way: steps
-            after it, such as `Pooling` and a classifier, are ignored.
-        X : what the estimator takes
+            A source, a union or a meta-embedder; or a Pipeline with such steps, a
+            search (its ``best_estimator_`` is used), or a ColumnTransformer or
+            FeatureUnion with one such branch. The last EmbeddedSequences are shown:
+            steps after them, such as `Pooling` and a classifier, are ignored.
+        X : input of the estimator
             Such as texts, token lists or TokenSequences. If the estimator takes a
             table, the texts alone are enough.
         **options
-            Passed on to `from_embedded`: which block, which tokens.
+            Passed to `from_embedded`, such as `block` and `tokens`.
 
         Returns
         -------
@@ -42,40 +69,45 @@ class PairsDisplay:
         Raises
         ------
         TypeError
-            If there are no EmbeddedSequences.
+            If no step returns EmbeddedSequences.
         ValueError
-            If several branches give some; the message says how to pass one of them.
+            If several branches do; the message says how to pass one of them.
         """
-        hint = " Vectors of words in a dict, a WordVectors or KeyedVectors go to "
-        embedded = embed_until_last(estimator, X, cls.__name__, hint + "from_words.")
+        hint = " Pass a dict of vectors, a WordVectors or KeyedVectors to from_words."
+        embedded = embed_until_last(estimator, X, cls.__name__, hint)
         return cls.from_embedded(embedded, **options)
 
     @classmethod
     def from_embedded(
-        cls, embedded, *, block=None, tokens=None, labels=None, **options
-    ):
+        cls,
+        embedded: EmbeddedSequences,
+        *,
+        block: str | None = None,
+        tokens: Sequence[tuple[int, int | str] | str | int] | None = None,
+        labels: Sequence[object] | None = None,
+        **options: Any,
+    ) -> Self:
         """Compare tokens of embedded sequences.
 
-        Embedding can take long; from what is embedded once, many pictures are drawn.
-        The same word can be compared with itself in other places.
+        Use it to draw several pictures from one embedding step, or to compare
+        occurrences of one word in different contexts.
 
         Parameters
         ----------
         embedded : EmbeddedSequences
             With the vectors to compare.
         block : str, default=None
-            Name of the block that is shown. None takes the only one.
+            Name of the block to show. None takes the only one.
         tokens : sequence of tuple or str, default=None
-            The tokens to compare, in this order. An entry is (sequence, position),
-            counted from 0; or (sequence, word) for a word that the sequence has once;
-            or a word, if it occurs once in all sequences or the block's vectors are
-            those of words. Of a block of whole sequences an entry is a sequence's
-            number. None takes all there are.
+            The tokens to compare, in this order: (sequence, position), counted from 0;
+            (sequence, word), if the word occurs once in the sequence; or a word, if it
+            occurs once in all sequences or the block has one vector per word. If the
+            block has one vector per sequence, numbers of sequences. None takes all.
         labels : sequence of str, default=None
-            What to call them. None takes the words, and adds (sequence, position)
-            where a word is there more than once.
+            Labels of the tokens. None takes the words, with (sequence, position) if a
+            word is there more than once.
         **options
-            Passed on to `from_vectors`; the block's name is the title by default.
+            Passed to `from_vectors`. The default title is the block's name.
 
         Returns
         -------
@@ -85,30 +117,35 @@ class PairsDisplay:
         Raises
         ------
         ValueError
-            If a token does not exist, is not known to the source, or it is not clear
-            which occurrence is meant.
+            If a token does not exist, has no vector, or is ambiguous.
         """
         values, words, name = select_vectors(embedded, block, tokens, cls.__name__)
         labels = words if labels is None else labels
         return cls.from_vectors(values, labels, **{"title": name} | options)
 
     @classmethod
-    def from_words(cls, embedding, words, *, labels=None, **options):
+    def from_words(
+        cls,
+        embedding: WordEmbedding,
+        words: Iterable[str],
+        *,
+        labels: Sequence[object] | None = None,
+        **options: Any,
+    ) -> Self:
         """Compare words under an embedding of any kind.
 
-        A contextual source sees each word alone. Words that the embedding does not know
-        are an error, since their vectors would say nothing.
+        A contextual source sees each word alone.
 
         Parameters
         ----------
         embedding : fitted estimator, WordVectors, KeyedVectors or mapping
-            What gives each word, by itself, one vector.
+            With one vector per word.
         words : sequence of str
             The words to compare, in this order.
         labels : sequence of str, default=None
-            What to call them. None takes the words.
+            Labels of the words. None takes the words.
         **options
-            Passed on to `from_vectors`.
+            Passed to `from_vectors`.
 
         Returns
         -------
@@ -118,24 +155,21 @@ class PairsDisplay:
         Raises
         ------
         ValueError
-            If a word is not known, or there are several blocks.
+            If a word has no vector, or there are several blocks.
         """
         words = list(words)
-        check_number(len(words), cls.__name__)
+        check_count(len(words), cls.__name__)
         values, known = lookup_vectors(embedding, words, caller=cls.__name__)
         refuse_unknown(known, words, cls.__name__)
         return cls.from_vectors(values, words if labels is None else labels, **options)
 
-    def frame(self):
-        """Return the numbers as a square table.
-
-        For numbers in a text, or for a picture of one's own. Nothing is drawn and
-        matplotlib is not needed; pandas is.
+    def frame(self) -> pd.DataFrame:
+        """Return the numbers as a square table, without drawing.
 
         Returns
         -------
         pandas.DataFrame
-            One row and one column a label.
+            One row and one column per label.
         """
         import pandas as pd
 
@@ -144,20 +178,9 @@ class PairsDisplay:
 
 
 def cosine_matrix(vectors):
-    """Return the cosine between each two rows.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n, dim)
-        None of them zero.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n)
-        Symmetric, within [-1, 1], and 1 on the diagonal.
-    """
+    """Return the cosines between nonzero rows, (n, dim) -> symmetric (n, n)."""
     unit = np.asarray(vectors, dtype=np.float64)
-    # By the largest entry first: squares of huge and tiny numbers leave the range.
+    # Squares of very large and very small entries overflow and underflow.
     unit = unit / abs(unit).max(axis=1, keepdims=True)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     product = np.clip(unit @ unit.T, -1, 1)
@@ -167,44 +190,36 @@ def cosine_matrix(vectors):
 
 
 def check_vectors(vectors, labels, caller, *, need_direction):
-    """Return vectors as a float array and labels as a list of str, or say what fails.
+    """Return vectors as float64 (n, dim) and labels as n str, or raise a ValueError.
 
-    Parameters
-    ----------
-    vectors : array-like of shape (n, dim)
-    labels : sequence of str or None
-        None numbers them.
-    caller : str
-        Begins the error messages.
-    need_direction : bool
-        Whether a vector of zeros is an error.
+    ``need_direction=True`` refuses vectors of zeros.
     """
     vectors = np.asarray(vectors)
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub":
         raise ValueError(
-            f"{caller}: vectors must be numbers of shape (n, dim), got shape "
+            f"{caller}: vectors must be numbers of shape (n, dim); got shape "
             f"{vectors.shape} and dtype {vectors.dtype}."
         )
     vectors = vectors.astype(np.float64)
-    check_number(len(vectors), caller)
+    check_count(len(vectors), caller)
     if labels is None:
         labels = range(len(vectors))
     labels = [str(label) for label in labels]
     if len(labels) != len(vectors):
         raise ValueError(
-            f"{caller}: there are {len(labels)} labels for {len(vectors)} vectors. "
-            "Give each vector one."
+            f"{caller}: got {len(labels)} labels for {len(vectors)} vectors. Pass one "
+            "label per vector."
         )
-    strange = ~np.isfinite(vectors).all(axis=1)
-    if strange.any():
+    is_infinite = ~np.isfinite(vectors).all(axis=1)
+    if is_infinite.any():
         raise ValueError(
-            f"{caller}: the vector of {labels[int(strange.argmax())]!r} holds NaN or "
-            "infinity."
+            f"{caller}: the vector of {labels[int(is_infinite.argmax())]!r} contains "
+            "NaN or infinity."
         )
-    zero = ~vectors.any(axis=1)
-    if need_direction and zero.any():
+    is_zero = ~vectors.any(axis=1)
+    if need_direction and is_zero.any():
         raise ValueError(
-            f"{caller}: the vector of {labels[int(zero.argmax())]!r} is zero, and has "
-            "a cosine with nothing. Leave it out."
+            f"{caller}: the vector of {labels[int(is_zero.argmax())]!r} is zero, so "
+            "that its cosines are undefined. Leave it out."
         )
     return vectors, labels

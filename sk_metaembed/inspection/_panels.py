@@ -1,79 +1,54 @@
-"""Panels side by side within one figure: their axes, and points that share a spot."""
+"""Panels side by side in one figure: axes, and points that coincide."""
 
 import numpy as np
 
-from ._label_placement import Room, label_points, set_limits
+from ._label_placement import FreeSpace, label_points, set_limits
 from ._style import make_axes, point_style, without_math
 
-_SIZE = 44  # points squared, of a marker
-_GROWTH = 1.4  # of a marker for each one that lies on it, in units of its size
-_LISTED = 3  # labels written at one spot
+_MARKER_AREA = 44  # points squared
+_GROWTH = 1.4  # of a marker's area per marker on top of it
+_MAX_LABELS = 3  # written at one spot
 _MARGIN = 1.5  # points around a marker
-_FARTHEST = 34  # points from a marker to its label
-_MOST_LINES = 12  # of a legend's column
+_MAX_GAP = 34  # points from a marker to its label
+_LEGEND_ROWS = 12  # per column
 
 
 def panel_axes(ax, n, n_cols, size, caller):
-    """Return axes for n panels: the given ones, or a grid in place of a given one.
+    """Return n Axes (n,): those given, or a grid in place of a single one.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes, array-like of n of them, or None
-        None makes a figure.
-    n : int
-    n_cols : int
-        Panels in a row, at most.
-    size : (float, float)
-        Width and height of a panel of a new figure in inches.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    ndarray of Axes, shape (n,)
+    `size` is the width and height of one panel of a new figure in inches.
     """
     if ax is not None and not hasattr(ax, "get_subplotspec"):
         axes = np.asarray(ax, dtype=object).ravel()
         if len(axes) != n:
             raise ValueError(
-                f"{caller}: there are {n} panels and {len(axes)} axes. "
-                "Give one axes a panel, or a single one that is divided."
+                f"{caller}: got {len(axes)} axes for {n} panels. Pass one axes per "
+                "panel, or a single one, which is divided."
             )
         return axes
     n_cols = min(n, n_cols)
     n_rows = -(-n // n_cols)
-    # One axes fills a new figure; then it makes room for the panels, as a given one.
+    # A new figure gets one axes too, which is divided as a given one.
     whole = make_axes(ax, (size[0] * n_cols, size[1] * n_rows), caller)
     if n == 1:
         return np.array([whole], dtype=object)
-    place = whole.get_subplotspec()
-    if place is None:
+    spec = whole.get_subplotspec()
+    if spec is None:
         raise ValueError(
-            f"{caller}: {n} panels do not fit into axes that are placed by hand. Make "
-            f"them with plt.subplots, or give {n} axes."
+            f"{caller}: axes placed by hand cannot be divided into {n} panels. Create "
+            f"the axes with plt.subplots, or pass {n} axes."
         )
-    figure, grid = whole.figure, place.subgridspec(n_rows, n_cols)
+    figure, grid = whole.figure, spec.subgridspec(n_rows, n_cols)
     if ax is None:
         whole.remove()
     else:
         whole.set_axis_off()
-    spots = (grid[number // n_cols, number % n_cols] for number in range(n))
-    return np.array([figure.add_subplot(spot) for spot in spots], dtype=object)
+    cells = (grid[number // n_cols, number % n_cols] for number in range(n))
+    return np.array([figure.add_subplot(cell) for cell in cells], dtype=object)
 
 
 def group_by_spot(positions):
-    """Return the distinct places of points, and which of them each point has.
-
-    Parameters
-    ----------
-    positions : ndarray of shape (n, 2)
-
-    Returns
-    -------
-    first : ndarray of int, shape (n_spots,)
-        The first point at each, ascending.
-    members : ndarray of int, shape (n,)
-    """
+    """Return the first point per spot (n_spots,) and the spot of each point (n,)."""
     _, first, members = np.unique(
         positions, axis=0, return_index=True, return_inverse=True
     )
@@ -83,42 +58,17 @@ def group_by_spot(positions):
 
 
 def marker_sizes(positions, groups):
-    """Return sizes in points squared by which no marker hides that of another group.
-
-    Parameters
-    ----------
-    positions : ndarray of shape (n, 2)
-    groups : ndarray of int, shape (n,)
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
+    """Return marker areas (n,) with which no marker hides one of another group."""
     members = group_by_spot(positions)[1]
-    there = np.zeros((members.max() + 1, groups.max() + 1), dtype=bool)
-    there[members, groups] = True
-    # Groups are drawn one after another: above a point lie those that come later.
-    above = there.sum(axis=1, keepdims=True) - there.cumsum(axis=1)
-    return _SIZE * (1 + _GROWTH * above[members, groups])
+    occupied = np.zeros((members.max() + 1, groups.max() + 1), dtype=bool)
+    occupied[members, groups] = True
+    # Groups are drawn in order: later ones are on top.
+    above = occupied.sum(axis=1, keepdims=True) - occupied.cumsum(axis=1)
+    return _MARKER_AREA * (1 + _GROWTH * above[members, groups])
 
 
 def draw_points(ax, positions, groups, names, scatter_kw):
-    """Draw the points of each group; what lies below another is larger, and seen.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    positions : ndarray of shape (n, 2)
-    groups : ndarray of int, shape (n,)
-    names : array-like of shape (n_groups,)
-        Of the groups.
-    scatter_kw : dict
-        For ``Axes.scatter``.
-
-    Returns
-    -------
-    list of matplotlib PathCollection, one a group
-    """
+    """Draw one PathCollection per group; markers below others are larger."""
     sizes = marker_sizes(positions, groups)
     points = []
     for number, name in enumerate(names):
@@ -130,19 +80,19 @@ def draw_points(ax, positions, groups, names, scatter_kw):
 
 
 def spot_labels(labels, members):
-    """Return what to write at each spot: the labels of its points, or some of them."""
-    written = []
+    """Return the text of each spot: the labels of its points, or the first of many."""
+    texts = []
     for spot in range(members.max() + 1):
         own = [label for label, at in zip(labels, members, strict=True) if at == spot]
-        more = len(own) - _LISTED
+        more = len(own) - _MAX_LABELS
         if more > 1:
-            own = [*own[:_LISTED], f"and {more} more"]
-        written.append("\n".join(own))
-    return written
+            own = [*own[:_MAX_LABELS], f"and {more} more"]
+        texts.append("\n".join(own))
+    return texts
 
 
 def coincidence_text(positions):
-    """Return how many points have how many places, empty if each has its own."""
+    """Return the numbers of points and spots as text, empty if no points coincide."""
     n, n_spots = len(positions), len(group_by_spot(positions)[0])
     if n_spots == 1 < n:
         return f"all {n} occurrences coincide"
@@ -150,45 +100,20 @@ def coincidence_text(positions):
 
 
 def axis_labels(projector, shares, number):
-    """Return what the axes of a panel are called, with what they show if it is told.
-
-    Parameters
-    ----------
-    projector : str
-    shares : ndarray of shape (n_blocks, 2) or None
-        Of the variance.
-    number : int
-        Of the panel.
-
-    Returns
-    -------
-    list of two str
-    """
+    """Return the labels of a panel's axes, with shares of the variance if known."""
     names = [f"{projector} {axis}" for axis in (1, 2)]
     if shares is None:
         return names
-    told = [f"{share:.0%} of the variance" for share in shares[number]]
+    notes = [f"{share:.0%} of the variance" for share in shares[number]]
     if not np.any(shares[number]):
-        told = ["no variance"] * 2
-    return [": ".join(pair) for pair in zip(names, told, strict=True)]
+        notes = ["no variance"] * 2
+    return [": ".join(pair) for pair in zip(names, notes, strict=True)]
 
 
 def outside_legend(axes, whole):
-    """Say beside panels, where nothing is drawn, what their markers mean.
-
-    Parameters
-    ----------
-    axes : ndarray of Axes
-        The panels of one row.
-    whole : bool
-        Whether the legend may stand beside all that the figure has.
-
-    Returns
-    -------
-    matplotlib Legend
-    """
+    """Draw a legend beside a row of panels, beside the figure if `whole`."""
     handles, names = axes[-1].get_legend_handles_labels()
-    style = {"frameon": False, "ncols": -(-len(names) // _MOST_LINES)}
+    style = {"frameon": False, "ncols": -(-len(names) // _LEGEND_ROWS)}
     if whole:
         legend = axes[-1].figure.legend(
             handles, names, loc="outside right upper", **style
@@ -197,40 +122,25 @@ def outside_legend(axes, whole):
         style |= {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
         legend = axes[-1].legend(handles, names, **style)
     for handle in legend.legend_handles:
-        handle.set_sizes([_SIZE])
+        handle.set_sizes([_MARKER_AREA])
     return without_math(legend)
 
 
 def place_labels(axes, positions, groups, labels, text_kw):
-    """Set the limits of panels that have all but labels, and write these.
-
-    Parameters
-    ----------
-    axes : ndarray of Axes, shape (n_panels,)
-    positions : ndarray of shape (n_panels, n, 2)
-    groups : ndarray of int, shape (n,)
-    labels : list of str, length n or 0
-    text_kw : dict or None
-        For ``Axes.annotate``.
-
-    Returns
-    -------
-    list of list of matplotlib Annotation or None
-        For each panel one label a spot, None for those without room.
-    """
-    style = {"fontsize": "small"} | (text_kw or {})
+    """Set the limits of panels and write one label per spot, None where none fits."""
+    style = {"fontsize": "small"} | dict(text_kw or {})
     axes[0].figure.canvas.figure.draw_without_rendering()
-    for ax, places in zip(axes, positions, strict=True):
-        set_limits(ax, places)
+    for ax, points in zip(axes, positions, strict=True):
+        set_limits(ax, points)
     axes[0].figure.canvas.figure.draw_without_rendering()
     if not len(labels):
         return [[] for _ in axes]
-    written = []
-    for ax, places in zip(axes, positions, strict=True):
-        first, members = group_by_spot(places)
+    annotations = []
+    for ax, points in zip(axes, positions, strict=True):
+        first, members = group_by_spot(points)
         largest = np.zeros(len(first))
-        np.maximum.at(largest, members, marker_sizes(places, groups))
-        room = Room(ax, places[first], [], np.sqrt(largest) + _MARGIN)
+        np.maximum.at(largest, members, marker_sizes(points, groups))
+        space = FreeSpace(ax, points[first], [], np.sqrt(largest) + _MARGIN)
         texts = spot_labels(labels, members)
-        written.append(label_points(room, texts, style, farthest=_FARTHEST))
-    return written
+        annotations.append(label_points(space, texts, style, max_gap=_MAX_GAP))
+    return annotations

@@ -1,6 +1,9 @@
 """SenseProjectionDisplay: occurrences of a word on a plane, layer by layer."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -9,6 +12,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples
 
+from ..sequences._row_errors import is_missing
 from ._mds import pairwise_distances, project
 from ._pairwise import check_vectors
 from ._panels import (
@@ -21,147 +25,30 @@ from ._panels import (
 )
 from ._token_selection import (
     check_embedded,
-    check_number,
+    context_labels,
     embed_until_last,
-    refuse_unknown,
-    unique_labels,
+    find_occurrences,
+    occurrence_vectors,
 )
 
-_LONGEST = 15  # characters of a neighbour in a label
-_PANEL, _ALONE = (3.6, 3.3), (6.8, 4.8)  # inches
-_MOST_LABELLED = 20  # occurrences; more labels than that are unreadable in a panel
-# Smaller differences, relative to the longest vector, are rounding.
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from ..sequences import EmbeddedSequences
+
+_PANEL_SIZE, _SINGLE_SIZE = (3.6, 3.3), (6.8, 4.8)  # inches
+_MAX_LABELLED = 20  # occurrences; more labels are unreadable in a panel
+# Smaller differences, relative to the longest vector, are rounding errors.
 _ROUNDING = 1e-6
 
 
-def find_occurrences(tokens, words, caller):
-    """Return where a word, some words, or those that a function takes, stand.
-
-    Parameters
-    ----------
-    tokens : TokenSequences
-    words : str, collection of str, or callable
-        A callable is given each distinct word once.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        Rows of ``tokens.codes``, in the order of the text.
-    """
-    occurring = tokens.types[np.unique(tokens.codes)].tolist()
-    if callable(words):
-        chosen = {word for word in occurring if words(word)}
-        if not chosen:
-            name = getattr(words, "__name__", repr(words))
-            raise ValueError(
-                f"{caller}: {name} takes none of the {len(occurring)} distinct words "
-                f"of the {len(tokens)} sequences."
-            )
-    else:
-        chosen = _check_words(words, occurring, len(tokens), caller)
-    code = np.flatnonzero([word in chosen for word in tokens.types])
-    return np.flatnonzero(np.isin(tokens.codes, code))
-
-
-def _check_words(words, occurring, n_sequences, caller):
-    words = [words] if isinstance(words, str) else list(words)
-    strange = [word for word in words if not isinstance(word, str)]
-    if strange or not words:
-        came = f"{strange[0]!r} among them" if strange else "none"
-        raise TypeError(
-            f"{caller}: words must be a str, several of them, or a function that takes "
-            f"a str and tells whether it is meant; got {came}."
-        )
-    missing = [word for word in dict.fromkeys(words) if word not in set(occurring)]
-    if missing:
-        folded = {word.casefold() for word in missing}
-        alike = [word for word in occurring if word.casefold() in folded]
-        hint = f" There is {', '.join(map(repr, alike))}." if alike else ""
-        raise ValueError(
-            f"{caller}: {', '.join(map(repr, missing))} does not occur in the "
-            f"{n_sequences} sequences.{hint} Words are compared letter by letter; a "
-            "function can choose among those that are there."
-        )
-    return set(words)
-
-
-def context_labels(tokens, places):
-    """Return each occurrence with the words beside it, and its place if that is twice.
-
-    Parameters
-    ----------
-    tokens : TokenSequences
-    places : ndarray of int, shape (n,)
-
-    Returns
-    -------
-    list of str, length n
-    """
-    ends = tokens.offsets[np.searchsorted(tokens.offsets, places, side="right")]
-    starts = tokens.offsets[np.searchsorted(tokens.offsets, places, side="right") - 1]
-    labels = []
-    for place, start, end in zip(places, starts, ends, strict=True):
-        around = np.arange(max(place - 1, start), min(place + 2, end))
-        words = tokens.types[tokens.codes[around]]
-        short = [
-            word if at == place or len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
-            for word, at in zip(words, around, strict=True)
-        ]
-        labels.append(" ".join(short))
-    return unique_labels(tokens, places, labels)
-
-
-def occurrence_vectors(embedded, names, places, labels, caller):
-    """Return the vectors that each block gives to occurrences.
-
-    Parameters
-    ----------
-    embedded : EmbeddedSequences
-    names : sequence of str or None
-        Of the blocks. None takes all.
-    places : ndarray of int, shape (n,)
-        Rows of ``embedded.tokens.codes``.
-    labels : list of str, length n
-        What the occurrences are called in error messages.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    dict of ndarray of shape (n, dim)
-        By the block's name.
-    """
-    check_number(len(places), caller)
-    if isinstance(names, str):
-        names = [names]
-    vectors = {}
-    for name in embedded.names if names is None else names:
-        block, rows = embedded.block(name), places
-        if block.level == "type":
-            rows = embedded.tokens.codes[places]
-        elif block.level == "sequence":
-            rows = embedded.tokens.segment_ids()[places]
-        refuse_unknown(block.known[rows], labels, f"{caller}, block {name!r}")
-        vectors[name] = block.take(rows).values
-    return vectors
-
-
 def merge_near_duplicates(vectors):
-    """Return vectors of which those that are equal but for rounding are equal.
-
-    Parameters
-    ----------
-    vectors : ndarray of float64, shape (n, dim)
-
-    Returns
-    -------
-    ndarray of float64, shape (n, dim)
-        Each is the first of those that it cannot be told from.
-    """
+    """Replace each vector (n, dim) by the first that equals it up to rounding."""
     scale = abs(vectors).max(initial=0.0) or 1.0
-    scaled = vectors / scale  # squares of huge and tiny numbers leave the range
+    scaled = vectors / scale  # squares of very large and small numbers overflow
     longest = np.linalg.norm(scaled, axis=1).max()
     same = squareform(pdist(scaled)) <= _ROUNDING * longest
     members = connected_components(same, directed=False)[1]
@@ -170,50 +57,22 @@ def merge_near_duplicates(vectors):
 
 
 def silhouettes(vectors, senses, metric, caller):
-    """Return how much nearer each vector is to its own sense than to the next one.
+    """Return the silhouettes of vectors (n, dim) -> (n,), or None if undefined.
 
-    Parameters
-    ----------
-    vectors : ndarray of float64, shape (n, dim)
-    senses : ndarray of shape (n,), or None
-    metric : str or callable
-        As for scipy's ``pdist``.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    ndarray of shape (n,) or None
-        Within [-1, 1]. 0 for the only one of its sense, and where nothing is apart.
-        None unless there are two senses, and one of them occurs twice.
+    They are 0 for a sense with one occurrence and where all distances are 0.
     """
     if senses is None or not 2 <= len(np.unique(senses)) < len(senses):
         return None
     distances = pairwise_distances(vectors, metric, caller)
     if metric == "cosine":
-        distances[distances < _ROUNDING**2] = 0  # equal directions
+        distances[distances < _ROUNDING**2] = 0  # of equal directions
     return silhouette_samples(distances, senses, metric="precomputed")
 
 
 def project_to_plane(vectors, projector, metric, caller):
-    """Return where vectors are on a plane, and what shares of the variance it shows.
+    """Return positions, (n, dim) -> (n, 2), and shares of the variance (2,).
 
-    Parameters
-    ----------
-    vectors : ndarray of float64, shape (n, dim)
-    projector : estimator with `fit_transform`, or None
-        None takes as many principal components as there are, two at most.
-    metric : str or callable
-        What a projector of distances gets.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    positions : ndarray of float64, shape (n, 2)
-        Zeros if all vectors are equal. Equal vectors have one place.
-    shares : ndarray of shape (2,) or None
-        None if the projector does not tell them.
+    The shares are None if the projector does not report them.
     """
     distinct, first, members = np.unique(
         vectors, axis=0, return_index=True, return_inverse=True
@@ -235,30 +94,29 @@ def project_to_plane(vectors, projector, metric, caller):
     return positions[first[members.ravel()]], shares
 
 
-def check_one_each(what, given, labels, caller):
-    """Say which occurrences there are, unless each is given one thing."""
-    if given is None or len(given) == len(labels):
+def check_length(name, values, labels, caller):
+    """Raise a ValueError that lists the occurrences unless the lengths are equal."""
+    if values is None or len(values) == len(labels):
         return
-    shown = ", ".join(map(repr, labels[:10]))
-    shown += ", ..." * (len(labels) > 10)
+    listed = ", ".join(map(repr, labels[:10]))
+    listed += ", ..." * (len(labels) > 10)
     raise ValueError(
-        f"{caller}: there are {len(given)} {what} for {len(labels)} occurrences: "
-        f"{shown}. Give each one, in this order."
+        f"{caller}: got {len(values)} {name} for {len(labels)} occurrences: {listed}. "
+        f"Pass {name} of the same length, in this order."
     )
 
 
-def as_senses(senses, labels, caller):
-    """Return senses as an array that sorts, or say what is missing."""
+def check_senses(senses, labels, caller):
+    """Return senses as a sortable array (n,); raise a ValueError on missing ones."""
     if senses is None:
         return None
-    check_one_each("senses", senses, labels, caller)
+    check_length("senses", senses, labels, caller)
     senses = list(senses)
-    # What is missing equals nothing, itself included.
-    gaps = [i for i, sense in enumerate(senses) if sense is None or sense != sense]
-    if gaps:
+    missing = [i for i, sense in enumerate(senses) if is_missing(sense)]
+    if missing:
         raise ValueError(
-            f"{caller}: the sense of {labels[gaps[0]]!r} is missing, and of "
-            f"{len(gaps)} in all. Name a sense for every occurrence."
+            f"{caller}: {len(missing)} senses are missing, the first is the sense of "
+            f"{labels[missing[0]]!r}. Pass a sense for every occurrence."
         )
     if len({type(sense) for sense in senses}) > 1:
         senses = [str(sense) for sense in senses]
@@ -266,7 +124,7 @@ def as_senses(senses, labels, caller):
 
 
 def silhouette_text(values, senses):
-    """Return the mean silhouette in words, or why there is none."""
+    """Return the mean silhouette as text, or why it is undefined."""
     if values is not None:
         return f"silhouette {round(float(np.mean(values)), 2) + 0.0:.2f}"
     one = len(np.unique(senses)) == 1
@@ -274,63 +132,64 @@ def silhouette_text(values, senses):
 
 
 class SenseProjectionDisplay:
-    """Occurrences of a word in context on a plane, one panel a layer or source.
+    """Occurrences of a word in context on a plane, one panel per layer or source.
 
-    Shows whether an embedding tells the senses of a word apart, and in which layer:
-    occurrences are coloured by sense, labelled by the words beside them, and the panel
-    says how well senses are apart. Make one with `from_embedded`, `from_estimator` or
-    `from_vectors`; the constructor takes what these compute.
+    Shows whether an embedding separates the senses of a word, and in which layer:
+    occurrences are coloured by sense and labelled by their adjacent words, and the
+    title of each panel contains the mean silhouette. Create a display with
+    `from_embedded`, `from_estimator` or `from_vectors`; the constructor takes
+    precomputed positions.
 
     Parameters
     ----------
     positions : ndarray of shape (n_blocks, n, 2)
-        Where each block's panel puts the occurrences.
+        Positions of the occurrences in each block's panel.
     blocks : list of str, length n_blocks
-        What the panels are called.
+        Titles of the panels.
     labels : list of str, length n
-        What the occurrences are called.
+        Labels of the occurrences.
     senses : ndarray of shape (n,), default=None
-        Sense of each occurrence. None makes no difference between them.
+        Sense of each occurrence. None draws all alike.
     silhouettes : ndarray of shape (n_blocks, n), default=None
-        How much nearer each occurrence is to its own sense than to the next one. None
-        if that is undefined.
+        Silhouette of each occurrence. None if undefined.
     shares : ndarray of shape (n_blocks, 2), default=None
-        Share of the variance along each axis. None if the projector does not tell.
+        Share of the variance along each axis. None if unknown.
     projector : str, default="PCA"
-        Name of what made the planes.
+        Name of the projector, for the axis labels.
 
     Attributes
     ----------
     silhouette_scores : dict of float
-        Mean silhouette of the occurrences by block, empty if it is undefined.
+        Mean silhouette of the occurrences by block, empty if undefined.
     axes_ : ndarray of matplotlib Axes, shape (n_blocks,)
         The panels.
     figure_ : matplotlib Figure
     points_ : list of list of matplotlib PathCollection
         For each panel the points of each sense.
     labels_ : list of list of matplotlib Annotation
-        For each panel the labels, one for all occurrences at one spot, and None for
-        those that found no room. Empty lists if none were to be written.
+        For each panel one label per position, None for labels that do not fit. Empty
+        lists without labels.
     legend_ : matplotlib Legend or None
         Beside the panels.
 
     See Also
     --------
-    SimilarityDisplay : Each occurrence against each other, in one block.
-    DistanceDisplay : Occurrences of any words on a plane that keeps distances.
+    SimilarityDisplay : Similarity of each pair of occurrences, in one block.
+    DistanceDisplay : Occurrences of any words on a plane that preserves distances.
 
     Notes
     -----
-    The silhouette of an occurrence is ``(b - a) / max(a, b)``: `a` its mean distance
-    to the others of its sense, `b` that to the occurrences of the nearest other sense.
-    It is taken in the block's own space, not on the plane, and is 1 where senses are
-    far apart, 0 where they mix, below 0 where an occurrence is nearer to another sense.
-    It is undefined with one sense, or if no sense occurs twice.
+    The silhouette of an occurrence is ``(b - a) / max(a, b)``, where `a` is its mean
+    distance to the other occurrences of its sense and `b` that to the occurrences of
+    the nearest other sense. It is computed in the block's own space, not on the plane.
+    It is 1 if senses are far apart, 0 if they overlap, and negative if an occurrence is
+    nearer to another sense. It is undefined with one sense, or if no sense occurs
+    twice.
 
-    A static block gives all occurrences of a word one vector: one spot, and no
-    silhouette but 0. Where occurrences of several senses share a spot, the larger
-    marker is the one below. Each panel has its own axes and its own scale: distances
-    in different panels cannot be compared, silhouettes can.
+    A static block has one vector per word, so that all occurrences of a word have one
+    position and a silhouette of 0. Where occurrences of several senses coincide, the
+    larger marker is the lower one. Each panel has its own axes and scale: distances in
+    different panels are not comparable, silhouettes are.
 
     References
     ----------
@@ -356,19 +215,27 @@ class SenseProjectionDisplay:
          block      label  sense     x     y  silhouette
     6  layer 1  bank loan  money  1.90  0.52        0.94
     7  layer 1  bank note  money  1.02 -0.58        0.95
+
+    Occurrences in texts that a source has embedded:
+
+    >>> from sk_metaembed import FunctionEmbedding
+    >>> words = FunctionEmbedding(lambda words: [[len(word), 1] for word in words])
+    >>> embedded = words.fit_transform(["river bank", "bank loan"])
+    >>> SenseProjectionDisplay.from_embedded(embedded, "bank").labels
+    ['river bank', 'bank loan']
     """
 
     def __init__(
         self,
-        positions,
+        positions: NDArray[np.float64],
         *,
-        blocks,
-        labels,
-        senses=None,
-        silhouettes=None,
-        shares=None,
-        projector="PCA",
-    ):
+        blocks: Sequence[str],
+        labels: Sequence[str],
+        senses: ArrayLike | None = None,
+        silhouettes: NDArray[np.float64] | None = None,
+        shares: NDArray[np.float64] | None = None,
+        projector: str = "PCA",
+    ) -> None:
         self.positions = positions
         self.blocks = blocks
         self.labels = labels
@@ -378,11 +245,10 @@ class SenseProjectionDisplay:
         self.projector = projector
 
     @property
-    def silhouette_scores(self):
-        """Mean silhouette of the occurrences by block, empty if it is undefined.
+    def silhouette_scores(self) -> dict[str, float]:
+        """Mean silhouette of the occurrences by block, empty if undefined.
 
-        The larger, the better a layer or source tells the senses apart. They compare
-        across blocks, which distances on the planes do not.
+        The larger, the better a layer or source separates the senses.
         """
         if self.silhouettes is None:
             return {}
@@ -390,26 +256,32 @@ class SenseProjectionDisplay:
         return dict(zip(self.blocks, means, strict=True))
 
     @classmethod
-    def from_estimator(cls, estimator, X, words, **options):
-        """Embed sequences with a fitted estimator, and show a word's occurrences.
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        words: str | Collection[str] | Callable[[str], bool],
+        **options: Any,
+    ) -> Self:
+        """Embed sequences with a fitted estimator and show a word's occurrences.
 
-        Whole texts are embedded, so that a contextual source sees what stands beside
-        the word. For several words in turn embed once and take `from_embedded`.
+        Whole texts are embedded, so that a contextual source sees each word in its
+        context. To show several words, embed the texts once and use `from_embedded`.
 
         Parameters
         ----------
         estimator : fitted estimator
-            A source, a union, a meta-embedder; or a Pipeline with such steps, a search
-            (its ``best_estimator_`` is taken), or a ColumnTransformer or FeatureUnion
-            with one such branch. Shown is the last EmbeddedSequences on the way: steps
-            after it, such as `Pooling` and a classifier, are ignored.
-        X : what the estimator takes
+            A source, a union or a meta-embedder; or a Pipeline with such steps, a
+            search (its ``best_estimator_`` is used), or a ColumnTransformer or
+            FeatureUnion with one such branch. The last EmbeddedSequences are shown:
+            steps after them, such as `Pooling` and a classifier, are ignored.
+        X : input of the estimator
             Such as texts, token lists or TokenSequences. If the estimator takes a
             table, the texts alone are enough.
         words : str, collection of str, or callable
             As for `from_embedded`.
         **options
-            Passed on to `from_embedded`.
+            Passed to `from_embedded`.
 
         Returns
         -------
@@ -419,40 +291,46 @@ class SenseProjectionDisplay:
         Raises
         ------
         TypeError
-            If there are no EmbeddedSequences.
+            If no step returns EmbeddedSequences.
         ValueError
-            If several branches give some; the message says how to pass one of them.
+            If several branches do; the message says how to pass one of them.
         """
         embedded = embed_until_last(estimator, X, cls.__name__)
         return cls.from_embedded(embedded, words, **options)
 
     @classmethod
     def from_embedded(
-        cls, embedded, words, *, senses=None, blocks=None, labels=None, **options
-    ):
+        cls,
+        embedded: EmbeddedSequences,
+        words: str | Collection[str] | Callable[[str], bool],
+        *,
+        senses: Sequence[object] | None = None,
+        blocks: Sequence[str] | None = None,
+        labels: Sequence[object] | None = None,
+        **options: Any,
+    ) -> Self:
         """Show the occurrences of a word in embedded sequences.
 
-        Senses are given by hand, in the order of the text: call it without them first,
-        and read the occurrences off `labels`.
+        To annotate senses, call it without them first and read the occurrences from
+        `labels`: they are in the order of the text.
 
         Parameters
         ----------
         embedded : EmbeddedSequences
             With one block or more.
         words : str, collection of str, or callable
-            The word, letter by letter; or several, such as its inflections, each of
-            which must occur; or a function that takes a word and tells whether it is
-            meant. All their occurrences are taken, 1000 at most, in the order of the
-            text, several of one sequence too.
+            The word, matched exactly; several words, such as its inflections, each of
+            which must occur; or a function that returns for each word whether to
+            include it. All occurrences are shown, at most 1000.
         senses : sequence of length n, default=None
             The sense of each occurrence.
         blocks : sequence of str, default=None
             The blocks to show, in this order. None takes all.
         labels : sequence of str, length n, default=None
-            What to call the occurrences. None takes each with the words beside it, and
-            adds (sequence, position) where these are there more than once.
+            Labels of the occurrences. None takes each with its adjacent words, and
+            (sequence, position) if these are there more than once.
         **options
-            Passed on to `from_vectors`.
+            Passed to `from_vectors`.
 
         Returns
         -------
@@ -462,54 +340,54 @@ class SenseProjectionDisplay:
         Raises
         ------
         ValueError
-            If a word does not occur or a source does not know it, or senses and
-            occurrences differ in number.
+            If a word does not occur or has no vector, or the number of senses is not
+            that of the occurrences.
         """
         caller = cls.__name__
         check_embedded(embedded, caller)
-        places = find_occurrences(embedded.tokens, words, caller)
-        shown = context_labels(embedded.tokens, places)
-        vectors = occurrence_vectors(embedded, blocks, places, shown, caller)
-        check_one_each("senses", senses, shown, caller)
-        check_one_each("labels", labels, shown, caller)
-        labels = shown if labels is None else labels
+        rows = find_occurrences(embedded.tokens, words, caller)
+        contexts = context_labels(embedded.tokens, rows)
+        vectors = occurrence_vectors(embedded, blocks, rows, contexts, caller)
+        check_length("senses", senses, contexts, caller)
+        check_length("labels", labels, contexts, caller)
+        labels = contexts if labels is None else labels
         return cls.from_vectors(vectors, labels, senses=senses, **options)
 
     @classmethod
     def from_vectors(
         cls,
-        vectors,
-        labels=None,
+        vectors: Mapping[str, ArrayLike] | ArrayLike,
+        labels: Sequence[object] | None = None,
         *,
-        senses=None,
-        metric="cosine",
-        projector=None,
-        ax=None,
-        **plot_kw,
-    ):
+        senses: Sequence[object] | None = None,
+        metric: str | Callable[..., float] = "cosine",
+        projector: Any = None,
+        ax: Any = None,
+        **plot_kw: Any,
+    ) -> Self:
         """Show the rows of arrays.
 
-        For vectors from anywhere. The planes are found block by block, each by itself;
-        the silhouettes are those of the vectors, not of the planes.
+        The planes are computed for each block separately, the silhouettes from the
+        vectors themselves.
 
         Parameters
         ----------
         vectors : mapping of array-like of shape (n, dim), or one array-like
-            The occurrences' vectors by the name of the layer or source, in all the
-            same occurrences; `dim` may differ. Finite, 1000 rows at most.
+            Vectors of the occurrences by name of the layer or source, in the same
+            order; `dim` may differ. Finite, at most 1000 rows.
         labels : sequence of str, length n, default=None
-            What to call the occurrences. None numbers them.
+            Labels of the occurrences. None numbers them.
         senses : sequence of length n, default=None
             The sense of each occurrence.
         metric : str or callable, default="cosine"
             Distance of the silhouettes, as for scipy's ``pdist``.
         projector : estimator with `fit_transform`, default=None
-            Puts the vectors of each panel on a plane, such as scikit-learn's PCA or
-            TSNE with two components; cloned for each. None takes PCA.
+            Computes the positions in each panel, such as scikit-learn's PCA or TSNE
+            with two components; cloned for each. None uses PCA.
         ax : matplotlib Axes or array-like of them, default=None
-            Where to draw, as for `plot`.
+            As for `plot`.
         **plot_kw
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -519,32 +397,33 @@ class SenseProjectionDisplay:
         Raises
         ------
         ValueError
-            If a vector is not finite, or zero under the cosine, if shapes do not fit,
-            or the projector gives no plane.
+            If a vector is not finite, or zero with the cosine metric, if shapes do not
+            match, or the projector does not return a plane.
         """
         caller = cls.__name__
-        vectors = vectors if isinstance(vectors, Mapping) else {"": vectors}
-        if not vectors:
-            raise ValueError(f"{caller} needs at least one block of vectors, got none.")
-        needed = senses is not None and metric == "cosine"
+        blocks = vectors if isinstance(vectors, Mapping) else {"": vectors}
+        if not blocks:
+            raise ValueError(f"{caller} requires at least one block; got none.")
+        need_direction = senses is not None and metric == "cosine"
+        names: Any = labels
         parts = []
-        for values in vectors.values():
-            values, labels = check_vectors(
-                values, labels, caller, need_direction=needed
+        for block in blocks.values():
+            values, names = check_vectors(
+                block, names, caller, need_direction=need_direction
             )
             parts.append(merge_near_duplicates(values))
-        senses = as_senses(senses, labels, caller)
+        groups = check_senses(senses, names, caller)
         planes = [
             project_to_plane(values, projector, metric, caller) for values in parts
         ]
         positions, shares = zip(*planes, strict=True)
-        told = [silhouettes(values, senses, metric, caller) for values in parts]
+        scores = [silhouettes(values, groups, metric, caller) for values in parts]
         display = cls(
             np.stack(positions),
-            blocks=list(vectors),
-            labels=labels,
-            senses=senses,
-            silhouettes=_stack(told),
+            blocks=list(blocks),
+            labels=names,
+            senses=groups,
+            silhouettes=_stack(scores),
             shares=_stack(shares),
             projector="PCA" if projector is None else type(projector).__name__,
         )
@@ -552,35 +431,35 @@ class SenseProjectionDisplay:
 
     def plot(
         self,
-        ax=None,
+        ax: Any = None,
         *,
-        include_labels=None,
-        n_cols=4,
-        legend=True,
-        scatter_kw=None,
-        text_kw=None,
-    ):
-        """Draw one panel a block.
+        include_labels: bool | None = None,
+        n_cols: int = 4,
+        legend: bool = True,
+        scatter_kw: Mapping[str, Any] | None = None,
+        text_kw: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw one panel per block.
 
-        Occurrences of one sense at one spot share a marker, and the panel's title says
-        at how many spots all are. Labels keep out of each other's way.
+        Occurrences of one sense at one position share a marker; the panel's title
+        contains the number of positions. Labels do not overlap.
 
         Parameters
         ----------
         ax : matplotlib Axes or array-like of them, default=None
-            Where to draw: an axes a panel, or a single one, in whose place stands a
-            grid of panels. None makes a figure.
+            One axes per panel, or a single one, which is replaced by a grid of panels.
+            None creates a figure.
         include_labels : bool, default=None
-            Whether to write labels. None writes those of up to 20 occurrences. One
-            that finds no room near its marker is left out.
+            Whether to write labels. None writes those of up to 20 occurrences. Labels
+            that do not fit near their marker are left out.
         n_cols : int, default=4
-            Panels in a row, at most.
+            Maximum number of panels in a row.
         legend : bool, default=True
-            Whether to say which marker is which sense.
+            Whether to draw a legend of the senses.
         scatter_kw : dict, default=None
-            Passed on to ``Axes.scatter``.
+            Passed to ``Axes.scatter``.
         text_kw : dict, default=None
-            Passed on to ``Axes.annotate`` for the labels.
+            Passed to ``Axes.annotate`` for the labels.
 
         Returns
         -------
@@ -588,48 +467,47 @@ class SenseProjectionDisplay:
             With `axes_`, `figure_`, `points_`, `labels_` and `legend_` set.
         """
         senses = [""] * len(self.labels) if self.senses is None else self.senses
-        names, groups = np.unique(senses, return_inverse=True)
+        names, groups = np.unique(np.asarray(senses), return_inverse=True)
         caller = type(self).__name__
         if n_cols < 1:
-            raise ValueError(f"{caller}: n_cols must be 1 or more, got {n_cols}.")
-        size = _ALONE if len(self.blocks) == 1 else _PANEL
+            raise ValueError(f"{caller}: n_cols must be 1 or more; got {n_cols}.")
+        size = _SINGLE_SIZE if len(self.blocks) == 1 else _PANEL_SIZE
         self.axes_ = panel_axes(ax, len(self.blocks), n_cols, size, caller)
         self.figure_ = self.axes_[0].figure
         self.points_ = []
         for number, panel in enumerate(self.axes_):
-            style = {"fontsize": "medium", "parse_math": False}
-            panel.set_title(self._title(number), **style)
+            panel.set_title(self._title(number), fontsize="medium", parse_math=False)
             xlabel, ylabel = axis_labels(self.projector, self.shares, number)
             panel.set(xticks=[], yticks=[], xlabel=xlabel, ylabel=ylabel)
-            positions, style = self.positions[number], scatter_kw or {}
+            positions, style = self.positions[number], dict(scatter_kw or {})
             self.points_.append(draw_points(panel, positions, groups, names, style))
         self.legend_ = None
         if legend and self.senses is not None:
             self.legend_ = outside_legend(self.axes_[:n_cols], ax is None)
         if include_labels is None:
-            include_labels = len(self.labels) <= _MOST_LABELLED
-        shown = self.labels if include_labels else []
-        self.labels_ = place_labels(self.axes_, self.positions, groups, shown, text_kw)
+            include_labels = len(self.labels) <= _MAX_LABELLED
+        labels = self.labels if include_labels else []
+        self.labels_ = place_labels(self.axes_, self.positions, groups, labels, text_kw)
         return self
 
     def _title(self, number):
-        """Return the block's name, how far senses are apart, and what coincides."""
+        """Return the block's name, the mean silhouette, and the number of spots."""
         lines = [self.blocks[number], coincidence_text(self.positions[number])]
         if self.senses is not None:
             own = None if self.silhouettes is None else self.silhouettes[number]
             lines.insert(1, silhouette_text(own, self.senses))
         return "\n".join(filter(None, lines))
 
-    def frame(self):
-        """Return the occurrences as a table.
+    def frame(self) -> pd.DataFrame:
+        """Return the occurrences as a table, without drawing.
 
-        To find the occurrences that are nearer to another sense than to their own, by a
-        silhouette below 0; matplotlib is not needed.
+        A negative silhouette marks an occurrence nearer to another sense than to its
+        own.
 
         Returns
         -------
         pandas.DataFrame
-            One row a block and occurrence: ``block``, ``label``, ``sense`` if senses
+            One row per block and occurrence: ``block``, ``label``, ``sense`` if senses
             were given, ``x``, ``y``, and ``silhouette`` if it is defined.
         """
         import pandas as pd
@@ -648,5 +526,5 @@ class SenseProjectionDisplay:
 
 
 def _stack(parts):
-    """Return rows as one array, or None if one of them is not there."""
+    """Return arrays as one, or None if one of them is None."""
     return None if any(part is None for part in parts) else np.stack(parts)

@@ -1,49 +1,59 @@
-"""SimilarityDisplay: how alike tokens are, as a heat map."""
+"""SimilarityDisplay: cosine similarities between tokens, as a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
 
 from ._heat_map import draw_heat_map, heat_map_size, write_values
-from ._pairwise import PairsDisplay, check_vectors, cosine_matrix
+from ._pairwise import PairwiseDisplay, check_vectors, cosine_matrix
 from ._style import make_axes
 
-# Lightness rises all along this map, so that it reads without colour; who does not
-# tell red from green sees the same map.
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+# The lightness of this map is monotonic, so that it is readable in grey, and it looks
+# the same with red-green colour blindness.
 _IMAGE = {"cmap": "cividis", "vmin": -1, "vmax": 1}
 
 
-class SimilarityDisplay(PairsDisplay):
-    """Cosine similarity of each token with each other, as a heat map.
+class SimilarityDisplay(PairwiseDisplay):
+    """Pairwise cosine similarities between tokens, as a heat map.
 
-    Shows what an embedding holds to be alike: words under a static source, or the same
-    words in different contexts under a contextual one. Make one with `from_embedded`,
-    `from_estimator`, `from_words` or `from_vectors`; the constructor takes what these
-    compute.
+    Shows which words an embedding considers similar: words under a static source, or
+    the same words in different contexts under a contextual one. Create a display with
+    `from_embedded`, `from_estimator`, `from_words` or `from_vectors`; the constructor
+    takes precomputed similarities.
 
     Parameters
     ----------
     similarities : ndarray of shape (n, n)
         Similarities within [-1, 1].
     labels : list of str, length n
-        What rows and columns are called.
+        Labels of rows and columns.
     title : str, default=None
-        Stands above the heat map.
+        Title of the heat map.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What `plot` drew on.
+        Axes with the heat map.
     figure_ : matplotlib Figure
     im_ : matplotlib AxesImage
     text_ : ndarray of matplotlib Text, shape (n, n), or None
-        The values in the cells, None where there was no room for them.
+        The values in the cells, None if they do not fit.
 
     See Also
     --------
-    DistanceDisplay : Distances, as a graph or as a heat map.
+    DistanceDisplay : Distances, as a graph or a heat map.
 
     Notes
     -----
-    The scale is symmetric and always the same, -1 to 1, whatever the values are: heat
-    maps of different blocks, contexts and models can be compared at sight. For several
-    side by side pass each an `ax` and ``colorbar=False``, and draw one bar for all with
+    The colour scale always ranges from -1 to 1, so that heat maps of different blocks,
+    contexts and models can be compared. To draw several side by side, pass each an `ax`
+    and ``colorbar=False``, and draw one colour bar for all with
     ``figure.colorbar(display.im_, ax=axes)``. Cosines of contextual vectors often lie
     in a narrow, high range: compare values within one block, not across blocks.
 
@@ -58,40 +68,59 @@ class SimilarityDisplay(PairsDisplay):
     king   1.00   0.96   -0.8
     queen  0.96   1.00   -0.6
     apple -0.80  -0.60    1.0
+
+    Tokens in the texts that a source has embedded:
+
+    >>> from sk_metaembed import FunctionEmbedding
+    >>> letters = FunctionEmbedding(
+    ...     lambda words: [[word.count("a"), word.count("e")] for word in words]
+    ... )
+    >>> embedded = letters.fit_transform(["tea a", "a be"])
+    >>> tokens = [(0, "a"), (1, "a")]
+    >>> SimilarityDisplay.from_embedded(embedded, tokens=tokens).labels
+    ['a (0, 1)', 'a (1, 0)']
     """
 
-    def __init__(self, similarities, *, labels, title=None):
+    def __init__(
+        self,
+        similarities: NDArray[np.float64],
+        *,
+        labels: Sequence[str],
+        title: str | None = None,
+    ) -> None:
         self.similarities = similarities
         self.labels = labels
         self.title = title
 
     @property
-    def matrix(self):
-        """The similarities, by the name that all displays of pairs share.
-
-        `frame` and the heat map show it, whatever kind of numbers a display compares.
-        """
+    def matrix(self) -> NDArray[np.float64]:
+        """The similarities: the name that all displays of pairs share."""
         return self.similarities
 
     @classmethod
-    def from_vectors(cls, vectors, labels=None, *, title=None, ax=None, **plot_kw):
-        """Compare the rows of an array.
-
-        For vectors from anywhere, such as rows of a model's own weights. Their lengths
-        play no part, only directions do.
+    def from_vectors(
+        cls,
+        vectors: ArrayLike,
+        labels: Sequence[object] | None = None,
+        *,
+        title: str | None = None,
+        ax: Any = None,
+        **plot_kw: Any,
+    ) -> Self:
+        """Compare the rows of an array by direction.
 
         Parameters
         ----------
         vectors : array-like of shape (n, dim)
-            Finite, none of them zero, 1000 at most.
+            Finite and nonzero, at most 1000.
         labels : sequence of str, length n, default=None
-            What to call them. None numbers them.
+            Labels of the rows. None numbers them.
         title : str, default=None
-            Stands above the heat map.
+            Title of the heat map.
         ax : matplotlib Axes, default=None
-            Where to draw. None makes a figure.
+            Axes to draw on. None creates a figure.
         **plot_kw
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -101,46 +130,43 @@ class SimilarityDisplay(PairsDisplay):
         Raises
         ------
         ValueError
-            If a vector is zero or not finite, or shapes do not fit.
+            If a vector is zero or not finite, or shapes do not match.
         """
-        vectors, labels = check_vectors(
+        values, names = check_vectors(
             vectors, labels, cls.__name__, need_direction=True
         )
-        return cls(cosine_matrix(vectors), labels=labels, title=title).plot(
-            ax, **plot_kw
-        )
+        display = cls(cosine_matrix(values), labels=names, title=title)
+        return display.plot(ax, **plot_kw)
 
     def plot(
         self,
-        ax=None,
+        ax: Any = None,
         *,
-        include_values=None,
-        values_format=None,
-        colorbar=True,
-        im_kw=None,
-        text_kw=None,
-    ):
+        include_values: bool | None = None,
+        values_format: str | None = None,
+        colorbar: bool = True,
+        im_kw: Mapping[str, Any] | None = None,
+        text_kw: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Draw the heat map.
 
-        Values are written as large as their cells allow, and left out where they could
-        not be read. What is drawn can be changed afterwards by the attributes that this
-        sets.
+        The artists are stored as attributes and can be changed afterwards.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. None makes a figure.
+            Axes to draw on. None creates a figure.
         include_values : bool, default=None
-            Whether to write the values into the cells. None writes them where there is
-            room.
+            Whether to write the values into the cells. None writes them if they fit at
+            a readable size.
         values_format : str, default=None
-            How to write them, such as ``".1f"``. None takes two decimals.
+            Format of the values, such as ``".1f"``. None writes two decimals.
         colorbar : bool, default=True
-            Whether to draw the scale beside the heat map.
+            Whether to draw a colour bar.
         im_kw : dict, default=None
-            Passed on to ``Axes.imshow``: ``cmap``, ``vmin`` and ``vmax`` among others.
+            Passed to ``Axes.imshow``: ``cmap``, ``vmin`` and ``vmax`` among others.
         text_kw : dict, default=None
-            Passed on to ``Axes.text`` for the values.
+            Passed to ``Axes.text`` for the values.
 
         Returns
         -------
@@ -155,15 +181,15 @@ class SimilarityDisplay(PairsDisplay):
             self.similarities,
             self.labels,
             colorbar="cosine similarity" if colorbar else None,
-            im_kw=_IMAGE | (im_kw or {}),
+            im_kw=_IMAGE | dict(im_kw or {}),
         )
         self.text_ = write_values(
             ax,
             self.im_,
             self.similarities,
-            asked=include_values,
+            include_values=include_values,
             values_format=values_format,
-            text_kw=text_kw or {},
+            text_kw=dict(text_kw or {}),
         )
         self.ax_, self.figure_ = ax, ax.figure
         return self

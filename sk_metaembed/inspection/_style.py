@@ -1,6 +1,6 @@
-"""What displays share: matplotlib, late, and colours that all can tell apart."""
+"""Colours and markers of all displays, and the late import of matplotlib."""
 
-# Okabe and Ito's palette; hatches and markers tell apart where there is no colour.
+# Okabe and Ito's palette; hatches and markers distinguish groups without colour.
 _COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -16,7 +16,7 @@ _MARKERS = ("o", "^", "s", "D", "P", "v", "X")
 
 
 def bar_style(number):
-    """Return colour and hatch of the bars with that number."""
+    """Return the colour and hatch of bar group `number`."""
     return {
         "color": _COLOURS[number % len(_COLOURS)],
         "hatch": _HATCHES[number % len(_HATCHES)],
@@ -26,7 +26,7 @@ def bar_style(number):
 
 
 def point_style(number):
-    """Return colour and marker of the points with that number."""
+    """Return the colour and marker of point group `number`."""
     return {
         "color": _COLOURS[number % len(_COLOURS)],
         "marker": _MARKERS[number % len(_MARKERS)],
@@ -35,30 +35,26 @@ def point_style(number):
     }
 
 
+def shorten(text, length):
+    """Return a text cut to a number of characters, with an ellipsis if it is longer."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
 def without_math(legend):
-    """Return a legend whose names are shown as they are, dollars and all."""
+    """Return a legend whose texts show dollar signs instead of formulas."""
     for text in [legend.get_title(), *legend.get_texts()]:
         text.set_parse_math(False)
     return legend
 
 
 def make_axes(ax, size, caller):
-    """Return axes to draw on: the given ones, or those of a new figure.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes or None
-    size : (float, float)
-        Width and height of a new figure in inches.
-    caller : str
-        Named where matplotlib is missing.
-    """
+    """Return `ax`, or the axes of a new figure of `size` (width, height) in inches."""
     if ax is not None:
         return ax
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            f"{caller}.plot needs matplotlib: pip install 'sk_metaembed[plot]'."
+            f"{caller}.plot requires matplotlib: pip install 'sk_metaembed[plot]'."
         ) from error
     return plt.subplots(figsize=size, layout="constrained")[1]

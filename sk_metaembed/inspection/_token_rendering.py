@@ -1,7 +1,4 @@
-"""Texts whose words are shaded, as HTML that needs nothing else.
-
-Words that flow from line to line within an axes, each in a box of its own.
-"""
+"""Words shaded by their dominant source, as HTML and in matplotlib axes."""
 
 from html import escape
 from typing import NamedTuple
@@ -12,7 +9,13 @@ from ..sequences._html import display_word
 from ._attention import SYMBOLS, blend_with_white, format_weight
 from ._style import point_style
 
-# Boxes bring their own colours, and all else inherits: it reads on dark and on light.
+_WORD_SIZE, _NOTE_SIZE, _HEAD_SIZE = 10.0, 7.0, 9.0  # points
+_PADDING, _GAP = 3.0, 3.0  # points within a box and between boxes
+_MIN_SCALE = 0.5  # of these sizes; smaller words are unreadable
+_UNKNOWN = {"facecolor": "white", "linestyle": ":"}
+
+# Boxes have their own colours and everything else inherits the page's, so that the
+# fragment is readable on dark and light pages.
 _STYLE = """
 .skme-words{font-family:sans-serif;font-size:14px;line-height:1.2;max-width:60em}
 .skme-words ul{list-style:none;display:flex;flex-wrap:wrap;gap:.3em 1.2em;margin:.4em 0;
@@ -33,17 +36,7 @@ border-bottom:1px solid #8888}
 
 
 def words_html(texts, sources):
-    """Return a fragment: a legend, the texts, and a table of all weights.
-
-    Parameters
-    ----------
-    texts : Texts
-    sources : list of str
-
-    Returns
-    -------
-    str
-    """
+    """Return an HTML fragment: a legend, the texts, and a table of all weights."""
     parts = [_legend(texts, sources)]
     spans = zip(texts.offsets[:-1], texts.offsets[1:], strict=True)
     for label, (start, end) in zip(texts.labels, spans, strict=True):
@@ -52,14 +45,14 @@ def words_html(texts, sources):
         boxes = "\n".join(_box(texts, i, sources) for i in range(start, end))
         parts.append(f'<p dir="auto">{boxes}</p>')
     parts.append(_table(texts, sources))
-    # Notebooks would typeset what stands between dollars.
+    # Notebooks would typeset text between dollar signs as formulas.
     root = '<div class="skme-words tex2jax_ignore mathjax_ignore">'
     html = f"{root}<style>{_STYLE}</style>{''.join(parts)}</div>"
     return html.encode("utf-8", "backslashreplace").decode()
 
 
 def page(fragment, title):
-    """Return a whole HTML document around a fragment."""
+    """Return an HTML document with a fragment as its body."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -80,26 +73,28 @@ def _legend(texts, sources):
         entries.append(f"<li>{key} <bdi>{escape(name)}</bdi></li>")
     if not texts.weights.any(axis=1).all():
         entries.append('<li><span class="b u">?</span> no source knows the word</li>')
-    told = "<li>deeper: leans more; number: weight of the source</li>"
-    return f'<ul aria-label="Sources">{"".join(entries)}{told}</ul>'
+    note = "<li>deeper shade: larger share; number: weight of the source</li>"
+    return f'<ul aria-label="Sources">{"".join(entries)}{note}</ul>'
 
 
 def _box(texts, i, sources):
     number, weights = texts.source[i], texts.weights[i]
-    look, note, said = 'class="b u"', "?", "no source knows it"
+    attributes, note, spoken = 'class="b u"', "?", "no source knows it"
     if weights.any():
-        look, note, said = 'class="b" style="background:#f2f2f2"', "even", "even"
+        attributes, note = 'class="b" style="background:#f2f2f2"', "even"
+        spoken = note
     if number >= 0:
         colour = blend_with_white(point_style(number)["color"], texts.strength[i])
-        look = f'class="b" style="background:{colour}"'
+        attributes = f'class="b" style="background:{colour}"'
         note = f"{_symbol(number)} {format_weight(weights[number])}"
-        said = f"{sources[number]} {weights[number]:.2f}"
+        spoken = f"{sources[number]} {weights[number]:.2f}"
     pairs = zip(sources, weights, strict=True)
-    every = ", ".join(f"{name} {weight:.2f}" for name, weight in pairs)
+    title = ", ".join(f"{name} {weight:.2f}" for name, weight in pairs)
     return (
-        f'<span {look} title="{escape(every)}"><bdi>{escape(texts.words[i])}</bdi>'
+        f'<span {attributes} title="{escape(title)}">'
+        f"<bdi>{escape(texts.words[i])}</bdi>"
         f'<small aria-hidden="true">{note}</small>'
-        f'<span class="v"> ({escape(said)})</span></span>'
+        f'<span class="v"> ({escape(spoken)})</span></span>'
     )
 
 
@@ -117,55 +112,31 @@ def _table(texts, sources):
     )
 
 
-_WORD, _NOTE, _HEAD = 10.0, 7.0, 9.0  # points, of a word, its note, a text's label
-_PAD, _GAP = 3.0, 3.0  # points within a box, and between boxes
-_SMALLEST = 0.5  # of these sizes; smaller ones cannot be read
-_UNKNOWN = {"facecolor": "white", "linestyle": ":"}
-
-
 class Texts(NamedTuple):
-    """What is drawn: words, one text after the other, and what they lean on."""
+    """Words to draw, one text after the other, and their dominant sources."""
 
     words: list  # of str
     offsets: np.ndarray  # of the texts
-    labels: list  # of str or None, one a text
+    labels: list  # of str or None, one per text
     source: np.ndarray  # as `dominant_source` returns it
     strength: np.ndarray
     weights: np.ndarray
 
 
-class Flow(NamedTuple):
-    """Where things stand, in points from the upper left corner, y downwards."""
+class Layout(NamedTuple):
+    """Positions in points from the upper left corner, y downwards."""
 
-    x: np.ndarray  # of each box' left side
-    y: np.ndarray  # of each box' upper side
-    heads: np.ndarray  # y of each text's label
+    x: np.ndarray  # left side of each box
+    y: np.ndarray  # upper side of each box
+    heads: np.ndarray  # y of each text's heading
     height: float
 
 
-def flow(widths, offsets, has_head, width, line, head):
-    """Return where boxes go, line by line.
+def break_lines(widths, offsets, has_head, width, line, head):
+    """Break boxes (n,) into lines of `width`; each text begins a line.
 
-    Parameters
-    ----------
-    widths : ndarray of shape (n,)
-        Of the boxes.
-    offsets : ndarray of int, shape (n_texts + 1,)
-        Each text begins a line.
-    has_head : bool
-        Whether a line with the text's label is left free before it.
-    width : float
-        Of a line.
-    line, head : float
-        Heights.
-
-    Returns
-    -------
-    Flow
-
-    Examples
-    --------
-    >>> boxes = flow(np.array([5.0, 4.0, 5.0]), np.array([0, 3]), False, 15.0, 10.0, 0)
+    >>> widths, offsets = np.array([5.0, 4.0, 5.0]), np.array([0, 3])
+    >>> boxes = break_lines(widths, offsets, False, width=15.0, line=10.0, head=0)
     >>> boxes.x.tolist(), boxes.y.tolist(), boxes.height
     ([0.0, 8.0, 0.0], [0.0, 0.0, 10.0], 20.0)
     """
@@ -180,58 +151,45 @@ def flow(widths, offsets, has_head, width, line, head):
             x[i], y[i] = left, top
             left += widths[i] + _GAP
         top += line
-    return Flow(x, y, np.array(heads), top)
+    return Layout(x, y, np.array(heads), top)
 
 
 def draw_texts(ax, texts, *, grows, text_kw):
-    """Write texts into an axes, as large as fits.
+    """Write texts into an axes as large as fits; return words, notes and boxes.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    texts : Texts
-    grows : bool
-        Whether the figure may become higher.
-    text_kw : dict
-        For the words.
-
-    Returns
-    -------
-    words : list of matplotlib Text
-    notes : list of matplotlib Text
-    boxes : list of matplotlib Rectangle
+    With ``grows=True`` the figure becomes as high as the texts.
     """
     ax.set_axis_off()
-    whole = ax.figure.canvas.figure
-    whole.draw_without_rendering()
-    point = whole.dpi / 72
-    style = {"fontsize": _WORD, "parse_math": False} | text_kw
+    figure = ax.figure.canvas.figure
+    figure.draw_without_rendering()
+    point = figure.dpi / 72
+    style = {"fontsize": _WORD_SIZE, "parse_math": False} | text_kw
     words = [ax.text(0, 0, word, **style) for word in texts.words]
-    notes = [ax.text(0, 0, note, fontsize=_NOTE) for note in _notes(texts)]
+    notes = [ax.text(0, 0, note, fontsize=_NOTE_SIZE) for note in _notes(texts)]
     full = _widths(words, notes, point)
     width, height = ax.bbox.width / point, ax.bbox.height / point
     has_head = any(label is not None for label in texts.labels)
     scale = 1.0
     while True:
-        line, head = scale * (_WORD + _NOTE + 16), scale * 1.8 * _HEAD
-        laid = flow(scale * full, texts.offsets, has_head, width, line, head)
-        fits = grows or laid.height <= height
-        if (fits and scale * full.max(initial=0) <= width) or scale <= _SMALLEST:
+        line, head = scale * (_WORD_SIZE + _NOTE_SIZE + 16), scale * 1.8 * _HEAD_SIZE
+        layout = break_lines(scale * full, texts.offsets, has_head, width, line, head)
+        fits = grows or layout.height <= height
+        if (fits and scale * full.max(initial=0) <= width) or scale <= _MIN_SCALE:
             break
         scale -= 0.05
     if grows:
-        inches = whole.get_size_inches()
-        whole.set_size_inches(inches[0], inches[1] + (laid.height - height) / 72)
-        whole.draw_without_rendering()
-    height = laid.height if grows else height
+        inches = figure.get_size_inches()
+        figure.set_size_inches(inches[0], inches[1] + (layout.height - height) / 72)
+        figure.draw_without_rendering()
+    height = layout.height if grows else height
     ax.set(xlim=(0, width), ylim=(height, 0))
-    boxes = _place(ax, texts, (words, notes), laid, scale, scale * full)
-    _write_heads(ax, texts, laid, scale)
+    boxes = _place(ax, texts, (words, notes), layout, scale, scale * full)
+    _write_heads(ax, texts, layout, scale)
     return words, notes, boxes
 
 
 def _notes(texts):
-    """Return what stands below each word; the symbol before it is drawn."""
+    """Return the text below each word, with space for the symbol before it."""
     rows = zip(texts.source, texts.weights, strict=True)
     return [
         f"    {format_weight(row[source])}"
@@ -247,19 +205,19 @@ def _widths(words, notes, point):
     pairs = zip(words, notes, strict=True)
     return np.array(
         [
-            max(text.get_window_extent().width for text in pair) / point + 2 * _PAD
+            max(text.get_window_extent().width for text in pair) / point + 2 * _PADDING
             for pair in pairs
         ]
     )
 
 
-def _place(ax, texts, written_texts, laid, scale, widths):
+def _place(ax, texts, artists, layout, scale, widths):
     from matplotlib.patches import Rectangle
 
-    height, boxes, marks = scale * (_WORD + _NOTE + 11), [], []
+    height, boxes, marks = scale * (_WORD_SIZE + _NOTE_SIZE + 11), [], []
     lowest = ax.get_ylim()[0]
-    for i, (word, note) in enumerate(zip(*written_texts, strict=True)):
-        x, y, number = laid.x[i], laid.y[i], texts.source[i]
+    for i, (word, note) in enumerate(zip(*artists, strict=True)):
+        x, y, number = layout.x[i], layout.y[i], texts.source[i]
         style = dict(_UNKNOWN)
         if texts.weights[i].any():
             style = {"facecolor": "#f2f2f2"}
@@ -275,37 +233,34 @@ def _place(ax, texts, written_texts, laid, scale, widths):
             text.set(fontsize=scale * text.get_fontsize(), zorder=3)
             text.set_in_layout(False)
         marks.append((middle - 5.5 * scale, y + 0.78 * height))
-        seen = y + height <= lowest + 0.01
+        fits = y + height <= lowest + 0.01
         for artist in (box, word, note):
-            artist.set_visible(seen)
+            artist.set_visible(fits)
     _draw_marks(ax, texts, np.reshape(marks, (-1, 2)), boxes, scale)
     return boxes
 
 
 def _draw_marks(ax, texts, marks, boxes, scale):
-    seen = np.array([box.get_visible() for box in boxes], dtype=bool)
+    visible = np.array([box.get_visible() for box in boxes], dtype=bool)
     for number in np.unique(texts.source[texts.source >= 0]):
-        own = marks[(texts.source == number) & seen]
+        own = marks[(texts.source == number) & visible]
         style = point_style(number) | {"linewidth": 0.4, "zorder": 3}
         ax.scatter(*own.T, s=(5 * scale) ** 2, **style)
-    if not seen.all():
-        more = f"… and {int((~seen).sum())} more words"
-        ax.text(1, 0, more, ha="right", va="top", fontsize=_NOTE, **_corner(ax))
+    if not visible.all():
+        note = f"… and {int((~visible).sum())} more words"
+        style = {"ha": "right", "va": "top", "fontsize": _NOTE_SIZE}
+        ax.text(1, 0, note, transform=ax.transAxes, **style)
 
 
-def _corner(ax):
-    return {"transform": ax.transAxes}
-
-
-def _write_heads(ax, texts, laid, scale):
-    for label, y in zip(texts.labels, laid.heads, strict=True):
+def _write_heads(ax, texts, layout, scale):
+    for label, y in zip(texts.labels, layout.heads, strict=True):
         if label is not None and y < ax.get_ylim()[0]:
-            style = {"fontsize": scale * _HEAD, "va": "top", "weight": "bold"}
+            style = {"fontsize": scale * _HEAD_SIZE, "va": "top", "weight": "bold"}
             text = ax.text(0, y + scale * 2, label, parse_math=False, **style)
             text.set_in_layout(False)
 
 
-def shown_words(tokens):
-    """Return the words of a TokenSequences as they can be shown."""
-    shown = [display_word(word) for word in tokens.types]
-    return [shown[code] for code in tokens.codes]
+def display_words(tokens):
+    """Return the words of TokenSequences with invisible characters made visible."""
+    words = [display_word(word) for word in tokens.types]
+    return [words[code] for code in tokens.codes]

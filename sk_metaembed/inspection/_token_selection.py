@@ -1,4 +1,4 @@
-"""Which tokens of embedded sequences a picture compares: their vectors and labels."""
+"""Selection of the tokens of embedded sequences to show: their vectors and labels."""
 
 from collections import Counter
 
@@ -7,89 +7,61 @@ import numpy as np
 from .._core._parameters import is_integer
 from ..sequences import EmbeddedSequences
 from ..sequences._find_step import find_embedded
+from ._style import shorten
 
-_MANY = 1000
+_MAX_VECTORS = 1000
+_MAX_LENGTH = 15  # characters of an adjacent word in a label
 
 
 def select_vectors(embedded, block, tokens, caller):
-    """Return the vectors of chosen tokens, or of chosen sequences.
+    """Return vectors (n, dim) of tokens or sequences, n labels, and the block's name.
 
-    Parameters
-    ----------
-    embedded : EmbeddedSequences
-    block : str or None
-        Name of the block. None takes the only one.
-    tokens : sequence or None
-        Entries as `PairsDisplay.from_embedded` describes them. None takes all.
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    values : ndarray of shape (n, dim)
-    labels : list of str, length n
-    name : str
-        The block's name.
+    `tokens` is as for `PairwiseDisplay.from_embedded`.
     """
     check_embedded(embedded, caller)
-    block = _one_block(embedded, block, caller)
+    block = _select_block(embedded, block, caller)
     if block.level == "sequence":
-        rows = _sequences(len(embedded), tokens, caller)
+        rows = _sequence_rows(len(embedded), tokens, caller)
         labels = [str(row) for row in rows]
     else:
         is_type = block.level == "type"
-        places = _places(embedded.tokens, tokens, is_type, caller)
-        labels = _labels(embedded.tokens, places)
-        rows = embedded.tokens.codes[places] if is_type else places
-    check_number(len(rows), caller)
+        rows = _token_rows(embedded.tokens, tokens, is_type, caller)
+        codes = embedded.tokens.codes[rows]
+        words = embedded.tokens.types[codes].tolist()
+        labels = unique_labels(embedded.tokens, rows, words)
+        rows = codes if is_type else rows
+    check_count(len(rows), caller)
     refuse_unknown(block.known[rows], labels, caller)
     return block.take(rows).values, labels, block.name
 
 
 def embed_until_last(estimator, X, caller, hint=""):
-    """Return the last EmbeddedSequences that an estimator makes of X.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-        Or a Pipeline, search or ColumnTransformer around it.
-    X : what the estimator takes
-    caller : str
-        Begins the error message.
-    hint : str
-        Ends it.
-
-    Raises
-    ------
-    TypeError
-        If there is none.
-    """
-    found = find_embedded(estimator, X, caller)
-    if not found:
+    """Return the last EmbeddedSequences that an estimator computes from X."""
+    outputs = find_embedded(estimator, X, caller)
+    if not outputs:
         raise TypeError(
-            f"{caller}.from_estimator takes a fitted estimator that gives "
+            f"{caller}.from_estimator requires a fitted estimator that returns "
             "EmbeddedSequences, or a Pipeline, search or ColumnTransformer with such "
             f"a step; got {type(estimator).__name__}.{hint}"
         )
-    return found[-1]
+    return outputs[-1]
 
 
-def check_number(n, caller):
-    """Refuse to compare nothing, or more than a picture can show."""
-    if not 1 <= n <= _MANY:
+def check_count(n, caller):
+    """Raise a ValueError unless there are between 1 and 1000 vectors."""
+    if not 1 <= n <= _MAX_VECTORS:
         raise ValueError(
-            f"{caller} compares each with each, between 1 and {_MANY} of them, got "
-            f"{n}. Choose which."
+            f"{caller} compares between 1 and {_MAX_VECTORS} vectors; got {n}."
         )
 
 
 def refuse_unknown(known, labels, caller):
-    """Raise a ValueError that names what has no vector."""
+    """Raise a ValueError that names the labels without a vector."""
     unknown = [str(labels[i]) for i in np.flatnonzero(~np.asarray(known))]
     if unknown:
         raise ValueError(
-            f"{caller}: no vector is known for {len(unknown)} of {len(labels)}: "
-            f"{', '.join(unknown[:10])}. What is unknown is like nothing: leave it out."
+            f"{caller}: no vector for {len(unknown)} of {len(labels)}: "
+            f"{', '.join(unknown[:10])}. Leave out unknown ones."
         )
 
 
@@ -98,104 +70,174 @@ def check_embedded(embedded, caller):
         return
     hint = ""
     if isinstance(embedded, np.ndarray):
-        hint = f" Compare the rows of an array with {caller}.from_vectors."
+        hint = f" Pass an array to {caller}.from_vectors."
     raise TypeError(
-        f"{caller} chooses tokens from EmbeddedSequences, got "
+        f"{caller}.from_embedded requires EmbeddedSequences; got "
         f"{type(embedded).__name__}.{hint}"
     )
 
 
-def _one_block(embedded, name, caller):
+def _select_block(embedded, name, caller):
     if name is not None:
         return embedded.block(name)
     if len(embedded.blocks) != 1:
         raise ValueError(
             f"{caller}: there are {len(embedded.blocks)} blocks, "
-            f"{list(embedded.names)}. Name the one to show: block=."
+            f"{list(embedded.names)}. Select one with block=."
         )
     return embedded.blocks[0]
 
 
-def _sequences(n_sequences, chosen, caller):
-    if chosen is None:
+def _sequence_rows(n_sequences, entries, caller):
+    if entries is None:
         return np.arange(n_sequences)
-    rows = [_within(entry, n_sequences, "sequence", caller) for entry in chosen]
+    rows = [_check_index(entry, n_sequences, "sequence", caller) for entry in entries]
     return np.array(rows, dtype=np.int64)
 
 
-def _places(tokens, chosen, any_will_do, caller):
-    """Return where the chosen tokens stand in ``tokens.codes``."""
-    if chosen is None:
+def _token_rows(tokens, entries, any_occurrence, caller):
+    """Return the rows of ``tokens.codes`` (n,) of the selected tokens."""
+    if entries is None:
         return np.arange(tokens.n_tokens)
-    places = [_place(tokens, entry, any_will_do, caller) for entry in chosen]
-    return np.array(places, dtype=np.int64)
+    rows = [_token_row(tokens, entry, any_occurrence, caller) for entry in entries]
+    return np.array(rows, dtype=np.int64)
 
 
-def _place(tokens, entry, any_will_do, caller):
+def _token_row(tokens, entry, any_occurrence, caller):
     if isinstance(entry, str):
-        return _occurrence(tokens, entry, None, any_will_do, caller)
+        return _word_row(tokens, entry, None, any_occurrence, caller)
     try:
         sequence, token = entry
     except (TypeError, ValueError):
         raise TypeError(
-            f"{caller}: a token is chosen by (sequence, position), (sequence, word) or "
-            f"a word, got {entry!r}."
+            f"{caller}: tokens must be (sequence, position), (sequence, word) or a "
+            f"word; got {entry!r}."
         ) from None
-    sequence = _within(sequence, len(tokens), "sequence", caller)
+    sequence = _check_index(sequence, len(tokens), "sequence", caller)
     if isinstance(token, str):
-        return _occurrence(tokens, token, sequence, any_will_do, caller)
+        return _word_row(tokens, token, sequence, any_occurrence, caller)
     start, end = tokens.offsets[sequence : sequence + 2]
-    part = f"position of sequence {sequence}"
-    return int(start) + _within(token, int(end - start), part, caller)
+    name = f"position in sequence {sequence}"
+    return int(start) + _check_index(token, int(end - start), name, caller)
 
 
-def _within(number, n, what, caller):
+def _check_index(number, n, name, caller):
     if not is_integer(number):
         raise TypeError(
-            f"{caller}: a {what} is given by its number, got {number!r} of type "
+            f"{caller}: {name} must be an integer; got {number!r} of type "
             f"{type(number).__name__}."
         )
     if not 0 <= number < n:
         raise ValueError(
-            f"{caller}: there is no {what} {number}; there are {n}, counted from 0."
+            f"{caller}: {name} must be at least 0 and below {n}; got {number}."
         )
     return int(number)
 
 
-def _occurrence(tokens, word, sequence, any_will_do, caller):
-    """Return where a word stands; it must be clear which of its occurrences."""
+def _word_row(tokens, word, sequence, any_occurrence, caller):
+    """Return the row of a word in ``tokens.codes``, or raise if it is ambiguous."""
     start, end, where = 0, tokens.n_tokens, "the sequences"
     if sequence is not None:
         start, end = tokens.offsets[sequence : sequence + 2]
         where = f"sequence {sequence}"
     code = np.flatnonzero(tokens.types == word)
-    found = int(start) + np.flatnonzero(np.isin(tokens.codes[start:end], code))
-    if not len(found):
-        raise ValueError(f"{caller}: {word!r} does not stand in {where}.")
-    if len(found) > 1 and not any_will_do:
-        pairs = [_pair(tokens, place) for place in found[:5]]
+    rows = int(start) + np.flatnonzero(np.isin(tokens.codes[start:end], code))
+    if not len(rows):
+        raise ValueError(f"{caller}: {word!r} does not occur in {where}.")
+    if len(rows) > 1 and not any_occurrence:
+        positions = ", ".join(str(_position(tokens, row)) for row in rows[:5])
+        positions += ", ..." * (len(rows) > 5)
         raise ValueError(
-            f"{caller}: {word!r} stands in {where} {len(found)} times, at (sequence, "
-            f"position) {', '.join(map(str, pairs))}{', ...'[: 5 * (len(found) > 5)]}, "
-            "each time with another vector. Choose one of these."
+            f"{caller}: {word!r} occurs in {where} {len(rows)} times, each with its "
+            f"own vector. Pass one of its (sequence, position): {positions}."
         )
-    return int(found[0])
+    return int(rows[0])
 
 
-def _pair(tokens, place):
-    sequence = int(np.searchsorted(tokens.offsets, place, side="right")) - 1
-    return sequence, int(place - tokens.offsets[sequence])
+def _position(tokens, row):
+    sequence = int(np.searchsorted(tokens.offsets, row, side="right")) - 1
+    return sequence, int(row - tokens.offsets[sequence])
 
 
-def _labels(tokens, places):
-    """Return the words, and their places too where a word is there twice."""
-    return unique_labels(tokens, places, tokens.types[tokens.codes[places]].tolist())
-
-
-def unique_labels(tokens, places, names):
-    """Return names of occurrences, with the place where a name is there twice."""
+def unique_labels(tokens, rows, names):
+    """Return names of occurrences, with (sequence, position) if a name is repeated."""
     counts = Counter(names)
     return [
-        f"{name} {_pair(tokens, place)}" if counts[name] > 1 else name
-        for name, place in zip(names, places, strict=True)
+        f"{name} {_position(tokens, row)}" if counts[name] > 1 else name
+        for name, row in zip(names, rows, strict=True)
     ]
+
+
+def find_occurrences(tokens, words, caller):
+    """Return the rows of ``tokens.codes`` (n,) with some words, ascending.
+
+    A callable is called once per distinct word.
+    """
+    occurring = tokens.types[np.unique(tokens.codes)].tolist()
+    if callable(words):
+        selected = {word for word in occurring if words(word)}
+        if not selected:
+            name = getattr(words, "__name__", repr(words))
+            raise ValueError(
+                f"{caller}: {name} selects none of the {len(occurring)} distinct words "
+                f"of the {len(tokens)} sequences."
+            )
+    else:
+        selected = _check_words(words, occurring, len(tokens), caller)
+    codes = np.flatnonzero([word in selected for word in tokens.types])
+    return np.flatnonzero(np.isin(tokens.codes, codes))
+
+
+def _check_words(words, occurring, n_sequences, caller):
+    words = [words] if isinstance(words, str) else list(words)
+    invalid = [word for word in words if not isinstance(word, str)]
+    if invalid or not words:
+        received = f"a collection with {invalid[0]!r}" if invalid else "none"
+        raise TypeError(
+            f"{caller}: words must be a str, a collection of str, or a function from "
+            f"a str to a bool; got {received}."
+        )
+    missing = [word for word in dict.fromkeys(words) if word not in set(occurring)]
+    if missing:
+        folded = {word.casefold() for word in missing}
+        similar = [word for word in occurring if word.casefold() in folded]
+        hint = f" Did you mean {', '.join(map(repr, similar))}?" if similar else ""
+        raise ValueError(
+            f"{caller}: {', '.join(map(repr, missing))} does not occur in the "
+            f"{n_sequences} sequences.{hint} Words are matched exactly; pass a "
+            "function to match them otherwise."
+        )
+    return set(words)
+
+
+def context_labels(tokens, rows):
+    """Return each occurrence with its adjacent words, n str without duplicates."""
+    following = np.searchsorted(tokens.offsets, rows, side="right")
+    starts, ends = tokens.offsets[following - 1], tokens.offsets[following]
+    labels = []
+    for row, start, end in zip(rows, starts, ends, strict=True):
+        around = np.arange(max(row - 1, start), min(row + 2, end))
+        words = tokens.types[tokens.codes[around]]
+        short = [
+            word if other == row else shorten(word, _MAX_LENGTH)
+            for word, other in zip(words, around, strict=True)
+        ]
+        labels.append(" ".join(short))
+    return unique_labels(tokens, rows, labels)
+
+
+def occurrence_vectors(embedded, names, rows, labels, caller):
+    """Return the vectors of occurrences by block, {name: (n, dim)}."""
+    check_count(len(rows), caller)
+    if isinstance(names, str):
+        names = [names]
+    vectors = {}
+    for name in embedded.names if names is None else names:
+        block, block_rows = embedded.block(name), rows
+        if block.level == "type":
+            block_rows = embedded.tokens.codes[rows]
+        elif block.level == "sequence":
+            block_rows = embedded.tokens.segment_ids()[rows]
+        refuse_unknown(block.known[block_rows], labels, f"{caller}, block {name!r}")
+        vectors[name] = block.take(block_rows).values
+    return vectors

@@ -1,6 +1,9 @@
-"""TokenWeightsDisplay: which source each word of a text leans on."""
+"""TokenWeightsDisplay: the dominant source of each word of a text."""
+
+from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -8,60 +11,68 @@ from ..sequences import TokenSequences
 from ._attention import (
     dominant_source,
     find_attention_step,
-    is_of_pairs,
+    has_pairs,
     weight_columns,
 )
 from ._style import make_axes, point_style, without_math
-from ._token_rendering import Texts, draw_texts, page, shown_words, words_html
+from ._token_rendering import Texts, display_words, draw_texts, page, words_html
 
-_MOST = 1000  # words; more cannot be read, and take long to draw
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from .._core._typing import StrPath
+
+_MAX_WORDS = 1000  # more are slow to draw and unreadable
 
 
 class TokenWeightsDisplay:
-    """The words of some texts, shaded by the source that each leans on.
+    """Words of some texts, shaded by their dominant source.
 
-    Shows what the attention of `DynamicMetaEmbedding`, `DynamicMetaClassifier` and
-    their siblings does to single words: the shade and the symbol tell the source with
-    the most weight, the depth of the shade and the number how much it has. Make one
-    with `from_estimator`; the constructor takes what it has computed. Draw it with
-    matplotlib, or show it in a notebook or a page as HTML.
+    Shows the attention of `DynamicMetaEmbedding`, `DynamicMetaClassifier` and the other
+    ``Dynamic*`` estimators for single words: colour and symbol stand for the source
+    with the largest weight, the depth of the shade and the number for that weight.
+    Create a display with `from_estimator`; the constructor takes precomputed weights.
+    Draw it with matplotlib, or show it in a notebook or a page as HTML.
 
     Parameters
     ----------
     tokens : TokenSequences
         The texts.
     weights : ndarray of shape (n_tokens, n_sources)
-        Of 0 or more; zeros for words that no source knows.
+        Nonnegative weights; zeros for words without a vector in any source.
     sources : list of str, length n_sources
         Names of the sources.
     labels : list of str, length n_sequences, default=None
-        Stand above the texts, such as their classes. None numbers several texts.
+        Headings of the texts, such as their classes. None numbers several texts.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What `plot` drew on.
+        Axes with the texts.
     figure_ : matplotlib Figure
     words_ : list of matplotlib Text, length n_tokens
     notes_ : list of matplotlib Text, length n_tokens
-        What stands below the words: the weight, "even", or "?" where no source knows
-        the word.
+        Below each word the weight, "even", or "?" if no source has a vector for it.
     boxes_ : list of matplotlib Rectangle, length n_tokens
     legend_ : matplotlib Legend
 
     See Also
     --------
-    SourceWeightsDisplay : Mean weights over many texts, by groups.
+    SourceWeightsDisplay : Mean weights over many texts, by group.
 
     Notes
     -----
-    A word leans on the source with the largest share of its weights, by
-    ``(share - 1 / n) / (1 - 1 / n)`` with n sources: 0 for an even share, 1 for all.
-    Where several have the most, as under ``attention="uniform"``, it leans on none.
+    The dominant source of a word has the largest share of its weights. The depth of the
+    shade is ``(share - 1 / n) / (1 - 1 / n)`` with n sources: 0 for an even share, 1
+    for all. On ties, as with ``attention="uniform"``, there is no dominant source.
 
-    The HTML is one piece: no script, nothing from the network, all text escaped. It
-    tells sources by symbol, colour and words, and has a table of all weights; its
-    boxes bring their own colours, so that it reads on dark and on light pages.
+    The HTML is self-contained, without scripts or external resources, and all text is
+    escaped. Sources are marked by symbol, colour and words, and a table contains all
+    weights. The boxes have their own colours, so that they are readable on dark and
+    light pages.
 
     Examples
     --------
@@ -74,14 +85,32 @@ class TokenWeightsDisplay:
     ...     sources=["word2vec", "glove"],
     ... )
     >>> display.frame()
-       sequence  position token leans_on  word2vec  glove
-    0         0         0   the     None       0.5    0.5
-    1         0         1  goal    glove       0.2    0.8
+       sequence  position token dominant_source  word2vec  glove
+    0         0         0   the            None       0.5    0.5
+    1         0         1  goal           glove       0.2    0.8
     >>> display.to_html().count("<p")
     1
+
+    The weights of a fitted estimator, without matplotlib:
+
+    >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+    >>> dme = DynamicMetaClassifier(
+    ...     trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
+    ...     encoder="mean", max_epochs=1, early_stopping=False,
+    ... ).fit(["good", "bad"], [1, 0])
+    >>> display = TokenWeightsDisplay.from_estimator(dme, ["good day"], plot=False)
+    >>> display.sources, display.weights.shape
+    (['a', 'b'], (2, 2))
     """
 
-    def __init__(self, tokens, weights, *, sources, labels=None):
+    def __init__(
+        self,
+        tokens: TokenSequences,
+        weights: NDArray[np.floating[Any]],
+        *,
+        sources: Sequence[str],
+        labels: Sequence[str] | None = None,
+    ) -> None:
         self.tokens = tokens
         self.weights = weights
         self.sources = sources
@@ -89,76 +118,85 @@ class TokenWeightsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, *, labels=None, plot=True, ax=None, **plot_kw
-    ):
-        """Compute an estimator's attention weights for some texts, and draw them.
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        labels: Sequence[object] | None = None,
+        plot: bool = True,
+        ax: Any = None,
+        **plot_kw: Any,
+    ) -> Self:
+        """Compute an estimator's attention weights for some texts and draw them.
 
-        For a look at a few texts, such as those that a classifier gets wrong; means
-        over many are those of `SourceWeightsDisplay`.
+        For a few texts, such as those that a classifier gets wrong; for means over
+        many, see `SourceWeightsDisplay`.
 
         Parameters
         ----------
         estimator : fitted estimator
-            With `attention_weights`, or a Pipeline with such a step, a search or a
-            ColumnTransformer, as `sk_metaembed.inspection.attention_weights` takes it.
-        X : what the estimator takes
-            The texts, 1000 words at most. Of pairs, each side is a text.
+            With `attention_weights`, or a Pipeline, search or ColumnTransformer with
+            such a step, as for `sk_metaembed.inspection.attention_weights`.
+        X : input of the estimator
+            The texts, at most 1000 words. Each side of a pair is a text.
         labels : sequence of length n_sequences, default=None
-            Stand above the texts, such as their classes. None numbers several texts.
+            Headings of the texts, such as their classes. None numbers several texts.
         plot : bool, default=True
-            Whether to draw with matplotlib; the HTML does not need it.
+            Whether to draw with matplotlib, which the HTML does not require.
         ax : matplotlib Axes, default=None
-            Where to draw. None makes a figure.
+            Axes to draw on. None creates a figure.
         **plot_kw
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
         TokenWeightsDisplay
-            Plotted, if `plot` says so.
+            Plotted if ``plot=True``.
 
         Raises
         ------
         TypeError
-            If there is nothing with `attention_weights`.
+            If no step has `attention_weights`.
         ValueError
             If several branches have it, there are no words or too many, the weights are
             those of whole texts, or `labels` has another length than X.
         """
         caller = cls.__name__
-        estimator, X = find_attention_step(estimator, X, caller)
-        n_texts = len(X)
+        step, inputs = find_attention_step(estimator, X, caller)
+        n_texts = len(inputs)
         if labels is not None and len(labels) != n_texts:
             raise ValueError(
-                f"{caller}: there are {len(labels)} labels for {n_texts} texts. Give "
-                "each text one."
+                f"{caller}: got {len(labels)} labels for {n_texts} texts. Pass one "
+                "label per text."
             )
-        labels = None if labels is None else [str(label) for label in labels]
-        frame = estimator.attention_weights(X)
-        if is_of_pairs(frame):
-            frame, n_texts, labels = _side_by_side(frame, n_texts, labels)
-        tokens = _tokens_of(frame, n_texts, caller)
+        headings = None if labels is None else [str(label) for label in labels]
+        frame = step.attention_weights(inputs)
+        if has_pairs(frame):
+            frame, n_texts, headings = _split_pairs(frame, n_texts, headings)
+        tokens = _to_tokens(frame, n_texts, caller)
         sources, weights = weight_columns(frame)
-        display = cls(tokens, weights, sources=sources, labels=labels)
+        display = cls(tokens, weights, sources=sources, labels=headings)
         return display.plot(ax, **plot_kw) if plot else display
 
-    def plot(self, ax=None, *, legend=True, text_kw=None):
-        """Write the texts.
-
-        Below each word stands the weight of the source that it leans on, so that it
-        reads without colour as well. In a notebook the HTML needs no matplotlib, and
-        its text can be copied.
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        legend: bool = True,
+        text_kw: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Write the texts, with the largest weight below each word.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw: words become smaller until they fit, and what finds no room
-            at half the size is left out and counted. None makes a figure that is as
-            high as the texts need.
+            Axes to draw on: the font shrinks until the words fit. Words that do not fit
+            at half the size are left out and counted. None creates a figure as high as
+            the texts.
         legend : bool, default=True
-            Whether to say above the texts which symbol is which source.
+            Whether to draw a legend of the sources above the texts.
         text_kw : dict, default=None
-            Passed on to ``Axes.text`` for the words.
+            Passed to ``Axes.text`` for the words.
 
         Returns
         -------
@@ -170,7 +208,7 @@ class TokenWeightsDisplay:
         texts = self._texts()
         self.legend_ = self._write_legend(ax, texts) if legend else None
         self.words_, self.notes_, self.boxes_ = draw_texts(
-            ax, texts, grows=grows, text_kw=text_kw or {}
+            ax, texts, grows=grows, text_kw=dict(text_kw or {})
         )
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -182,7 +220,7 @@ class TokenWeightsDisplay:
             numbers = [f"text {i}" for i in range(n_texts)]
             labels = numbers if n_texts > 1 else [None] * n_texts
         weights = np.asarray(self.weights, dtype=np.float64)
-        offsets, words = self.tokens.offsets, shown_words(self.tokens)
+        offsets, words = self.tokens.offsets, display_words(self.tokens)
         return Texts(words, offsets, labels, *dominant_source(weights), weights)
 
     def _write_legend(self, ax, texts):
@@ -200,38 +238,41 @@ class TokenWeightsDisplay:
             names.append("no source knows it")
         return _legend_above(ax, handles, names)
 
-    def frame(self):
-        """Return the weights as a table.
-
-        To look for words that lean on one source, over more than a picture shows at a
-        glance; matplotlib is not needed.
+    def frame(self) -> pd.DataFrame:
+        """Return the weights as a table, without drawing.
 
         Returns
         -------
         pandas.DataFrame
-            One row a token: ``sequence``, ``position``, ``token``, ``leans_on`` (None
-            where it leans on none), and a column a source.
+            One row per token: ``sequence``, ``position``, ``token``,
+            ``dominant_source`` (None on ties), and one column per source.
         """
         import pandas as pd
 
         tokens, rows = self.tokens, self.tokens.segment_ids()
         weights = np.asarray(self.weights)
-        names = np.array([*self.sources, None], dtype=object)
+        sources, _ = dominant_source(weights)
+        names = np.array([*self.sources, None], dtype=object)  # None at -1
         columns = {
             "sequence": rows,
             "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
             "token": tokens.types[tokens.codes],
-            "leans_on": pd.Series(names[dominant_source(weights)[0]], dtype=object),
+            "dominant_source": pd.Series(names[sources], dtype=object),
         }
         return pd.DataFrame(
             {**columns, **dict(zip(self.sources, weights.T, strict=True))}
         )
 
-    def to_html(self, path=None):
-        """Return the texts as a page of HTML, or write it.
+    @overload
+    def to_html(self, path: None = ...) -> str: ...
 
-        The page is one file, without scripts and with all weights in a table; it can be
-        sent and needs no network. Text is escaped.
+    @overload
+    def to_html(self, path: StrPath) -> None: ...
+
+    def to_html(self, path: StrPath | None = None) -> str | None:
+        """Return the texts as an HTML page, or write it to a file.
+
+        The page is one file without scripts or external resources. Text is escaped.
 
         Parameters
         ----------
@@ -241,9 +282,9 @@ class TokenWeightsDisplay:
         Returns
         -------
         str or None
-            The page, None if it was written.
+            The page, None if `path` is given.
         """
-        html = page(self._repr_html_(), "Which source each word leans on")
+        html = page(self._repr_html_(), "Dominant source of each word")
         if path is None:
             return html
         Path(path).write_text(html, encoding="utf-8")
@@ -254,12 +295,12 @@ class TokenWeightsDisplay:
 
 
 def _legend_above(ax, handles, names):
-    """Write a legend above axes, in as many lines as it needs to be no wider."""
+    """Draw a legend above axes, with as many rows as needed to fit their width."""
     style = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.3}
     style |= {"frameon": False, "columnspacing": 1.2, "handletextpad": 0.3}
     for n_cols in range(len(names), 0, -1):
         legend = without_math(ax.legend(handles, names, ncols=n_cols, **style))
-        # Measured outside the layout, which would make the axes as narrow as it can.
+        # Inside the layout the legend would make the axes narrower.
         legend.set_in_layout(False)
         ax.figure.canvas.figure.draw_without_rendering()
         if legend.get_window_extent().width <= ax.bbox.width:
@@ -268,7 +309,7 @@ def _legend_above(ax, handles, names):
     return legend
 
 
-def _side_by_side(frame, n_pairs, labels):
+def _split_pairs(frame, n_pairs, labels):
     """Return a table of pairs as one of twice as many texts, and their labels."""
     rows = 2 * frame["sequence"].to_numpy() + (frame["side"] == "second").to_numpy()
     labels = [f"pair {i}" for i in range(n_pairs)] if labels is None else labels
@@ -276,17 +317,17 @@ def _side_by_side(frame, n_pairs, labels):
     return frame.assign(sequence=rows), 2 * n_pairs, labels
 
 
-def _tokens_of(frame, n_texts, caller):
-    """Return the words of a table of weights, or say that they are too many."""
+def _to_tokens(frame, n_texts, caller):
+    """Return the words of a table of weights as TokenSequences, at most 1000."""
     if "token" not in frame:
         raise ValueError(
-            f"{caller}: the weights are those of whole texts, not of words. Show them "
-            "with SourceWeightsDisplay."
+            f"{caller}: the estimator has one weight per text and source, not per "
+            "word. Use SourceWeightsDisplay."
         )
-    if not 1 <= len(frame) <= _MOST:
+    if not 1 <= len(frame) <= _MAX_WORDS:
         raise ValueError(
-            f"{caller} shows between 1 and {_MOST} words, got {len(frame)}. Choose "
-            "some texts: X[:3]."
+            f"{caller} shows between 1 and {_MAX_WORDS} words; got {len(frame)}. Pass "
+            "a part of the texts, such as X[:3]."
         )
     types, codes = np.unique(frame["token"].to_numpy(dtype=object), return_inverse=True)
     lengths = np.bincount(frame["sequence"].to_numpy(), minlength=n_texts)

@@ -1,9 +1,9 @@
-"""TrainingCurveDisplay: what training did, epoch by epoch.
+"""TrainingCurveDisplay: losses, scores and learning rates, epoch by epoch."""
 
-What estimators recorded epoch by epoch, as curves of one kind or another.
-"""
+from __future__ import annotations
 
 from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -11,51 +11,50 @@ from ..sequences._find_step import parallel_branches, unwrap_fitted
 from ._panels import panel_axes
 from ._style import point_style
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
 LOSS, SCORE, PERPLEXITY, RATE = "loss", "score", "perplexity", "learning rate"
 KINDS = (LOSS, SCORE, PERPLEXITY, RATE)
 
-_RATES = ("lr", "event_lr")
-_PERPLEXITIES = ("perplexity", "forward", "backward")
-_HIGHER = (
-    "valid_acc",
-    "valid_f1",
-    "validation_score",
-)  # what the best epoch is told by
-_LOWER = ("valid_loss", "valid_perplexity")
-_PARTS = {"train": "training", "valid": "held out", "validation": "held out"}
-_NAMES = {"acc": "accuracy", "f1": "F1", "loss": "", "perplexity": "", "score": "score"}
+_RATE_NAMES = ("lr", "event_lr")
+_PERPLEXITY_ENDINGS = ("perplexity", "forward", "backward")
+# Curves that determine the best epoch: the first one that is there.
+_MAXIMIZED = ("valid_acc", "valid_f1", "validation_score")
+_MINIMIZED = ("valid_loss", "valid_perplexity")
+_PART_LABELS = {"train": "training", "valid": "held out", "validation": "held out"}
+_MEASURE_LABELS = {
+    "acc": "accuracy",
+    "f1": "F1",
+    "loss": "",
+    "perplexity": "",
+    "score": "score",
+}
 
 
-def recorded_by(estimator, caller):
-    """Return the step that recorded its training, and what: epochs and curves.
+def find_record(estimator, caller):
+    """Return epochs (n_epochs,) and curves {name: (n_epochs,)} of a fitted estimator.
 
-    Parameters
-    ----------
-    estimator : fitted estimator, Pipeline, search or ColumnTransformer
-    caller : str
-        Begins the error messages.
-
-    Returns
-    -------
-    epochs : ndarray of int, shape (n_epochs,)
-    curves : dict of str to ndarray of shape (n_epochs,)
-        None, None if there is nothing.
+    Both are None if it has no record of its training.
     """
     estimator = unwrap_fitted(estimator, caller)
     for _, step in reversed(getattr(estimator, "steps", ())):
-        epochs, curves = recorded_by(step, caller)
+        epochs, curves = find_record(step, caller)
         if curves:
             return epochs, curves
-    parts = {name: part for name, part, _ in parallel_branches(estimator)}
-    found = {name: recorded_by(part, caller) for name, part in parts.items()}
-    found = {name: record for name, record in found.items() if record[1]}
-    if len(found) > 1:
+    branches = {name: branch for name, branch, _ in parallel_branches(estimator)}
+    records = {name: find_record(part, caller) for name, part in branches.items()}
+    records = {name: record for name, record in records.items() if record[1]}
+    if len(records) > 1:
         raise ValueError(
             f"{caller}: several branches of {type(estimator).__name__} recorded their "
-            f"training: {list(found)}. Pass the fitted branch itself."
+            f"training: {list(records)}. Pass the fitted branch itself."
         )
-    if found:
-        return next(iter(found.values()))
+    if records:
+        return next(iter(records.values()))
     history = getattr(estimator, "history_", None)
     if is_history(history):
         return read_history(history)
@@ -70,7 +69,7 @@ def recorded_by(estimator, caller):
 
 
 def is_history(history):
-    """Tell whether something is a list of epochs, as skorch writes them."""
+    """Return whether an object is a list of epochs, as in skorch's history."""
     return (
         isinstance(history, list)
         and len(history) > 0
@@ -79,21 +78,8 @@ def is_history(history):
 
 
 def read_history(history):
-    """Return the epochs' numbers, and what was recorded in them.
+    """Return epochs (n_epochs,) and curves {name: (n_epochs,)} from a list of dicts.
 
-    Parameters
-    ----------
-    history : list of dict
-        An entry an epoch, with ``"epoch"`` and numbers by name.
-
-    Returns
-    -------
-    epochs : ndarray of int, shape (n_epochs,)
-    curves : dict of str to ndarray of shape (n_epochs,)
-        NaN where an epoch lacks a number.
-
-    Examples
-    --------
     >>> history = [{"epoch": 1, "train_loss": 0.5, "dur": 1.0}, {"epoch": 2}]
     >>> epochs, curves = read_history(history)
     >>> epochs.tolist(), {name: curve.tolist() for name, curve in curves.items()}
@@ -103,7 +89,7 @@ def read_history(history):
         name
         for epoch in history
         for name, value in epoch.items()
-        if _is_number(value) and not _is_aside(name)
+        if _is_number(value) and not _is_bookkeeping(name)
     )
     curves = {
         name: np.array([float(epoch.get(name, np.nan)) for epoch in history])
@@ -116,61 +102,47 @@ def _is_number(value):
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def _is_aside(name):
+def _is_bookkeeping(name):
     return name in ("epoch", "dur") or name.endswith(("_best", "_batch_count"))
 
 
-def kind_of(name):
-    """Return which kind of curve a name stands for, one of KINDS.
+def curve_kind(name):
+    """Return the kind of a curve, one of KINDS.
 
-    Examples
-    --------
-    >>> [kind_of(name) for name in ("valid_loss", "valid_acc", "train_forward", "lr")]
+    >>> names = "valid_loss", "valid_acc", "train_forward", "lr"
+    >>> [curve_kind(name) for name in names]
     ['loss', 'score', 'perplexity', 'learning rate']
     """
-    if name in _RATES:
+    if name in _RATE_NAMES:
         return RATE
     if name.endswith("loss"):
         return LOSS
-    return PERPLEXITY if name.endswith(_PERPLEXITIES) else SCORE
+    return PERPLEXITY if name.endswith(_PERPLEXITY_ENDINGS) else SCORE
 
 
-def told_name(name):
-    """Return what a curve is called in a picture.
+def curve_name(name):
+    """Return the name of a curve in a picture.
 
-    Examples
-    --------
-    >>> [told_name(name) for name in ("valid_loss", "valid_acc", "train_forward")]
+    >>> [curve_name(name) for name in ("valid_loss", "valid_acc", "train_forward")]
     ['held out', 'held out, accuracy', 'training, forward']
     """
-    if name in _RATES:
+    if name in _RATE_NAMES:
         return RATE
     part, _, rest = name.partition("_")
-    if part not in _PARTS:
+    if part not in _PART_LABELS:
         return name
-    rest = _NAMES.get(rest, rest.replace("_", " "))
-    return f"{_PARTS[part]}, {rest}" if rest else _PARTS[part]
+    rest = _MEASURE_LABELS.get(rest, rest.replace("_", " "))
+    return f"{_PART_LABELS[part]}, {rest}" if rest else _PART_LABELS[part]
 
 
 def is_held_out(name):
-    """Tell whether a curve is about held-out data."""
+    """Return whether a curve is one of held-out data."""
     return name.partition("_")[0] in ("valid", "validation")
 
 
 def best_epoch(epochs, curves):
-    """Return the first epoch with the best held-out score, loss or perplexity.
-
-    Parameters
-    ----------
-    epochs : ndarray of int, shape (n_epochs,)
-    curves : dict of str to ndarray of shape (n_epochs,)
-
-    Returns
-    -------
-    int or None
-        None without such a curve.
-    """
-    for names, best in ((_HIGHER, np.nanargmax), (_LOWER, np.nanargmin)):
+    """Return the first epoch with the best held-out score, loss or perplexity."""
+    for names, best in ((_MAXIMIZED, np.nanargmax), (_MINIMIZED, np.nanargmin)):
         for name in names:
             if name in curves and not np.isnan(curves[name]).all():
                 return int(epochs[best(curves[name])])
@@ -178,34 +150,35 @@ def best_epoch(epochs, curves):
 
 
 class TrainingCurveDisplay:
-    """Losses, held-out score, perplexity and learning rate, epoch by epoch.
+    """Losses, held-out scores, perplexity and learning rate, epoch by epoch.
 
-    Shows whether training has converged, whether it overfits and when it ended. Make
-    one with `from_estimator`, from anything that has recorded its epochs: the
-    `Dynamic*` estimators, `ElmoLanguageModel`, `AutoencodedMetaEmbedding` and
+    Shows whether training has converged, whether it overfits and when it ended. Create
+    a display with `from_estimator`, from any estimator that records its epochs: the
+    ``Dynamic*`` estimators, `ElmoLanguageModel`, `AutoencodedMetaEmbedding` and
     `OneToNMetaEmbedding`, scikit-learn's neural networks; or with `from_history`.
 
     Parameters
     ----------
     curves : dict of str to ndarray of shape (n_epochs,)
-        By name, such as "train_loss", "valid_acc" or "lr"; NaN where an epoch has
-        none. A name that ends in "loss", "perplexity", "forward" or "backward", and
-        "lr" and "event_lr", tell the kind; all else is a score.
+        Curves by name, such as "train_loss", "valid_acc" or "lr"; NaN for missing
+        values. Names that end in "loss" are losses, in "perplexity", "forward" or
+        "backward" perplexities; "lr" and "event_lr" are learning rates, all others
+        scores.
     epochs : ndarray of int, shape (n_epochs,)
         Numbers of the epochs.
     best_epoch : int, default=None
-        Is marked. None marks none.
+        Epoch to mark. None marks none.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        The first panel that `plot` drew.
+        The first panel.
     axes_ : ndarray of matplotlib Axes, shape (n_kinds,)
-        A panel each for losses, scores, perplexities and learning rate, as far as
-        there are such curves.
+        One panel each for losses, scores, perplexities and learning rates, if there are
+        any.
     figure_ : matplotlib Figure
     lines_ : dict of str to matplotlib Line2D
-        By the curves' names.
+        Lines by name of the curve.
 
     See Also
     --------
@@ -213,12 +186,12 @@ class TrainingCurveDisplay:
 
     Notes
     -----
-    The best epoch is the first one with the highest held-out accuracy or F1, or else
-    the lowest held-out loss or perplexity. Training with early stopping ends with
-    about these weights: it counts only a gain of some size as better.
+    The best epoch is the first with the highest held-out accuracy or F1, or else with
+    the lowest held-out loss or perplexity. Early stopping keeps weights of about this
+    epoch: it requires a minimum improvement.
 
-    Training losses are those with dropout while the weights change, means over an
-    epoch; held-out ones are taken at its end, so that they may well be lower.
+    Training losses are means over an epoch, with dropout and changing weights; held-out
+    losses are computed at its end and can therefore be lower.
 
     Examples
     --------
@@ -236,30 +209,44 @@ class TrainingCurveDisplay:
     0      1         0.7         0.6       0.65
     1      2         0.5         0.4       0.80
     2      3         0.3         0.5       0.78
+
+    The record of a fitted estimator:
+
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> mlp = MLPClassifier(2, solver="sgd")
+    >>> for _ in range(2):
+    ...     _ = mlp.partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
+    >>> TrainingCurveDisplay.from_estimator(mlp).epochs
+    array([1, 2])
     """
 
-    def __init__(self, curves, *, epochs, best_epoch=None):
+    def __init__(
+        self,
+        curves: Mapping[str, NDArray[np.float64]],
+        *,
+        epochs: NDArray[np.int64],
+        best_epoch: int | None = None,
+    ) -> None:
         self.curves = curves
         self.epochs = epochs
         self.best_epoch = best_epoch
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **plot_kw):
-        """Show what a fitted estimator recorded.
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **plot_kw: Any) -> Self:
+        """Show the record of a fitted estimator, without training or scoring again.
 
-        Nothing is trained or scored again: what was recorded is shown. An estimator
-        fitted by ``partial_fit`` has an epoch a call.
+        An estimator fitted by ``partial_fit`` has one epoch per call.
 
         Parameters
         ----------
         estimator : fitted estimator
-            With ``history_`` or ``loss_curve_``. Of a Pipeline the last step that has
-            one is taken, of a search its ``best_estimator_``, of a ColumnTransformer
-            or FeatureUnion the branch that has one.
+            With ``history_`` or ``loss_curve_``; or a Pipeline (its last such step is
+            used), a search (its ``best_estimator_``), or a ColumnTransformer or
+            FeatureUnion with one such branch.
         ax : matplotlib Axes or array-like of them, default=None
-            Where to draw, as for `plot`.
+            As for `plot`.
         **plot_kw
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -273,10 +260,10 @@ class TrainingCurveDisplay:
         ValueError
             If several branches have one.
         """
-        epochs, curves = recorded_by(estimator, cls.__name__)
+        epochs, curves = find_record(estimator, cls.__name__)
         if not curves:
             raise TypeError(
-                f"{cls.__name__} needs an estimator that has recorded its epochs as "
+                f"{cls.__name__} requires an estimator that has recorded its epochs in "
                 "history_ or loss_curve_, such as a fitted DynamicMetaEmbedding; got "
                 f"{type(estimator).__name__}."
             )
@@ -284,21 +271,20 @@ class TrainingCurveDisplay:
         return display.plot(ax, **plot_kw)
 
     @classmethod
-    def from_history(cls, history, *, ax=None, **plot_kw):
-        """Show a list of epochs.
-
-        For a record that was kept without its estimator, for example as JSON, or one
-        that is not finished yet.
+    def from_history(
+        cls, history: list[dict[str, Any]], *, ax: Any = None, **plot_kw: Any
+    ) -> Self:
+        """Show a list of epochs, such as a record saved as JSON.
 
         Parameters
         ----------
         history : list of dict
-            An entry an epoch, as in skorch's history: ``"epoch"``, and numbers by
+            One entry per epoch, as in skorch's history: ``"epoch"``, and numbers by
             name.
         ax : matplotlib Axes or array-like of them, default=None
-            Where to draw, as for `plot`.
+            As for `plot`.
         **plot_kw
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -308,39 +294,45 @@ class TrainingCurveDisplay:
         Raises
         ------
         TypeError
-            If it is something else.
+            If `history` is not a list of epochs.
         ValueError
-            If no numbers are recorded in it.
+            If it contains no numbers.
         """
         caller = f"{cls.__name__}.from_history"
         if not is_history(history):
             raise TypeError(
-                f"{caller} takes a list of dicts, one an epoch, each with 'epoch'; got "
-                f"{type(history).__name__}."
+                f"{caller} requires a list of dicts, one per epoch, each with 'epoch'; "
+                f"got {type(history).__name__}."
             )
         epochs, curves = read_history(history)
         if not curves:
-            raise ValueError(f"{caller}: there is no number in the history's epochs.")
+            raise ValueError(f"{caller}: the epochs of the history have no numbers.")
         display = cls(curves, epochs=epochs, best_epoch=best_epoch(epochs, curves))
         return display.plot(ax, **plot_kw)
 
-    def plot(self, ax=None, *, curves=None, n_cols=3, line_kw=None):
-        """Draw one panel a kind of curve.
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        curves: Sequence[str] | None = None,
+        n_cols: int = 3,
+        line_kw: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw one panel per kind of curve.
 
-        Losses, scores, perplexities and the learning rate have different units, and a
-        panel each. Held-out curves are dashed.
+        Held-out curves are dashed.
 
         Parameters
         ----------
         ax : matplotlib Axes or array-like of them, default=None
-            Where to draw: an axes a panel, or a single one, in whose place stands a
-            grid of panels. None makes a figure.
+            One axes per panel, or a single one, which is replaced by a grid of panels.
+            None creates a figure.
         curves : sequence of str, default=None
             Names of the curves to draw. None draws all.
         n_cols : int, default=3
-            Panels in a row, at most.
+            Maximum number of panels in a row.
         line_kw : dict, default=None
-            Passed on to ``Axes.plot``.
+            Passed to ``Axes.plot``.
 
         Returns
         -------
@@ -350,65 +342,64 @@ class TrainingCurveDisplay:
         Raises
         ------
         ValueError
-            If there is no curve of a name.
+            If a name is not one of the curves.
         """
         kinds = self._kinds(curves)
         caller = type(self).__name__
         size = (5.0, 3.6) if len(kinds) == 1 else (3.7, 3.4)
         self.axes_ = panel_axes(ax, len(kinds), n_cols, size, caller)
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
-        self.lines_ = {}
+        self.lines_: dict[str, Any] = {}
         for panel, (kind, names) in zip(self.axes_, kinds.items(), strict=True):
-            self._draw(panel, kind, names, line_kw or {})
+            self._draw(panel, kind, names, dict(line_kw or {}))
         return self
 
-    def _kinds(self, chosen):
-        """Return the names of the curves of each kind that is to be drawn."""
-        chosen = list(self.curves if chosen is None else chosen)
-        strange = [name for name in chosen if name not in self.curves]
-        if strange or not chosen:
-            came = repr(strange[0]) if strange else "none"
+    def _kinds(self, names):
+        """Return the names of the selected curves by kind."""
+        names = list(self.curves if names is None else names)
+        invalid = [name for name in names if name not in self.curves]
+        if invalid or not names:
+            received = repr(invalid[0]) if invalid else "none"
             raise ValueError(
-                f"{type(self).__name__}: curves must be some of {list(self.curves)}, "
-                f"got {came}."
+                f"{type(self).__name__}: curves must be some of {list(self.curves)}; "
+                f"got {received}."
             )
-        found = {kind: [n for n in chosen if kind_of(n) == kind] for kind in KINDS}
-        return {kind: names for kind, names in found.items() if names}
+        kinds = {kind: [n for n in names if curve_kind(n) == kind] for kind in KINDS}
+        return {kind: members for kind, members in kinds.items() if members}
 
     def _draw(self, ax, kind, names, line_kw):
         from matplotlib.ticker import MaxNLocator
 
         n_of_part = {True: 0, False: 0}
         for name in names:
-            # Even numbers are training, odd ones held out, the same in each panel.
+            # Even styles are for training, odd ones for held-out data, in each panel.
             held_out = is_held_out(name)
             style = _line_style(name, 2 * n_of_part[held_out] + held_out)
             n_of_part[held_out] += 1
             style |= {"label": _label(kind, name, names)} | line_kw
             self.lines_[name] = ax.plot(self.epochs, self.curves[name], **style)[0]
         if kind != RATE and self.best_epoch is not None:
-            told = f"best: epoch {self.best_epoch}"
-            ax.axvline(self.best_epoch, label=told, **_BEST)
-        if kind in (PERPLEXITY, RATE) and _spreads(self.curves[n] for n in names):
+            label = f"best: epoch {self.best_epoch}"
+            ax.axvline(self.best_epoch, label=label, **_BEST)
+        if kind in (PERPLEXITY, RATE) and _needs_log_scale(
+            self.curves[n] for n in names
+        ):
             ax.set_yscale("log")
         ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
         ax.set(xlabel="epoch", ylabel=_axis_name(kind, names))
         ax.spines[["top", "right"]].set_visible(False)
         if kind != RATE:
-            above = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0)}
+            position = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0)}
             style = {"ncols": 2, "frameon": False, "fontsize": "small"}
-            ax.legend(**above, **style, columnspacing=1.0, handletextpad=0.5)
+            ax.legend(**position, **style, columnspacing=1.0, handletextpad=0.5)
 
-    def frame(self):
-        """Return the curves as a table.
-
-        For a picture of one's own, or to join the records of several trainings;
-        matplotlib is not needed.
+    def frame(self) -> pd.DataFrame:
+        """Return the curves as a table, without drawing.
 
         Returns
         -------
         pandas.DataFrame
-            One row an epoch: ``epoch``, and a column a curve.
+            One row per epoch: ``epoch``, and one column per curve.
         """
         import pandas as pd
 
@@ -419,7 +410,7 @@ _BEST = {"color": "black", "linestyle": ":", "linewidth": 1, "zorder": 0.5}
 
 
 def _line_style(name, number):
-    """Return colour and marker by the number, dashes for held-out data."""
+    """Return colour and marker by number, and dashes for held-out data."""
     style = point_style(number)
     return {
         "color": style["color"],
@@ -433,15 +424,15 @@ def _line_style(name, number):
 
 
 def _measure(name):
-    """Return what a score measures."""
-    return told_name(name).rpartition(", ")[2]
+    """Return what a score measures, such as "accuracy"."""
+    return curve_name(name).rpartition(", ")[2]
 
 
 def _label(kind, name, names):
-    """Return what stands in the legend; the axis tells what there is one of."""
-    told = told_name(name)
+    """Return the legend's label, without the measure if the axis label has it."""
+    label = curve_name(name)
     one = kind == SCORE and len({_measure(other) for other in names}) == 1
-    return told.partition(", ")[0] if one else told
+    return label.partition(", ")[0] if one else label
 
 
 def _axis_name(kind, names):
@@ -451,8 +442,8 @@ def _axis_name(kind, names):
     return measures.pop() if len(measures) == 1 else "score"
 
 
-def _spreads(curves):
-    """Tell whether curves are positive, and reach over a factor of 3 or more."""
+def _needs_log_scale(curves):
+    """Return whether curves are positive and span a factor of 3 or more."""
     values = np.concatenate(list(curves))
     values = values[np.isfinite(values)]
     return len(values) > 0 and values.min() > 0 and values.max() >= 3 * values.min()

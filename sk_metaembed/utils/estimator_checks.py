@@ -1,30 +1,32 @@
-"""The check suite for steps that take texts, tokens or embedded sequences.
+"""Estimator checks for steps that take texts, tokens or embedded sequences.
 
-scikit-learn's own suite feeds numbers in a 2-D array, and passes over every
-estimator whose tags say that it takes none: on a text estimator it is green after
-one check. The suite here feeds words. It reads from the tags what a step takes,
+scikit-learn's suite passes numbers in a 2-D array, and skips estimators whose tags
+exclude such input: a text estimator passes after a single check. This suite passes
+words. The input of an estimator is read from its tags:
 
 - ``input_tags.string``: texts, token lists and `TokenSequences`;
 - neither ``string`` nor ``two_d_array``: `EmbeddedSequences`;
-- ``string`` and ``categorical`` both: pairs of texts or token lists, `SequencePairs`;
-- ``input_tags.two_d_array``: numbers, so that scikit-learn's suite alone is run,
+- both ``string`` and ``categorical``: pairs of texts or token lists, `SequencePairs`;
+- ``input_tags.two_d_array``: numbers, for which only scikit-learn's suite is run.
 
-and from what comes out what it gives: a `TokenSequences`, an `EmbeddedSequences`, an
-array, or predictions. A step whose ``estimator_type`` is "tagger" is given a list of
-tags a row. It then runs
+Its output may be a `TokenSequences`, an `EmbeddedSequences`, an array or predictions.
+If ``estimator_type`` is "tagger", y has one list of tags per row. The suite consists of
 
-- those of scikit-learn's checks that need no valid X, on the estimator as it is;
-- scikit-learn's whole suite on a subclass that spells numbers as words;
-- checks of its own: a row gives the same alone, in any order and in any subset; every
-  container is read alike; what is no text is refused and named; empty, unknown and
-  one-token rows; copies, seeds, and what must be left alone; pipelines, grid search,
+- those of scikit-learn's checks that require no valid X, on the estimator itself;
+- scikit-learn's whole suite on a subclass that converts numbers to words;
+- own checks: rows give the same output alone, in any order and in any subset; all
+  containers give the same output; invalid rows are refused and named; empty, unknown
+  and one-token rows; copies, seeds and unchanged parameters; pipelines, grid search,
   ColumnTransformer, ``memory=`` and ``set_output``.
 """
+
+from __future__ import annotations
 
 import re
 import unittest
 import warnings
 from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn import config_context
 from sklearn.exceptions import EstimatorCheckFailedWarning, SkipTestWarning
@@ -43,28 +45,35 @@ from ._checks_pipeline import pipeline_checks
 from ._checks_rows import index_checks, row_checks
 from ._checks_state import state_checks
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    import pytest
+
 __all__ = ["WORDS", "check_estimator", "parametrize_with_checks"]
 
 
-def parametrize_with_checks(estimators, *, expected_failed_checks=None):
-    """Make pytest run every check on every estimator, each as a test of its own.
+def parametrize_with_checks(
+    estimators: Iterable[Any],
+    *,
+    expected_failed_checks: Callable[[Any], Mapping[str, str]] | None = None,
+) -> pytest.MarkDecorator:
+    """Parametrize a pytest function over all checks of all estimators.
 
     The decorated function takes ``estimator`` and ``check`` and calls
     ``check(estimator)``. A test's id is the estimator's repr and the check's name, so
-    that ``pytest -k check_row_alone`` chooses by name; ``feed_words`` in the id says
-    that the check is scikit-learn's and was fed words in place of numbers.
-
-    A check that needs pandas or polars is skipped where they are not installed.
+    that ``pytest -k check_row_alone`` selects by name; ``feed_words`` in the id marks
+    checks of scikit-learn that get words in place of numbers. Checks that require
+    pandas or polars are skipped if these are not installed.
 
     Parameters
     ----------
     estimators : list of estimator instances
-        A source should know some of `WORDS`, the words that the checks feed: where
-        every word is unknown nothing is shown.
+        A source must have vectors for some of `WORDS`, the words of the checks.
     expected_failed_checks : callable, default=None
-        Takes an estimator and returns a dict of check names and reasons. These tests
-        are marked as expected failures. A name alone stands for all variants of a
-        check, a name with arguments, as in the test's id, for that one.
+        Function from an estimator to a dict of check names and reasons. These tests
+        are marked as expected failures. A name without arguments stands for all
+        variants of a check, a name with arguments, as in the test's id, for one.
 
     Returns
     -------
@@ -74,7 +83,7 @@ def parametrize_with_checks(estimators, *, expected_failed_checks=None):
     Raises
     ------
     TypeError
-        If a class is passed, not an instance.
+        If an estimator is a class instead of an instance.
     ValueError
         If `expected_failed_checks` names a check that is not run on the estimator.
 
@@ -98,45 +107,48 @@ def parametrize_with_checks(estimators, *, expected_failed_checks=None):
         for check in _collect(estimator, expected):
             reason = _reason(check, expected)
             marks = [pytest.mark.xfail(reason=reason)] if reason else []
-            name = f"{_shown(estimator)}-{_id_of(check)}"
+            name = f"{_short_repr(estimator)}-{_check_id(check)}"
             params.append(pytest.param(estimator, check, marks=marks, id=name))
     return pytest.mark.parametrize("estimator, check", params)
 
 
 def check_estimator(
-    estimator, *, expected_failed_checks=None, on_skip="warn", on_fail="raise"
-):
-    """Run every check on an estimator.
+    estimator: Any,
+    *,
+    expected_failed_checks: Mapping[str, str] | None = None,
+    on_skip: Literal["warn"] | None = "warn",
+    on_fail: Literal["raise", "warn"] | None = "raise",
+) -> list[dict[str, Any]]:
+    """Run all checks on an estimator.
 
-    They are scikit-learn's checks, fed with words where a step takes words, and those
-    of this package: a row alone equals the row in any batch, no vector is NaN, no rows
-    give none. For steps of your own, in a notebook or a script.
+    Use it in a notebook or a script, for steps of your own. The checks are those of
+    scikit-learn, with words in place of numbers, and those of this package, such as
+    that a row gives the same output alone and in any batch.
 
     Parameters
     ----------
     estimator : estimator instance
-        A source should know some of `WORDS`, the words that the checks feed.
+        A source must have vectors for some of `WORDS`, the words of the checks.
     expected_failed_checks : dict, default=None
-        Check names and the reasons why they fail.
+        Names of checks that are expected to fail, and reasons.
     on_skip : {"warn", None}, default="warn"
-        Whether a check that cannot run, for want of a package, is warned about.
+        Whether to warn about a check that requires a missing package.
     on_fail : {"raise", "warn", None}, default="raise"
-        Whether the first failure that is not expected is raised, or each is warned
-        about, or neither; with these two the outcome is in what is returned.
+        Whether to raise the first unexpected failure, to warn about each, or neither.
 
     Returns
     -------
     list of dict
-        One dict a check, with the keys "estimator", "check_name", "exception",
+        One dict per check, with the keys "estimator", "check_name", "exception",
         "status" ("passed", "failed", "xfail" or "skipped"), "expected_to_fail" and
-        "expected_to_fail_reason", as scikit-learn's `check_estimator` gives them.
+        "expected_to_fail_reason", as from scikit-learn's `check_estimator`.
 
     Raises
     ------
     Exception
-        The first failure that is not expected, with ``on_fail="raise"``.
+        The first unexpected failure, with ``on_fail="raise"``.
     TypeError
-        If a class is passed, not an instance.
+        If the estimator is a class instead of an instance.
     ValueError
         If `expected_failed_checks` names a check that is not run on the estimator.
 
@@ -184,7 +196,7 @@ def _run(estimator, check, reason):
         exception, status = error, "xfail" if reason else "failed"
     return {
         "estimator": estimator,
-        "check_name": _id_of(check),
+        "check_name": _check_id(check),
         "exception": exception,
         "status": status,
         "expected_to_fail": reason is not None,
@@ -193,20 +205,19 @@ def _run(estimator, check, reason):
 
 
 def _collect(estimator, expected):
-    """Return the estimator's checks, and see that those expected to fail are there."""
+    """Return the estimator's checks; raise if an expected failure is not one."""
     if isinstance(estimator, type):
         raise TypeError(
-            f"Checks are run on instances, got the class {estimator.__name__}; "
-            f"pass {estimator.__name__}(...)."
+            f"Estimators must be instances; got the class {estimator.__name__}. Pass "
+            f"{estimator.__name__}(...)."
         )
     checks = list(_yield_checks(estimator))
     names = {name for check in checks for name in _names(check)}
-    strange = sorted(set(expected) - names)
-    if strange:
+    unknown = sorted(set(expected) - names)
+    if unknown:
         raise ValueError(
-            f"expected_failed_checks names {strange}, but no such check is run on "
-            f"{type(estimator).__name__}. It may have been renamed, or does not "
-            "apply; take it out."
+            f"expected_failed_checks contains {unknown}, but no such check is run on "
+            f"{type(estimator).__name__}. Remove it, or use the check's current name."
         )
     return checks
 
@@ -230,7 +241,7 @@ def _yield_checks(estimator):
 
 def _names(check):
     """Return the check's name without and with its arguments."""
-    name = _id_of(check).removeprefix("feed_words-")
+    name = _check_id(check).removeprefix("feed_words-")
     return name.partition("(")[0], name
 
 
@@ -238,21 +249,21 @@ def _reason(check, expected):
     return next((expected[n] for n in _names(check) if n in expected), None)
 
 
-def _id_of(check):
-    """Return a check's name and keyword arguments, as they stand in a test's id."""
+def _check_id(check):
+    """Return a check's name and keyword arguments, as in a test's id."""
     if not isinstance(check, partial):
         return check.__name__
     if check.func in (feed_words, feed_numbers):
-        fed = "feed_words-" if check.func is feed_words else ""
-        return fed + _id_of(check.args[0])
+        prefix = "feed_words-" if check.func is feed_words else ""
+        return prefix + _check_id(check.args[0])
     arguments = ",".join(f"{name}={value}" for name, value in check.keywords.items())
-    return _id_of(check.func) + (f"({arguments})" if arguments else "")
+    return _check_id(check.func) + (f"({arguments})" if arguments else "")
 
 
-def _shown(estimator):
+def _short_repr(estimator):
     with config_context(print_changed_only=True):
-        shown = re.sub(r"\s", "", repr(estimator))
-    # Addresses and folders differ from run to run, and ids must not: several
-    # processes can share the tests only if they give them the same names.
-    shown = re.sub(r"at0x[0-9a-fA-F]+", "", shown)
-    return re.sub(r"'[^']*/([^'/]*)'", r"'\1'", shown)
+        text = re.sub(r"\s", "", repr(estimator))
+    # Addresses and folders differ between runs. Ids must not: parallel workers of
+    # pytest have to collect the same ones.
+    text = re.sub(r"at0x[0-9a-fA-F]+", "", text)
+    return re.sub(r"'[^']*/([^'/]*)'", r"'\1'", text)

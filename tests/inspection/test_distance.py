@@ -39,7 +39,7 @@ def test_distances_are_those_of_scipy(vectors, metric):
     assert (ours == ours.T).all()
 
 
-def test_a_plane_is_drawn_as_it_is():
+def test_vectors_in_a_plane_keep_their_distances():
     flat = np.random.default_rng(0).normal(size=(8, 2))
     distances = squareform(pdist(flat))
     places = mds_plane(distances)
@@ -49,7 +49,7 @@ def test_a_plane_is_drawn_as_it_is():
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_few_or_equal_vectors_are_placed_without_nan(n):
+def test_positions_of_few_or_equal_vectors_have_no_nan(n):
     display = DistanceDisplay.from_vectors(np.ones((n, 3)))
     assert (display.positions == 0).all()
     assert display.stress == 0
@@ -61,12 +61,16 @@ def test_few_or_equal_vectors_are_placed_without_nan(n):
 @pytest.mark.parametrize(
     "distances",
     [
-        [[0, 1.9, 0.2], [1.9, 0, 0.3], [0.2, 0.3, 0]],  # no triangle has these sides
+        [
+            [0, 1.9, 0.2],
+            [1.9, 0, 0.3],
+            [0.2, 0.3, 0],
+        ],  # violates the triangle inequality
         abs(np.arange(7.0)[:, None] - np.arange(7.0)),
     ],
     ids=["no triangle", "line"],
 )
-def test_what_has_no_second_axis_is_a_line(distances):
+def test_distances_without_a_second_axis_give_a_line(distances):
     distances = np.array(distances)
     places = mds_plane(distances)
     np.testing.assert_allclose(places[:, 1], 0, atol=1e-6)
@@ -74,27 +78,27 @@ def test_what_has_no_second_axis_is_a_line(distances):
         assert stress(distances, places) < 1e-6
 
 
-def test_three_words_whose_cosines_are_no_triangle():
+def test_cosine_distances_that_violate_the_triangle_inequality():
     vectors = [[1, 0], [1, 1], [0, 1]]
     display = DistanceDisplay.from_vectors(vectors, ["king", "queen", "apple"])
     assert np.isfinite(display.positions).all()
 
 
-def test_the_start_is_scikit_learns(vectors):
+def test_initial_positions_equal_those_of_classical_mds(vectors):
     distances = pairwise_distances(vectors, "euclidean")
     expected = ClassicalMDS(n_components=2, metric="precomputed")
     expected = expected.fit_transform(distances)
     np.testing.assert_allclose(classical_plane(distances), expected, atol=1e-12)
 
 
-def test_stress_is_zero_at_any_scale_and_one_for_a_heap(vectors):
+def test_stress_is_zero_at_any_scale_and_one_for_equal_positions(vectors):
     distances = squareform(pdist(vectors[:, :2]))
     assert stress(distances, 7 * vectors[:, :2]) == pytest.approx(0, abs=1e-12)
     assert stress(distances, np.zeros((5, 2))) == 1
     assert 0 < stress(pairwise_distances(vectors, "euclidean"), vectors[:, :2]) < 1
 
 
-def test_pairs_are_nearest_first_and_each_once():
+def test_pairs_are_sorted_and_unique():
     distances = squareform(pdist(np.array([[0.0], [1.0], [3.0], [7.0]])))
     assert nearest_pairs(distances, None).tolist() == [
         [0, 1],
@@ -126,7 +130,7 @@ def test_graph_joins_and_labels_the_tokens(vectors):
 
 
 @pytest.mark.parametrize("n", [3, 10, 24])
-def test_no_text_of_a_graph_lies_on_another(n):
+def test_texts_of_a_graph_do_not_overlap(n):
     rng = np.random.default_rng(n)
     centres = rng.normal(size=(n, 8)) + 1
     near = np.vstack([centres, centres + 0.05 * rng.normal(size=centres.shape)])
@@ -136,7 +140,7 @@ def test_no_text_of_a_graph_lies_on_another(n):
     boxes = [text.get_window_extent() for text in texts]
     frame = display.ax_.get_window_extent().padded(1)
     for i, box in enumerate(boxes):
-        # A pixel of rounding between measuring and drawing.
+        # Tolerates a pixel of rounding between measuring and drawing.
         small = box.padded(-1)
         assert not any(small.overlaps(other.padded(-1)) for other in boxes[i + 1 :])
         assert frame.x0 <= box.x0 <= box.x1 <= frame.x1
@@ -149,7 +153,7 @@ def test_a_graph_keeps_its_proportions(vectors):
     assert per_unit[0] == pytest.approx(per_unit[1], rel=1e-3)
 
 
-def test_matrix_begins_at_zero_and_near_is_light(vectors):
+def test_colour_scale_starts_at_zero_and_near_is_light(vectors):
     display = DistanceDisplay.from_vectors(
         vectors, WORDS, metric="euclidean", kind="matrix"
     )
@@ -160,7 +164,7 @@ def test_matrix_begins_at_zero_and_near_is_light(vectors):
     assert display.im_.colorbar.ax.get_ylabel() == "euclidean distance"
 
 
-def test_any_projector_gives_the_places(vectors):
+def test_projector_gives_the_positions(vectors):
     pca = DistanceDisplay.from_vectors(vectors, WORDS, projector=PCA(2))
     np.testing.assert_allclose(pca.positions, PCA(2).fit_transform(vectors))
     mds = MDS(metric="precomputed", init="classical_mds", n_init=1)
@@ -169,7 +173,7 @@ def test_any_projector_gives_the_places(vectors):
     np.testing.assert_allclose(given.positions, expected)
 
 
-def test_occurrences_and_words_can_be_given(vectors):
+def test_from_embedded_and_from_words(vectors):
     tokens = TokenSequences.from_lists([WORDS])
     embedded = EmbeddedSequences(tokens, [Block("glove", vectors, "type")])
     display = DistanceDisplay.from_embedded(embedded, tokens=["king", "apple"])
@@ -211,11 +215,13 @@ def test_errors_say_what_is_wrong(vectors):
     with pytest.raises(ValueError, match="vector of '1' is zero"):
         make([[1.0, 0.0], [0.0, 0.0]])
     assert make([[1.0, 0.0], [0.0, 0.0]], metric="euclidean").distances[0, 1] == 1
-    with pytest.raises(ValueError, match=r"PCA must put 5 .* shape \(5, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"PCA.fit_transform must .*; got shape \(5, 3\)"
+    ):
         make(vectors, projector=PCA(3))
     with pytest.raises(ValueError, match="negative or not finite"):
         make([[1.0, 1.0], [2.0, 2.0]], metric="correlation")
     with pytest.raises(ValueError, match="kind must be 'graph' or 'matrix'"):
         make(vectors, kind="tree")
-    with pytest.raises(ValueError, match="n_neighbors must be 0 or more, got -1"):
+    with pytest.raises(ValueError, match="n_neighbors must be 0 or more; got -1"):
         make(vectors, n_neighbors=-1)

@@ -54,7 +54,7 @@ def scores_of(results, **chosen):
     return folds[folds.mean(axis=1).argmax()]
 
 
-def test_each_pair_shows_its_best_candidate(results):
+def test_each_pair_of_values_shows_its_best_candidate(results):
     display = GridSearchDisplay.from_results(results)
     assert display.row_label == "embed__active"
     assert display.column_label == "meta"
@@ -70,7 +70,7 @@ def test_each_pair_shows_its_best_candidate(results):
                 assert display.candidates[i, j] == -1
 
 
-def test_markers_lines_and_figures_show_the_scores(results):
+def test_markers_lines_and_numbers_show_the_scores(results):
     display = GridSearchDisplay.from_results(results, score_label="accuracy")
     means = display.scores.mean(axis=2)
     for j, (points, spread) in enumerate(
@@ -88,14 +88,14 @@ def test_markers_lines_and_figures_show_the_scores(results):
     assert ax.get_xlabel().startswith("accuracy\n(mean of 11 folds")
     assert [tick.get_text() for tick in ax.get_yticklabels()] == display.rows
     assert ax.get_ylabel() == "embed__active"
-    told = [text.get_text() for text in display.legend_.get_texts()]
-    assert told == ["Concat", "Average", "SVD", "best mean"]
+    names = [text.get_text() for text in display.legend_.get_texts()]
+    assert names == ["Concat", "Average", "SVD", "best mean"]
     assert len({line.get_marker() for line in display.points_}) == 3
     best = next(line for line in ax.lines if line.get_label() == "best mean")
     assert best.get_xdata()[0] == np.nanmax(means)
 
 
-def test_any_two_parameters_or_one(results):
+def test_one_or_two_parameters_are_shown(results):
     make = GridSearchDisplay.from_results
     display = make(results, rows="pool__mode", columns="embed__active")
     assert display.rows == ["mean", "max"]
@@ -110,7 +110,7 @@ def test_any_two_parameters_or_one(results):
     assert list(display.frame())[:2] == ["C", "mean"]
 
 
-def test_frame_has_a_row_a_pair(results):
+def test_frame_has_one_row_per_pair_of_values(results):
     frame = GridSearchDisplay.from_results(results).frame()
     assert len(frame) == 5
     folds = np.array([results[f"split{i}_test_score"] for i in range(11)]).T
@@ -121,7 +121,7 @@ def test_frame_has_a_row_a_pair(results):
     assert frame["meta"].tolist() == ["Concat", "Concat", "Concat", "Average", "SVD"]
 
 
-def test_values_are_told_apart():
+def test_names_of_values_are_unique():
     methods = [SVDMetaEmbedding(2), SVDMetaEmbedding(3), SVDMetaEmbedding(2), "$$"]
     names, members = named_values([{"m": method} for method in methods], "m")
     assert names == ["SVD(n_components=2)", "SVD(n_components=3)", "$$"]
@@ -162,9 +162,9 @@ def test_failed_fits_and_halving(results):
     make = GridSearchDisplay.from_results
     assert make(rows).scores.tolist() == [[[0.7]]]
     assert make(rows, iteration=0).scores.tolist() == [[[0.1]], [[0.2]]]
-    with pytest.raises(ValueError, match="no iteration 2; there are 0 to 1"):
+    with pytest.raises(ValueError, match="iteration must be within 0 and 1; got 2"):
         make(rows, iteration=2)
-    with pytest.raises(ValueError, match="only searches by successive halving"):
+    with pytest.raises(ValueError, match="only for searches by successive halving"):
         make(results, iteration=0)
 
 
@@ -191,7 +191,7 @@ def test_a_fitted_search_is_shown():
     assert display.score_label == "roc auc"
     assert np.nanmax(display.scores.mean(axis=2)) == pytest.approx(search.best_score_)
     assert GridSearchDisplay.from_estimator(search, metric="f1").score_label == "f1"
-    with pytest.raises(ValueError, match=r"one of \['f1', 'roc_auc'\]"):
+    with pytest.raises(ValueError, match=r"one of \['f1', 'roc_auc'\]; got"):
         GridSearchDisplay.from_estimator(search, metric="accuracy")
     ridge = GridSearchCV(Ridge(), {"alpha": [1.0, 2.0]}, cv=2)
     ridge.fit(rng.normal(size=(8, 2)), rng.normal(size=8))
@@ -200,12 +200,12 @@ def test_a_fitted_search_is_shown():
 
 def test_errors_say_what_is_wrong(results):
     make = GridSearchDisplay
-    with pytest.raises(TypeError, match="takes a fitted search.*got Ridge without"):
+    with pytest.raises(TypeError, match="requires a fitted search.*got Ridge without"):
         make.from_estimator(Ridge())
-    with pytest.raises(ValueError, match="'C' is none of the parameters"):
+    with pytest.raises(ValueError, match="'C' is not one of the parameters"):
         make.from_results(results, rows="C")
     results["params"] = [{"C": i} for i in range(50)]
     for name in [name for name in results if name.startswith("split")]:
         results[name] = np.zeros(50)
-    with pytest.raises(ValueError, match="C has 50 values; up to 40"):
+    with pytest.raises(ValueError, match="C has 50 values; at most 40"):
         make.from_results(results)

@@ -1,4 +1,4 @@
-"""Words and names are shown as they are, and not read as formulas."""
+"""Dollar signs in words and names are not parsed as formulas."""
 
 import warnings
 
@@ -43,7 +43,7 @@ def close_figures():
         ).plot(),
     ],
 )
-def test_dollars_are_no_formulas(draw):
+def test_dollar_signs_are_drawn(draw):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         display = draw()

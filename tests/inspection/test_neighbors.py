@@ -51,7 +51,7 @@ def by_hand(vectors, word, n):
     return [words[i] for i in order], cosines[order]
 
 
-def test_neighbors_are_those_by_cosine():
+def test_neighbors_equal_those_computed_by_hand():
     tables = {"a": table(0), "b": table(1, dim=9)}
     display = NeighborsDisplay.from_embeddings(
         tables, ["w3", "w17"], vocabulary=VOCABULARY, n_neighbors=6
@@ -78,12 +78,12 @@ def test_a_pipeline_shows_its_sources_and_their_combination(pipeline):
     assert alone.embeddings == ["one", "two"]
 
 
-def test_what_is_unknown_has_no_neighbors_and_is_none():
+def test_unknown_words_have_no_neighbors_and_are_not_neighbors():
     values = np.array([[1.0, 0], [1, 0.1], [0, 0], [1, 0.2], [9, 9]])
     known = np.array([True, True, True, True, False])
-    found = nearest(values, known, np.array([0, 2, 4]), list("abcde"), 3)
-    assert found.neighbors.tolist() == [["b", "d", None], [None] * 3, [None] * 3]
-    assert np.isnan(found.cosines[1:]).all()
+    result = nearest(values, known, np.array([0, 2, 4]), list("abcde"), 3)
+    assert result.neighbors.tolist() == [["b", "d", None], [None] * 3, [None] * 3]
+    assert np.isnan(result.cosines[1:]).all()
     display = NeighborsDisplay.from_embeddings(
         {"a": table(0, n=10), "b": table(0)}, ["w30"], vocabulary=VOCABULARY
     )
@@ -91,7 +91,7 @@ def test_what_is_unknown_has_no_neighbors_and_is_none():
     assert set(display.frame()["embedding"]) == {"b"}
 
 
-def test_shared_ones_are_bold_and_joined():
+def test_shared_neighbors_are_bold_and_joined():
     tables = {"a": table(0), "b": table(0), "c": table(2)}
     display = NeighborsDisplay.from_embeddings(
         tables, ["w1"], vocabulary=VOCABULARY, n_neighbors=5
@@ -135,7 +135,7 @@ def test_nothing_overlaps(n_embeddings, size):
         assert not any(a.overlaps(b) for a, b in zip(boxes, boxes[1:], strict=False))
 
 
-def test_words_are_written_as_they_are():
+def test_dollar_signs_in_words_are_drawn():
     vectors = {"$$": [1.0, 0.2], "10.5": [1.0, 0.0], r"$\foo$": [0.5, 1.0]}
     display = NeighborsDisplay.from_embeddings(
         {"$$": vectors}, "$$", vocabulary=vectors
@@ -146,17 +146,19 @@ def test_words_are_written_as_they_are():
 
 def test_errors_say_what_is_wrong(pipeline):
     make = NeighborsDisplay.from_embeddings
-    with pytest.raises(TypeError, match="takes a dict of embeddings by name, got {}"):
+    with pytest.raises(
+        TypeError, match="requires a dict of embeddings by name; got {}"
+    ):
         make({}, ["w1"], vocabulary=VOCABULARY)
-    with pytest.raises(ValueError, match="no word to show"):
+    with pytest.raises(ValueError, match="words must contain at least one word"):
         make({"a": table(0)}, [], vocabulary=VOCABULARY)
     with pytest.raises(TypeError, match="got a single str"):
         make({"a": table(0)}, ["w1"], vocabulary="w1 w2")
-    with pytest.raises(TypeError, match="words must be str, got 3 of type int"):
+    with pytest.raises(TypeError, match="words must be str; got 3 of type int"):
         make({"a": table(0)}, [3], vocabulary=VOCABULARY)
-    with pytest.raises(ValueError, match="n_neighbors must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="n_neighbors must be 1 or more; got 0"):
         make({"a": table(0)}, ["w1"], vocabulary=VOCABULARY, n_neighbors=0)
-    with pytest.raises(ValueError, match="shows up to 24 words, got 25"):
+    with pytest.raises(ValueError, match="shows at most 24 words; got 25"):
         make({"a": table(0)}, VOCABULARY[:25], vocabulary=VOCABULARY)
-    with pytest.raises(TypeError, match="Tokenizer gives no EmbeddedSequences"):
+    with pytest.raises(TypeError, match="Tokenizer returns no EmbeddedSequences"):
         NeighborsDisplay.from_estimator(pipeline[0], ["w1"], vocabulary=VOCABULARY)

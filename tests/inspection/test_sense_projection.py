@@ -111,7 +111,7 @@ def test_senses_differ_in_colour_and_in_marker():
     assert len({p.get_paths()[0].vertices.tobytes() for p in points}) == 7
 
 
-def test_occurrences_are_chosen_by_word_words_or_function(embedded):
+def test_occurrences_are_selected_by_word_words_or_function(embedded):
     make = SenseProjectionDisplay.from_embedded
     display = make(embedded, "bank", blocks=["layer"], senses=SENSES)
     values = embedded.block("layer").values[rows_of(embedded, "bank")]
@@ -125,7 +125,7 @@ def test_occurrences_are_chosen_by_word_words_or_function(embedded):
     assert same.labels == several.labels
 
 
-def test_a_label_that_is_there_twice_gets_its_place():
+def test_repeated_labels_get_their_position():
     tokens = TokenSequences.from_lists([["a", "b"], ["b", "a"], ["a", "b"]])
     block = Block("x", np.eye(6), "token")
     embedded = EmbeddedSequences(tokens, [block])
@@ -139,7 +139,7 @@ def test_a_label_that_is_there_twice_gets_its_place():
     assert display.labels == ["x" * 14 + "… b " + "y" * 15]
 
 
-def test_one_panel_a_block_and_static_blocks_coincide(embedded):
+def test_one_panel_per_block_and_static_blocks_coincide(embedded):
     display = SenseProjectionDisplay.from_embedded(embedded, "bank", senses=SENSES)
     static, layer, sentence = display.axes_
     assert display.blocks == ["static", "layer", "sentence"]
@@ -154,7 +154,7 @@ def test_one_panel_a_block_and_static_blocks_coincide(embedded):
     assert len(display.labels_[2]) == 2
 
 
-def test_of_senses_at_one_spot_the_lower_marker_is_larger(embedded):
+def test_lower_marker_of_coinciding_senses_is_larger(embedded):
     display = SenseProjectionDisplay.from_embedded(
         embedded, "bank", blocks=["static"], senses=["c", "b", "a"]
     )
@@ -167,7 +167,7 @@ def test_of_senses_at_one_spot_the_lower_marker_is_larger(embedded):
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1, 1e30])
-def test_rounding_is_no_difference(scale):
+def test_rounding_errors_are_ignored(scale):
     rng = np.random.default_rng(0)
     exact = scale * rng.normal(size=(1, 300)).repeat(6, axis=0)
     rough = (exact * (1 + 1e-8 * rng.normal(size=exact.shape))).astype(np.float32)
@@ -183,7 +183,7 @@ def test_rounding_is_no_difference(scale):
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (2, 5), (3, 1), (1, 1)])
-def test_few_occurrences_or_dimensions_are_placed_without_nan(shape):
+def test_positions_of_few_occurrences_or_dimensions_have_no_nan(shape):
     vectors = np.random.default_rng(0).normal(size=shape)
     display = SenseProjectionDisplay.from_vectors(
         {"x": vectors}, senses=["a"] * len(vectors)
@@ -197,7 +197,7 @@ def test_few_occurrences_or_dimensions_are_placed_without_nan(shape):
     assert "coincide" not in display.axes_[0].get_title()
 
 
-def test_no_silhouette_where_no_sense_occurs_twice(two_senses):
+def test_no_silhouette_if_no_sense_occurs_twice(two_senses):
     vectors, _ = two_senses
     display = SenseProjectionDisplay.from_vectors(vectors, senses=range(8))
     assert display.axes_[0].get_title() == "no silhouette: no sense occurs twice"
@@ -207,7 +207,7 @@ def test_no_silhouette_where_no_sense_occurs_twice(two_senses):
     assert len(plain.points_[0]) == 1
 
 
-def test_any_projector_makes_the_planes(two_senses):
+def test_projector_gives_the_positions(two_senses):
     vectors, _ = two_senses
     make = SenseProjectionDisplay.from_vectors
     svd = TruncatedSVD(2, algorithm="arpack", random_state=0)
@@ -222,7 +222,7 @@ def test_any_projector_makes_the_planes(two_senses):
     assert not hasattr(mds, "embedding_")
 
 
-def test_equal_vectors_have_exactly_one_place():
+def test_equal_vectors_have_exactly_one_position():
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(4, 300))[[0, 1, 2, 0, 3, 0]]
     positions, _ = project_to_plane(vectors, None, "cosine", "test")
@@ -231,7 +231,7 @@ def test_equal_vectors_have_exactly_one_place():
 
 
 @pytest.mark.parametrize("n", [5, 20])
-def test_no_text_lies_on_another(n):
+def test_texts_do_not_overlap(n):
     rng = np.random.default_rng(n)
     centres = rng.normal(size=(3, 8)).repeat(n, axis=0)[:n]
     layers = {f"layer {i}": centres + i * rng.normal(size=(n, 8)) for i in range(3)}
@@ -276,7 +276,7 @@ def test_axes_and_options_are_passed_on(two_senses):
     assert len(make(layers).figure_.axes) == 3
 
 
-def test_estimators_give_the_same():
+def test_from_estimator_equals_from_embedded():
     def embed(words):
         return [[len(word), ord(word[0]), ord(word[-1])] for word in words]
 
@@ -292,7 +292,7 @@ def test_estimators_give_the_same():
     assert "5 occurrences at 3 spots" in display.axes_[0].get_title()
 
 
-def test_frame_has_a_row_a_block_and_occurrence(embedded):
+def test_frame_has_one_row_per_block_and_occurrence(embedded):
     display = SenseProjectionDisplay.from_embedded(embedded, "bank", senses=SENSES)
     frame = display.frame()
     columns = ["block", "label", "sense", "x", "y", "silhouette"]
@@ -311,16 +311,24 @@ def test_frame_has_a_row_a_block_and_occurrence(embedded):
     ("words", "options", "message"),
     [
         ("river", {}, "'river' does not occur in the 4 sequences"),
-        ("BANKS", {}, "'BANKS' does not occur.* There is 'banks'"),
+        ("BANKS", {}, "'BANKS' does not occur.* Did you mean 'banks'"),
         (("bank", "bark"), {}, "'bark' does not occur"),
-        (str.isdigit, {}, "isdigit takes none of the 14 distinct words"),
-        ("banks", {}, "block 'layer': no vector is known for 1 of 1: to banks"),
+        (str.isdigit, {}, "isdigit selects none of the 14 distinct words"),
+        ("banks", {}, "block 'layer': no vector for 1 of 1: to banks"),
         ("bank", {"senses": ["a"]}, "1 senses for 3 occurrences: 'the bank of', 'the"),
-        ("bank", {"senses": ["a", None, "b"]}, "sense of 'the bank' is missing"),
+        (
+            "bank",
+            {"senses": ["a", None, "b"]},
+            "1 senses are missing.*sense of 'the bank'",
+        ),
         ("bank", {"labels": ["a"] * 4}, "4 labels for 3 occurrences"),
-        ("bank", {"n_cols": 0}, "n_cols must be 1 or more, got 0"),
-        ("bank", {"ax": []}, "3 panels and 0 axes"),
-        ("bank", {"projector": PCA(1)}, r"PCA must put 3 .* got shape \(3, 1\)"),
+        ("bank", {"n_cols": 0}, "n_cols must be 1 or more; got 0"),
+        ("bank", {"ax": []}, "0 axes for 3 panels"),
+        (
+            "bank",
+            {"projector": PCA(1)},
+            r"PCA.fit_transform must .* got shape \(3, 1\)",
+        ),
         ("bank", {"blocks": []}, "at least one block"),
     ],
 )
@@ -333,11 +341,11 @@ def test_other_errors_say_what_is_wrong(embedded):
     make = SenseProjectionDisplay
     with pytest.raises(TypeError, match="words must be a str.*got none"):
         make.from_embedded(embedded, [])
-    with pytest.raises(TypeError, match="got 3 among them"):
+    with pytest.raises(TypeError, match="got a collection with 3"):
         make.from_embedded(embedded, ["bank", 3])
-    with pytest.raises(TypeError, match="takes a fitted estimator .* got dict"):
+    with pytest.raises(TypeError, match="requires a fitted estimator .* got dict"):
         make.from_estimator({}, SENTENCES, "bank")
-    with pytest.raises(TypeError, match=r"EmbeddedSequences, got list"):
+    with pytest.raises(TypeError, match=r"EmbeddedSequences; got list"):
         make.from_embedded(SENTENCES, "bank")
     with pytest.raises(KeyError, match="No block is named 'top'"):
         make.from_embedded(embedded, "bank", blocks=["top"])

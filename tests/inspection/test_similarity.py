@@ -55,7 +55,7 @@ def test_cosines_are_those_of_sklearn_and_exact_on_the_diagonal(vectors):
     assert cosine_matrix(np.ones((2, 3))).max() <= 1
 
 
-def test_occurrences_are_chosen_by_position_or_word(embedded):
+def test_occurrences_are_selected_by_position_or_word(embedded):
     make = SimilarityDisplay.from_embedded
     places = make(embedded, block="layer", tokens=[(0, 4), (0, 1), (1, 0)])
     words = make(embedded, block="layer", tokens=[(0, "king"), (0, "queen"), (1, 0)])
@@ -66,7 +66,7 @@ def test_occurrences_are_chosen_by_position_or_word(embedded):
     assert places.ax_.get_title() == "layer"
 
 
-def test_words_of_a_type_level_block_need_no_place(embedded):
+def test_words_of_a_type_level_block_need_no_position(embedded):
     display = SimilarityDisplay.from_embedded(
         embedded, block="static", tokens=["queen", (0, "king"), (1, 2)]
     )
@@ -84,7 +84,7 @@ def test_sequences_and_all_tokens_are_compared_by_default(embedded):
     assert len(make(embedded.select(["static"])).labels) == 9
 
 
-def test_estimators_words_and_arrays_give_the_same(vectors, tmp_path):
+def test_constructors_give_equal_displays(vectors, tmp_path):
     table = dict(zip(WORDS, vectors.astype(np.float32), strict=True))
     source = FunctionEmbedding(lambda words: [table[word] for word in words])
     source.fit([WORDS])
@@ -113,7 +113,7 @@ def test_heat_map_has_labels_values_and_a_symmetric_scale(vectors):
     assert display.figure_ is ax.figure
 
 
-def test_lightness_rises_with_similarity_and_values_stand_out(vectors):
+def test_lightness_rises_with_similarity_and_values_are_readable(vectors):
     display = SimilarityDisplay.from_vectors(vectors, WORDS)
     grey = display.im_.cmap(np.linspace(0, 1, 50))[:, :3] @ [0.299, 0.587, 0.114]
     assert (np.diff(grey) > 0).all()
@@ -132,9 +132,9 @@ def test_nothing_overlaps_and_values_fit_into_their_cells(n, word):
     ax = display.ax_
     boxes = [tick.get_window_extent() for tick in ax.get_yticklabels()]
     assert not any(a.overlaps(b) for a, b in zip(boxes, boxes[1:], strict=False))
-    turned = ax.get_xticklabels()[0].get_rotation()
+    rotation = ax.get_xticklabels()[0].get_rotation()
     boxes = [tick.get_window_extent() for tick in ax.get_xticklabels()]
-    if turned != 45:  # slanted labels run beside each other, their boxes overlap
+    if rotation != 45:  # the boxes of slanted labels overlap
         assert not any(a.overlaps(b) for a, b in zip(boxes, boxes[1:], strict=False))
     cell = ax.get_window_extent().width / n
     if display.text_ is not None:
@@ -163,7 +163,7 @@ def test_axes_and_options_are_passed_on(vectors):
     assert display.plot(include_values=False).text_ is None
 
 
-def test_several_stand_side_by_side_on_one_scale(vectors):
+def test_displays_side_by_side_share_one_scale(vectors):
     figure, axes = plt.subplots(1, 3, figsize=(11, 4))
     clims = set()
     for ax, factor in zip(axes, (0.1, 1, 5), strict=True):
@@ -186,37 +186,43 @@ def test_frame_is_square(vectors):
     ("options", "message"),
     [
         ({"tokens": [(0, 1)]}, r"3 blocks, \['static', 'layer', 'sentence'\].*block="),
-        ({"block": "layer", "tokens": [(2, 0)]}, "no sequence 2; there are 2"),
-        ({"block": "layer", "tokens": [(1, 4)]}, "no position of sequence 1 4; there"),
-        ({"block": "layer", "tokens": [(0, "the")]}, r"2 times, at .*\(0, 0\), \(0, 3"),
-        ({"block": "layer", "tokens": ["queen"]}, r"2 times, at .*\(0, 1\), \(1, 0\)"),
-        ({"block": "static", "tokens": ["cat"]}, "'cat' does not stand in the sequen"),
+        (
+            {"block": "layer", "tokens": [(2, 0)]},
+            "sequence must be at least 0 and below 2; got 2",
+        ),
+        (
+            {"block": "layer", "tokens": [(1, 4)]},
+            "position in sequence 1 must .* below 4; got 4",
+        ),
+        ({"block": "layer", "tokens": [(0, "the")]}, r"2 times, .*: \(0, 0\), \(0, 3"),
+        ({"block": "layer", "tokens": ["queen"]}, r"2 times, .*: \(0, 1\), \(1, 0\)"),
+        ({"block": "static", "tokens": ["cat"]}, "'cat' does not occur in the sequen"),
         ({"block": "static", "tokens": [(1, "the")]}, "'the' .* in sequence 1"),
         ({"block": "layer", "tokens": [(0, "met")]}, "for 1 of 1: met"),
-        ({"block": "static", "tokens": []}, "between 1 and 1000 of them, got 0"),
-        ({"block": "sentence", "tokens": [-1]}, "no sequence -1"),
+        ({"block": "static", "tokens": []}, "between 1 and 1000 vectors; got 0"),
+        ({"block": "sentence", "tokens": [-1]}, "sequence must be .* below 2; got -1"),
     ],
 )
-def test_errors_of_choosing_say_what_is_wrong(embedded, options, message):
+def test_errors_in_the_selection_say_what_is_wrong(embedded, options, message):
     with pytest.raises(ValueError, match=message):
         SimilarityDisplay.from_embedded(embedded, **options)
 
 
 def test_other_errors_say_what_is_wrong(embedded, vectors):
     make = SimilarityDisplay
-    with pytest.raises(TypeError, match=r"chosen by \(sequence, position\).*got 3"):
+    with pytest.raises(TypeError, match=r"must be \(sequence, position\).*got 3"):
         make.from_embedded(embedded, block="layer", tokens=[3])
-    with pytest.raises(TypeError, match="given by its number, got 'a'"):
+    with pytest.raises(TypeError, match="must be an integer; got 'a'"):
         make.from_embedded(embedded, block="layer", tokens=[("a", 1)])
     with pytest.raises(TypeError, match=r"got ndarray.*from_vectors"):
         make.from_embedded(vectors)
     with pytest.raises(TypeError, match=r"got dict.*from_words"):
         make.from_estimator({}, WORDS)
-    with pytest.raises(ValueError, match="no vector is known for 1 of 2: dog"):
+    with pytest.raises(ValueError, match="no vector for 1 of 2: dog"):
         make.from_words({"cat": [1.0]}, ["cat", "dog"])
     with pytest.raises(ValueError, match="vector of 'b' is zero"):
         make.from_vectors([[1.0], [0.0]], ["a", "b"])
-    with pytest.raises(ValueError, match="vector of '1' holds NaN"):
+    with pytest.raises(ValueError, match="vector of '1' contains NaN"):
         make.from_vectors([[1.0], [np.nan]])
     with pytest.raises(ValueError, match="1 labels for 2 vectors"):
         make.from_vectors([[1.0], [1.0]], ["a"])

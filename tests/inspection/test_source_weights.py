@@ -45,7 +45,7 @@ def dme(embedded):
     return dme.fit(embedded, GROUPS)
 
 
-def test_means_are_those_of_the_tokens_that_some_source_knows(dme, embedded):
+def test_means_are_over_tokens_with_a_vector(dme, embedded):
     display = SourceWeightsDisplay.from_estimator(dme, embedded, groups=GROUPS)
     weights = dme.attention_weights(embedded)
     weights["group"] = GROUPS[weights["sequence"]]
@@ -58,7 +58,7 @@ def test_means_are_those_of_the_tokens_that_some_source_knows(dme, embedded):
     np.testing.assert_allclose(display.weights.sum(axis=1), 1, rtol=1e-5)
 
 
-def test_bars_show_the_weights_and_say_so_in_words(dme, embedded):
+def test_bars_show_the_weights_with_labels(dme, embedded):
     display = SourceWeightsDisplay.from_estimator(dme, embedded, groups=GROUPS)
     widths = [[bar.get_width() for bar in bars] for bars in display.bars_[0]]
     np.testing.assert_allclose(np.transpose(widths), display.weights)
@@ -84,7 +84,7 @@ def test_bars_differ_without_colour_and_do_not_overlap(dme, embedded):
     assert all(a[1] <= b[0] + 1e-9 for a, b in zip(spans, spans[1:], strict=False))
 
 
-def test_labels_do_not_overlap_in_the_figure_made(dme, embedded):
+def test_labels_do_not_overlap_in_a_new_figure(dme, embedded):
     display = SourceWeightsDisplay(
         np.full((5, 4), 0.25),
         sources=["word2vec", "fasttext", "glove", "elmo"],
@@ -99,7 +99,7 @@ def test_labels_do_not_overlap_in_the_figure_made(dme, embedded):
         assert not box.overlaps(legend)
 
 
-def test_a_pipeline_is_walked_to_the_step_that_attends(embedded):
+def test_attention_step_of_a_pipeline_is_used(embedded):
     from sklearn.pipeline import make_pipeline
 
     texts = ["aa b", "ccc", "aa ccc b", "b"] * 3
@@ -129,7 +129,7 @@ def _ones(words):
     return [[1.0] for word in words]
 
 
-def test_an_axes_is_drawn_on_and_bar_kw_passed_on(dme, embedded):
+def test_ax_and_bar_kw_are_used(dme, embedded):
     figure, ax = matplotlib.pyplot.subplots()
     display = SourceWeightsDisplay.from_estimator(
         dme, embedded, ax=ax, bar_kw={"color": "#123456", "hatch": "o"}
@@ -148,7 +148,7 @@ def test_gates_that_do_not_sum_to_one_have_no_even_share():
     assert names == ["a", "b"]
 
 
-def test_frame_has_one_row_a_group():
+def test_frame_has_one_row_per_group():
     display = SourceWeightsDisplay(
         np.array([[0.9, 0.1], [0.5, 0.5]]),
         sources=["a", "b"],
@@ -198,7 +198,7 @@ def test_words_are_grouped_by_tags_or_by_a_function(dme, embedded, kind):
     assert display.ax_.get_ylabel() == "part of speech"
 
 
-def test_words_are_grouped_by_how_often_they_occur(dme, embedded):
+def test_words_are_grouped_by_frequency(dme, embedded):
     make = SourceWeightsDisplay.from_estimator
     display = make(dme, embedded, groups="frequency")
     assert display.groups.tolist() == ["10 to 99"]
@@ -218,7 +218,7 @@ def test_words_are_grouped_by_how_often_they_occur(dme, embedded):
     assert display.ax_.lines[0].get_label() == "even share"
 
 
-def test_several_estimators_stand_beside_each_other(dme, cdme, embedded):
+def test_several_estimators_have_a_panel_each(dme, cdme, embedded):
     make = SourceWeightsDisplay.from_estimators
     display = make({"DME": dme, "CDME": cdme}, embedded, groups=GROUPS)
     for number, one in enumerate((dme, cdme)):
@@ -240,7 +240,7 @@ def test_several_estimators_stand_beside_each_other(dme, cdme, embedded):
     assert not labels[0].overlaps(labels[1])
 
 
-def test_estimators_may_have_other_sources(dme, embedded):
+def test_estimators_may_have_different_sources(dme, embedded):
     less = DynamicMetaEmbedding(projection_dim=4, max_epochs=1, random_state=0)
     less.fit(embedded.select(["large"]), GROUPS)
 
@@ -261,7 +261,7 @@ def test_estimators_may_have_other_sources(dme, embedded):
     assert names == ["large", "small", "even share"]
 
 
-def test_a_single_group_has_room_for_what_it_is():
+def test_label_of_a_single_group_fits():
     display = SourceWeightsDisplay(
         np.ones((1, 1)),
         sources=["a"],
@@ -274,7 +274,7 @@ def test_a_single_group_has_room_for_what_it_is():
     assert display.figure_.bbox.y0 <= label.y0 <= label.y1 <= display.figure_.bbox.y1
 
 
-def test_names_are_written_as_they_are():
+def test_dollar_signs_in_names_are_drawn():
     names = ["$$", r"$\foo$"]
     display = SourceWeightsDisplay(
         np.full((2, 2), 0.5), sources=names, groups=names, counts=[1, 1]
@@ -285,17 +285,19 @@ def test_names_are_written_as_they_are():
 def test_errors_say_what_is_wrong(dme, cdme, embedded):
     make = SourceWeightsDisplay.from_estimator
     tags = tags_of(embedded)
-    with pytest.raises(ValueError, match=r"one a sequence.*or 'frequency'; got 'pos'"):
+    with pytest.raises(
+        ValueError, match=r"one per sequence.*or 'frequency'; got 'pos'"
+    ):
         make(dme, embedded, groups="pos")
-    with pytest.raises(ValueError, match="frequencies come with groups='frequency'"):
+    with pytest.raises(ValueError, match="frequencies requires groups='frequency'"):
         make(dme, embedded, frequencies={})
     with pytest.raises(ValueError, match="row 1 of groups"):
         make(dme, embedded, groups=[tags[0], ["N"], *tags[2:]])
     with pytest.raises(ValueError, match="no group for 3 words, the first is 'chip'"):
         make(dme, embedded, groups={"the": "D"}.get)
-    with pytest.raises(TypeError, match="takes a dict of fitted estimators"):
+    with pytest.raises(TypeError, match="requires a dict of fitted estimators"):
         SourceWeightsDisplay.from_estimators([dme, cdme], embedded)
-    with pytest.raises(ValueError, match="there are no estimators"):
+    with pytest.raises(ValueError, match="at least one estimator"):
         SourceWeightsDisplay.from_estimators({}, embedded)
     with pytest.raises(TypeError, match="an estimator with attention_weights"):
         make(EmbeddingUnion([]), embedded)
@@ -305,7 +307,7 @@ def test_errors_say_what_is_wrong(dme, cdme, embedded):
         make(dme, embedded, groups=["a"] * 4 + [None] + ["b"] * 15)
 
 
-def test_matplotlib_is_loaded_late_and_asked_for_by_name():
+def test_matplotlib_is_loaded_late_and_named_if_missing():
     code = """
 import sys
 from sk_metaembed.inspection import SourceWeightsDisplay

@@ -58,7 +58,7 @@ def luminance(colour):
     return linear @ [0.2126, 0.7152, 0.0722]
 
 
-def test_leaning_counts_shares_beyond_an_even_one():
+def test_strength_is_the_share_beyond_an_even_one():
     source, strength = dominant_source(WEIGHTS)
     assert source.tolist() == [0, -1, -1, 1, 0, 0, 1]
     np.testing.assert_allclose(strength, [0.6, 0, 0, 0.8, 0.6, 1, 0.1], atol=1e-12)
@@ -69,7 +69,7 @@ def test_leaning_counts_shares_beyond_an_even_one():
 
 
 @pytest.mark.parametrize("number", range(8))
-def test_black_can_be_read_on_every_tint(number):
+def test_black_is_readable_on_every_tint(number):
     shades = [blend_with_white(point_style(number)["color"], s) for s in (0, 0.5, 1)]
     light = [luminance(shade) for shade in shades]
     assert light[0] > light[1] > light[2]
@@ -144,14 +144,16 @@ def test_an_estimator_gives_the_weights_of_its_words():
         assert frame[name].tolist() == expected[name].tolist()
     np.testing.assert_allclose(frame[["a", "b"]], expected[["a", "b"]])
     leads = expected[["a", "b"]].idxmax(axis=1)
-    assert frame["leans_on"].tolist() == leads.tolist()
+    assert frame["dominant_source"].tolist() == leads.tolist()
     assert display.tokens == X.tokens[:3]
     assert len(make(dme, X[:1]).boxes_) == 2
     with pytest.raises(ValueError, match="2 labels for 3 texts"):
         make(dme, X[:3], labels=["a", "b"])
-    with pytest.raises(ValueError, match=r"between 1 and 1000 words, got 0.*X\[:3\]"):
+    with pytest.raises(ValueError, match=r"between 1 and 1000 words; got 0.*X\[:3\]"):
         make(dme, X[:0])
-    with pytest.raises(TypeError, match="TokenWeightsDisplay needs an estimator with"):
+    with pytest.raises(
+        TypeError, match="TokenWeightsDisplay requires an estimator with"
+    ):
         make(None, X)
 
 
@@ -176,7 +178,7 @@ def test_each_side_of_a_pair_is_a_text():
     assert display.labels == ["x, first", "x, second", "y, first", "y, second"]
 
 
-def test_html_is_escaped_and_needs_nothing_else(display):
+def test_html_is_escaped_and_self_contained(display):
     page = display.to_html()
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
@@ -189,7 +191,7 @@ def test_html_is_escaped_and_needs_nothing_else(display):
     assert "mathjax_ignore" in display._repr_html_()
 
 
-def test_html_is_written_as_utf_8(display, tmp_path):
+def test_html_is_written_in_utf_8(display, tmp_path):
     display.labels = ["Fußball", "\ud800", "&"]
     assert display.to_html(tmp_path / "page.html") is None
     written = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -199,17 +201,17 @@ def test_html_is_written_as_utf_8(display, tmp_path):
 
 
 _MEASURE = """
-const found = [...document.querySelectorAll('p .b')];
-const boxes = found.map(b => b.getBoundingClientRect());
-const apart = boxes.every((a, i) => boxes.slice(i + 1).every(b =>
+const elements = [...document.querySelectorAll('p .b')];
+const boxes = elements.map(b => b.getBoundingClientRect());
+const separate = boxes.every((a, i) => boxes.slice(i + 1).every(b =>
   a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top));
 return {
-  n: boxes.length, apart,
+  n: boxes.length, separate,
   inside: boxes.every(b => b.right <= innerWidth && b.left >= 0),
   scrolls: document.documentElement.scrollWidth > innerWidth,
   words: [...document.querySelectorAll('p .b bdi')].map(b => b.textContent),
-  said: [...document.querySelectorAll('p .v')].map(b => b.textContent.trim()),
-  seen: [...document.querySelectorAll('p .v')].some(b => b.offsetWidth > 1),
+  spoken: [...document.querySelectorAll('p .v')].map(b => b.textContent.trim()),
+  visible: [...document.querySelectorAll('p .v')].some(b => b.offsetWidth > 1),
   colours: [...document.querySelectorAll('p .b')].map(b => getComputedStyle(b).color),
   requests: performance.getEntriesByType('resource').length,
   rows: document.querySelectorAll('tbody tr').length,
@@ -218,14 +220,16 @@ return {
 
 
 @pytest.mark.parametrize("width", [360, 1000])
-def test_in_a_browser_words_stand_apart_and_are_said(display, browser, width):
-    found = browser(display.to_html(), _MEASURE, width=width)
-    assert found["n"] == found["rows"] == 7
-    assert found["apart"]
-    assert found["inside"]
-    assert not found["scrolls"]
-    assert found["words"][1:3] == ["<b>", "$$"]
-    assert found["said"][:3] == ["(w2v 0.80)", "(even)", "(no source knows it)"]
-    assert not found["seen"]
-    assert found["requests"] == 0
-    assert found["colours"][0] == "rgb(0, 0, 0)"
+def test_words_in_a_browser_do_not_overlap_and_have_spoken_text(
+    display, browser, width
+):
+    page = browser(display.to_html(), _MEASURE, width=width)
+    assert page["n"] == page["rows"] == 7
+    assert page["separate"]
+    assert page["inside"]
+    assert not page["scrolls"]
+    assert page["words"][1:3] == ["<b>", "$$"]
+    assert page["spoken"][:3] == ["(w2v 0.80)", "(even)", "(no source knows it)"]
+    assert not page["visible"]
+    assert page["requests"] == 0
+    assert page["colours"][0] == "rgb(0, 0, 0)"

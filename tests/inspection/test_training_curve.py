@@ -50,7 +50,7 @@ def embedded():
     return EmbeddedSequences(tokens, blocks)
 
 
-def test_kinds_of_curves_have_a_panel_each():
+def test_each_kind_of_curve_has_a_panel():
     display = TrainingCurveDisplay.from_history(HISTORY)
     names = [ax.get_ylabel() for ax in display.axes_]
     assert names == ["loss", "accuracy", "perplexity", "learning rate"]
@@ -71,17 +71,17 @@ def test_held_out_and_training_differ_without_colour():
     train, valid = display.lines_["train_loss"], display.lines_["valid_loss"]
     assert (train.get_linestyle(), valid.get_linestyle()) == ("-", "--")
     assert train.get_marker() != valid.get_marker()
-    told = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert told == ["training", "held out", "best: epoch 3"]
-    told = [text.get_text() for text in display.axes_[2].get_legend().get_texts()]
-    assert told == ["training", "held out, forward", "best: epoch 3"]
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names == ["training", "held out", "best: epoch 3"]
+    names = [text.get_text() for text in display.axes_[2].get_legend().get_texts()]
+    assert names == ["training", "held out, forward", "best: epoch 3"]
 
 
 @pytest.mark.parametrize(
     ("left_out", "best"),
     [((), 3), (("valid_acc",), 4), (("valid_acc", "valid_loss"), None)],
 )
-def test_best_epoch_is_that_of_the_held_out_part(left_out, best):
+def test_best_epoch_is_from_held_out_data(left_out, best):
     history = [
         {name: value for name, value in epoch.items() if name not in left_out}
         for epoch in HISTORY
@@ -92,7 +92,7 @@ def test_best_epoch_is_that_of_the_held_out_part(left_out, best):
     assert len(marked) == (best is not None)
 
 
-def test_curves_are_chosen_and_axes_given():
+def test_curves_and_axes_can_be_given():
     figure, axes = plt.subplots(1, 2)
     display = TrainingCurveDisplay.from_history(
         HISTORY, ax=axes, curves=["valid_acc", "event_lr"], line_kw={"linewidth": 5}
@@ -148,7 +148,7 @@ def test_a_dynamic_classifier_in_a_pipeline(embedded):
 
 
 @pytest.mark.parametrize("make", [AutoencodedMetaEmbedding, OneToNMetaEmbedding])
-def test_combiners_that_keep_a_loss_curve(embedded, make):
+def test_meta_embedders_with_a_loss_curve(embedded, make):
     combiner = make(n_components=2, random_state=0)
     combiner.set_params(max_iter=3) if "max_iter" in combiner.get_params() else None
     display = TrainingCurveDisplay.from_estimator(combiner.fit(embedded))
@@ -156,7 +156,7 @@ def test_combiners_that_keep_a_loss_curve(embedded, make):
     assert display.best_epoch is None
 
 
-def test_a_network_of_scikit_learn(embedded):
+def test_scikit_learn_network(embedded):
     net = MLPClassifier((2,), early_stopping=True, max_iter=3, random_state=0)
     with pytest.warns(UserWarning):
         pipe = make_pipeline(Pooling(), net).fit(embedded.select(["x"]), [0, 1] * 10)
@@ -187,7 +187,7 @@ def test_errors_say_what_is_wrong():
     make = TrainingCurveDisplay
     with pytest.raises(TypeError, match="history_ or loss_curve_.*got Pooling"):
         make.from_estimator(Pooling())
-    with pytest.raises(TypeError, match="one an epoch, each with 'epoch'; got list"):
+    with pytest.raises(TypeError, match="one per epoch, each with 'epoch'; got list"):
         make.from_history([{"source": "a"}])
-    with pytest.raises(ValueError, match="no number in the history"):
+    with pytest.raises(ValueError, match="history have no numbers"):
         make.from_history([{"epoch": 1, "dur": 1.0}])

@@ -110,29 +110,29 @@ def searches(whole):
     }
 
 
-def same_weights(found, expected):
+def assert_same_weights(result, expected):
     names = ["sequence", "position", "token"]
-    pd.testing.assert_frame_equal(found[names], expected[names])
+    pd.testing.assert_frame_equal(result[names], expected[names])
     sources = ["table", "shape"]
-    np.testing.assert_allclose(found[sources], expected[sources], atol=1e-5)
+    np.testing.assert_allclose(result[sources], expected[sources], atol=1e-5)
 
 
 def by_hand(pipe, texts):
     return pipe["meta"].attention_weights(pipe[:2].transform(texts))
 
 
-def test_weights_of_a_pipeline_are_those_of_its_step(whole):
-    found = attention_weights(whole, TEXTS[:3])
-    same_weights(found, by_hand(whole, TEXTS[:3]))
-    assert found.token.tolist()[:3] == ["A", "good", "film"]
-    np.testing.assert_allclose(found[["table", "shape"]].sum(axis=1), 1, atol=1e-5)
+def test_weights_of_a_pipeline_equal_those_of_its_step(whole):
+    result = attention_weights(whole, TEXTS[:3])
+    assert_same_weights(result, by_hand(whole, TEXTS[:3]))
+    assert result.token.tolist()[:3] == ["A", "good", "film"]
+    np.testing.assert_allclose(result[["table", "shape"]].sum(axis=1), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["grid", "random", "threshold"])
-def test_weights_of_a_search_are_those_of_its_best_estimator(searches, kind):
+def test_weights_of_a_search_equal_those_of_its_best_estimator(searches, kind):
     search = searches[kind]
     best = search.estimator_ if kind == "threshold" else search.best_estimator_
-    same_weights(attention_weights(search, TEXTS[:3]), by_hand(best, TEXTS[:3]))
+    assert_same_weights(attention_weights(search, TEXTS[:3]), by_hand(best, TEXTS[:3]))
 
 
 def test_weights_of_a_search_within_a_pipeline():
@@ -140,32 +140,34 @@ def test_weights_of_a_search_within_a_pipeline():
     pipe = Pipeline([*text_steps()[:2], ("clf", search)]).fit(TEXTS, Y)
     expected = pipe["clf"].best_estimator_
     weights = expected.attention_weights(pipe[:-1].transform(TEXTS[:3]))
-    same_weights(attention_weights(pipe, TEXTS[:3]), weights)
+    assert_same_weights(attention_weights(pipe, TEXTS[:3]), weights)
 
 
 def test_the_branch_with_the_step_gets_its_column(columns):
     branch = columns["features"].named_transformers_["text"]
     expected = by_hand(branch, TEXTS[3:6])
-    same_weights(attention_weights(columns, FRAME[3:6]), expected)
-    same_weights(attention_weights(columns["features"], FRAME[3:6]), expected)
+    assert_same_weights(attention_weights(columns, FRAME[3:6]), expected)
+    assert_same_weights(attention_weights(columns["features"], FRAME[3:6]), expected)
     search = GridSearchCV(with_columns(), {"clf__C": [1.0]}, cv=2).fit(FRAME, Y)
     best = search.best_estimator_["features"].named_transformers_["text"]
-    same_weights(attention_weights(search, FRAME[3:6]), by_hand(best, TEXTS[3:6]))
+    assert_same_weights(
+        attention_weights(search, FRAME[3:6]), by_hand(best, TEXTS[3:6])
+    )
 
 
 @pytest.mark.parametrize("kind", [list, np.array, pd.Series])
-def test_texts_alone_do_where_the_estimator_takes_a_table(columns, kind):
+def test_texts_alone_are_enough_if_the_estimator_takes_a_table(columns, kind):
     expected = attention_weights(columns, FRAME[:3])
-    same_weights(attention_weights(columns, kind(TEXTS[:3])), expected)
+    assert_same_weights(attention_weights(columns, kind(TEXTS[:3])), expected)
 
 
 def test_missing_texts_and_token_lists_are_texts_too(columns):
     reads = with_columns().set_params(features__text__tokens__missing="empty")
-    found = attention_weights(reads.fit(FRAME, Y), [None, *TEXTS[:2]])
-    assert found["sequence"].tolist() == [1, 1, 1, 2, 2, 2]
+    result = attention_weights(reads.fit(FRAME, Y), [None, *TEXTS[:2]])
+    assert result["sequence"].tolist() == [1, 1, 1, 2, 2, 2]
     lists = [["A", "good", "film"], ["film"]]
-    found = attention_weights(columns, lists)
-    assert found["token"].tolist() == ["A", "good", "film", "film"]
+    result = attention_weights(columns, lists)
+    assert result["token"].tolist() == ["A", "good", "film", "film"]
 
 
 def test_steps_before_and_around_are_applied():
@@ -173,11 +175,11 @@ def test_steps_before_and_around_are_applied():
     union = FeatureUnion([("meta", Pipeline(text_steps())), ("copy", "drop")])
     pipe = make_pipeline(take, union, LogisticRegression()).fit(FRAME, Y)
     branch = union.transformer_list[0][1]
-    found = attention_weights(pipe, FRAME[:3])
-    same_weights(found, by_hand(branch, TEXTS[:3]))
+    result = attention_weights(pipe, FRAME[:3])
+    assert_same_weights(result, by_hand(branch, TEXTS[:3]))
 
 
-def test_several_branches_are_an_error_that_names_them():
+def test_error_names_several_branches():
     pipe = with_columns(again="text").fit(FRAME, Y)
     message = (
         r"attention_weights: 2 branches .*'features__text', 'features__again'.*"
@@ -194,7 +196,7 @@ def test_several_branches_are_an_error_that_names_them():
 
 
 def test_other_errors_say_what_is_wrong(whole):
-    with pytest.raises(TypeError, match="attention_weights needs.*got Pipeline"):
+    with pytest.raises(TypeError, match="attention_weights requires.*got Pipeline"):
         attention_weights(make_pipeline(Tokenizer(), Pooling()), TEXTS)
     unfitted = GridSearchCV(with_classifier(), {"clf__C": [1.0]})
     with pytest.raises(NotFittedError, match="GridSearchCV has no fitted est"):
@@ -203,12 +205,12 @@ def test_other_errors_say_what_is_wrong(whole):
         attention_weights(clone(whole), TEXTS)
     with pytest.raises(NotFittedError):
         attention_weights(with_columns(), FRAME)
-    with pytest.raises(TypeError, match="gives EmbeddedSequences.*got LogisticRegr"):
+    with pytest.raises(TypeError, match="returns EmbeddedSequences.*got LogisticRegr"):
         SimilarityDisplay.from_estimator(whole["clf"], TEXTS)
 
 
 @pytest.mark.parametrize("kind", ["whole", "grid", "columns"])
-def test_every_display_takes_them(whole, searches, columns, kind):
+def test_every_display_takes_whole_pipelines(whole, searches, columns, kind):
     estimator = {"whole": whole, "columns": columns, **searches}[kind]
     X = FRAME if kind == "columns" else TEXTS
     part = {"grid": searches["grid"].best_estimator_}.get(kind, whole)
@@ -227,9 +229,9 @@ def test_every_display_takes_them(whole, searches, columns, kind):
 
     for display in (SimilarityDisplay, DistanceDisplay):
         tokens = {"tokens": [(0, 1), (0, 2), (1, 1)]}
-        found = display.from_estimator(estimator, X, **tokens).frame()
+        result = display.from_estimator(estimator, X, **tokens).frame()
         np.testing.assert_allclose(
-            found, display.from_embedded(mixed, **tokens).frame(), atol=1e-5
+            result, display.from_embedded(mixed, **tokens).frame(), atol=1e-5
         )
 
     senses = SenseProjectionDisplay.from_estimator(estimator, X, "film")
@@ -243,14 +245,14 @@ def test_every_display_takes_them(whole, searches, columns, kind):
 
 
 @pytest.mark.parametrize("kind", ["whole", "grid", "columns"])
-def test_coverage_counts_the_sources_on_the_words_of_the_pipeline(
+def test_coverage_counts_words_of_the_pipeline_per_source(
     whole, searches, columns, kind
 ):
     estimator = {"whole": whole, "columns": columns, **searches}[kind]
     X = FRAME if kind == "columns" else TEXTS
     rows = {row["source"]: row for row in coverage_report(estimator, X[:6])}
     assert list(rows) == ["table", "shape", "(any)", "(all)"]
-    # The pipeline's Tokenizer leaves capitals, and "Bad" is found as "bad".
+    # The pipeline's Tokenizer keeps capitals; the lookup of "Bad" falls back to "bad".
     assert rows["shape"]["tokens"] == rows["(any)"]["tokens"] == 12
     assert (rows["table"]["types"], rows["table"]["tokens"]) == (4, 8)
     assert rows["table"]["unknown"] == [("plot", 2), ("A", 1), ("a", 1)]
