@@ -21,6 +21,7 @@ from sk_metaembed import (
     make_embedding_union,
     source_subsets,
 )
+from sk_metaembed.datasets import load_vectors, load_word_similarities
 from sk_metaembed.inspection import (
     DistanceDisplay,
     SimilarityDisplay,
@@ -40,6 +41,7 @@ from sk_metaembed.metrics import (
 )
 from sk_metaembed.sequences import check_tokens, convert_tags
 from sk_metaembed.utils.estimator_checks import check_estimator
+from sk_metaembed.vectors import ExportReport
 
 assert_type(sk_metaembed.__version__, str)
 
