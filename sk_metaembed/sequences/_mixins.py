@@ -102,7 +102,7 @@ class SequencesInputMixin(CheckedParametersMixin):
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         if tags.transformer_tags is not None:
-            tags.transformer_tags.preserves_dtype = []  # no dtype comes in
+            tags.transformer_tags.preserves_dtype = []  # the input has no dtype
         return tags
 
     def __init_subclass__(cls, **kwargs):
