@@ -2,7 +2,7 @@
 
 Sources come embedded, in the blocks of X, or are trained along, in `trainable`:
 `FineTuned` for transformers, `CharEmbedding` for words' characters, or whatever has the
-method ``open`` that ``dynamic._trainable.TrainedSources`` describes.
+method ``prepare`` that ``dynamic._trainable.TrainedSources`` describes.
 """
 
 from .._core._public_module import set_public_module

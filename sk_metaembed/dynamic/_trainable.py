@@ -16,9 +16,9 @@ from ..sequences._sequence_pairs import holds_pairs, read_pairs
 class TrainedSources:
     """The trainable sources of an estimator, opened for its training fold.
 
-    A trainable source has one method, ``open(tokens)``, which gets the training fold's
-    TokenSequences. It returns a light object that can be pickled, is equal to another
-    of which the same network would be made, and has
+    A trainable source has one method, ``prepare(tokens)``, which gets the training
+    fold's TokenSequences. It returns a light object that can be pickled, is equal to
+    another of which the same network would be made, and has
 
     ``dims``, ``levels``
         Dimension and level of each kind of vectors, by name: "token" or "sequence", or
@@ -55,7 +55,7 @@ class TrainedSources:
 
     def __init__(self, pairs, tokens):
         self.names = [name for name, _ in pairs]
-        self.opened = [source.open(tokens) for _, source in pairs]
+        self.opened = [source.prepare(tokens) for _, source in pairs]
         self.dims, self.levels = {}, []
         for name, opened in zip(self.names, self.opened, strict=True):
             several = len(opened.dims) > 1
@@ -165,7 +165,7 @@ def visual_block(estimator, trainable):
 
 
 def _can_be_trained(source):
-    return hasattr(source, "open") and not isinstance(source, type)
+    return hasattr(source, "prepare") and not isinstance(source, type)
 
 
 def read_input(X, *, dims=None, caller, reads_tokens, pairs=None):

@@ -4,8 +4,8 @@ from .._core._public_module import set_public_module
 from ._base import BaseEmbedding, Preprocessing
 from ._char_embedding import CharEmbedding, CharSpec
 from ._contextual_to_static import contextual_to_static
-from ._elmo import ElmoBlock, ElmoEmbedding
-from ._elmo_model import ElmoOutputSpec
+from ._elmo import ElmoEmbedding
+from ._elmo_model import ElmoBlock, ElmoOutputSpec
 from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding, NgramVectors
 from ._function import FunctionEmbedding

@@ -280,7 +280,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
         self.lowercase = lowercase
         self.lr = lr
 
-    def open(self, tokens: TokenSequences) -> CharSpec:
+    def prepare(self, tokens: TokenSequences) -> CharSpec:
         """Return the specification of the network that an estimator trains.
 
         The ``Dynamic*`` estimators call it in fit. Weights are initialized later, by

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._decorators import fit_context, rollback_on_error
 from .._training._parameters import resolve_device
 from ..elmo._characters import count_truncated
-from ..elmo._scalar_mix import layer_shares
 from ..sequences import Block, TokenSequences, check_tokens
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ..sequences._validation import count_missing
@@ -27,13 +26,12 @@ from ._base import (
 )
 from ._elmo_model import (
     ElmoForward,
-    ElmoOutputSpec,
     ElmoSpec,
-    TextSplitter,
-    align_words,
+    make_output_spec,
+    parse_output,
     shared_elmo,
-    texts_with_words,
 )
+from ._elmo_texts import TextSplitter, align_words, texts_with_words
 from ._fingerprint import fingerprint_of
 from .cache._compute import (
     Layer,
@@ -51,88 +49,12 @@ if TYPE_CHECKING:
 
     from .._core._typing import StrPath, Texts
 
-_KINDS = {"word_emb": "word", "elmo": "mix", "default": "mean"}
 # Part of every cache key; increase it when the same options give other vectors.
 _VERSION = 1
 _BATCH_TOKENS = {"cpu": 8192}
 _GPU_BATCH_TOKENS = 65_536
 _MOST_ROWS = {"cpu": 128}
 _GPU_MOST_ROWS = 512
-
-
-class ElmoBlock(NamedTuple):
-    """A block of the output.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"word", "twice", "layer", "mix", "mean"}
-        The word vector, once or concatenated with itself; an LSTM layer; the mix of
-        layers; the mean of the mix.
-    layer : int, default=0
-        The LSTM layer, from 1.
-    """
-
-    name: str
-    kind: str
-    layer: int = 0
-
-
-def parse_output(output, n_layers):
-    """Return the `ElmoBlock` list that `output` names, for a model of n LSTM layers.
-
-    Examples
-    --------
-    >>> [block.name for block in parse_output(("layers", "default"), 2)]
-    ['layer0', 'layer1', 'layer2', 'default']
-    """
-    names = [output] if isinstance(output, str) else list(output)
-    lstms = {f"lstm_outputs{k}": k for k in range(1, n_layers + 1)}
-    allowed = ["layers", "word_emb", *lstms, "elmo", "default"]
-    unknown = [name for name in names if name not in allowed]
-    if unknown or not names or len(set(names)) < len(names):
-        raise ValueError(
-            f"ElmoEmbedding: output must be distinct names among {allowed}; got "
-            f"{output!r}. The model has {n_layers} LSTM layers."
-        )
-    blocks = []
-    for name in names:
-        if name == "layers":
-            blocks.append(ElmoBlock("layer0", "twice"))
-            blocks += [ElmoBlock(f"layer{k}", "layer", k) for k in lstms.values()]
-        elif name in lstms:
-            blocks.append(ElmoBlock(name, "layer", lstms[name]))
-        else:
-            blocks.append(ElmoBlock(name, _KINDS[name]))
-    return blocks
-
-
-def make_output_spec(outputs, mix_weights, gamma, layer_norm, n_layers):
-    """Return the `ElmoOutputSpec` of blocks and of the options of the mix."""
-    kinds = [output.kind for output in outputs]
-    return ElmoOutputSpec(
-        tuple(sorted({o.layer for o in outputs if o.kind == "layer"})),
-        "mix" in kinds,
-        "mean" in kinds,
-        tuple(_mix_shares(mix_weights, n_layers + 1).tolist()),
-        float(gamma),
-        bool(layer_norm),
-    )
-
-
-def _mix_shares(weights, n_layers):
-    if weights is not None:
-        try:
-            array = np.asarray(weights, dtype=float)
-        except (TypeError, ValueError):
-            array = np.array(np.nan)
-        if array.shape != (n_layers,) or not np.isfinite(array).all():
-            raise ValueError(
-                f"ElmoEmbedding: mix_weights must be {n_layers} finite numbers, one "
-                f"for the words and one per layer; got {weights!r}. They are passed "
-                "through a softmax: use np.log(shares) for given shares."
-            )
-    return layer_shares(weights, n_layers)
 
 
 class ElmoEmbedding(BaseEmbedding):

@@ -2,7 +2,6 @@
 
 import os
 import threading
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,18 +9,17 @@ import numpy as np
 from .._io._handle_cache import HandleCache
 from ..elmo._options import read_options
 from ..elmo._packing import N_MARKS
-from ..elmo._scalar_mix import scalar_mix
+from ..elmo._scalar_mix import layer_shares, scalar_mix
 from ..elmo._weight_files import check_weights, read_weights
-from ..sequences import Tokenizer
 from ..vectors._download import cached_path, local_file
-from ._base import used_types
 from ._batching import BatchRunner
+from ._elmo_texts import mean_of_words
 from ._fingerprint import file_digest, fingerprint_of, reopen_model
-from ._original_text import OriginalText, distinct_texts, overlapping
 from .cache._compute import Layer
 
 _CALLER = "ElmoEmbedding"
 _NAMES = ("options.json", "weights.hdf5")
+_KINDS = {"word_emb": "word", "elmo": "mix", "default": "mean"}
 _handles = HandleCache(maxsize=2)
 
 
@@ -156,90 +154,51 @@ def from_files(kind, content, folder):
     return from_reference(kind, {**content, **paths})
 
 
-class TextSplitter:
-    """Split original texts into the words that ELMo reads.
+class ElmoBlock(NamedTuple):
+    """A block of the output.
 
-    The distinct texts of the latest split are remembered, so the steps of one transform
-    split each text once.
+    Parameters
+    ----------
+    name : str
+    kind : {"word", "twice", "layer", "mix", "mean"}
+        The word vector, once or concatenated with itself; an LSTM layer; the mix of
+        layers; the mean of the mix.
+    layer : int, default=0
+        The LSTM layer, from 1.
     """
 
-    def __init__(self):
-        self._rows, self._words = {}, None
-
-    def __call__(self, sentences):
-        """Return the words of a list of OriginalText, as a TokenSequences."""
-        texts = [sentence.text for sentence in sentences]
-        if not texts or any(text not in self._rows for text in texts):
-            distinct = list(dict.fromkeys(texts))
-            # ELMo was trained on cased text with punctuation marks as words.
-            tokenizer = Tokenizer(lowercase=False, punctuation=True)
-            self._words = tokenizer.transform(distinct)
-            self._rows = {text: row for row, text in enumerate(distinct)}
-        return used_types(self._words[[self._rows[text] for text in texts]])
-
-    def words_and_spans(self, sentences):
-        """Return the list of words of each sentence, and their spans (n_words, 2).
-
-        Sentences that are token lists are returned as they are, with spans of None.
-        """
-        if not any(isinstance(sentence, OriginalText) for sentence in sentences):
-            return sentences, [None] * len(sentences)
-        words = self(sentences)
-        spans, pairs = words.spans(), pairwise(words.offsets.tolist())
-        return words.to_list(), [spans[start:stop] for start, stop in pairs]
+    name: str
+    kind: str
+    layer: int = 0
 
 
-def texts_with_words(tokens, *, split, per_token, per_text, merge_equal=True):
-    """Return the `distinct_texts` in which `split` finds words, with their groups."""
-    groups, sentences = distinct_texts(
-        tokens, per_token=per_token, per_text=per_text, merge_equal=merge_equal
-    )
-    nonempty = np.flatnonzero(split(sentences).lengths)
-    return [groups[i] for i in nonempty], [sentences[i] for i in nonempty]
+def parse_output(output, n_layers):
+    """Return the `ElmoBlock` list that `output` names, for a model of n LSTM layers.
 
-
-def mean_of_words(values, sentence, spans):
-    """Return the mean of the words that overlap each token, and which tokens have any.
-
-    `values` (n_words, dim) and `spans` (n_words, 2) are those of the words.
+    Examples
+    --------
+    >>> [block.name for block in parse_output(("layers", "default"), 2)]
+    ['layer0', 'layer1', 'layer2', 'default']
     """
-    at, tokens = overlapping(sentence.spans, spans)
-    counts = np.bincount(tokens, minlength=len(sentence.spans))
-    sums = np.zeros((len(counts), values.shape[1]), np.float32)
-    np.add.at(sums, tokens, values[at])
-    return sums / np.maximum(counts, 1)[:, None].astype(np.float32), counts > 0
-
-
-class AlignedWords(NamedTuple):
-    """The words that ELMo reads in place of tokens."""
-
-    words: np.ndarray  # (n_words,) distinct words of all texts
-    groups: list  # tuples of words that overlap the same token
-    rows: np.ndarray  # (n_tokens,) index into words followed by groups, -1 for none
-
-
-def align_words(tokens, split):
-    """Return the `AlignedWords` of tokens; without original texts, the types."""
-    if tokens.texts is None:
-        return AlignedWords(tokens.types, [], tokens.codes)
-    equal, sentences = distinct_texts(tokens, per_token=True, per_text=False)
-    words = split(sentences)
-    spans, groups = words.spans(), {}
-    rows = np.full(tokens.n_tokens, -1, dtype=np.int64)
-    for sequences, sentence, (start, stop) in zip(
-        equal, sentences, pairwise(words.offsets.tolist()), strict=True
-    ):
-        at, of = overlapping(sentence.spans, spans[start:stop])
-        codes = words.codes[start:stop][at]
-        counts = np.bincount(of, minlength=len(sentence.spans))
-        own = np.full(len(counts), -1)
-        own[of] = codes
-        for token in np.flatnonzero(counts > 1):
-            group = tuple(codes[of == token].tolist())
-            own[token] = words.n_types + groups.setdefault(group, len(groups))
-        for i in sequences:
-            rows[tokens.offsets[i] : tokens.offsets[i + 1]] = own
-    return AlignedWords(words.types, list(groups), rows)
+    names = [output] if isinstance(output, str) else list(output)
+    lstms = {f"lstm_outputs{k}": k for k in range(1, n_layers + 1)}
+    allowed = ["layers", "word_emb", *lstms, "elmo", "default"]
+    unknown = [name for name in names if name not in allowed]
+    if unknown or not names or len(set(names)) < len(names):
+        raise ValueError(
+            f"ElmoEmbedding: output must be distinct names among {allowed}; got "
+            f"{output!r}. The model has {n_layers} LSTM layers."
+        )
+    blocks = []
+    for name in names:
+        if name == "layers":
+            blocks.append(ElmoBlock("layer0", "twice"))
+            blocks += [ElmoBlock(f"layer{k}", "layer", k) for k in lstms.values()]
+        elif name in lstms:
+            blocks.append(ElmoBlock(name, "layer", lstms[name]))
+        else:
+            blocks.append(ElmoBlock(name, _KINDS[name]))
+    return blocks
 
 
 class ElmoOutputSpec(NamedTuple):
@@ -286,6 +245,34 @@ class ElmoOutputSpec(NamedTuple):
         if self.mean:
             layers["mean", 0] = Layer(f"mean {options}", dim, "sequence")
         return layers
+
+
+def make_output_spec(outputs, mix_weights, gamma, layer_norm, n_layers):
+    """Return the `ElmoOutputSpec` of blocks and of the options of the mix."""
+    kinds = [output.kind for output in outputs]
+    return ElmoOutputSpec(
+        tuple(sorted({o.layer for o in outputs if o.kind == "layer"})),
+        "mix" in kinds,
+        "mean" in kinds,
+        tuple(_mix_shares(mix_weights, n_layers + 1).tolist()),
+        float(gamma),
+        bool(layer_norm),
+    )
+
+
+def _mix_shares(weights, n_layers):
+    if weights is not None:
+        try:
+            array = np.asarray(weights, dtype=float)
+        except (TypeError, ValueError):
+            array = np.array(np.nan)
+        if array.shape != (n_layers,) or not np.isfinite(array).all():
+            raise ValueError(
+                f"ElmoEmbedding: mix_weights must be {n_layers} finite numbers, one "
+                f"for the words and one per layer; got {weights!r}. They are passed "
+                "through a softmax: use np.log(shares) for given shares."
+            )
+    return layer_shares(weights, n_layers)
 
 
 class WordTable:

@@ -144,8 +144,8 @@ class FunctionEmbedding(BaseEmbedding):
     func : callable
         Takes a list and returns one result per entry, in the same order:
 
-        - ``level="type"``: takes distinct tokens (str), returns an array of shape (n,
-        dim);
+        - ``level="type"``: takes distinct tokens (str), returns an array of shape
+          (n, dim);
         - ``level="sequence"``: takes sequences, as lists of tokens or as strings (see
           `as_text`), returns an array of shape (n, dim);
         - ``level="token"``: takes sequences likewise, returns one array of shape

@@ -221,12 +221,10 @@ class PretrainedEmbedding(BaseWordEmbedding):
 
         - "zero": zeros;
         - "mean": the mean of the frequent words;
-        - "random": seeded by the word's hash, the same in every process, with the scale
-        of
-          the frequent words;
+        - "random": seeded by the word's hash, the same in every process, with the
+          scale of the frequent words;
         - "subword": the mean of its n-gram vectors if the store has any (fastText's
-        .bin);
-          zeros if the word is too short to have one;
+          .bin); zeros if the word is too short to have one;
         - "error": an error that names the word.
 
         A word with zeros is unknown and later steps skip it. A mean, random or n-gram

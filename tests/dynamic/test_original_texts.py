@@ -44,7 +44,7 @@ def test_pieces_are_those_of_the_frozen_source(pair, max_length):
         pair, (1, 2), output=("words", "mean", "cls"), max_length=max_length
     )
     tokens = Tokenizer().transform([*TEXTS, LONG])
-    opened = FineTuned(source).open(tokens)
+    opened = FineTuned(source).prepare(tokens)
     pieces = opened.pieces(tokens)
     rows = np.array([5, 1, 0, 2, 3])
     with torch.inference_mode():

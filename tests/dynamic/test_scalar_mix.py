@@ -275,7 +275,7 @@ def test_what_makes_no_mix_gets_a_sentence(layers, y, options, message):
 class Table:
     """A trainable source: a table of words."""
 
-    def open(self, tokens):
+    def prepare(self, tokens):
         return OpenTable()
 
 

@@ -87,7 +87,7 @@ def state_of(network):
 
 def vectors(tuned, tokens, rows=None, network=None):
     """Return the vectors that training starts from, and where they are known."""
-    opened = tuned.open(tokens)
+    opened = tuned.prepare(tokens)
     network = (network or opened.network()).eval()
     pieces = opened.pieces(tokens)
     rows = np.arange(len(tokens))[slice(None) if rows is None else rows]
@@ -202,7 +202,7 @@ def test_lora_trains_its_additions_alone(data, n_layers):
     assert all(".lora_" in name for name in moved)
     layers = {name.split(".")[2] for name in names if ".lora_" in name}
     assert layers == ({"1"} if n_layers == 1 else {"0", "1"})
-    again = tuned.open(data[0]).network().trained_parameters()
+    again = tuned.prepare(data[0]).network().trained_parameters()
     assert all(".lora_" in name for name in again)
 
 
@@ -404,7 +404,7 @@ def test_dropout_is_on_in_training_alone(data):
     model = classifier().fit(tokens, y)
     network = model.trained_["finetuned"]
     assert not network.network.training
-    opened = model.trainable.open(tokens)
+    opened = model.trainable.prepare(tokens)
     batch = opened.pieces(tokens).batch(np.arange(4), torch.from_numpy)
     still = [network(batch)[0][0] for _ in range(2)]
     assert torch.equal(*still)
@@ -448,7 +448,7 @@ def test_a_loaded_pair_travels_whole_and_is_noticed_when_it_changes(data):
     np.testing.assert_array_equal(
         again.predict_proba(data[0]), model.predict_proba(data[0])
     )
-    opened = model.trainable.open(data[0])
+    opened = model.trainable.prepare(data[0])
     with torch.no_grad():
         next(pair[0].parameters()).add_(1)
     with pytest.raises(ValueError, match="weights changed"):
@@ -460,7 +460,7 @@ class Letters:
 
     lr, dims, levels, known = 0.1, {"first": 3}, {"first": "token"}, None
 
-    def open(self, tokens):
+    def prepare(self, tokens):
         return self
 
     def network(self):

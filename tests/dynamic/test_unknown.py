@@ -137,7 +137,7 @@ class Untidy:
 
     __hash__ = None
 
-    def open(self, tokens):
+    def prepare(self, tokens):
         return self
 
     def network(self):

@@ -1,4 +1,4 @@
-"""The templates, as somebody who writes a source of their own meets them."""
+"""The base classes, as used by third-party sources."""
 
 import numpy as np
 import pytest

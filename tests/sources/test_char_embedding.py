@@ -1,4 +1,4 @@
-"""Word vectors from characters: what they depend on, and what is learned."""
+"""CharEmbedding: input, masking and training of word vectors from characters."""
 
 import pickle
 
@@ -95,7 +95,7 @@ def by_hand(network, word):
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])
 def test_a_word_is_the_same_alone_and_in_any_batch(kind):
-    opened = char(kind).open(TokenSequences.from_lists([STRANGE]))
+    opened = char(kind).prepare(TokenSequences.from_lists([STRANGE]))
     network = opened.network().eval()
     many = STRANGE + [f"{'n' * (i % 40)}{i}" for i in range(600)]
     together, known = vectors(opened, network, many)
@@ -110,7 +110,7 @@ def test_a_word_is_the_same_alone_and_in_any_batch(kind):
 
 
 def test_filters_are_those_of_the_formula():
-    opened = char().open(TokenSequences.from_lists([["abc", "de"]]))
+    opened = char().prepare(TokenSequences.from_lists([["abc", "de"]]))
     network = opened.network().eval()
     for word in ["a", "abcabc", "né"]:
         found, _ = vectors(opened, network, [word, "w" * 30])
@@ -118,7 +118,7 @@ def test_filters_are_those_of_the_formula():
 
 
 def test_states_are_the_last_ones_of_both_directions():
-    opened = char("bilstm").open(TokenSequences.from_lists([["abc", "de"]]))
+    opened = char("bilstm").prepare(TokenSequences.from_lists([["abc", "de"]]))
     network = opened.network().eval()
     found, _ = vectors(opened, network, ["edcba", "w" * 30])
     ids = torch.tensor([258, *b"edcba", 259])
@@ -145,12 +145,12 @@ def test_endings_are_learned_and_hold_for_words_unseen(kind):
 
 
 def test_characters_unseen_say_nothing():
-    opened = char().open(TokenSequences.from_lists([["abc"], ["bad"]]))
+    opened = char().prepare(TokenSequences.from_lists([["abc"], ["bad"]]))
     weight = opened.network().characters.weight.detach()
     seen = {*b"abcd", 258, 259}
     assert {i for i in range(261) if weight[i].any()} == seen
     tokens = TokenSequences.from_lists([["abc"], ["x"]])[:1]  # "x" is in its types
-    assert char().open(tokens).unseen[ord("x")]
+    assert char().prepare(tokens).unseen[ord("x")]
 
 
 @pytest.mark.parametrize("attention", ["word", "context", "task", "uniform"])
@@ -212,7 +212,7 @@ def each(sequences):
     return [[(float(len(word)), 1.0) for word in row] for row in sequences]
 
 
-def test_it_goes_on_with_other_words(data):
+def test_warm_start_accepts_other_words(data):
     tokens, y = data
     model = DynamicMetaClassifier(trainable=char(), **OPTIONS)
     model.partial_fit(tokens, y, classes=[0, 1])
@@ -254,13 +254,13 @@ def test_it_is_searched_by_name():
 
 def test_lower_case_and_long_words():
     tokens = Tokenizer(lowercase=False).fit_transform(["Word word " + "w" * 20])
-    opened = char(lowercase=True, max_chars=5).open(tokens)
+    opened = char(lowercase=True, max_chars=5).prepare(tokens)
     network = opened.network().eval()
     found, _ = vectors(opened, network, ["Word", "word", "wwwww", "w" * 20])
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[2], found[3])
     assert network.n_truncated_words == 1
-    opened = char().open(tokens)
+    opened = char().prepare(tokens)
     found, _ = vectors(opened, opened.network().eval(), ["Word", "word"])
     assert np.abs(found[0] - found[1]).max() > 1e-3
 
@@ -328,10 +328,10 @@ def test_words_are_spelled_as_in_the_text():
         *("The", "the", "THE", "Caf\u00e9", "caf\u00e9"),
         *("\u039f\u03a3", "\u03bf\u03c2"),
     ]
-    opened = CharEmbedding(lowercase=True).open(tokens)
+    opened = CharEmbedding(lowercase=True).prepare(tokens)
     assert opened.pieces(tokens).codes.tolist() == codes.tolist()
     assert not opened.unseen[ord("t")] and opened.unseen[ord("T")]
-    assert not CharEmbedding().open(tokens).unseen[ord("T")]
+    assert not CharEmbedding().prepare(tokens).unseen[ord("T")]
     made_up = Tokenizer(tokenizer=lambda text: ["end"]).transform(["The"])
     assert original_words(made_up)[0] == ["end"]
     assert original_words(TokenSequences.from_lists([["The"]])) == (["The"], None)

@@ -216,7 +216,7 @@ def test_sequence_vectors_and_arrays_are_refused():
         contextual_to_static(pooled, CORPUS)
 
 
-def test_a_path_that_is_taken_is_told_before_the_work(tmp_path):
+def test_an_existing_path_is_rejected_first(tmp_path):
     source = FunctionEmbedding(place, level="token").fit(CORPUS)
     wv = contextual_to_static(source, CORPUS, path=tmp_path / "means")
     assert wv.path == str(tmp_path / "means")

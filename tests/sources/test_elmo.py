@@ -1,4 +1,4 @@
-"""ElmoEmbedding is ELMo's arithmetic, and the same for a sentence in any company."""
+"""ElmoEmbedding against a reference; results do not depend on the batch."""
 
 import pickle
 
@@ -239,7 +239,7 @@ def test_equal_sentences_and_words_are_computed_once(monkeypatch):
     assert sorted(words) == sorted({word for s in SENTENCES for word in s})
 
 
-def test_no_deeper_than_is_asked_for(monkeypatch):
+def test_only_required_layers_are_computed(monkeypatch):
     step = source(output="lstm_outputs1").fit(SENTENCES)
     monkeypatch.setattr(step._model.network._layers[1][0], "run", None)
     step.transform(SENTENCES)

@@ -1,4 +1,4 @@
-"""What goes wrong with ELMo's files is said by file and key; URLs are fetched once."""
+"""ELMo's files: errors name the file and key; URLs are downloaded once."""
 
 import builtins
 import hashlib
@@ -34,8 +34,8 @@ def assert_refused(model, error, *mentioned):
 
 def changed(options, *keys, **values):
     """Write options with some values changed, or taken out if they are ..."""
-    told = json.loads(options.read_text())
-    part = told
+    record = json.loads(options.read_text())
+    part = record
     for key in keys:
         part = part[key]
     for key, value in values.items():
@@ -43,7 +43,7 @@ def changed(options, *keys, **values):
             del part[key]
         else:
             part[key] = value
-    options.write_text(json.dumps(told))
+    options.write_text(json.dumps(record))
 
 
 def test_what_is_written_is_read_again(model):
@@ -56,11 +56,11 @@ def test_what_is_written_is_read_again(model):
 
 
 def test_options_for_training_have_fewer_keys(model):
-    told = {"bidirectional": True, "dropout": 0.1, "n_train_tokens": 768648884}
+    record = {"bidirectional": True, "dropout": 0.1, "n_train_tokens": 768648884}
     lstm = {"projection_dim": 4, "dim": 6, "n_layers": 2}
     cnn = {"embedding": {"dim": 3}, "filters": [[1, 3], [2, 4], [3, 5]]}
     cnn |= {"n_highway": 2, "n_characters": 261, "activation": "relu"}
-    model[0].write_text(json.dumps({**told, "lstm": lstm, "char_cnn": cnn}))
+    model[0].write_text(json.dumps({**record, "lstm": lstm, "char_cnn": cnn}))
     found = read_options(model[0])
     expected = {"cell_clip": None, "proj_clip": None, "skip_connections": False}
     assert found == OPTIONS._replace(**expected)
@@ -176,7 +176,7 @@ def test_what_training_leaves_in_a_file_does_not_matter(model):
     assert ElmoEmbedding(*model).fit_transform([["a", "word"]]) == expected
 
 
-def test_h5py_is_asked_for_by_the_extra_that_brings_it(monkeypatch):
+def test_missing_h5py_names_the_extra(monkeypatch):
     real = builtins.__import__
 
     def without(name, *args, **kwargs):
@@ -254,12 +254,12 @@ def test_a_language_model_begins_from_urls(site, model):
 def test_a_url_without_checksum_tells_it(site, model):
     plain = [url.partition("#")[0] for url in urls(site, model)]
     digest = urls(site, model)[1].partition("#")[2]
-    with pytest.warns(UserWarning, match="without a checksum") as told:
+    with pytest.warns(UserWarning, match="without a checksum") as record:
         ElmoEmbedding(*plain).fit([["a"]])
-    assert digest in str(told[1].message)
+    assert digest in str(record[1].message)
 
 
-def test_another_file_than_the_checksum_says_is_not_kept(site, model, tmp_path):
+def test_a_file_with_another_checksum_is_rejected(site, model, tmp_path):
     options, weights = urls(site, model)
     wrong = weights[:-1] + ("0" if weights[-1] != "0" else "1")
     with pytest.raises(ValueError, match=r"expected .* It was deleted"):

@@ -1,10 +1,10 @@
-"""ELMo reads original texts as it was trained, and gives each token its words."""
+"""ELMo reads original texts as in training, and tokens get their words."""
 
 import numpy as np
 import pytest
 
 from sk_metaembed import ElmoEmbedding, Tokenizer, TokenSequences
-from sk_metaembed.sources._elmo_model import TextSplitter, align_words
+from sk_metaembed.sources._elmo_texts import TextSplitter, align_words
 
 from ..rounding import assert_close
 from ..tiny_elmo import OPTIONS, Oracle, files, random_weights

@@ -1,4 +1,4 @@
-"""Transformers of texts as sources: what they give stands in the block unchanged."""
+"""EstimatorEmbedding: the output of a transformer becomes the block unchanged."""
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,7 @@ TABLE = WordVectors.from_arrays(TOKENS.types, RNG.normal(size=(TOKENS.n_types, 3
 
 
 class Giving(TransformerMixin, BaseEstimator):
-    """Gives whatever it is told to."""
+    """Return the output of a given function."""
 
     def __init__(self, make):
         self.make = make

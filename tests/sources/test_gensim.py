@@ -1,4 +1,4 @@
-"""Word2Vec and fastText on streams: the vectors that a list of the same rows gives."""
+"""Training on streams gives the same vectors as training on lists."""
 
 import gzip
 import threading
@@ -47,7 +47,7 @@ def same(source, other):
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=repr)
-def test_streams_give_what_lists_give(source, path):
+def test_streams_and_lists_give_equal_vectors(source, path):
     wanted = type(source)(**source.get_params()).fit(TEXTS)
     compressed = path.with_name("corpus.txt.gz")
     compressed.write_bytes(gzip.compress(path.read_bytes()))
@@ -116,7 +116,7 @@ def test_memory_holds_a_few_thousand_rows_only():
     assert source.coverage_ == {"types": 1.0, "tokens": 1.0}
 
 
-def test_what_can_be_gone_through_once_is_refused(path):
+def test_exhausted_streams_are_rejected(path):
     with pytest.raises(TypeError, match="source is a generator"):
         TextStream(text for text in TEXTS)
 
@@ -136,7 +136,7 @@ def test_what_can_be_gone_through_once_is_refused(path):
     same(source.fit(text for text in TEXTS), Word2VecEmbedding(**TINY).fit(TEXTS))
 
 
-def test_faults_of_a_stream_are_told_in_any_pass(tmp_path):
+def test_errors_of_a_stream_are_raised_in_any_pass(tmp_path):
     n_threads = threading.active_count()
     for bad_pass in (1, 2, 3):
         passes = [0]

@@ -58,7 +58,7 @@ def columns_of(X):
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
-def test_planted_sources_are_kept_and_noise_left_out(direction):
+def test_informative_sources_are_selected(direction):
     X, y = planted()
     selector = SourceSelector(end(), direction=direction).fit(X, y)
     assert selector.sources_ == ["dim", "clear"]
@@ -162,7 +162,7 @@ def layered():
     return X.with_blocks(blocks), y
 
 
-def test_layers_of_a_source_are_chosen_together():
+def test_layers_of_a_source_are_selected_as_a_group():
     X, y = layered()
     selector = SourceSelector(end(), n_sources_to_select=1).fit(X, y)
     assert selector.source_names_in_.tolist() == ["a", "b", "c"]
@@ -171,7 +171,7 @@ def test_layers_of_a_source_are_chosen_together():
     assert selector.transform(X).names == ("b__0", "b__1")
 
 
-def test_layers_are_chosen_one_by_one_where_asked():
+def test_layers_are_selected_one_by_one():
     X, y = layered()
     selector = SourceSelector(end(), by="block").fit(X, y)
     assert selector.sources_ == selector.blocks_ == ["b__0", "c"]
@@ -190,7 +190,7 @@ def test_blocks_that_are_mixed_keep_their_order():
     assert selector.transform(X).names == ("b__1", "c", "b__0")
 
 
-def test_one_source_is_kept_without_a_score():
+def test_a_single_source_needs_no_score():
     X, y = planted()
     for direction in ("forward", "backward"):
         for tol in (None, 0.1):
@@ -292,7 +292,7 @@ def test_sample_weights_reach_the_estimator():
     assert selector.history_[0]["mean_score"] == 1.0
 
 
-def test_names_of_dimensions_are_those_that_are_kept():
+def test_feature_names_are_those_of_selected_blocks():
     X, y = planted()
     selector = SourceSelector(end()).fit(X, y)
     assert selector.get_feature_names_out().tolist() == ["dim__0", "clear__0"]
@@ -336,7 +336,7 @@ def test_wrong_input_gets_a_sentence():
         SourceSelector(end()).frame()
 
 
-def test_what_fails_inside_is_told_not_counted_as_a_score():
+def test_errors_in_the_estimator_are_raised():
     X, y = planted()
     combine = ConcatMetaEmbedding(weights=[1.0])
     broken = make_pipeline(combine, Pooling(), LogisticRegression())

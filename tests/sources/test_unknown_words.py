@@ -1,4 +1,4 @@
-"""A store that knows almost none of the words warns at fit, and says why."""
+"""Warning and likely cause if a store knows almost none of the words."""
 
 import warnings
 

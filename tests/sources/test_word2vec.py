@@ -1,4 +1,4 @@
-"""Word2VecEmbedding and FastTextEmbedding against gensim, and what they keep."""
+"""Word2VecEmbedding and FastTextEmbedding against gensim; pickles and errors."""
 
 import logging
 import os
@@ -238,7 +238,7 @@ def test_gensim_stays_silent(source, capfd):
     assert logging.getLogger("gensim").level == level
 
 
-def test_quiet_threads_restore_the_level_together():
+def test_threads_restore_the_log_level():
     logger = logging.getLogger("gensim")
     level = logger.level
     with quiet_gensim:
@@ -270,7 +270,7 @@ def test_neighbours_in_text_come_close():
     assert similar[:3, :3].min() > similar[:3, 3:].max()
 
 
-def test_a_lone_surrogate_is_told_by_its_row():
+def test_the_row_of_a_lone_surrogate_is_named():
     half = "b\ud800c"
     source = FastTextEmbedding(vector_size=3, min_count=2, bucket=50)
     message = r"row 2 contains the word 'b\\ud800c'.*surrogate.*\"replace\""

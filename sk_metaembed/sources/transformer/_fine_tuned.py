@@ -291,7 +291,7 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
     ``trained_[name].save(folder)`` writes the whole model in the format of
     transformers, for `TransformerEmbedding` and other libraries.
 
-    An estimator calls one method of a trainable source, ``open(tokens)``, so that other
+    An estimator calls one method of a trainable source, ``prepare(tokens)``, so other
     networks can be trained in the same way: see `sk_metaembed.dynamic`.
 
     References
@@ -344,7 +344,7 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
         self.rank = rank
         self.lr = lr
 
-    def open(self, tokens: TokenSequences) -> FineTuneSpec:
+    def prepare(self, tokens: TokenSequences) -> FineTuneSpec:
         """Return what an estimator needs to train the source; loads and trains nothing.
 
         The ``Dynamic*`` estimators call this method in `fit` with the training texts.
