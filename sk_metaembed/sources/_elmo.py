@@ -33,13 +33,8 @@ from ._elmo_model import (
 )
 from ._elmo_texts import TextSplitter, align_words, texts_with_words
 from ._fingerprint import fingerprint_of
-from .cache._compute import (
-    Layer,
-    SentenceRows,
-    distinct_sentences,
-    sentence_blocks,
-    token_bar,
-)
+from ._sentences import Layer, SentenceRows, distinct_sentences, token_bar
+from .cache._sentence_blocks import sentence_blocks
 from .cache._sentence_cache import open_cache
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..vectors._download import cached_path, local_file
 from ._batching import BatchRunner
 from ._elmo_texts import mean_of_words
 from ._fingerprint import file_digest, fingerprint_of, reopen_model
-from .cache._compute import Layer
+from ._sentences import Layer
 
 _CALLER = "ElmoEmbedding"
 _NAMES = ("options.json", "weights.hdf5")

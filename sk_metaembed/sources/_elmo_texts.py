@@ -7,7 +7,7 @@ import numpy as np
 
 from ..sequences import Tokenizer
 from ._base import used_types
-from ._original_text import OriginalText, distinct_texts, overlapping
+from ._sentences import OriginalText, distinct_texts, overlapping
 
 
 class TextSplitter:

@@ -14,7 +14,7 @@ from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
 from ._function import scatter
-from ._original_text import nonempty_texts
+from ._sentences import nonempty_texts
 
 MAX_SPARSE_COLUMNS = 4096
 

@@ -12,7 +12,7 @@ from .._core._messages import short_repr
 from ..sequences import Block
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
-from ._original_text import nonempty_texts
+from ._sentences import nonempty_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

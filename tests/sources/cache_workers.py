@@ -1,13 +1,16 @@
-"""What other processes do in the tests of the sentence cache, and its helpers."""
+"""Helpers of the tests of the sentence cache, and the code of other processes."""
 
 import multiprocessing
 import os
+import signal
+import threading
 import warnings
 
 import numpy as np
 
 from sk_metaembed import TokenSequences, cache_info, clear_cache
-from sk_metaembed.sources.cache._compute import Layer, compute_missing
+from sk_metaembed.sources._sentences import Layer, SentenceRows
+from sk_metaembed.sources.cache._sentence_blocks import compute_missing
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 
 if os.name == "posix":  # each process is as clean as a spawned one, and starts at once
@@ -33,14 +36,14 @@ def hash_of(word):
 
 
 class Source:
-    """Embeds sentences and remembers what it was asked."""
+    """Embeds sentences and records them."""
 
     def __init__(self):
-        self.asked = []
+        self.computed = []
 
     def __call__(self, sentences):
         for words in sentences:
-            self.asked.append(words)
+            self.computed.append(words)
             known = np.array([word != "?" for word in words])
             yield (
                 (vectors(words), known),
@@ -54,7 +57,8 @@ TOKENS = TokenSequences.from_lists(SENTENCES)
 
 def run(cache, tokens=TOKENS, **kwargs):
     source = Source()
-    return compute_missing(cache, tokens, LAYERS, source, **kwargs), source.asked
+    rows = SentenceRows(tokens, LAYERS)
+    return compute_missing(cache, rows, source, **kwargs), source.computed
 
 
 def numbered(n, start=0):
@@ -90,23 +94,37 @@ def read_and_write(directory, number, limit):
             run(cache, TokenSequences.from_lists([[f"{i}", "x"] for i in range(step)]))
             fill(cache, 4, start=number * 1000 + step * 4)
             keys = cache.keys(numbered(100), 0)
-            for i, found in enumerate(cache.get_many(keys)):
-                assert found is None or found[0][0, 0] == i
+            for i, result in enumerate(cache.get_many(keys)):
+                assert result is None or result[0][0, 0] == i
         assert cache.n_corrupt == 0
         assert cache._reading
         assert cache._writing
 
 
 def fork_while_locked(directory):
+    """A thread of the parent holds the lock, which no thread of the child releases."""
     cache = SentenceCache(directory, "m")
     before = fill(cache, 10)
-    cache._store._lock.acquire()
+    locked, done = threading.Event(), threading.Event()
+
+    def hold():
+        with cache._store._lock:
+            locked.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    locked.wait()
+    connection = cache._store._connection
     child = os.fork()
     if not child:
+        signal.alarm(20)
         ours = fill(cache, 10, start=10)
-        os._exit(0 if all(cache.get_many(before + ours)) else 1)
+        own = cache._store._connection is not connection
+        os._exit(0 if own and all(cache.get_many(before + ours)) else 1)
     assert os.waitpid(child, 0)[1] == 0
-    cache._store._lock.release()
+    done.set()
+    thread.join()
     assert all(cache.get_many(cache.keys(numbered(20), 0)))
 
 
@@ -116,12 +134,12 @@ def fill_a_limited_file(directory):
     with SentenceCache(directory, "m") as cache:
         keys = fill(cache, 5)
         resource.setrlimit(resource.RLIMIT_FSIZE, (2**17, 2**17))
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fill(cache, 500, start=100)
-            result, asked = run(cache)
-        assert len(told) == 1, told
-        assert len(asked) == 3
+            result, computed = run(cache)
+        assert len(caught) == 1, caught
+        assert len(computed) == 3
         equal(result, run(None)[0])
         assert all(cache.get_many(keys))
 
@@ -133,10 +151,10 @@ def use_as_nobody(directory):
         os.setuid(65534)
     with SentenceCache(directory, "m") as cache:
         assert all(cache.get_many(cache.keys(numbered(5), 0)))
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             assert len(run(cache)[1]) == 3
-        assert len(told) == 1, told
+        assert len(caught) == 1, caught
     assert cache_info(directory).entries == 5
     try:
         clear_cache(directory)

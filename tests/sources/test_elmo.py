@@ -13,7 +13,7 @@ from sk_metaembed.elmo import _network
 from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.elmo._packing import Packing
 from sk_metaembed.sources import _elmo
-from sk_metaembed.sources.cache._memory import MEMORY
+from sk_metaembed.sources.cache._sentence_blocks import MEMORY
 
 from ..rounding import assert_close
 from ..tiny_elmo import OPTIONS, Oracle, TinyElmo, files, random_weights

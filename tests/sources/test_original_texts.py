@@ -26,7 +26,7 @@ from sk_metaembed import (
     contextual_to_static,
 )
 from sk_metaembed.scale._batches import digest_rows
-from sk_metaembed.sources._original_text import (
+from sk_metaembed.sources._sentences import (
     OriginalText,
     distinct_texts,
     overlapping,

@@ -1,4 +1,4 @@
-"""The sentence cache: right, shared, bounded, and safe against what can go wrong."""
+"""The sentence cache: correct, shared, bounded, and safe against faults."""
 
 import os
 import pickle
@@ -21,8 +21,9 @@ from sk_metaembed import (
     limit_cache,
 )
 from sk_metaembed.sources._fingerprint import fingerprint_of
+from sk_metaembed.sources._sentences import Layer, SentenceRows
 from sk_metaembed.sources.cache import _sentence_cache, _sqlite
-from sk_metaembed.sources.cache._compute import Layer, compute_missing
+from sk_metaembed.sources.cache._sentence_blocks import compute_missing
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 from sk_metaembed.sources.cache._sqlite import cache_files, current_file
 
@@ -57,7 +58,7 @@ def in_another_process(target, directory):
 # --- keys and entries
 
 
-def test_keys_tell_apart_what_differs(tmp_path):
+def test_keys_differ_where_vectors_can(tmp_path):
     with SentenceCache(tmp_path, "m") as cache, SentenceCache(tmp_path, "n") as other:
         half = SentenceCache(tmp_path, "m", "float16")
         keys = [
@@ -77,7 +78,7 @@ def test_keys_tell_apart_what_differs(tmp_path):
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("shape", [(3, 4), (0, 4), (4,)])
-def test_entries_come_back_as_put(tmp_path, dtype, shape):
+def test_entries_are_read_as_written(tmp_path, dtype, shape):
     values = np.random.default_rng(0).standard_normal(shape)
     known = np.arange(len(values)) % 2 == 0 if len(shape) == 2 else True
     with SentenceCache(tmp_path, "m", dtype) as cache:
@@ -88,7 +89,7 @@ def test_entries_come_back_as_put(tmp_path, dtype, shape):
     np.testing.assert_array_equal(mask, known)
 
 
-def test_what_float16_cannot_hold_is_refused(tmp_path):
+def test_values_too_large_for_float16_raise(tmp_path):
     with SentenceCache(tmp_path, "m", "float16") as cache:
         with pytest.raises(ValueError, match="reach 1e.05, more than float16"):
             cache.put_many([b"k"], [([1e5], True)])
@@ -108,7 +109,7 @@ def test_bad_parameters(tmp_path, kwargs, match):
 # --- fingerprints
 
 
-def test_a_fingerprint_tells_weights_and_options_apart():
+def test_a_fingerprint_depends_on_weights_and_options():
     import torch
 
     net = torch.nn.Linear(2, 3)
@@ -132,8 +133,8 @@ def test_a_fingerprint_tells_weights_and_options_apart():
 
 
 def test_results_are_in_order_and_the_same_with_and_without_a_cache(tmp_path):
-    bare, asked = run(None)
-    assert asked == [("to", "be"), ("or", "?"), ("not",)]
+    bare, computed = run(None)
+    assert computed == [("to", "be"), ("or", "?"), ("not",)]
     (values, known), (pooled, whole) = bare
     np.testing.assert_array_equal(values[:2], vectors(["to", "be"]))
     np.testing.assert_array_equal(values[4:6], vectors(["to", "be"]))
@@ -142,29 +143,31 @@ def test_results_are_in_order_and_the_same_with_and_without_a_cache(tmp_path):
     assert not pooled[1].any()
     for expected in (3, 0):
         with SentenceCache(tmp_path, "m") as cache:
-            result, asked = run(cache)
+            result, computed = run(cache)
             equal(result, bare)
-            assert len(asked) == expected
+            assert len(computed) == expected
 
 
-def test_only_what_is_missing_is_computed_however_it_is_sliced(tmp_path):
+def test_only_missing_sentences_are_computed(tmp_path):
     with SentenceCache(tmp_path, "m") as cache:
         run(cache, TOKENS[:1])
-        result, asked = run(cache, slice_tokens=1)
-        assert sorted(asked) == [("not",), ("or", "?")]
+        result, computed = run(cache, slice_tokens=1)
+        assert sorted(computed) == [("not",), ("or", "?")]
     equal(result, run(None)[0])
     with SentenceCache(tmp_path, "other weights") as cache:
         assert len(run(cache)[1]) == 3
 
 
-def test_float16_rounds_what_was_just_computed_too(tmp_path):
+def test_float16_rounds_computed_vectors_too(tmp_path):
     def third(sentences):
         return [[(np.full((len(s), 1), 1 / 3), [True] * len(s))] for s in sentences]
 
     tokens = TokenSequences.from_lists([["a", "b"]])
     for _ in range(2):
         with SentenceCache(tmp_path, "m", "float16") as cache:
-            ((values, _),) = compute_missing(cache, tokens, [Layer(0, 1)], third)
+            ((values, _),) = compute_missing(
+                cache, SentenceRows(tokens, [Layer(0, 1)]), third
+            )
         assert values.dtype == np.float32
         assert set(values.ravel()) == {np.float32(np.float16(1 / 3))}
 
@@ -193,13 +196,14 @@ def test_nothing_to_embed():
         ([[(np.full((2, 3), np.inf), [1, 1]), (np.ones(2), True)]], "'to be': .* NaN"),
     ],
 )
-def test_a_wrong_source_is_told(tmp_path, returned, match):
+def test_invalid_output_of_a_source_raises(tmp_path, returned, match):
     with SentenceCache(tmp_path, "m") as cache, pytest.raises(ValueError, match=match):
-        compute_missing(cache, TOKENS[:1], LAYERS, lambda sentences: returned)
+        rows = SentenceRows(TOKENS[:1], LAYERS)
+        compute_missing(cache, rows, lambda sentences: returned)
     assert cache_info(tmp_path).entries == 0
 
 
-def test_a_failing_source_leaves_what_was_computed_before(tmp_path):
+def test_a_failing_source_leaves_entries_stored_before(tmp_path):
     calls = []
 
     def failing(sentences):
@@ -210,28 +214,29 @@ def test_a_failing_source_leaves_what_was_computed_before(tmp_path):
 
     with SentenceCache(tmp_path, "m") as cache:
         with pytest.raises(RuntimeError, match="out of memory"):
-            compute_missing(cache, TOKENS, LAYERS, failing, slice_tokens=2)
+            compute_missing(cache, SentenceRows(TOKENS, LAYERS), failing, 2)
         assert cache_info(tmp_path).entries == 4
         assert len(run(cache)[1]) == 1
 
 
-def test_what_others_have_stored_meanwhile_is_not_computed_again(tmp_path):
+def test_sentences_stored_by_others_meanwhile_are_not_computed(tmp_path):
     """The first slice is at work while another handle computes everything."""
     source = Source()
 
     def interrupted(sentences):
-        if not source.asked:
+        if not source.computed:
             with SentenceCache(tmp_path, "m") as other:
                 assert len(run(other)[1]) == 3
         return source(sentences)
 
     with SentenceCache(tmp_path, "m") as cache:
-        result = compute_missing(cache, TOKENS, LAYERS, interrupted, slice_tokens=1)
-    assert len(source.asked) == 1
+        rows = SentenceRows(TOKENS, LAYERS)
+        result = compute_missing(cache, rows, interrupted, slice_tokens=1)
+    assert len(source.computed) == 1
     equal(result, run(None)[0])
 
 
-def test_processes_that_begin_together_share_the_work(tmp_path, monkeypatch):
+def test_processes_that_start_together_share_the_work(tmp_path, monkeypatch):
     """Each takes slices in an order of its own; one order would compute all twice."""
     tokens = TokenSequences.from_lists([[f"w{i}"] for i in range(50)])
     orders = []
@@ -273,22 +278,22 @@ def older(data):
         (older, "1 entry is of another format version"),
     ],
 )
-def test_entries_that_cannot_be_used_are_computed_again(tmp_path, change, match):
+def test_unusable_entries_are_computed_again(tmp_path, change, match):
     with SentenceCache(tmp_path, "m") as cache:
         bare, _ = run(cache)
     tamper(tmp_path, change)
     with SentenceCache(tmp_path, "m") as cache:
-        with pytest.warns(UserWarning, match=match) as told:
-            result, asked = run(cache)
-        assert len(told) == 1
-        assert len(asked) == 1
+        with pytest.warns(UserWarning, match=match) as caught:
+            result, computed = run(cache)
+        assert len(caught) == 1
+        assert len(computed) == 1
         assert cache.n_corrupt + cache.n_outdated == 1
         equal(result, bare)
     with SentenceCache(tmp_path, "m") as cache:
         assert run(cache)[1] == []
 
 
-def test_an_entry_under_anothers_key_is_noticed(tmp_path):
+def test_an_entry_under_the_wrong_key_is_detected(tmp_path):
     with SentenceCache(tmp_path, "m") as cache:
         keys = fill(cache, 2)
         with sqlite3.connect(cache._store.file) as connection:
@@ -296,9 +301,9 @@ def test_an_entry_under_anothers_key_is_noticed(tmp_path):
             data = connection.execute("SELECT data FROM vectors").fetchall()
             connection.execute("UPDATE vectors SET data = ? WHERE id = 1", data[1])
         connection.close()
-        found = cache.get_many(keys)
-    assert found[0] is None
-    assert found[1] is not None
+        entries = cache.get_many(keys)
+    assert entries[0] is None
+    assert entries[1] is not None
 
 
 @pytest.mark.parametrize(
@@ -312,7 +317,7 @@ def test_an_entry_under_anothers_key_is_noticed(tmp_path):
         "DELETE FROM vectors",
     ],
 )
-def test_tables_that_hold_something_else(tmp_path, change):
+def test_tables_with_unexpected_content(tmp_path, change):
     with SentenceCache(tmp_path, "m") as cache:
         bare, _ = run(cache)
     with sqlite3.connect(current_file(tmp_path)) as connection:
@@ -328,7 +333,7 @@ def test_tables_that_hold_something_else(tmp_path, change):
 
 
 @pytest.mark.parametrize("how", ["cut", "garbled", "no database"])
-def test_a_damaged_file_is_set_aside(tmp_path, how):
+def test_a_corrupt_file_is_set_aside(tmp_path, how):
     with SentenceCache(tmp_path, "m") as cache:
         bare, _ = run(cache)
         fill(cache, 200)
@@ -344,12 +349,12 @@ def test_a_damaged_file_is_set_aside(tmp_path, how):
         file.write_text("something else " * 100)
     with pytest.warns(
         UserWarning, match="is corrupt .* a new file was created"
-    ) as told:
+    ) as caught:
         cache = SentenceCache(tmp_path, "m")
-        result, asked = run(cache)
+        result, computed = run(cache)
         cache.close()
-    assert len(told) == 1
-    assert len(asked) == 3
+    assert len(caught) == 1
+    assert len(computed) == 3
     equal(result, bare)
     with SentenceCache(tmp_path, "m") as cache:
         assert run(cache)[1] == []
@@ -382,7 +387,7 @@ def test_the_oldest_entries_go_first(tmp_path):
     assert cache_info(tmp_path).limit == limit
 
 
-def test_the_limit_belongs_to_the_folder_and_can_change(tmp_path):
+def test_the_limit_belongs_to_the_directory_and_can_change(tmp_path):
     with SentenceCache(tmp_path, "m") as cache:
         fill(cache, 100, dim=2500)
         assert cache_info(tmp_path).limit is None
@@ -426,9 +431,9 @@ def wait_for(pipe, count):
     return last
 
 
-def test_killed_writers_lose_nothing_they_were_told_is_kept(tmp_path):
+def test_killed_writers_lose_no_stored_entry(tmp_path):
     """Two processes write; both are killed in the middle of it; twice."""
-    kept = {}
+    stored = {}
     for number in (0, 2):
         pipes, writers = [], []
         for k in range(2):
@@ -439,21 +444,21 @@ def test_killed_writers_lose_nothing_they_were_told_is_kept(tmp_path):
             writers[-1].start()
             send.close()
         for k, pipe in enumerate(pipes):
-            kept[number + k] = wait_for(pipe, 20)
+            stored[number + k] = wait_for(pipe, 20)
         for writer in writers:
             os.kill(writer.pid, signal.SIGKILL)
             writer.join()
         for k, pipe in enumerate(pipes):
             try:
                 while pipe.poll():
-                    kept[number + k] = pipe.recv()
+                    stored[number + k] = pipe.recv()
             except EOFError:
                 pass
     with SentenceCache(tmp_path, "m") as cache:
-        for number, last in kept.items():
+        for number, last in stored.items():
             count, start = 8 * (last + 1), number * 10**6
-            found = cache.get_many(cache.keys(numbered(count, start), 0))
-            for i, (values, _) in enumerate(found):
+            entries = cache.get_many(cache.keys(numbered(count, start), 0))
+            for i, (values, _) in enumerate(entries):
                 np.testing.assert_array_equal(values, entry(start + i)[0])
         assert cache._store.query("PRAGMA integrity_check") == [("ok",)]
         assert cache.n_corrupt == 0
@@ -510,7 +515,7 @@ def test_a_handle_pickles_to_its_parameters(tmp_path):
             assert all(copy.get_many(keys))
 
 
-def test_a_closed_handle_finds_nothing_and_fails_at_nothing(tmp_path):
+def test_a_closed_handle_returns_nothing_without_errors(tmp_path):
     cache = SentenceCache(tmp_path, "m")
     keys = fill(cache, 2)
     cache.close()
@@ -522,19 +527,19 @@ def test_a_closed_handle_finds_nothing_and_fails_at_nothing(tmp_path):
 # --- full disks and folders that may not be written
 
 
-def test_a_full_disk_is_told_once_and_computing_goes_on(tmp_path):
+def test_a_full_disk_warns_once_and_computation_continues(tmp_path):
     with SentenceCache(tmp_path, "m") as cache:
         keys = fill(cache, 5)
         pages = cache._store.query("PRAGMA page_count")[0][0]
         cache._store.query(f"PRAGMA max_page_count = {pages}")
         with pytest.warns(
             UserWarning, match="full .*new vectors are not stored"
-        ) as told:
+        ) as caught:
             fill(cache, 500, start=100)
             fill(cache, 500, start=700)
-            result, asked = run(cache)
-        assert len(told) == 1
-        assert len(asked) == 3
+            result, computed = run(cache)
+        assert len(caught) == 1
+        assert len(computed) == 3
         equal(result, run(None)[0])
         assert all(cache.get_many(keys))
     with SentenceCache(tmp_path, "m") as cache:
@@ -543,7 +548,7 @@ def test_a_full_disk_is_told_once_and_computing_goes_on(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no limit on file sizes here")
-def test_a_file_that_may_not_grow(tmp_path):
+def test_a_file_size_limit(tmp_path):
     in_another_process(fill_a_limited_file, tmp_path)
     with SentenceCache(tmp_path, "m") as cache:
         assert all(cache.get_many(cache.keys(numbered(5), 0)))
@@ -554,13 +559,13 @@ def no_rights(monkeypatch):
     monkeypatch.setattr("os.access", lambda path, mode, **kwargs: not mode & os.W_OK)
 
 
-def test_a_folder_without_cache_that_may_not_be_written(tmp_path, monkeypatch):
+def test_a_read_only_directory_without_a_cache_raises(tmp_path, monkeypatch):
     no_rights(monkeypatch)
     with pytest.raises(PermissionError, match="read-only. Pass a different"):
         SentenceCache(tmp_path, "m")
 
 
-def test_a_cache_that_may_only_be_read_is_read(tmp_path, monkeypatch):
+def test_a_read_only_cache_is_read(tmp_path, monkeypatch):
     with SentenceCache(tmp_path, "m") as cache:
         keys = fill(cache, 5)
     before = current_file(tmp_path).read_bytes()
@@ -572,14 +577,14 @@ def test_a_cache_that_may_only_be_read_is_read(tmp_path, monkeypatch):
     assert current_file(tmp_path).read_bytes() == before
 
 
-def test_a_journal_that_vanishes_says_nothing_of_rights(tmp_path, monkeypatch):
+def test_a_vanishing_journal_does_not_affect_permissions(tmp_path, monkeypatch):
     store = tmp_path / "sk_metaembed-sentences-2-1.sqlite"
     listed = [store, Path(f"{store}-journal")]
     monkeypatch.setattr(_sqlite, "cache_files", lambda directory: listed)
     assert _sqlite.check_directory(tmp_path)
 
 
-def test_threads_that_begin_a_cache_at_once(tmp_path):
+def test_threads_that_create_a_cache_at_the_same_time(tmp_path):
     failed = []
 
     def begin(folder, barrier):
@@ -604,7 +609,7 @@ def test_threads_that_begin_a_cache_at_once(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such rights here")
-def test_rights_of_another_user(tmp_path):
+def test_permissions_of_another_user(tmp_path):
     folder = tmp_path / "cache"
     with SentenceCache(folder, "m") as cache:
         fill(cache, 5)
@@ -618,7 +623,7 @@ def test_rights_of_another_user(tmp_path):
         folder.chmod(0o755)
 
 
-def test_a_file_in_the_folders_place(tmp_path):
+def test_a_file_in_place_of_the_directory_raises(tmp_path):
     (tmp_path / "file").touch()
     for place in ("file", "file/below"):
         with pytest.raises(NotADirectoryError, match="a file has this name"):
@@ -641,7 +646,7 @@ def test_info_counts_by_source(tmp_path):
     assert info.disk_bytes > info.bytes
 
 
-def test_clearing_touches_nothing_else_and_goes_on_under_way(tmp_path):
+def test_clearing_changes_only_the_cache_while_it_is_in_use(tmp_path):
     (tmp_path / "mine.sqlite").write_text("precious")
     with SentenceCache(tmp_path, "m", size_limit=10**9) as cache:
         keys = fill(cache, 300)
@@ -682,7 +687,7 @@ def full(store):
 
 
 @pytest.mark.parametrize("how", ["full disk", "table lacks"])
-def test_what_sqlite_cannot_empty_is_removed(tmp_path, monkeypatch, how):
+def test_files_that_sqlite_cannot_empty_are_removed(tmp_path, monkeypatch, how):
     limit_cache(tmp_path, 10**9)
     with SentenceCache(tmp_path, "m") as cache:
         fill(cache, 300)
@@ -701,7 +706,7 @@ def test_what_sqlite_cannot_empty_is_removed(tmp_path, monkeypatch, how):
 
 
 @pytest.mark.parametrize("call", [cache_info, clear_cache])
-def test_folders_that_are_no_caches(tmp_path, call):
+def test_directories_without_a_cache_raise(tmp_path, call):
     with pytest.raises(FileNotFoundError, match="There is no directory"):
         call(tmp_path / "nowhere")
     (tmp_path / "mine.sqlite").touch()

@@ -1,4 +1,4 @@
-"""What a process has at hand of a sentence cache: the same, and only while right."""
+"""The memory of a sentence cache: equal vectors, only while they are valid."""
 
 import shutil
 import sqlite3
@@ -14,13 +14,14 @@ from sk_metaembed import (
     clear_cache,
 )
 from sk_metaembed.sequences import EmbeddedSequences
-from sk_metaembed.sources.cache import _memory
-from sk_metaembed.sources.cache._compute import (
-    Layer,
+from sk_metaembed.sources._sentences import Layer, SentenceRows
+from sk_metaembed.sources.cache import _sentence_blocks
+from sk_metaembed.sources.cache._sentence_blocks import (
+    LIMIT_VARIABLE,
+    MEMORY,
     compute_missing,
     sentence_blocks,
 )
-from sk_metaembed.sources.cache._memory import LIMIT_VARIABLE, MEMORY
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 from sk_metaembed.sources.cache._sqlite import current_file
 
@@ -37,13 +38,13 @@ def nothing_at_hand():
 
 
 class Source:
-    """Vectors that tell word and neighbours; "?" is not known. Notes what was asked."""
+    """Vectors of words and neighbours; "?" is not known. Records what is computed."""
 
     def __init__(self):
-        self.asked = []
+        self.computed = []
 
     def __call__(self, sentences):
-        self.asked += sentences
+        self.computed += sentences
         for words in sentences:
             rows = [[len(words), k, len(word)] for k, word in enumerate(words)]
             known = np.array([word != "?" for word in words])
@@ -59,11 +60,11 @@ def run(directory, tokens=TOKENS, layers=LAYERS, **options):
 
     with SentenceCache(directory, "m", **options) as cache:
         blocks = sentence_blocks(cache, tokens, layers, compute)
-    return blocks, source.asked
+    return blocks, source.computed
 
 
 def same(blocks, tokens=TOKENS):
-    expected = compute_missing(None, tokens, LAYERS, Source())
+    expected = compute_missing(None, SentenceRows(tokens, LAYERS), Source())
     for block, layer, (values, known) in zip(blocks, LAYERS, expected, strict=True):
         assert (block.name, block.level) == (layer.name, layer.level)
         assert block.values.dtype == np.float32
@@ -72,19 +73,19 @@ def same(blocks, tokens=TOKENS):
         assert not block.values[~known].any()
 
 
-def test_blocks_are_the_same_whatever_is_at_hand(tmp_path):
+def test_blocks_do_not_depend_on_the_memory(tmp_path):
     assert run(tmp_path, TOKENS[:1])[1] == [("to", "be")]
-    blocks, asked = run(tmp_path)
-    assert sorted(asked) == [("?",), ("not",), ("or", "?")]
+    blocks, computed = run(tmp_path)
+    assert sorted(computed) == [("?",), ("not",), ("or", "?")]
     same(blocks)
     for rows in ([5, 0, 0, 1, 2], [1], []):
         some = TOKENS[rows]
-        blocks, asked = run(tmp_path, some)
-        assert asked == []
+        blocks, computed = run(tmp_path, some)
+        assert computed == []
         same(blocks, some)
 
 
-def test_what_is_at_hand_is_not_read_again(tmp_path, monkeypatch):
+def test_sentences_in_memory_are_not_read_again(tmp_path, monkeypatch):
     run(tmp_path)
     monkeypatch.setattr(SentenceCache, "get_many", None)
     blocks, _ = run(tmp_path)
@@ -92,12 +93,12 @@ def test_what_is_at_hand_is_not_read_again(tmp_path, monkeypatch):
     same(blocks)
 
 
-def test_layers_are_at_hand_one_by_one(tmp_path):
+def test_layers_are_in_memory_one_by_one(tmp_path):
     run(tmp_path, layers=LAYERS[1:2])
-    _, asked = run(tmp_path, layers=LAYERS[:2])
-    assert len(asked) == 4
-    (block,), asked = run(tmp_path, layers=LAYERS[:1])
-    assert asked == []
+    _, computed = run(tmp_path, layers=LAYERS[:2])
+    assert len(computed) == 4
+    (block,), computed = run(tmp_path, layers=LAYERS[:1])
+    assert computed == []
     np.testing.assert_array_equal(block.values[0], [2, 0, 2])
 
 
@@ -109,7 +110,7 @@ def test_blocks_stay_as_they_are_when_tables_grow(tmp_path):
     same(first, TOKENS[:1])
 
 
-def test_pooling_takes_rows_of_tables(tmp_path):
+def test_pooling_accepts_rows_of_tables(tmp_path):
     blocks, _ = run(tmp_path)
     own = [type(b)(b.name, b.values.copy(), b.level, b.known) for b in blocks]
     blocks, _ = run(tmp_path)
@@ -132,45 +133,45 @@ def damaged(directory):
 
 
 @pytest.mark.parametrize("how", [clear_cache, cleared_elsewhere, removed])
-def test_what_the_cache_no_longer_has_is_computed_again(tmp_path, how):
+def test_entries_lost_by_the_cache_are_computed_again(tmp_path, how):
     directory = tmp_path / "cache"
     run(directory)
     how(directory)
-    blocks, asked = run(directory)
+    blocks, computed = run(directory)
     same(blocks)
-    assert len(asked) == 4
+    assert len(computed) == 4
     assert cache_info(directory).entries == 12
 
 
-def test_a_damaged_file_is_begun_anew(tmp_path):
+def test_a_corrupt_file_is_replaced(tmp_path):
     run(tmp_path)
     damaged(tmp_path)
     with pytest.warns(UserWarning, match="a new file was created"):
-        blocks, asked = run(tmp_path)
+        blocks, computed = run(tmp_path)
     same(blocks)
-    assert len(asked) == 4
+    assert len(computed) == 4
     assert run(tmp_path)[1] == []
 
 
-def test_caches_precisions_and_folders_have_tables_of_their_own(tmp_path):
+def test_each_cache_and_precision_has_its_own_tables(tmp_path):
     run(tmp_path / "a")
     assert len(run(tmp_path / "b")[1]) == 4
     assert len(run(tmp_path / "a", dtype="float16")[1]) == 4
     assert len(MEMORY._tables) == 9
 
 
-def test_a_cache_of_before_has_no_identity_and_works(tmp_path):
+def test_a_cache_without_identity_works(tmp_path):
     run(tmp_path)
     with sqlite3.connect(current_file(tmp_path)) as connection:
         connection.execute("DELETE FROM settings WHERE name = 'identity'")
     connection.close()
-    blocks, asked = run(tmp_path)
+    blocks, computed = run(tmp_path)
     same(blocks)
-    assert asked == []
+    assert computed == []
     assert blocks[0].indexed()[1] is None
 
 
-def test_no_cache_keeps_nothing():
+def test_without_a_cache_nothing_stays_in_memory():
     source = Source()
     same(sentence_blocks(None, TOKENS, LAYERS, source))
     assert not MEMORY._tables
@@ -182,9 +183,9 @@ def test_beyond_the_limit_the_cache_is_read(tmp_path, monkeypatch):
         MEMORY.clear()
         monkeypatch.setenv(LIMIT_VARIABLE, megabytes)
         for _ in range(2):
-            blocks, asked = run(tmp_path)
+            blocks, computed = run(tmp_path)
             same(blocks)
-            n_computed += len(asked)
+            n_computed += len(computed)
         assert len(MEMORY._tables) == n_tables
     assert n_computed == 4
     monkeypatch.setenv(LIMIT_VARIABLE, "much")
@@ -192,9 +193,9 @@ def test_beyond_the_limit_the_cache_is_read(tmp_path, monkeypatch):
         run(tmp_path)
 
 
-def test_what_was_not_used_for_longest_is_given_up(tmp_path, monkeypatch):
+def test_the_least_recently_used_table_is_dropped(tmp_path, monkeypatch):
     size = 4 * 4 * 3 * 7
-    monkeypatch.setattr(_memory, "limit", lambda: 3 * size)
+    monkeypatch.setattr(_sentence_blocks, "limit", lambda: 3 * size)
     for name in "abc":
         run(tmp_path / name)
     held = sum(table.nbytes for table in MEMORY._tables.values())
@@ -203,7 +204,7 @@ def test_what_was_not_used_for_longest_is_given_up(tmp_path, monkeypatch):
     same(run(tmp_path / "a")[0])
 
 
-def test_threads_share_what_is_at_hand(tmp_path):
+def test_threads_share_the_memory(tmp_path):
     failed = []
     rng = np.random.default_rng(0)
     orders = [rng.integers(0, len(TOKENS), 20) for _ in range(24)]

@@ -1,4 +1,4 @@
-"""Token-level vectors beyond memory_limit lie in files; everything else is equal."""
+"""Token-level vectors beyond memory_limit are in files, with equal values."""
 
 import gc
 import os
@@ -38,13 +38,13 @@ def make(kind, **options):
 
 def open_spills():
     """Return how many files without a name this process has open or mapped."""
-    found = 0
+    count = 0
     for link in Path("/proc/self/fd").iterdir():
         try:
-            found += "(deleted)" in os.readlink(link)
+            count += "(deleted)" in os.readlink(link)
         except FileNotFoundError:
             continue
-    return found + Path("/proc/self/maps").read_text().count("(deleted)")
+    return count + Path("/proc/self/maps").read_text().count("(deleted)")
 
 
 needs_proc = pytest.mark.skipif(
@@ -55,7 +55,7 @@ needs_proc = pytest.mark.skipif(
 @pytest.mark.parametrize("kind", ["elmo", "bert"])
 @pytest.mark.parametrize("preprocess", [None, "unit-centre-unit"])
 @pytest.mark.parametrize("cached", [False, True])
-def test_what_spills_is_equal(kind, preprocess, cached, tmp_path):
+def test_vectors_in_files_are_equal(kind, preprocess, cached, tmp_path):
     options = {"preprocess": preprocess, "cache": tmp_path if cached else None}
     whole = make(kind, **options).fit_transform(TEXTS)
     spilled = make(kind, **options, memory_limit=100).fit_transform(TEXTS)
@@ -74,7 +74,7 @@ def test_what_spills_is_equal(kind, preprocess, cached, tmp_path):
     assert not any(is_temp_memmap(block.values) for block in enough.blocks)
 
 
-def test_a_stateful_elmo_spills_too():
+def test_a_stateful_elmo_uses_files_too():
     whole, spilled = (
         make("elmo", stateful=True, memory_limit=limit).fit(TEXTS).transform(TEXTS)
         for limit in (None, 0)
@@ -90,10 +90,10 @@ def pair():
     ]
 
 
-def test_dme_trains_from_it_to_the_same_net(pair):
+def test_dme_trains_to_the_same_net_from_files(pair):
     y = np.arange(len(TEXTS)) % 2
-    found = [DynamicMetaClassifier(**NET).fit(X, y).predict_proba(X) for X in pair]
-    np.testing.assert_array_equal(*found)
+    scores = [DynamicMetaClassifier(**NET).fit(X, y).predict_proba(X) for X in pair]
+    np.testing.assert_array_equal(*scores)
     # A subset by rows gathers what a batch needs, not itself.
     half = pair[1][np.arange(0, len(TEXTS), 2)]
     model = DynamicMetaClassifier(**NET).fit(half, y[::2])
@@ -105,7 +105,7 @@ def test_dme_trains_from_it_to_the_same_net(pair):
 
 # The next test but one sends what is spilled to workers too.
 @pytest.mark.slow
-def test_a_search_on_workers_gives_the_same(pair):
+def test_a_search_on_workers_has_equal_scores(pair):
     y = np.arange(len(TEXTS)) % 2
     grid = {"lr": [0.01, 0.001]}
     scores = [
@@ -133,15 +133,15 @@ def test_copies_and_workers_have_the_same_values(pair, tmp_path):
     # Large enough for joblib to pass arrays by their files.
     X = make("bert", memory_limit=0).fit_transform(TEXTS * 700)
     assert X.blocks[0].values.nbytes > 2**20
-    found = joblib.Parallel(n_jobs=2)(joblib.delayed(_seen)(X) for _ in range(2))
-    for name, sums in found:
+    results = joblib.Parallel(n_jobs=2)(joblib.delayed(_seen)(X) for _ in range(2))
+    for name, sums in results:
         np.testing.assert_array_equal(sums, _seen(X)[1])
         if os.path.isdir("/proc/self/fd"):
             assert name.startswith(f"/proc/{os.getpid()}/fd/")
 
 
 @needs_proc
-def test_nothing_is_left_when_it_is_no_longer_used():
+def test_files_are_deleted_with_the_vectors():
     gc.collect()
     before = open_spills()
     X = make("elmo", memory_limit=0).fit_transform(TEXTS)
@@ -168,7 +168,7 @@ KILLED = """
 
 
 @pytest.mark.parametrize("how", ["kill", "end"])
-def test_nothing_is_left_of_a_process(how, tmp_path):
+def test_a_process_leaves_no_files(how, tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(KILLED), how],
@@ -178,7 +178,7 @@ def test_nothing_is_left_of_a_process(how, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_gets_a_sentence(monkeypatch):
+def test_a_full_disk_raises_with_a_remedy(monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 

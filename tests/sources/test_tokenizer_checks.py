@@ -1,4 +1,4 @@
-"""A model needs its own tokenizer, and words that this cannot read are counted."""
+"""A model needs its own tokenizer; words that it cannot read are counted."""
 
 import json
 import warnings
@@ -43,7 +43,7 @@ def test_a_folder_without_a_tokenizer(tmp_path, left):
     assert TransformerEmbedding(tmp_path).fit(SENTENCES).coverage_["tokens"] == 1
 
 
-def test_a_folder_whose_tokenizer_transformers_cannot_make(tmp_path):
+def test_a_folder_whose_tokenizer_cannot_be_built(tmp_path):
     tiny_bert.network().save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     # Its class raises an error of its own where there are no files.
@@ -79,7 +79,7 @@ def test_a_tokenizer_far_smaller_than_the_vocabulary(tmp_path, as_pair):
 
 
 class Told:
-    """As many pieces as it is told."""
+    """A tokenizer with a given number of pieces."""
 
     def __init__(self, n):
         self.n = n
@@ -118,7 +118,7 @@ def test_the_sizes_of_real_models_pass(name):
 
 
 @pytest.mark.parametrize("kind", ["fast", "slow"])
-def test_words_of_the_unknown_piece_are_counted_and_told_of(kind):
+def test_words_of_the_unknown_piece_are_counted_with_a_warning(kind):
     tokenizer = foreign() if kind == "fast" else Slow(foreign())
     source = TransformerEmbedding((tiny_bert.network(), tokenizer), static=True)
     message = (
@@ -134,7 +134,7 @@ def test_words_of_the_unknown_piece_are_counted_and_told_of(kind):
 
 
 @pytest.mark.parametrize("output", ["words", "mean", "cls"])
-def test_half_may_be_unknown_without_a_warning(output):
+def test_half_of_the_words_may_be_unknown_without_a_warning(output):
     pair = tiny_bert.network(), tiny_bert.tokenizer()
     source = TransformerEmbedding(pair, output=output)
     with warnings.catch_warnings():
@@ -170,7 +170,7 @@ def test_the_mark_of_a_space_does_not_make_a_word_known():
     np.testing.assert_array_equal(read, [True, True, False, True, False])
 
 
-def test_words_count_as_the_texts_have_them():
+def test_words_count_as_the_texts_spell_them():
     from transformers import BertTokenizer
 
     words = [*tiny_bert.SPECIAL, "GOOD", "Film"]

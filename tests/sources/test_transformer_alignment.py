@@ -1,4 +1,4 @@
-"""Words and pieces find each other, whatever the tokenizer."""
+"""Words are aligned with pieces, for any tokenizer."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def byte_level(add_prefix_space=False):
     return GPT2Tokenizer(vocab=vocab, merges=merges, add_prefix_space=add_prefix_space)
 
 
-def test_slow_tokenizers_align_as_fast_ones(bert):
+def test_slow_tokenizers_align_like_fast_ones(bert):
     fast, slow = Aligner(bert), Aligner(Slow(bert))
     assert (fast.mode, slow.mode) == ("words", "word by word")
     assert fast.frame == slow.frame
@@ -58,7 +58,7 @@ def test_slow_tokenizers_align_as_fast_ones(bert):
         np.testing.assert_array_equal(a.words, b.words)
 
 
-def test_slow_tokenizers_embed_as_fast_ones(bert):
+def test_slow_tokenizers_embed_like_fast_ones(bert):
     network = tiny_bert.network()
     rows = [WORDS, ["king"], []]
     options = {"layers": "all", "static": True, "prefix": "query:"}
@@ -96,7 +96,7 @@ def test_byte_level_awkward_words(words):
         assert set(pieces.words.tolist()) >= {i for i, word in enumerate(words) if word}
 
 
-def test_lone_surrogates_are_no_error(bert):
+def test_lone_surrogates_do_not_raise(bert):
     source = TransformerEmbedding((tiny_bert.network(), bert))
     assert source.fit_transform([["\ud800", "good"]]).blocks[0].known[1]
 
@@ -106,7 +106,7 @@ def test_frame_of_a_tokenizer_without_special_tokens():
     assert (frame.left, frame.middle, frame.right, frame.cls) == ((), (), (), None)
 
 
-def test_a_tokenizer_that_gives_nothing(bert):
+def test_a_tokenizer_without_pieces_raises(bert):
     class Mute(Slow):
         def __call__(self, text, text_pair=None, **options):
             return {"input_ids": [] if isinstance(text, str) else [[] for _ in text]}
@@ -136,7 +136,7 @@ def test_a_decoder_with_a_byte_level_tokenizer():
     np.testing.assert_allclose(words.values[:3], expected, atol=1e-5)
 
 
-def test_the_encoder_of_two_parts_is_taken():
+def test_the_encoder_of_an_encoder_decoder_is_used():
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
 

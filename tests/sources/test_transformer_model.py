@@ -1,4 +1,4 @@
-"""Models are loaded once, shared, left out of pickles, and noticed when they change."""
+"""Models are loaded once, shared, not pickled, and checked for changes."""
 
 import copy
 import json
@@ -45,7 +45,7 @@ def values(source, rows=SENTENCES):
     return source.transform(rows).blocks[0].values
 
 
-def test_a_model_without_its_tokenizer_is_said_in_one_sentence(folder):
+def test_a_model_without_its_tokenizer_raises(folder):
     model = AutoModel.from_pretrained(folder)
     message = r"model is a BertModel without a tokenizer.*model=\(model, tokenizer\)"
     with pytest.raises(TypeError, match=message) as caught:
@@ -98,7 +98,7 @@ def test_folds_and_candidates_compute_a_sentence_once(folder, tmp_path, passes):
     assert len(passes) == 6
 
 
-def test_processes_of_a_search_load_it_by_themselves(tmp_path):
+def test_processes_of_a_search_load_their_own_model(tmp_path):
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
@@ -132,13 +132,13 @@ def test_options_that_change_vectors_are_part_of_the_key(folder):
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = {
+        fingerprints = {
             TransformerEmbedding(folder, **o).fit(SENTENCES).fingerprint_
             for o in options
         }
-    assert len(found) == len(options)
+    assert len(fingerprints) == len(options)
     same = TransformerEmbedding(folder, 0, batch_tokens=3, verbose=0, static=True)
-    assert same.fit(SENTENCES).fingerprint_ in found
+    assert same.fit(SENTENCES).fingerprint_ in fingerprints
 
 
 def test_files_elsewhere_have_the_same_fingerprint(folder, tmp_path):
@@ -192,7 +192,7 @@ def test_a_loaded_pair_is_shared_by_clones_and_copied_by_pickles():
     assert pickle.loads(pickle.dumps(source)).fingerprint_ == source.fingerprint_
 
 
-def test_a_loaded_pair_that_is_trained_on_asks_for_a_new_fit():
+def test_a_loaded_pair_that_was_trained_needs_a_new_fit():
     pair = tiny_bert.network(), tiny_bert.tokenizer()
     source = TransformerEmbedding(pair).fit(SENTENCES)
     before = source.fingerprint_
@@ -203,7 +203,7 @@ def test_a_loaded_pair_that_is_trained_on_asks_for_a_new_fit():
     assert source.fit(SENTENCES).fingerprint_ != before
 
 
-def test_threads_get_what_one_gets(folder):
+def test_threads_compute_equal_vectors(folder):
     rows = [["good"] * n + ["king"] for n in range(1, 20)]
     source = TransformerEmbedding(folder, prefix="query:").fit(SENTENCES)
     expected = values(source, rows)
@@ -224,7 +224,7 @@ def test_threads_get_what_one_gets(folder):
         np.testing.assert_array_equal(result, expected)
 
 
-def test_a_name_on_the_hub_is_taken_from_its_cache(folder, tmp_path, monkeypatch):
+def test_a_name_on_the_hub_is_read_from_its_cache(folder, tmp_path, monkeypatch):
     from huggingface_hub import constants
 
     commit = "0123456789abcdef0123456789abcdef01234567"
@@ -256,7 +256,7 @@ def test_no_such_folder(tmp_path):
         TransformerEmbedding(tmp_path / "nowhere").fit(SENTENCES)
 
 
-def test_no_network_says_which_files_to_bring():
+def test_no_network_names_the_expected_files():
     source = TransformerEmbedding("nobody/no-such-model", revision="v1")
     with pytest.raises(FileNotFoundError) as error:
         source.fit(SENTENCES)
@@ -279,7 +279,7 @@ def test_no_weights(folder):
         TransformerEmbedding(folder).fit(SENTENCES)
 
 
-def test_pickled_weights_are_read_only_if_asked_for(folder):
+def test_pickled_weights_are_read_only_if_trusted(folder):
     expected = values(TransformerEmbedding(folder).fit(SENTENCES))
     torch.save(tiny_bert.network().state_dict(), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
@@ -289,7 +289,7 @@ def test_pickled_weights_are_read_only_if_asked_for(folder):
     np.testing.assert_array_equal(values(trusting), expected)
 
 
-def test_damaged_weights(folder):
+def test_corrupt_weights_raise(folder):
     file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(Exception, match="weights of .* could not be read"):
@@ -320,13 +320,13 @@ class OwnModel(BertModel):
     config_class = OwnConfig
 
     def forward(self, *args, **kwargs):
-        found = super().forward(*args, **kwargs)
-        found.hidden_states = tuple(FACTOR * state for state in found.hidden_states)
-        return found
+        output = super().forward(*args, **kwargs)
+        output.hidden_states = tuple(FACTOR * state for state in output.hidden_states)
+        return output
 """
 
 
-def test_code_of_a_model_is_run_only_if_asked_for(folder):
+def test_code_of_a_model_is_run_only_if_trusted(folder):
     config = json.loads((folder / "config.json").read_text())
     names = {"AutoConfig": "own.OwnConfig", "AutoModel": "own.OwnModel"}
     config |= {"model_type": "own", "auto_map": names}
@@ -367,7 +367,7 @@ def compiling(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_compiled_network_gives_the_same(folder, compiling):
+def test_a_compiled_network_computes_equal_vectors(folder, compiling):
     expected = values(TransformerEmbedding(folder, "all").fit(SENTENCES))
     source = TransformerEmbedding(folder, "all", compile=True, batch_tokens=12)
     np.testing.assert_allclose(values(source.fit(SENTENCES)), expected, atol=1e-5)
@@ -403,7 +403,7 @@ class Config:
 
 
 @pytest.mark.parametrize(
-    ("config", "told", "limit"),
+    ("config", "longest", "limit"),
     [
         ({"max_position_embeddings": 512}, 10**30, 512),
         ({"max_position_embeddings": 512}, 256, 256),
@@ -420,8 +420,8 @@ class Config:
         ),
     ],
 )
-def test_how_much_a_model_takes(config, told, limit):
-    assert piece_limit(Config(**config), Config(model_max_length=told)) == limit
+def test_piece_limit_of_a_model(config, longest, limit):
+    assert piece_limit(Config(**config), Config(model_max_length=longest)) == limit
 
 
 @pytest.mark.parametrize("family", ["Roberta", "IBert", "Data2VecText", "MarkupLM"])

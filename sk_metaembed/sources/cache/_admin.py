@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._core._parameters import is_real
-from ._memory import MEMORY
+from ._sentence_blocks import MEMORY
 from ._sentence_cache import FORMAT
 from ._sqlite import (
     CacheStore,

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._original_text import OriginalText
+from .._sentences import OriginalText
 from ._sqlite import CacheStore, check_directory, is_corruption, set_aside
 
 FORMAT = 1  # version of the entries

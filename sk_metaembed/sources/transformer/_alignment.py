@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._original_text import OriginalText, overlapping
+from .._sentences import OriginalText, overlapping
 
 _PROBES = ("a", "the", "1", ".")
 _PROBE_WORDS = ("The", "sun", "a", "1", "b")  # they show whether spaces are lost

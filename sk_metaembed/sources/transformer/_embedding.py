@@ -17,13 +17,8 @@ from ...sequences import Block
 from ...sequences._mixins import MISSING_CONSTRAINT
 from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
 from .._fingerprint import fingerprint_of
-from .._original_text import distinct_texts
-from ..cache._compute import (
-    Layer,
-    distinct_sentences,
-    sentence_blocks,
-    token_bar,
-)
+from .._sentences import Layer, distinct_sentences, distinct_texts, token_bar
+from ..cache._sentence_blocks import sentence_blocks
 from ..cache._sentence_cache import open_cache
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec
 from ._model import ModelSpec, loaded_model, shared_model

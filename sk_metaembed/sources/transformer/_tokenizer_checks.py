@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cache._compute import distinct_sentences
+from .._sentences import distinct_sentences
 from ._forward import n_cut
 
 # Usual names of vocabulary files; a class lists its own in `vocab_files_names`.

@@ -1,10 +1,16 @@
-"""OriginalText: an original text, read by contextual sources instead of tokens."""
+"""The distinct sentences of token sequences, and the rows that their vectors fill.
+
+A contextual source reads token lists, or original texts if they are known.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+
+from .._io._temp_memmap import memmap_zeros
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,22 @@ class OriginalText:
 def at_level(sentence, level):
     """Return what a sentence's vectors of a level depend on."""
     return sentence.at_level(level) if isinstance(sentence, OriginalText) else sentence
+
+
+def distinct_sentences(tokens, *, merge_equal=True):
+    """Return the sequences of each distinct sentence, and the sentences.
+
+    Sentences are non-empty tuples of str in first-seen order. Without `merge_equal`,
+    equal ones are separate.
+    """
+    groups = {}
+    for i, (start, stop) in enumerate(pairwise(tokens.offsets.tolist())):
+        if stop > start:
+            key = tokens.codes[start:stop].tobytes() if merge_equal else i
+            groups.setdefault(key, []).append(i)
+    first = [sequences[0] for sequences in groups.values()]
+    sentences = [tuple(s) for s in tokens[first].to_list()] if first else []
+    return list(groups.values()), sentences
 
 
 def distinct_texts(tokens, *, per_token, per_text, separator=None, merge_equal=True):
@@ -142,3 +164,120 @@ def overlapping(spans, pieces):
     at = np.arange(len(tokens)) - np.repeat(np.cumsum(sizes) - sizes - first, sizes)
     inside = (starts[at] < spans[tokens, 1]) & (ends[at] > spans[tokens, 0])
     return nonempty[at[inside]], tokens[inside]
+
+
+class Layer(NamedTuple):
+    """A kind of vector that a source returns for each sentence.
+
+    Parameters
+    ----------
+    name : int or str
+        Part of the key in the cache: a layer must always have the same name.
+    dim : int
+        Length of a vector.
+    level : {"token", "sequence"}, default="token"
+        Whether there is one vector per token or one per sentence.
+    """
+
+    name: int | str
+    dim: int
+    level: str = "token"
+
+
+class SentenceRows:
+    """The distinct sentences of a container, and the rows that their vectors fill.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    layers : sequence of Layer
+        What fills rows.
+    extra_layers : sequence of Layer, default=()
+        What is computed and stored with them, and fills no row.
+    merge_equal : bool, default=True
+        Whether equal sentences are one.
+    memory_limit : int, default=None
+        Number of bytes beyond which token-level vectors are in temporary files.
+    reader : callable, default=distinct_sentences
+        From tokens to the distinct sentences and the sequences of each.
+
+    Attributes
+    ----------
+    groups : list of list of int
+        The sequences of each sentence.
+    sentences : list of tuple of str, or of OriginalText
+        Without empty ones.
+    sizes : ndarray of int, shape (n_sentences,)
+        Their numbers of tokens.
+    all_layers : list of Layer
+        What `compute` returns: `layers`, then `extra_layers`.
+    bytes_per_token : int
+        Of all that is computed.
+    results : list of (values, known)
+        One per layer; rows that were not filled are zeros and not known.
+    """
+
+    def __init__(
+        self,
+        tokens,
+        layers,
+        *,
+        extra_layers=(),
+        merge_equal=True,
+        memory_limit=None,
+        reader=distinct_sentences,
+    ):
+        self.layers = list(layers)
+        self.all_layers = [*layers, *extra_layers]
+        self._offsets = tokens.offsets
+        self.groups, self.sentences = reader(tokens, merge_equal=merge_equal)
+        self.sizes = np.array([len(s) for s in self.sentences], dtype=np.int64)
+        self.bytes_per_token = 4 * sum(layer.dim for layer in self.all_layers)
+        spills = exceeds(tokens, self.layers, memory_limit)
+        self.results = [self._empty(layer, tokens, spills) for layer in self.layers]
+
+    def _empty(self, layer, tokens, spills):
+        n_rows = len(tokens) if layer.level == "sequence" else len(tokens.codes)
+        shape = n_rows, layer.dim
+        if spills and layer.level == "token":
+            values = memmap_zeros(shape, np.float32, "Token-level vectors")
+        else:
+            values = np.zeros(shape, np.float32)
+        return values, np.zeros(n_rows, bool)
+
+    def fits(self, number, pair, layer):
+        """Return whether values and known have the shapes of a sentence's layer."""
+        size = () if layer.level == "sequence" else (len(self.sentences[number]),)
+        values, known = pair
+        return np.shape(values) == (*size, layer.dim) and np.shape(known) == size
+
+    def scatter(self, number, entry):
+        """Write a sentence's (values, known) per layer to all rows where it occurs."""
+        for layer, (values, known), (out, mask) in zip(
+            self.layers, entry, self.results, strict=True
+        ):
+            for i in self.groups[number]:
+                rows = i
+                if layer.level == "token":
+                    rows = slice(self._offsets[i], self._offsets[i + 1])
+                out[rows], mask[rows] = values, known
+
+
+def exceeds(tokens, layers, memory_limit):
+    """Return whether token-level vectors take more than `memory_limit` bytes."""
+    dim = sum(layer.dim for layer in layers if layer.level == "token")
+    return memory_limit is not None and 4 * dim * len(tokens.codes) > memory_limit
+
+
+def token_bar(name, tokens, *, verbose, cached, reader=distinct_sentences):
+    """Return a progress bar over the tokens of distinct sentences.
+
+    It has no total with a cache, which may have some of the sentences.
+    """
+    from tqdm import tqdm
+
+    total = None
+    if verbose and not cached:
+        _, sentences = reader(tokens)
+        total = sum(map(len, sentences))
+    return tqdm(total=total, desc=name, unit=" tokens", disable=not verbose)

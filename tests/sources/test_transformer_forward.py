@@ -1,4 +1,4 @@
-"""Long input: each word from the window where it has most context, nothing cut."""
+"""Long input: each word from the window with most context; memory of batches."""
 
 import warnings
 
@@ -50,7 +50,7 @@ def piece_states(pair, words, max_length, truncate=False):
 
 @pytest.mark.parametrize("max_length", [4, 6, 7, 9, 16])
 @pytest.mark.parametrize("subword", ["first", "last", "mean", "max"])
-def test_windows_against_the_model_called_by_hand(pair, max_length, subword):
+def test_windows_equal_direct_calls_of_the_model(pair, max_length, subword):
     source = TransformerEmbedding(pair, max_length=max_length, subword=subword)
     block = source.fit_transform([LONG, ["good"], LONG]).blocks[0]
     pieces, of, _ = piece_states(pair, LONG, max_length)
@@ -86,7 +86,7 @@ def test_sentence_vectors_over_windows(pair):
     np.testing.assert_allclose(cls.values[0], of_windows, atol=1e-5)
 
 
-def test_the_model_s_own_limit_is_kept(pair):
+def test_the_limit_of_the_model_is_respected(pair):
     source = TransformerEmbedding(pair)
     words = ["good"] * 120
     block = source.fit_transform([words]).blocks[0]
@@ -111,7 +111,7 @@ def test_truncate_warns_with_counts(pair):
         source.transform([["good"]])
 
 
-def test_windows_are_told_of_if_verbose(pair, capsys):
+def test_windows_are_reported_if_verbose(pair, capsys):
     TransformerEmbedding(pair, max_length=7, verbose=1).fit([LONG, ["good"]])
     assert "1 of 2 sequences are longer than 7 pieces" in capsys.readouterr().out
 
@@ -148,7 +148,7 @@ def context_of(begin, end, span, n):
     return min(left, np.inf if stop == n else stop - end)
 
 
-def test_batches_hold_all_rows_once_within_the_budget():
+def test_batches_contain_each_row_once_within_the_budget():
     lengths = np.random.default_rng(0).integers(1, 40, 200)
     batches = token_batches(lengths, 64)
     assert sorted(np.concatenate(batches).tolist()) == list(range(200))
@@ -203,10 +203,10 @@ def test_out_of_memory_halves_the_batch():
     done, runner = [], BatchRunner(1000)
     with pytest.warns(
         UserWarning, match="out of GPU memory on a batch of .* sequences"
-    ) as found:
+    ) as caught:
         runner.run([10] * 50, raising_above(7, done))
     assert sorted(done) == list(range(50))
-    assert len(found) == 3  # 50, 25, 12, then 6 at a time
+    assert len(caught) == 3  # 50, 25, 12, then 6 at a time
     assert runner.budget == 60
     runner.run([10] * 20, raising_above(7, done))
 
@@ -228,7 +228,7 @@ def test_out_of_memory_does_not_change_the_vectors(pair, monkeypatch):
 
     monkeypatch.setattr(type(source._model.network), "hidden_states", small)
     with pytest.warns(UserWarning, match="Continuing with at most"):
-        found = source.transform([LONG, LONG[:5], LONG[2:]])
+        embedded = source.transform([LONG, LONG[:5], LONG[2:]])
     np.testing.assert_allclose(
-        found.blocks[0].values, expected.blocks[0].values, atol=1e-5
+        embedded.blocks[0].values, expected.blocks[0].values, atol=1e-5
     )

@@ -1,4 +1,4 @@
-"""TransformerEmbedding gives the hidden states of transformers, word by word."""
+"""TransformerEmbedding returns the hidden states of transformers per word."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def by_hand(pair, words, subword="mean", **options):
 
 @pytest.mark.parametrize("subword", ["first", "last", "mean", "max"])
 @pytest.mark.parametrize("batch_tokens", [None, 1, 20])
-def test_words_are_hidden_states_pooled_by_hand(pair, subword, batch_tokens):
+def test_words_are_pooled_hidden_states(pair, subword, batch_tokens):
     source = TransformerEmbedding(
         pair, "all", subword=subword, batch_tokens=batch_tokens
     )
@@ -57,7 +57,7 @@ def test_words_are_hidden_states_pooled_by_hand(pair, subword, batch_tokens):
         assert block.level == "token"
 
 
-def test_a_word_without_pieces_is_unknown_and_the_others_are_not_moved(pair):
+def test_a_word_without_pieces_is_unknown_and_others_keep_their_rows(pair):
     words = ["good", "\u200b", "king"]
     block = TransformerEmbedding(pair).fit_transform([words, ["\u200b"]]).blocks[0]
     np.testing.assert_array_equal(block.known, [True, False, True, False])
@@ -111,7 +111,7 @@ def test_without_special_tokens(pair):
     np.testing.assert_allclose(values, expected, atol=1e-5)
 
 
-def test_a_prefix_is_seen_and_takes_no_row(pair):
+def test_a_prefix_is_context_without_a_row(pair):
     source = TransformerEmbedding(pair, prefix="query: ")
     words = SENTENCES[1]
     expected = by_hand(pair, ["query:", *words])[-1][1:]
@@ -153,13 +153,13 @@ def test_layers_are_counted_as_in_lists(pair):
     assert TransformerEmbedding(pair, layers=1).fit(SENTENCES).layers_ == (1,)
 
 
-def test_in_a_union_blocks_are_called_by_source_and_layer(pair):
+def test_blocks_of_a_union_are_named_by_source_and_layer(pair):
     union = EmbeddingUnion([("bert", TransformerEmbedding(pair, "all", static=True))])
     names = [b.name for b in union.fit_transform(SENTENCES).blocks]
     assert names == ["bert__layer0", "bert__layer1", "bert__layer2", "bert__static"]
 
 
-def test_each_distinct_sentence_goes_through_once(pair):
+def test_each_distinct_sentence_is_computed_once(pair):
     source = TransformerEmbedding(pair, batch_tokens=1).fit(SENTENCES)
     network = source._model.network
     before = network.n_passes
@@ -167,7 +167,7 @@ def test_each_distinct_sentence_goes_through_once(pair):
     assert network.n_passes - before == 3
 
 
-def test_no_gradient_and_the_model_is_as_it_was(pair):
+def test_no_gradients_and_an_unchanged_model(pair):
     network = tiny_bert.network().train()
     network.encoder.eval()
     source = TransformerEmbedding((network, pair[1]))
@@ -179,7 +179,7 @@ def test_no_gradient_and_the_model_is_as_it_was(pair):
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_half_precision_comes_out_as_float32_and_close(dtype):
+def test_half_precision_returns_close_float32(dtype):
     exact = TransformerEmbedding(tiny_bert.folder()).fit_transform(SENTENCES).blocks[0]
     half = TransformerEmbedding(tiny_bert.folder(), dtype=dtype)
     values = half.fit_transform(SENTENCES).blocks[0].values
@@ -188,7 +188,7 @@ def test_half_precision_comes_out_as_float32_and_close(dtype):
     np.testing.assert_allclose(values, exact.values, atol=0.1)
 
 
-def test_what_is_too_large_for_half_precision(tmp_path):
+def test_values_too_large_for_half_precision_raise(tmp_path):
     network = tiny_bert.network()
     with torch.no_grad():
         network.encoder.layer[1].output.LayerNorm.weight.fill_(1e5)
@@ -213,13 +213,13 @@ def test_what_is_too_large_for_half_precision(tmp_path):
         ({"dtype": "float16"}, r"\['dtype'\] must have their default values"),
     ],
 )
-def test_options_that_cannot_be_followed(pair, options, message):
+def test_invalid_options_raise(pair, options, message):
     with pytest.raises(ValueError, match=message):
         TransformerEmbedding(pair, **options).fit(SENTENCES)
 
 
 @pytest.mark.parametrize("model", [("a", "b"), (1,), [None, None, None]])
-def test_a_pair_that_is_none(model):
+def test_an_invalid_pair_raises(model):
     with pytest.raises(TypeError, match="a folder, a name on the Hugging Face hub"):
         TransformerEmbedding(model).fit(SENTENCES)
 
@@ -267,7 +267,7 @@ def test_a_tokenizer_of_another_model(pair):
         static.fit_transform([["a", "king"]])
 
 
-def test_progress_is_shown_if_asked_for(pair, capsys):
+def test_progress_is_shown_if_verbose(pair, capsys):
     rows = TokenSequences.from_lists(SENTENCES * 2)
     TransformerEmbedding(pair, batch_tokens=8).fit_transform(rows)
     assert capsys.readouterr().err == ""
