@@ -19,7 +19,7 @@ from sk_metaembed._core import _typing
 from .test_public import METHODS, OBJECTS, ROOT
 
 ANNOTATED = {"adapters", "datasets", "inspection", "metrics", "sequences", "utils"}
-ANNOTATED |= {"sources", "vectors"}
+ANNOTATED |= {"persistence", "scale", "vectors"}
 OPERATORS = ("call", "contains", "enter", "exit", "getitem", "init", "iter", "len")
 GENERIC = {"Callable", "Iterable", "Iterator", "Mapping", "Sequence"}
 GENERIC |= {"dict", "frozenset", "list", "set", "tuple", "NDArray"}

@@ -1,5 +1,6 @@
 """Calls of the public API: mypy checks their types, `test_types.py` runs them."""
 
+from pathlib import Path
 from typing import Any, assert_type
 
 import numpy as np
@@ -18,7 +19,9 @@ from sk_metaembed import (
     TokenSequences,
     WordVectors,
     export_vectors,
+    load,
     make_embedding_union,
+    save,
     source_subsets,
 )
 from sk_metaembed.datasets import load_vectors, load_word_similarities
@@ -38,6 +41,13 @@ from sk_metaembed.metrics import (
     span_classification_report,
     span_f1_score,
     word_similarity_score,
+)
+from sk_metaembed.persistence import UntrustedError
+from sk_metaembed.scale import (
+    StreamResult,
+    TextStream,
+    transform_in_batches,
+    transform_partitions,
 )
 from sk_metaembed.sequences import check_tokens, convert_tags
 from sk_metaembed.utils.estimator_checks import check_estimator
@@ -109,6 +119,13 @@ assert_type(union.set_params(active="function-1"), EmbeddingUnion)
 assert_type(union.get_params(), dict[str, Any])
 assert_type(source_subsets(union, max_size=1), list[tuple[str, ...]])
 
+# Batches go to a file; a stream can be iterated over repeatedly.
+stream = TextStream(["to be", "or not"], tokenizer="spaces")
+assert_type(list(stream), list[str | list[str]])
+assert_type(stream.corpus_file, str | None)
+assert_type(StreamResult(2, [Path("out.npy")], 0.5, 0).files, list[Path])
+assert_type(UntrustedError("A function.", {"mylib.f"}).names, tuple[str, ...])
+
 # Displays store arrays; `plot` and the from_* constructors return the display.
 similarity = SimilarityDisplay(np.eye(2), labels=["a", "b"])
 assert_type(similarity.frame(), pd.DataFrame)
@@ -153,3 +170,8 @@ def misuse() -> None:
     DistanceDisplay(np.eye(2), labels=["a", "b"]).plot(kind="tree")  # type: ignore[arg-type]
     TrainingCurveDisplay.from_history("history.json")  # type: ignore[arg-type]
     check_estimator(Tokenizer(), on_fail="ignore")  # type: ignore[arg-type]
+    TextStream(["a"], tokenizer="words")  # type: ignore[arg-type]
+    transform_in_batches(source, ["a"], "out.npy", layout="rows")  # type: ignore[arg-type]
+    transform_partitions(source, None, dtype="int8")  # type: ignore[arg-type]
+    load("model.skm", trusted=[len])  # type: ignore[list-item]
+    save(source, None)  # type: ignore[arg-type]

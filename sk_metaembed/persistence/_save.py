@@ -117,8 +117,8 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
     Tokenizer(tokenizer=<method 'split' of 'str' objects>)
     """
     check_packages("skops.io", "safetensors")
-    path = file_path(path, "sk_metaembed.save")
-    check_parent(path, "sk_metaembed.save")
+    target = file_path(path, "sk_metaembed.save")
+    check_parent(target, "sk_metaembed.save")
     _check_estimator(estimator)
     encoder = Encoder(bundle)
     plain = encoder(estimator)
@@ -129,15 +129,15 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
     except Exception as error:  # of whichever library an object comes from
         raise _unsupported(plain, error) from error
     members = {STRUCTURE: structure, **encoder.members}
-    write_saved_file(path, members, {"estimator": type(estimator).__name__})
+    write_saved_file(target, members, {"estimator": type(estimator).__name__})
     names = required_trust(plain, structure)
     if names:
         warnings.warn(
-            f"Loading {path.name} requires explicit trust, since it can run code "
+            f"Loading {target.name} requires explicit trust, since it can run code "
             f"outside this library: load(path, trusted={sorted(names)!r}).",
             stacklevel=2,
         )
-    return path
+    return target
 
 
 def _check_estimator(estimator):

@@ -142,14 +142,14 @@ def transform_partitions(
     build = _builder_for(data)
     if not (column is None or isinstance(column, str)):
         column = column_list(column, "column", "transform_partitions")
-    keep = column_list(keep, "keep", "transform_partitions")
-    _check_columns(data, column, keep)
+    kept = column_list(keep, "keep", "transform_partitions")
+    _check_columns(data, column, kept)
     sample = _sample(pipeline, data, method, dtype, column)
     names = sample.columns if sample.values.ndim == 2 else None
-    _check_names(names or ["prediction"], keep)
+    _check_names(names or ["prediction"], kept)
     reference = make_reference(pipeline, folder)
     empty, missing = sample.values[:0], accepts_missing(pipeline)
-    task = PartitionTask(reference, method, dtype, column, keep, names, empty, missing)
+    task = PartitionTask(reference, method, dtype, column, kept, names, empty, missing)
     return build(data, task)
 
 

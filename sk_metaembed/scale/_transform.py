@@ -206,8 +206,8 @@ def transform_in_batches(
     output = _output_for(out, layout)
     opened = open_source(source, column, keep, accepts_missing(pipeline))
     output.check(keep)
-    options = {"method": method, "batch_size": int(batch_size), "keep": keep}
-    options |= {"layout": layout, "dtype": dtype, "column": column}
+    options: dict[str, Any] = {"method": method, "batch_size": int(batch_size)}
+    options |= {"keep": keep, "layout": layout, "dtype": dtype, "column": column}
     identity = {
         "pipeline": pipeline_fingerprint(pipeline),
         "source": opened.identity(),

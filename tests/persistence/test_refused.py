@@ -200,7 +200,7 @@ def test_vectors_that_moved_or_changed(tmp_path):
     clear_handles()
     refused(path, r"not contain the vectors .* is missing: .* bundle=True")
     WordVectors.from_arrays(WORDS, 2 * np.eye(len(WORDS)), path=place)
-    refused(path, r"not contain the vectors .* had fingerprint .* bundle=True")
+    refused(path, r"not contain the vectors .* have fingerprint .* bundle=True")
     assert load(bundle).vectors_["good"].sum() == 1
 
 
