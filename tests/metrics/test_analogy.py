@@ -64,8 +64,8 @@ def test_agrees_with_gensim(tmp_path, ignore_case, limit):
     if ignore_case:
         right = [tuple(map(str.upper, question)) for question in right]
     assert right == sections[-1]["correct"]
-    asked = len(sections[-1]["correct"]) + len(sections[-1]["incorrect"])
-    assert report.n_missing == len(QUESTIONS) - asked > 0
+    n_scored = len(sections[-1]["correct"]) + len(sections[-1]["incorrect"])
+    assert report.n_missing == len(QUESTIONS) - n_scored > 0
 
 
 @pytest.mark.usefixtures("tile")
@@ -86,7 +86,7 @@ def test_3cosmul_agrees_with_gensim():
 
 
 @pytest.mark.parametrize("method", ["3cosadd", "3cosmul"])
-def test_answers_are_the_largest_of_the_formula(method):
+def test_answers_maximize_the_formula(method):
     unit = MATRIX.astype(float)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     report = analogy_score(
@@ -107,7 +107,7 @@ def test_answers_are_the_largest_of_the_formula(method):
 
 
 @pytest.mark.parametrize("kind", ["store", "gensim", "estimator"])
-def test_any_embedding_gives_the_same(kind):
+def test_embeddings_of_all_types_agree(kind):
     store = WordVectors.from_arrays(WORDS, MATRIX)
     embedding, vocabulary = {
         "store": (store, None),
@@ -135,7 +135,7 @@ def test_report_counts_by_category():
     assert report.answers[6] is None
 
 
-def test_missing_questions_are_left_out_or_wrong():
+def test_missing_questions_are_dropped_or_wrong():
     omit = analogy_score(VECTORS, QUESTIONS, return_report=True)
     wrong = analogy_score(VECTORS, QUESTIONS, missing="wrong", return_report=True)
     assert omit.n_correct == wrong.n_correct
@@ -151,14 +151,14 @@ def test_all_missing_is_zero():
     assert (report.score, report.n_missing, report.rows[0]["accuracy"]) == (0, 1, 0)
 
 
-def test_a_vocabulary_of_the_questions_words_has_no_other_answer():
+def test_vocabulary_without_other_candidates():
     few = {word: VECTORS[word] for word in WORDS[:3]}
     report = analogy_score(few, [(*WORDS[:3], WORDS[0])], return_report=True)
     assert report.answers.tolist() == [None]
     assert (report.score, report.n_missing) == (0, 0)
 
 
-def test_zero_vectors_answer_nothing_wrongly():
+def test_zero_vectors():
     vectors = {**VECTORS, "nil": np.zeros(16, np.float32)}
     for method in ("3cosadd", "3cosmul"):
         report = analogy_score(
@@ -176,7 +176,7 @@ def test_words_without_a_vector_are_no_candidates():
     assert report.score == analogy_score(VECTORS, QUESTIONS)
 
 
-def test_bad_input_gets_a_sentence():
+def test_invalid_input():
     source = PretrainedEmbedding(WordVectors.from_arrays(WORDS, MATRIX)).fit(WORDS)
     with pytest.raises(ValueError, match="PretrainedEmbedding has none. Pass a list"):
         analogy_score(source, QUESTIONS)

@@ -28,13 +28,13 @@ def test_types_tokens_and_unknown_words_are_counted():
     assert rows["b"]["unknown"] == [("tea", 2), ("milk", 2), ("gnu", 1)]
 
 
-def test_capitals_fall_back_to_lower_case():
+def test_case_fallback():
     (row,) = coverage_report(A, TEXTS)
     assert (row["types"], row["tokens"]) == (3, 5)
     assert row["unknown"] == [("and", 2), ("gnu", 1)]
 
 
-def test_blocks_of_a_union_are_sources_of_their_own():
+def test_each_block_of_a_union_is_a_source():
     union = EmbeddingUnion(
         [(n, PretrainedEmbedding(store(t))) for n, t in (("a", A), ("b", B))]
     ).fit(TEXTS)
@@ -44,7 +44,7 @@ def test_blocks_of_a_union_are_sources_of_their_own():
     assert [row["source"] for row in named[:3]] == ["u.a", "u.b", "b"]
 
 
-def test_a_single_embedding_has_one_row_of_its_own_name():
+def test_single_embedding_has_one_row():
     assert [row["source"] for row in coverage_report(store(A), TEXTS)] == [
         "WordVectors"
     ]
@@ -54,13 +54,13 @@ def test_a_single_embedding_has_one_row_of_its_own_name():
     assert [row["source"] for row in named] == ["glove"]
 
 
-def test_texts_and_words_are_taken_and_the_list_is_cut():
+def test_texts_words_and_n_unknown():
     (row,) = coverage_report(A, ["Tea and milk", "gnu", "gnu"], n_unknown=1)
     assert row["unknown"] == [("gnu", 2)]
     assert (row["types"], row["type_coverage"]) == (2, 0.5)
 
 
-def test_nothing_at_all_gives_zero_shares():
+def test_empty_input_has_zero_coverage():
     (row,) = coverage_report(A, [[], []])
     assert (row["type_coverage"], row["token_coverage"], row["unknown"]) == (0, 0, [])
 
@@ -72,12 +72,12 @@ def test_subsets_count_their_own_words_only():
     assert (row["types"], row["type_coverage"]) == (1, 0.5)
 
 
-def test_a_frame_has_the_same_rows():
+def test_as_frame():
     frame = coverage_report({"a": A, "b": B}, TEXTS, as_frame=True)
     assert frame.to_dict("records") == coverage_report({"a": A, "b": B}, TEXTS)
 
 
-def test_bad_input_gets_a_sentence():
+def test_invalid_input():
     with pytest.raises(ValueError, match="two sources are named 'a'"):
         coverage_report([("a", A), ("a", B)], TEXTS)
     with pytest.raises(TypeError, match=r"\(name, embedding\) pairs; got dict"):

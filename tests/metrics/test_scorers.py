@@ -153,7 +153,7 @@ def test_sentence_scorer_agrees_with_the_score_and_searches(pipeline):
     assert search.best_score_ == max(search.cv_results_["mean_test_score"])
 
 
-def test_sentence_scorer_parts_its_sets():
+def test_sentence_scorer_separates_its_sets():
     estimator = TfidfVectorizer().fit(TEXTS)
     sets = {
         "a": (TEXT_PAIRS[:7], TEXT_GOLD[:7]),
@@ -180,7 +180,7 @@ def test_analogy_scorer_agrees_with_the_score(pipeline):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_an_analogy_scorer_checks_before_the_search():
+def test_analogy_scorer_checks_its_arguments():
     questions = [tuple(WORDS[:4])]
     with pytest.raises(ValueError, match="method must be one of"):
         make_analogy_scorer(questions, vocabulary=WORDS, method="3cos")
@@ -203,14 +203,14 @@ def test_an_analogy_scorer_checks_before_the_search():
         ),
     ],
 )
-def test_scorers_are_pickled_and_shown_in_short(pipeline, scorer, shown):
+def test_pickle_and_repr_of_scorers(pipeline, scorer, shown):
     pipeline.steps.append(("pool", Pooling()))
     fitted = pipeline.fit(WORDS)
     assert pickle.loads(pickle.dumps(scorer))(fitted) == scorer(fitted)
     assert shown in repr(scorer)
 
 
-def test_bad_sets_get_a_sentence():
+def test_invalid_sets():
     with pytest.raises(
         ValueError, match="^set 'second': pairs, row 0: expected 2 words"
     ):

@@ -54,7 +54,7 @@ def test_agrees_with_cosines_and_scipy(kind, measure):
     assert (found.n_pairs, found.n_missing) == (4, 0)
 
 
-def test_sequence_blocks_frames_and_token_lists_are_taken():
+def test_sequence_blocks_frames_and_token_lists():
     import pandas as pd
 
     store = WordVectors.from_arrays(WORDS, MATRIX)
@@ -115,7 +115,7 @@ def test_an_undefined_correlation_is_zero_with_a_warning():
     assert caught[0].filename == __file__
 
 
-def test_what_gives_no_vector_a_text_is_refused():
+def test_estimator_without_one_vector_per_text():
     store = WordVectors.from_arrays(WORDS, MATRIX)
     words = PretrainedEmbedding(store).fit(TEXTS)
     union = EmbeddingUnion([("a", PretrainedEmbedding(store))])
@@ -137,7 +137,7 @@ def test_what_gives_no_vector_a_text_is_refused():
         (np.full((8, 2), np.nan), "8 vectors contain NaN"),
     ],
 )
-def test_strange_vectors_get_a_sentence(values, match):
+def test_invalid_vectors(values, match):
     class Strange:
         def transform(self, texts):
             return values
@@ -164,6 +164,6 @@ def test_pairs_scores_and_options_are_checked():
         ([("red car", float("nan"))], TypeError, r"a text is missing \(nan\)"),
     ],
 )
-def test_bad_pairs_get_a_sentence(pairs, error, match):
+def test_invalid_pairs(pairs, error, match):
     with pytest.raises(error, match=match):
         sentence_similarity_score(pooled(), pairs, GOLD[:1])

@@ -1,4 +1,4 @@
-"""Span F1 against a count by hand, and against nervaluate."""
+"""Span F1, compared with counts by hand and with nervaluate."""
 
 import pickle
 import warnings
@@ -134,7 +134,7 @@ def surface_by_hand(true, pred, found, average):
     return np.mean(scores) if scores else 0.0
 
 
-def test_a_form_elsewhere_is_not_found():
+def test_form_at_another_position_is_not_correct():
     # The shared task's script: Rome is missed where it is, and claimed where it is not.
     tokens = [["Rome", "is", "far"], ["Rome", "Apple"]]
     y_true = [["B-x", "O", "O"], ["O", "O"]]
@@ -154,7 +154,7 @@ def test_a_form_elsewhere_is_not_found():
 
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_matches_are_nervaluates(data):
+def test_matches_agree_with_nervaluate(data):
     y_true, y_pred = data.draw(pairs(IOB2))
     if not spans(y_true) | spans(y_pred):
         return
@@ -181,7 +181,7 @@ def test_matches_are_nervaluates(data):
             assert one == pytest.approx(entities[name].f1 if entities else 0)
 
 
-def test_a_perfect_tagging_scores_one_and_an_empty_one_nothing():
+def test_perfect_and_empty_predictions():
     nothing = [["O"] * len(row) for row in TRUE]
     for average in ("micro", "macro", "weighted"):
         assert span_f1_score(TRUE, TRUE, average=average) == 1.0
@@ -193,7 +193,7 @@ def test_a_perfect_tagging_scores_one_and_an_empty_one_nothing():
         assert span_f1_score(TRUE, nothing, match=match) == 0.0
 
 
-def test_overlaps_count_for_what_they_are():
+def test_overlaps():
     true, pred = [["B-x", "I-x", "O"]], [["B-x", "O", "O"]]
     scores = {m: span_f1_score(true, pred, match=m) for m in ("partial", "type")}
     assert scores == {"partial": 0.5, "type": 1.0}
@@ -213,7 +213,7 @@ def test_schemes_and_containers_do_not_matter():
 @pytest.mark.parametrize("empty", [[], [[]], [["O", "O"]]])
 @pytest.mark.parametrize("average", ["micro", "macro", "weighted"])
 @pytest.mark.parametrize("match", ["strict", "partial"])
-def test_no_spans_at_all_score_what_is_asked_for(empty, average, match):
+def test_zero_division(empty, average, match):
     for value in (0, 1):
         score = span_f1_score(
             empty, empty, average=average, match=match, zero_division=value
@@ -223,14 +223,14 @@ def test_no_spans_at_all_score_what_is_asked_for(empty, average, match):
         assert span_f1_score(empty, empty, average=average, match=match) == 0
 
 
-def test_what_is_only_predicted_is_wrong_whatever_is_undefined():
+def test_predictions_without_true_spans_score_zero():
     for average in ("micro", "macro", "weighted"):
         assert (
             span_f1_score([["O"]], [["B-x"]], average=average, zero_division=1) == 0.0
         )
 
 
-def test_labels_choose_what_counts():
+def test_labels():
     y_pred = [["B-x", "I-x", "O"], [], ["O", "B-x"]]
     assert span_f1_score(TRUE, y_pred, labels=["x"]) == 1.0
     assert span_f1_score(TRUE, y_pred, labels=["y", "x"], average=None).tolist() == [
@@ -239,7 +239,7 @@ def test_labels_choose_what_counts():
     ]
 
 
-def test_the_report_holds_what_scores_say():
+def test_report_agrees_with_scores():
     y_pred = [["B-x", "O", "O"], [], ["B-y", "B-x"]]
     report = span_classification_report(TRUE, y_pred, output_dict=True)
     each = span_f1_score(TRUE, y_pred, average=None)
@@ -260,7 +260,7 @@ def test_the_report_holds_what_scores_say():
         assert "micro avg" in span_classification_report([["O"]], [["O"]])
 
 
-def test_it_makes_a_scorer():
+def test_make_scorer():
     class Tagger(BaseEstimator):
         def predict(self, X):
             return TokenSequences.from_lists(X)
@@ -329,7 +329,7 @@ def test_a_scorer_finds_the_words_of_each_fold():
         ),
     ],
 )
-def test_wrong_input_is_named(y_pred, options, message):
+def test_invalid_input(y_pred, options, message):
     with pytest.raises(ValueError, match=message), warnings.catch_warnings():
         warnings.simplefilter("error")
         span_f1_score(TRUE, y_pred, **options)

@@ -51,7 +51,7 @@ def test_agrees_with_gensim(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["store", "gensim", "estimator", "pipeline", "half"])
-def test_any_embedding_gives_the_same(kind):
+def test_embeddings_of_all_types_agree(kind):
     from sklearn.pipeline import make_pipeline
 
     from sk_metaembed import ConcatMetaEmbedding, Pooling
@@ -73,7 +73,7 @@ def test_any_embedding_gives_the_same(kind):
     np.testing.assert_allclose(found.similarities, expected.similarities, atol=2e-3)
 
 
-def test_missing_pairs_are_left_out_or_scored():
+def test_missing_pairs_are_dropped_or_scored():
     pairs, gold = [*PAIRS, ("gnu", "cat"), ("yak", "gnu")], [*GOLD, 10.0, 0.5]
     known = np.array([cosine(*pair) for pair in PAIRS])
     omit, zero, mean = (report(VECTORS, pairs, gold, missing=m) for m in MISSING)
@@ -120,13 +120,13 @@ def test_zero_vectors_and_a_word_with_itself_have_cosines():
     assert found.n_missing == 0
 
 
-def test_pairs_that_occur_twice_count_twice():
+def test_repeated_pairs_count_repeatedly():
     found = report(VECTORS, [*PAIRS, PAIRS[0], PAIRS[0][::-1]], [*GOLD, 1.0, 2.0])
     assert found.n_pairs == 7
     assert len(set(found.similarities[[0, 5, 6]])) == 1
 
 
-def test_capitals_fall_back_to_lower_case():
+def test_case_fallback():
     pairs = [*PAIRS, ("Jerusalem", "TEA")]
     gold = [*GOLD, 4]
     assert report(VECTORS, pairs, gold).n_missing == 0
@@ -134,20 +134,20 @@ def test_capitals_fall_back_to_lower_case():
     assert exact.missing_words == ["Jerusalem", "TEA"]
 
 
-def test_words_are_asked_for_once():
+def test_words_are_looked_up_once():
     class Counting(dict):
-        asked = 0
+        n_calls = 0
 
         def __getitem__(self, word):
-            self.asked += 1
+            self.n_calls += 1
             return super().__getitem__(word)
 
     vectors = Counting(VECTORS)
     report(vectors, PAIRS * 3, GOLD * 3)
-    assert vectors.asked == 5
+    assert vectors.n_calls == 5
 
 
-def test_tables_and_arrays_of_pairs_are_taken():
+def test_frames_and_arrays_of_pairs():
     import pandas as pd
 
     for pairs in (np.array(PAIRS), pd.DataFrame(PAIRS), iter(PAIRS)):
@@ -174,7 +174,7 @@ def test_tables_and_arrays_of_pairs_are_taken():
         (PAIRS, list("abcde"), TypeError, "must be numbers"),
     ],
 )
-def test_bad_input_gets_a_sentence(pairs, gold, error, match):
+def test_invalid_input(pairs, gold, error, match):
     with pytest.raises(error, match=match):
         word_similarity_score(VECTORS, pairs, gold)
 

@@ -62,7 +62,7 @@ def test_changed_content_is_noticed(write, conversions):
     assert len(conversions) == 2
 
 
-def test_change_within_the_clock_s_tick_is_noticed(tmp_path):
+def test_change_within_a_clock_tick_is_noticed(tmp_path):
     path = tmp_path / "x.txt"
     path.write_text("a 1 2\n")
     stat = path.stat()
@@ -104,7 +104,7 @@ def _no_updates(data=b"", **kwargs):
     return Digest()
 
 
-def test_source_changing_meanwhile_leaves_nothing(write, cache, monkeypatch):
+def test_source_modified_during_conversion(write, cache, monkeypatch):
     path = write("x.txt", "a 1 2\n")
     read = _convert._read
 
@@ -118,24 +118,24 @@ def test_source_changing_meanwhile_leaves_nothing(write, cache, monkeypatch):
     assert [p.name for p in cache.iterdir()] in ([], ["sources"])
 
 
-def test_cache_dir_is_honoured(write, tmp_path, cache):
+def test_cache_dir_is_used(write, tmp_path, cache):
     wv = WordVectors.open(write("x.txt", "a 1 2\n"), cache_dir=tmp_path / "mine")
     assert wv.path.startswith(str(tmp_path / "mine"))
     assert not cache.exists()
 
 
-def test_cache_that_cannot_be_made(write, tmp_path):
+def test_cache_dir_that_cannot_be_created(write, tmp_path):
     path = write("x.txt", "a 1 2\n")
     with pytest.raises(OSError, match="SK_METAEMBED_CACHE"):
         WordVectors.open(path, cache_dir=path / "below a file")
 
 
-def test_names_of_any_kind(write):
+def test_unusual_file_names(write):
     path = write("vektoren é 日本 " + "x" * 150 + ".txt", "a 1 2\n")
     assert len(WordVectors.open(path)) == 1
 
 
-def test_failure_leaves_nothing(tmp_path):
+def test_failed_conversion_leaves_nothing(tmp_path):
     def fail(folder):
         (folder / "half").write_text("made")
         raise RuntimeError("broken off")
@@ -160,7 +160,7 @@ publish(Path(sys.argv[1]), write)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-def test_killed_conversion_is_cleared_away(tmp_path):
+def test_remains_of_killed_conversion_are_removed(tmp_path):
     run = [sys.executable, "-c", KILLED, str(tmp_path / "store")]
     with subprocess.Popen(run, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
@@ -174,7 +174,7 @@ def test_killed_conversion_is_cleared_away(tmp_path):
 
 # test_killed.py has eight forked processes convert one file.
 @pytest.mark.slow
-def test_processes_converting_at_once_share_one_store(write, cache):
+def test_concurrent_processes_share_one_store(write, cache):
     lines = (f"w{i} {i}.5 -{i}e-3 7\n" for i in range(3000))
     path = write("x.txt", "".join(lines))
     code = (
@@ -193,7 +193,7 @@ def test_processes_converting_at_once_share_one_store(write, cache):
     assert not list(cache.glob(".*"))
 
 
-def test_change_behind_a_set_back_clock_is_noticed(write, monkeypatch):
+def test_change_with_the_clock_set_back_is_noticed(write, monkeypatch):
     monkeypatch.setattr(_cache, "_SETTLED_NS", -1)
     path = write("x.txt", "a 1 2\n")
     touch(path, 30)

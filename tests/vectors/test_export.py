@@ -1,4 +1,4 @@
-"""Exports are read back, by this package and by gensim, as what they were."""
+"""Exported files, read by this package and by gensim."""
 
 import gzip
 import io
@@ -60,7 +60,7 @@ def lines_of(values):
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_what_is_written_is_read_again(fmt, tmp_path):
+def test_round_trip(fmt, tmp_path):
     path = tmp_path / FORMATS[fmt]
     report = export_vectors(TABLE, WORDS, path)
     assert (report.path, report.format) == (str(path), fmt)
@@ -103,7 +103,7 @@ tables = st.lists(odd_words, min_size=1, max_size=5, unique=True).flatmap(
 
 
 @pytest.mark.parametrize("fmt", GENSIM)
-def test_odd_words_and_values_come_back_or_are_refused(fmt, tmp_path):
+def test_unusual_words_and_values_round_trip_or_raise(fmt, tmp_path):
     path = tmp_path / "any"
 
     @settings(max_examples=60, deadline=None)
@@ -125,7 +125,7 @@ def test_odd_words_and_values_come_back_or_are_refused(fmt, tmp_path):
 
 @settings(max_examples=20, deadline=None)
 @given(tables, st.sampled_from(["", " ", "a b", "two\nlines"]))
-def test_a_store_holds_any_word(table, word):
+def test_store_supports_any_word(table, word):
     import tempfile
 
     table[word] = next(iter(table.values()))
@@ -147,7 +147,7 @@ def digits(text):
     return len(text.split("e")[0].replace(".", "").strip("-0"))
 
 
-def test_numbers_at_the_edges_come_back():
+def test_extreme_numbers_round_trip():
     powers = [2.0**k for k in range(-149, 128)] + [float(f"1e{k}") for k in range(39)]
     values = np.array([*powers, 0.0, 9.9999999, 1e-44, 3.4028235e38], np.float32)
     values = np.concatenate([values, np.nextafter(values, np.float32(0)), -values])
@@ -163,7 +163,7 @@ def test_numbers_at_the_edges_come_back():
     ]
 
 
-def test_unknown_words_are_never_left_out_silently(tmp_path):
+def test_unknown_words_are_reported(tmp_path):
     words = ["tea", "milk", "日本", "rain"]
     with pytest.warns(UserWarning, match="2 of 4 words: 'milk', 'rain'"):
         report = export_vectors(TABLE, words, tmp_path / "a.vec")
@@ -184,7 +184,7 @@ def test_unknown_words_are_never_left_out_silently(tmp_path):
     assert not (tmp_path / "d.vec").exists()
 
 
-def test_a_repeated_word_is_written_once(tmp_path):
+def test_duplicates_are_written_once(tmp_path):
     report = export_vectors(TABLE, ["5", "tea", "5"], tmp_path / "a.bin")
     assert (report.n_words, report.n_duplicates) == (2, 1)
     assert list(read(tmp_path / "a.bin")) == ["5", "tea"]
@@ -197,7 +197,7 @@ def test_a_repeated_word_is_written_once(tmp_path):
         ("glove", "\ufefftea"),
     ],
 )
-def test_a_word_that_the_format_cannot_hold_is_named(fmt, word, tmp_path):
+def test_unsupported_word_is_named(fmt, word, tmp_path):
     holds = {"gensim": 4, "store": 4}.get(fmt, 0)
     if word in ["a b", "a\nb", "", "a\tb"][:holds] or (fmt, word) == (
         "word2vec-binary",
@@ -213,7 +213,7 @@ def test_a_word_that_the_format_cannot_hold_is_named(fmt, word, tmp_path):
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_nothing_is_overwritten_unless_told(fmt, tmp_path):
+def test_overwrite(fmt, tmp_path):
     path = tmp_path / "any"
     export_vectors(TABLE, WORDS, path, format=fmt)
     with pytest.raises(FileExistsError, match="overwrite=True"):
@@ -229,7 +229,7 @@ def test_nothing_is_overwritten_unless_told(fmt, tmp_path):
         export_vectors(TABLE, WORDS, other, format=fmt, overwrite=True)
 
 
-def test_nothing_is_left_of_an_export_that_fails(tmp_path, monkeypatch):
+def test_failed_export_leaves_nothing(tmp_path, monkeypatch):
     from sk_metaembed.vectors import _export
 
     path = tmp_path / "a.vec"
@@ -245,7 +245,7 @@ def test_nothing_is_left_of_an_export_that_fails(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["a.vec"]
 
 
-def test_a_store_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+def test_store_is_restored_if_replacing_it_fails(tmp_path, monkeypatch):
     from sk_metaembed.vectors import _export
 
     path = tmp_path / "a.store"
@@ -280,7 +280,7 @@ def test_a_store_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
         ({"embedding": [1.0]}, TypeError, "fitted estimator"),
     ],
 )
-def test_wrong_arguments_get_a_sentence(more, error, match, tmp_path):
+def test_invalid_arguments(more, error, match, tmp_path):
     call = {"embedding": TABLE, "words": WORDS, "path": "a.vec", **more}
     if isinstance(call["path"], str):
         call["path"] = tmp_path / call["path"]
@@ -289,7 +289,7 @@ def test_wrong_arguments_get_a_sentence(more, error, match, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_not_finite_vectors_are_refused(tmp_path):
+def test_vectors_that_are_not_finite(tmp_path):
     class Broken:
         def transform(self, tokens):
             values = np.ones((len(tokens), 2), np.float32)
@@ -300,7 +300,7 @@ def test_not_finite_vectors_are_refused(tmp_path):
         export_vectors(Broken(), ["a", "b", "c"], tmp_path / "a.vec")
 
 
-def test_a_pipeline_is_exported_as_it_transforms(tmp_path):
+def test_export_of_a_pipeline(tmp_path):
     sources = [
         (
             "table",
@@ -320,7 +320,7 @@ def test_a_pipeline_is_exported_as_it_transforms(tmp_path):
     assert list(found) == [*WORDS, "unseen"]
 
 
-def test_batches_make_no_difference(tmp_path, monkeypatch):
+def test_batch_size_does_not_change_the_file(tmp_path, monkeypatch):
     from sk_metaembed.vectors import _export
 
     export_vectors(TABLE, WORDS, tmp_path / "a.vec")
@@ -330,7 +330,7 @@ def test_batches_make_no_difference(tmp_path, monkeypatch):
     assert (tmp_path / "a.vec").read_bytes() == (tmp_path / "b.vec").read_bytes()
 
 
-def test_gensims_vectors_and_stores_are_exported_too(tmp_path):
+def test_export_of_keyed_vectors_and_stores(tmp_path):
     kv = KeyedVectors(7)
     kv.add_vectors(WORDS, np.array(list(TABLE.values())))
     wv = WordVectors.from_keyed_vectors(kv)
@@ -340,7 +340,7 @@ def test_gensims_vectors_and_stores_are_exported_too(tmp_path):
     assert_same(read(tmp_path / "a.bin"), TABLE)
 
 
-def test_spacy_takes_what_was_exported(tmp_path):
+def test_spacy_reads_it(tmp_path):
     spacy_vectors = pytest.importorskip(
         "spacy.vectors", reason="spacy is not installed"
     )

@@ -51,7 +51,7 @@ def test_reads_what_gensim_writes(tmp_path, binary):
 
 @pytest.mark.parametrize("module", [gzip, bz2, lzma])
 @pytest.mark.parametrize("header", ["", "2 3\n"])
-def test_compressed_text_is_told_from_content(write, module, header):
+def test_compression_is_detected_from_content(write, module, header):
     path = write("misnamed.bin", module.compress((header + PLAIN).encode()))
     wv = WordVectors.open(path)
     assert list(wv.words) == ["tea", "coffee"]
@@ -80,14 +80,14 @@ def test_compressed_is_the_same_as_plain(write, name):
         "2\t3 \r\n" + PLAIN,
     ],
 )
-def test_spellings_of_the_same_text(write, content):
+def test_variants_of_equal_text(write, content):
     wv = WordVectors.open(write("x.txt", content))
     assert wv.words.tolist() == ["tea", "coffee"]
     np.testing.assert_array_equal(wv.vectors, [[0.5, 1, -2], [2, -1, 3.25]])
     assert wv.repairs == {}
 
 
-def test_words_with_blanks_are_read_from_the_right(write):
+def test_words_with_spaces_are_parsed_from_the_right(write):
     words = [". . .", "at name@domain.com", "2012", "a\u00a0b", "\u0085", "</s>"]
     text = "".join(f"{word} {i} 0.5\n" for i, word in enumerate(words))
     wv = WordVectors.open(write("glove.txt", text))

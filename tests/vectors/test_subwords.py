@@ -23,13 +23,13 @@ def test_equal_to_gensim(name):
     # gensim gives the end-of-sentence mark n-grams; fastText has not since 2017
     rows = wv.words != "</s>"
     np.testing.assert_array_equal(wv.vectors[rows], kv.vectors[rows])
-    asked = [*UNSEEN, *wv.words[rows][:5]]
-    expected = np.stack([kv.get_vector(word) for word in asked])
-    np.testing.assert_array_equal(wv.subword_vectors(asked), expected)
+    queries = [*UNSEEN, *wv.words[rows][:5]]
+    expected = np.stack([kv.get_vector(word) for word in queries])
+    np.testing.assert_array_equal(wv.subword_vectors(queries), expected)
 
 
 @pytest.mark.parametrize("name", ["lee_fasttext", "crime-and-punishment", "toy-model"])
-def test_equal_to_what_fasttext_itself_wrote(name):
+def test_equal_to_output_of_fasttext(name):
     model = WordVectors.open(datapath(name + ".bin"))
     written = WordVectors.open(datapath(name + ".vec"))
     np.testing.assert_allclose(
@@ -50,7 +50,7 @@ def test_words_of_a_classifier_without_ngrams():
         wv.subword_vectors(["a"])
 
 
-def test_many_words_in_pieces_are_as_one(monkeypatch):
+def test_chunks_do_not_change_the_result(monkeypatch):
     wv = WordVectors.open(datapath("lee_fasttext.bin"))
     words = [f"unseen{i}" for i in range(50)]
     whole = wv.subword_vectors(words)
@@ -59,7 +59,7 @@ def test_many_words_in_pieces_are_as_one(monkeypatch):
     np.testing.assert_array_equal(wv.subword_vectors(words[3:4])[0], whole[3])
 
 
-def test_words_outside_the_selection_are_made_of_ngrams():
+def test_words_outside_the_selection_use_ngrams():
     whole = WordVectors.open(datapath("lee_fasttext.bin"))
     part = WordVectors.open(datapath("lee_fasttext.bin"), words=["the", "of"])
     np.testing.assert_array_equal(part["the"], whole["the"])
@@ -76,6 +76,6 @@ def test_float16_buckets():
     )
 
 
-def test_nothing_asked():
+def test_no_words():
     wv = WordVectors.open(datapath("toy-model.bin"))
     assert wv.subword_vectors([]).shape == (0, wv.dim)

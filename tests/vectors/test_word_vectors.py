@@ -56,7 +56,7 @@ def test_pickle_reopens_in_another_process(wv):
     assert out.splitlines() == [f"{wv.vectors.tolist()} {wv.fingerprint}", "[]"]
 
 
-def test_one_map_a_process(wv):
+def test_one_map_per_process(wv):
     data = pickle.dumps(wv)
     forget()
     one, two = pickle.loads(data), pickle.loads(data)
@@ -90,7 +90,7 @@ def test_cloudpickle_writes_a_reference(wv):
     assert len(data) < 500 and cloudpickle.loads(data) is wv
 
 
-def test_missing_store_says_what_to_bring(wv):
+def test_error_of_missing_store_says_what_to_do(wv):
     data = pickle.dumps(wv)
     forget()
     shutil.rmtree(wv.path)
@@ -109,7 +109,7 @@ def test_other_store_in_its_place_is_refused(wv, tmp_path):
     assert wv.fingerprint in str(caught.value)
 
 
-def test_store_brought_into_the_cache_is_found(wv, cache):
+def test_store_copied_into_the_cache_is_found(wv, cache):
     data = pickle.dumps(wv)
     forget()
     cache.mkdir(parents=True)
@@ -143,7 +143,7 @@ def test_joblib_hash_reads_no_vectors(wv, monkeypatch):
     assert joblib.hash(Holder(WordVectors.open(wv.path))) == before
 
 
-def test_nothing_can_be_changed(wv):
+def test_handle_is_immutable(wv):
     with pytest.raises(AttributeError, match="immutable"):
         wv.dim = 3
     with pytest.raises(AttributeError, match="immutable"):

@@ -1,4 +1,4 @@
-"""Conversions that are killed, crowded, out of disk or rights, and stores gone bad."""
+"""Conversions that are killed, concurrent or out of disk space, and corrupt stores."""
 
 import contextlib
 import errno
@@ -117,7 +117,7 @@ def test_a_full_disk(write, tmp_path):
 
 
 @pytest.mark.skipif(not ROOT, reason="only root can become another user")
-def test_folders_that_may_only_be_read(write, tmp_path):
+def test_read_only_directories(write, tmp_path):
     source, shut = write("x.txt", "a 1 2\n"), tmp_path / "shut"
     shut.mkdir()
     store = WordVectors.convert(source, shut / "store").path
@@ -197,7 +197,7 @@ def test_a_source_replaced_under_a_running_process(write, tmp_path):
     assert WordVectors.open(store)["a"].tolist() == [2]
 
 
-def test_a_clock_that_is_set_back(write, monkeypatch):
+def test_clock_set_back(write, monkeypatch):
     path = write("x.txt", "a 1 2\n")
     year = 365 * 86400
     monkeypatch.setattr(time, "time", lambda: os.stat(path).st_mtime - year)

@@ -1,4 +1,4 @@
-"""What lies in the user's folder, on small folders made here."""
+"""Files of the folder in SK_METAEMBED_DATA, in small test folders."""
 
 import gzip
 
@@ -34,7 +34,7 @@ def test_sst2_names_the_line_without_a_label(folder):
         load_sst2()
 
 
-def test_an_unknown_split_or_set_is_refused_with_the_choice():
+def test_unknown_split_or_name_lists_the_choices():
     with pytest.raises(ValueError, match=r"\('train', 'dev', 'test'\); got 'valid'"):
         load_sst2("valid")
     with pytest.raises(ValueError, match=r"'word2vec-300'\); got 'glove'"):
@@ -59,6 +59,6 @@ def test_without_the_variable_the_error_says_what_to_set(monkeypatch):
         load_sst2()
 
 
-def test_a_missing_file_is_told_with_the_folder(folder):
+def test_missing_file_is_named_with_the_folder(folder):
     with pytest.raises(FileNotFoundError, match=r"vectors/glove.* is missing in /"):
         load_vectors("glove-50")

@@ -1,4 +1,4 @@
-"""The plain loops for a few words give what the compiled loops give."""
+"""The loops in Python for a few words agree with the compiled ones."""
 
 import numpy as np
 import pytest
@@ -13,25 +13,25 @@ from ..draws import QUICK
 WORDS = st.lists(st.text(st.characters(codec="utf-8"), max_size=9), max_size=12)
 
 
-def rows_of(loops, packed, asked, slots):
-    rows = np.empty(asked.n_words, np.int32)
-    loops.find_rows(asked.blob, asked.offsets, *packed, slots, rows)
+def rows_of(loops, packed, queries, slots):
+    rows = np.empty(queries.n_words, np.int32)
+    loops.find_rows(queries.blob, queries.offsets, *packed, slots, rows)
     return rows.tolist()
 
 
 @QUICK
-@given(words=WORDS, asked=WORDS)
+@given(words=WORDS, queries=WORDS)
 @example(["a\nb", "a", ""], ["a", "\n", "", "日本", "\ud800"])
-def test_rows(words, asked):
-    packed, asked = pack(words), pack([*asked, *words])
+def test_rows(words, queries):
+    packed, queries = pack(words), pack([*queries, *words])
     slots, _ = build_index(packed)
-    expected = rows_of(_kernels_numba, packed, asked, slots)
-    assert rows_of(_kernels_python, packed, asked, slots) == expected
+    expected = rows_of(_kernels_numba, packed, queries, slots)
+    assert rows_of(_kernels_python, packed, queries, slots) == expected
 
 
 @QUICK
 @given(st.data())
-def test_rows_of_a_damaged_table(data):
+def test_rows_of_a_corrupt_table(data):
     packed = pack([f"w{i}" for i in range(6)])
     slots, _ = build_index(packed)
     for _ in range(3):
@@ -42,16 +42,16 @@ def test_rows_of_a_damaged_table(data):
     offsets = packed.offsets.copy()
     offsets[data.draw(st.integers(0, 6))] = data.draw(st.integers(-2, 99))
     packed = packed._replace(offsets=offsets)
-    asked = pack(["w0", "w3", "w5", "other"])
-    expected = rows_of(_kernels_numba, packed, asked, slots)
-    assert rows_of(_kernels_python, packed, asked, slots) == expected
+    queries = pack(["w0", "w3", "w5", "other"])
+    expected = rows_of(_kernels_numba, packed, queries, slots)
+    assert rows_of(_kernels_python, packed, queries, slots) == expected
 
 
 def test_rows_in_a_full_table():
-    packed, asked = pack(["a"]), pack(["b"])
+    packed, queries = pack(["a"]), pack(["b"])
     slots = np.full(4, 1, np.uint64)
-    assert rows_of(_kernels_python, packed, asked, slots) == [-2]
-    assert rows_of(_kernels_numba, packed, asked, slots) == [-2]
+    assert rows_of(_kernels_python, packed, queries, slots) == [-2]
+    assert rows_of(_kernels_numba, packed, queries, slots) == [-2]
 
 
 @QUICK

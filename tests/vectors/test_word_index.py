@@ -19,13 +19,13 @@ def test_lookup_agrees_with_a_dictionary(words, queries):
     slots, first = build_index(packed)
     rows = {word: words.index(word) for word in words}
     assert first.tolist() == [rows[word] for word in words]
-    asked = [*queries, *words]
-    found = find(pack(asked), packed, slots)
+    both = [*queries, *words]
+    found = find(pack(both), packed, slots)
     assert found.dtype == np.int32
-    assert found.tolist() == [rows.get(word, -1) for word in asked]
+    assert found.tolist() == [rows.get(word, -1) for word in both]
 
 
-def test_many_words_in_a_half_full_table():
+def test_many_words():
     packed = pack([f"{i:x}" for i in range(8192)])
     slots, _ = build_index(packed)
     assert np.count_nonzero(slots) == 8192 and len(slots) == 16384
@@ -43,13 +43,13 @@ def wv():
 
 
 def test_words_of_any_characters(wv):
-    asked = ["😀", "caf", "line\nbreak", "line", "日本語", "two words", "", "tea\n"]
-    assert wv.lookup(asked).tolist() == [5, -1, 3, -1, 4, 2, -1, -1]
+    queries = ["😀", "caf", "line\nbreak", "line", "日本語", "two words", "", "tea\n"]
+    assert wv.lookup(queries).tolist() == [5, -1, 3, -1, 4, 2, -1, -1]
     assert wv.words[3] == "line\nbreak" and wv.words.tolist()[4:] == ["日本語", "😀"]
     assert wv.lookup(["\ud800", "a\udcff"]).tolist() == [-1, -1]
 
 
-def test_rows_are_the_same_when_asked_again(wv, monkeypatch):
+def test_rows_are_equal_in_repeated_lookups(wv, monkeypatch):
     monkeypatch.setattr("sk_metaembed.vectors._word_vectors._MAX_CACHED_ROWS", 4)
     expected = {"tea": 0, "milk": -1, "café": 1, "": -1, "日本語": 4, "😀": 5, "te": -1}
     for words in (["tea"], ["milk", "tea", "milk"], [*expected], [], ["café", "te"]):
@@ -69,13 +69,13 @@ def test_containers(wv, container):
     assert wv.lookup(container(["tea", "milk", "café"])).tolist() == [0, -1, 1]
 
 
-def test_nothing_asked(wv):
+def test_no_words(wv):
     assert wv.lookup([]).shape == (0,)
     values, known = wv.vectors_for([])
     assert values.shape == (0, 2) and known.shape == (0,)
 
 
-def test_vectors_for_masks_the_unknown(wv):
+def test_vectors_for_masks_unknown_words(wv):
     values, known = wv.vectors_for(["café", "milk", "café"])
     np.testing.assert_array_equal(values, [[2, 3], [0, 0], [2, 3]])
     assert known.tolist() == [True, False, True]
@@ -110,7 +110,7 @@ def test_single_words(wv):
         (np.array([["a"]]), ValueError, r"one-dimensional.*\(1, 1\)"),
     ],
 )
-def test_what_is_no_word_is_refused(wv, words, error, message):
+def test_not_a_word(wv, words, error, message):
     with pytest.raises(error, match=message):
         wv.lookup(words)
     with pytest.raises(error, match=message):

@@ -1,4 +1,4 @@
-"""Data sets that are fetched: from a server on this machine, or from small folders."""
+"""Data sets to download, from a local server or from small test folders."""
 
 import hashlib
 import io
@@ -128,10 +128,10 @@ def test_snli_comes_from_its_archive_once(server, cache, monkeypatch):
     whole = fetch_snli("dev", drop_unlabeled=False)
     assert (whole.target[2], whole.n_dropped) == ("-", 0)
     assert len(fetch_snli("test").pairs) == 1
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     (cache / "snli" / "snli_1.0.zip").unlink()
     np.testing.assert_array_equal(fetch_snli("dev").pairs, dev.pairs)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_multinli_has_genres(server, cache, monkeypatch):
@@ -143,7 +143,7 @@ def test_multinli_has_genres(server, cache, monkeypatch):
     assert bunch.groups.tolist() == [0, 0, 1]
 
 
-def test_a_line_that_is_no_pair_is_named(cache, tmp_path, monkeypatch):
+def test_invalid_line_is_named(cache, tmp_path, monkeypatch):
     monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
     path = tmp_path / "snli" / "snli_1.0_dev.jsonl"
     path.parent.mkdir()
@@ -166,14 +166,14 @@ def test_sick_and_sts_come_from_archives(server, cache, monkeypatch):
     assert fetch_sts_benchmark("dev").scores.tolist() == [4.5]
 
 
-def test_wnut17_is_no_archive(server, cache, monkeypatch):
+def test_wnut17_is_not_an_archive(server, cache, monkeypatch):
     text = b"To\tO\nRome\tB-location\n\t\nAda\tB-person\n\n"
     serve(server, _wnut17._FILES, "dev", text, monkeypatch)
     bunch = fetch_wnut17("dev")
     assert bunch.tokens.to_list() == [["To", "Rome"], ["Ada"]]
     assert bunch.tags.tolist() == [["O", "B-location"], ["B-person"]]
     assert fetch_wnut17("dev").tokens == bunch.tokens
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_the_local_folder_comes_first(server, cache, tmp_path, monkeypatch):
@@ -183,10 +183,10 @@ def test_the_local_folder_comes_first(server, cache, tmp_path, monkeypatch):
     (tmp_path / "wnut17").mkdir()
     (tmp_path / "wnut17" / "emerging.dev.conll").write_bytes(text)
     assert fetch_wnut17("dev").tokens.to_list() == [["Ada"]]
-    assert server.asked == []
+    assert server.requests == []
 
 
-def test_an_archive_that_was_brought_is_read(server, cache, tmp_path, monkeypatch):
+def test_local_archive_is_read(server, cache, tmp_path, monkeypatch):
     text = "pair_ID\ta\tb\tscore\tjudgment\n7\tA man\tA boy\t3.5\tNEUTRAL\n"
     remote = RemoteFile("own", (f"{server.url}/own.zip",), "0" * 64, "in/own.txt")
     monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
@@ -198,10 +198,10 @@ def test_an_archive_that_was_brought_is_read(server, cache, tmp_path, monkeypatc
     path = data_file(remote._replace(sha256=digest(content)), caller="fetch_own")
     assert (path, path.read_text("utf-8")) == (cache / "own" / "own.txt", text)
     assert os.listdir(tmp_path / "own") == ["own.zip"]
-    assert server.asked == []
+    assert server.requests == []
 
 
-def test_another_member_than_expected_is_not_kept(server, cache):
+def test_member_with_wrong_checksum_is_deleted(server, cache):
     server.files["/own.zip"] = zipped(**{"own.txt": "text"})
     remote = RemoteFile("own", (f"{server.url}/own.zip",), None, "own.txt", "0" * 64)
     with pytest.raises(ValueError, match=r"own.txt in .* has SHA-256 .* Delete"):
@@ -210,9 +210,7 @@ def test_another_member_than_expected_is_not_kept(server, cache):
 
 
 @pytest.mark.parametrize("is_set", [True, False])
-def test_without_network_it_says_what_to_bring_where(
-    cache, tmp_path, monkeypatch, is_set
-):
+def test_error_without_network_says_what_to_do(cache, tmp_path, monkeypatch, is_set):
     if is_set:
         monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
     remote = RemoteFile("own", ("http://127.0.0.1:9/own.zip",), None, "in/own.txt")
@@ -226,7 +224,7 @@ def test_without_network_it_says_what_to_bring_where(
 
 
 @pytest.mark.parametrize("name", ["../../evil.txt", "/evil.txt", "good/../../evil.txt"])
-def test_an_archive_has_no_say_in_where_it_is_unpacked(tmp_path, name):
+def test_paths_in_archives_are_ignored(tmp_path, name):
     inside = tmp_path / "in"
     inside.mkdir()
     kind = tarfile.REGTYPE
@@ -239,7 +237,7 @@ def test_an_archive_has_no_say_in_where_it_is_unpacked(tmp_path, name):
     assert not os.path.exists("/evil.txt")
 
 
-def test_links_and_damaged_archives_are_refused(tmp_path):
+def test_links_and_corrupt_archives(tmp_path):
     archive, target = tmp_path / "archive", tmp_path / "target"
     whole = tarred(("a", os.urandom(5000), tarfile.REGTYPE))
     bad_zip = bytearray(zipped(a="a" * 500))
@@ -267,7 +265,7 @@ def test_tables_are_complete(remote):
 
 @with_data
 @pytest.mark.parametrize("remote", PLAIN)
-def test_what_lies_in_the_folder_is_what_is_published(remote):
+def test_local_files_have_the_published_checksums(remote):
     with open(os.path.join(DATA, remote.folder, remote.name), "rb") as file:
         assert digest(file.read()) == (remote.member_sha256 or remote.sha256)
 
@@ -287,7 +285,7 @@ def test_the_real_wnut17_is_whole():
     }
 
 
-def test_splits_that_do_not_exist_are_refused():
+def test_unknown_split():
     for function in (fetch_snli, fetch_multinli, fetch_wnut17):
         with pytest.raises(ValueError, match=r"split must be one of .* got 'valid'"):
             function("valid")

@@ -56,7 +56,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_fault_is_named(write, cache, name):
+def test_corrupt_file_is_named(write, cache, name):
     content, message = ERRORS[name]
     path = write("source.txt", content)
     with pytest.raises(ValueError, match=message) as caught:
@@ -66,7 +66,7 @@ def test_fault_is_named(write, cache, name):
     assert not list(cache.glob(".*"))
 
 
-def test_line_numbers_hold_across_blocks(write, monkeypatch):
+def test_line_numbers_across_blocks(write, monkeypatch):
     monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", 50)
     lines = [f"w{i} {i} {i}" for i in range(100)]
     lines[73] = "bad 1"
@@ -109,13 +109,13 @@ def test_many_duplicates_are_compacted_in_pieces(monkeypatch):
     assert wv.repairs == {"duplicate_words": 130}
 
 
-def test_undecodable_bytes_are_spelled_out(write):
+def test_undecodable_bytes_are_escaped(write):
     wv = WordVectors.open(write("x.txt", REPAIRS["bytes"][0]))
     assert wv.words.tolist() == ["a", "caf\\xe9", "c"]
     np.testing.assert_array_equal(wv["caf\\xe9"], [3, 4])
 
 
-def test_words_torn_from_each_other_are_undecodable(write):
+def test_characters_split_between_words_are_undecodable(write):
     # the two halves of one character, at the end of one word and the start of the next
     data = b"2 1\nx\xc3 " + struct.pack("<f", 1) + b"\xa9y " + struct.pack("<f", 2)
     wv = WordVectors.open(write("x.bin", data))
@@ -123,7 +123,7 @@ def test_words_torn_from_each_other_are_undecodable(write):
     assert wv.words.tolist() == ["x\\xc3", "\\xa9y"]
 
 
-def test_rows_not_finite_are_left_out_with_a_warning(write):
+def test_rows_that_are_not_finite_are_dropped_with_a_warning(write):
     path = write("x.txt", "a 1 2\nb nan 1\nc 1e39 0\nd -Infinity 1\ne 3 4\n")
     with pytest.warns(UserWarning, match="3 words .*'b', 'c', 'd'"):
         wv = WordVectors.open(path)
@@ -132,7 +132,7 @@ def test_rows_not_finite_are_left_out_with_a_warning(write):
     np.testing.assert_array_equal(wv.vectors_for(["b"])[0], [[0, 0]])
 
 
-def test_rows_not_asked_for_are_no_matter(write):
+def test_corrupt_rows_beyond_the_limit_are_ignored(write):
     path = write("x.txt", "a 1 2\nb nan 1\ne 3 4\n")
     wv = WordVectors.open(path, words=["a", "e"])
     assert len(wv) == 2 and wv.repairs == {}
@@ -146,7 +146,7 @@ def test_too_large_for_float16_is_an_error(write):
         WordVectors.open(path, dtype="float16")
 
 
-def test_cut_fasttext_is_named(write):
+def test_truncated_fasttext_is_named(write):
     with open(datapath("lee_fasttext_new.bin"), "rb") as file:
         data = file.read()
     for size in (60, 100, 5000, len(data) // 2):
@@ -211,7 +211,7 @@ def test_arrays_are_checked(words, matrix, error, message):
 
 
 @pytest.mark.parametrize("damage", ["shorten", "remove", "version", "json"])
-def test_damaged_store_is_told(tmp_path, damage):
+def test_corrupt_store_is_named(tmp_path, damage):
     from sk_metaembed.vectors._store_files import read_meta
 
     path = tmp_path / "store"

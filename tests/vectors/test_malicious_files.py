@@ -1,4 +1,4 @@
-"""Files made to do harm: forged headers, bombs, and bytes of any kind."""
+"""Malicious files: forged headers, decompression bombs, random bytes."""
 
 import gzip
 import json
@@ -56,7 +56,7 @@ FORGED = {
 
 @pytest.mark.parametrize("name", FORGED)
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_promises_are_not_believed(name, pack, write):
+def test_sizes_in_headers_are_checked(name, pack, write):
     content, match = FORGED[name]
     if pack is not bytes:
         match += "|unexpected end of file|within word|ends after|line 2"
@@ -174,7 +174,7 @@ with open(datapath("lee_fasttext_new.bin"), "rb") as _file:
     changes=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=6),
     cut=st.floats(0.5, 1.2),
 )
-def test_damaged_binaries(name, write, changes, cut):
+def test_corrupt_binaries(name, write, changes, cut):
     data = bytearray(SEEDS[name])
     head = min(len(data), 4000)  # what follows are numbers alone
     for place, value in changes:

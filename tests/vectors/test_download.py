@@ -1,4 +1,4 @@
-"""Fetching: whole or not at all, going on where it was cut off, nothing wrong kept."""
+"""Downloads: atomic, resumed, checked."""
 
 import hashlib
 import subprocess
@@ -44,16 +44,16 @@ def left(target):
 
 
 @pytest.mark.parametrize("content", [CONTENT, None])
-def test_a_file_comes_whole_and_alone(server, target, content):
+def test_download_is_complete_and_leaves_no_other_file(server, target, content):
     assert get(server, target, content) == digest(CONTENT)
     assert target.read_bytes() == CONTENT
     assert left(target) == ["corpus.zip"]
     get(server, target, content)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("content", [CONTENT, None])
-def test_what_was_cut_off_goes_on(server, target, content):
+def test_interrupted_download_is_resumed(server, target, content):
     server.cut = 1000
     for n in (1, 2):
         message = f"received {n * 1000} of {len(CONTENT)} bytes.*Bring it"
@@ -62,7 +62,7 @@ def test_what_was_cut_off_goes_on(server, target, content):
         assert not target.exists()
     server.cut = None
     assert get(server, target, content) == digest(CONTENT)
-    assert [wanted for _, wanted in server.asked] == [
+    assert [wanted for _, wanted in server.requests] == [
         None,
         "bytes=1000-",
         "bytes=2000-",
@@ -77,32 +77,32 @@ def cut_off(server, target, content=CONTENT):
     server.cut = None
 
 
-def test_a_file_that_has_changed_is_fetched_anew(server, target):
+def test_changed_file_restarts(server, target):
     cut_off(server, target, None)
     server.files["/corpus.zip"] = OTHER
     assert get(server, target, None) == digest(OTHER)
     assert target.read_bytes() == OTHER
 
 
-def test_a_server_without_parts_begins_anew(server, target):
+def test_server_without_ranges_restarts(server, target):
     cut_off(server, target)
     server.ranges = False
     assert get(server, target) == digest(CONTENT)
-    assert server.asked[1][1] == "bytes=1000-"
+    assert server.requests[1][1] == "bytes=1000-"
 
 
-def test_without_tag_and_checksum_nothing_is_put_together(server, target):
+def test_without_etag_and_checksum_nothing_is_resumed(server, target):
     server.tags = False
     cut_off(server, target, None)
     assert get(server, target, None) == digest(CONTENT)
-    assert server.asked[1][1] is None
+    assert server.requests[1][1] is None
     target.unlink()
     cut_off(server, target)
     assert get(server, target) == digest(CONTENT)
-    assert server.asked[3][1] == "bytes=1000-"
+    assert server.requests[3][1] == "bytes=1000-"
 
 
-def test_halves_that_do_not_fit_are_thrown_away(server, target):
+def test_parts_of_two_versions_are_deleted(server, target):
     server.tags = False
     cut_off(server, target)
     server.files["/corpus.zip"] = OTHER
@@ -111,13 +111,13 @@ def test_halves_that_do_not_fit_are_thrown_away(server, target):
     assert get(server, target, OTHER) == digest(OTHER)
 
 
-def test_a_part_that_is_all_of_it_does_no_harm(server, target):
+def test_complete_part_is_accepted(server, target):
     cut_off(server, target)
     target.with_name(".corpus.zip.part").write_bytes(CONTENT)
     assert get(server, target) == digest(CONTENT)
 
 
-def test_a_wrong_checksum_is_told_and_nothing_kept(server, target):
+def test_wrong_checksum_leaves_nothing(server, target):
     with pytest.raises(
         ValueError, match=rf"{digest(CONTENT)}; expected {digest(OTHER)}"
     ):
@@ -125,33 +125,33 @@ def test_a_wrong_checksum_is_told_and_nothing_kept(server, target):
     assert left(target) == []
 
 
-def test_what_is_not_there_names_every_url(server, target):
+def test_missing_file_names_every_url(server, target):
     with pytest.raises(FileNotFoundError, match=r"a.zip cannot .*404.*b.zip cannot"):
         get(server, target, names=("a.zip", "b.zip"))
     assert left(target) == []
 
 
-def test_another_address_is_tried(server, target):
+def test_mirrors_are_tried_in_order(server, target):
     server.files["/wrong.zip"] = OTHER
     names = ("a.zip", "wrong.zip", "corpus.zip")
     assert get(server, target, names=names) == digest(CONTENT)
 
 
-def test_a_machine_without_network_says_what_to_bring(target):
+def test_error_without_network_says_what_to_do(target):
     with pytest.raises(FileNotFoundError, match=r"fetch_it: http.*refused.*Bring it"):
         download(
             ["http://127.0.0.1:9/x"], None, target, caller="fetch_it", hint="Bring it"
         )
 
 
-def test_several_at_once_fetch_it_once(server, target):
+def test_concurrent_callers_download_once(server, target):
     threads = [threading.Thread(target=get, args=(server, target)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert target.read_bytes() == CONTENT
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 KILLED = """
@@ -178,7 +178,7 @@ module.download([url], digest, Path(target), caller="it", hint="")
 """
 
 
-def test_a_killed_download_goes_on(server, target):
+def test_killed_download_is_resumed(server, target):
     url = f"{server.url}/corpus.zip"
     command = [sys.executable, "-c", KILLED, url, digest(CONTENT), str(target)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
@@ -188,11 +188,11 @@ def test_a_killed_download_goes_on(server, target):
     assert not target.exists()
     time.sleep(0.05)
     assert get(server, target) == digest(CONTENT)
-    assert int(server.asked[-1][1].removeprefix("bytes=").rstrip("-")) >= 8192
+    assert int(server.requests[-1][1].removeprefix("bytes=").rstrip("-")) >= 8192
     assert left(target) == ["corpus.zip"]
 
 
-def test_a_folder_that_cannot_be_made(server, tmp_path):
+def test_directory_that_cannot_be_created(server, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="Set SK_METAEMBED_CACHE to a writable"):
         get(server, tmp_path / "file" / "corpus.zip")
