@@ -1,4 +1,4 @@
-"""Unsupervised meta-embedders: the blocks of several sources become one."""
+"""Unsupervised meta-embeddings: combine the blocks of several sources into one."""
 
 from .._core._public_module import set_public_module
 from ._autoencoded import AutoencodedMetaEmbedding, Layer

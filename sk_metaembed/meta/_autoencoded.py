@@ -1,11 +1,7 @@
-"""AutoencodedMetaEmbedding: encoders whose codes give the sources back.
+"""AutoencodedMetaEmbedding: encoders trained to reconstruct the sources.
 
-Training of the encoders and decoders of autoencoded meta-embeddings, by Adam.
-
-The arithmetic of autoencoded meta-embeddings: encoders, their union, the loss.
-
-`encode` and `joined` serve trained encoders, in numpy; `reconstruction_loss` is the
-same on tensors, for training.
+`encode` and `combine_encodings` apply trained encoders in numpy; `reconstruction_loss`
+is the corresponding loss in torch, for training.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,14 +14,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._core._arrays import normalize_rows, row_product
 from .._training._parameters import resolve_device
 from ._base import BaseMetaEmbedding
-from ._gradient import minimise, seeded_generator
+from ._gradient import minimize, seeded_generator
 from ._linear import (
     common_scale,
     known_matrix,
     learning_rows,
+    positive_weight_blocks,
     source_rows,
     source_weights,
-    weighted_blocks,
 )
 
 
@@ -42,129 +38,97 @@ class Layer(NamedTuple):
     intercept: object
 
 
-def activated(values, activation):
-    """Return the values after the activation, computed in place.
-
-    Parameters
-    ----------
-    values : ndarray
-    activation : {"relu", "tanh", None}
-
-    Returns
-    -------
-    ndarray
-    """
+def activate(values, activation):
+    """Apply an activation ("relu", "tanh" or None) in place, and return the values."""
     if activation == "relu":
         return np.maximum(values, 0, out=values)
     return np.tanh(values, out=values) if activation == "tanh" else values
 
 
 def encode(values, encoder, activation):
-    """Return a source's encodings, each row the same alone and among others.
+    """Return a source's encodings, (n_rows, dim) -> (n_rows, n_components).
 
-    Parameters
-    ----------
-    values : ndarray of float32, shape (n_rows, dim)
-    encoder : Layer
-    activation : {"relu", "tanh", None}
-
-    Returns
-    -------
-    ndarray of float32, shape (n_rows, n_components)
+    A row has the same encoding alone and in a batch.
     """
-    return activated(
-        row_product(values, encoder.matrix) + encoder.intercept, activation
-    )
+    return activate(row_product(values, encoder.matrix) + encoder.intercept, activation)
 
 
-def joined(encodings, variant):
-    """Return the meta-embedding of the sources' encodings.
+def combine_encodings(encodings, variant):
+    """Return the meta-embedding of the sources' encodings, each (n_rows, n_components).
 
-    Parameters
-    ----------
-    encodings : list of ndarray of float32, shape (n_rows, n_components)
-        One a source, zeros where it does not know the row.
-    variant : {"decoupled", "concatenated", "averaged"}
-
-    Returns
-    -------
-    ndarray of float32, shape (n_rows, dim)
+    Encodings are zeros if the source does not know the row.
     """
     if variant == "averaged":
         return normalize_rows(np.sum(encodings, axis=0))
-    together = np.concatenate(encodings, axis=1)
-    return normalize_rows(together) if variant == "concatenated" else together
+    joined = np.concatenate(encodings, axis=1)
+    return normalize_rows(joined) if variant == "concatenated" else joined
 
 
-def reconstruction_loss(encodings, decoders, targets, knows, weights, variant, pull):
-    """Return how badly the meta vectors of some rows give back their sources.
+def reconstruction_loss(
+    encodings, decoders, targets, known, weights, variant, alignment_weight
+):
+    """Return the mean loss of some rows, as a tensor.
 
     Parameters
     ----------
     encodings : list of tensors of shape (n_rows, n_components)
-        One a source.
+        Per source.
     decoders : list of Layer
-        From the meta vector, or from the own encoding where decoupled.
+        From the meta vector; if decoupled, from the encoding of the same source.
     targets : list of tensors of shape (n_rows, dim)
-    knows : list of tensors of shape (n_rows, 1)
-        1 where the source knows the row, else 0.
+    known : list of tensors of shape (n_rows, 1)
+        1 if the source knows the row, else 0.
     weights : sequence of float
         Of the sources' errors.
     variant : {"decoupled", "concatenated", "averaged"}
-    pull : float
-        Weight of the distance of encodings, where decoupled.
-
-    Returns
-    -------
-    tensor
-        The mean over the rows.
+    alignment_weight : float
+        Weight of the distance between encodings, if decoupled.
     """
     n_rows = len(targets[0])
-    parts = _decoded(encodings, knows, variant)
+    inputs = _decoder_inputs(encodings, known, variant)
     loss = 0.0
-    each = zip(parts, decoders, targets, knows, weights, strict=True)
-    for part, (matrix, intercept), values, know, weight in each:
-        off = (part @ matrix + intercept - values) * know
-        loss = loss + weight * (off**2).sum() / n_rows
+    sources = zip(inputs, decoders, targets, known, weights, strict=True)
+    for code, (matrix, intercept), values, mask, weight in sources:
+        error = (code @ matrix + intercept - values) * mask
+        loss = loss + weight * (error**2).sum() / n_rows
     if variant == "decoupled":
         for i, one in enumerate(encodings):
             for j, other in enumerate(encodings[:i]):
-                apart = (one - other) * knows[i] * knows[j]
-                loss = loss + pull * (apart**2).sum() / n_rows
+                difference = (one - other) * known[i] * known[j]
+                loss = loss + alignment_weight * (difference**2).sum() / n_rows
     return loss
 
 
-def _decoded(encodings, knows, variant):
-    """Return what each source is decoded from."""
+def _decoder_inputs(encodings, known, variant):
+    """Return the input of each source's decoder."""
     import torch
 
     if variant == "decoupled":
         return encodings
-    shown = [part * know for part, know in zip(encodings, knows, strict=True)]
-    meta = torch.cat(shown, dim=1) if variant == "concatenated" else sum(shown)
+    masked = [code * mask for code, mask in zip(encodings, known, strict=True)]
+    meta = torch.cat(masked, dim=1) if variant == "concatenated" else sum(masked)
     return [torch.nn.functional.normalize(meta, dim=1)] * len(encodings)
 
 
 def train_encoders(estimator, sources, known, weights, *, caller):
-    """Learn an encoder for each source; the decoders are thrown away.
+    """Train an encoder per source; the decoders are discarded.
 
     Parameters
     ----------
     estimator : AutoencodedMetaEmbedding
-        Its parameters say how.
+        Has the training parameters.
     sources : list of ndarray of float32, shape (n_rows, dim)
-        Zeros where a source does not know the row.
+        Zeros for unknown rows.
     known : ndarray of bool, shape (n_rows, n_sources)
     weights : ndarray of shape (n_sources,)
     caller : str
-        Begins the messages.
 
     Returns
     -------
     encoders : list of Layer
         In float32.
     curve : list of float
-        The mean loss of each epoch.
+        Mean loss per epoch.
     """
     import torch
 
@@ -172,7 +136,7 @@ def train_encoders(estimator, sources, known, weights, *, caller):
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T[:, :, None].astype(np.float32)).to(device)
     generator = seeded_generator(estimator.random_state, device)
-    encoders, decoders = _start(estimator, sources, generator)
+    encoders, decoders = _initial_layers(estimator, sources, generator)
     layers = [*encoders, *decoders]
     optimizer = torch.optim.Adam(
         [tensor for layer in layers for tensor in layer],
@@ -182,7 +146,7 @@ def train_encoders(estimator, sources, known, weights, *, caller):
     def batch_loss(rows):
         targets = [source[rows] for source in sources]
         encodings = [
-            _encoded(values, encoder, estimator, generator)
+            _encode_noisy(values, encoder, estimator, generator)
             for values, encoder in zip(targets, encoders, strict=True)
         ]
         return reconstruction_loss(
@@ -192,24 +156,16 @@ def train_encoders(estimator, sources, known, weights, *, caller):
             knows[:, rows],
             weights.tolist(),
             estimator.variant,
-            estimator.pull,
+            estimator.alignment_weight,
         )
 
-    curve = minimise(
-        batch_loss,
-        optimizer,
-        len(known),
-        batch_size=estimator.batch_size,
-        max_iter=estimator.max_iter,
-        tol=estimator.tol,
-        generator=generator,
-        verbose=estimator.verbose,
-        caller=caller,
+    curve = minimize(
+        batch_loss, optimizer, len(known), estimator, generator, caller=caller
     )
     return [Layer(*[t.detach().cpu().numpy() for t in e]) for e in encoders], curve
 
 
-def _encoded(values, encoder, estimator, generator):
+def _encode_noisy(values, encoder, estimator, generator):
     import torch
 
     if estimator.noise:
@@ -222,7 +178,7 @@ def _encoded(values, encoder, estimator, generator):
     return torch.relu(encoding) if activation == "relu" else torch.tanh(encoding)
 
 
-def _start(estimator, sources, generator):
+def _initial_layers(estimator, sources, generator):
     """Return encoders and decoders before training."""
     import torch
 
@@ -239,57 +195,56 @@ def _start(estimator, sources, generator):
 
 
 class AutoencodedMetaEmbedding(BaseMetaEmbedding):
-    """Train encoders of the sources, from whose codes the sources are given back.
+    """Train encoders of the sources whose codes reconstruct the sources.
 
-    DAEME, CAEME and AAEME. What comes out is no longer linear in the sources, and in
+    DAEME, CAEME and AAEME. The result is a nonlinear function of the sources, and with
     "averaged" sources of any dimension share one space.
 
     Parameters
     ----------
     variant : {"averaged", "concatenated", "decoupled"}, default="averaged"
-        What the meta-embedding is, and what is decoded:
+        The form of the meta-embedding, and what is decoded:
 
-        - "averaged" (AAEME): the sum of the encodings, scaled to length one; every
+        - "averaged" (AAEME): the sum of the encodings, scaled to unit length; every
           source is decoded from it;
-        - "concatenated" (CAEME): the encodings side by side, scaled to length one;
-          every source is decoded from them;
-        - "decoupled" (DAEME): the encodings side by side; each source is decoded from
-          its own, and the encodings are pulled towards each other.
+        - "concatenated" (CAEME): the concatenated encodings, scaled to unit length;
+          every source is decoded from it;
+        - "decoupled" (DAEME): the concatenated encodings; each source is decoded from
+          its own encoding, and encodings are trained to be close to each other.
     n_components : int, default=300
-        Dimension of each source's encoding. That of the meta-embedding is the same
-        for "averaged", and as many times larger as there are sources for the others.
+        Dimension of each source's encoding, and of the meta-embedding for "averaged";
+        otherwise its dimension is n_components times the number of sources.
     activation : {"auto", "relu", "tanh", None}, default="auto"
-        Of the encoders. None makes them linear; decoders always are. "auto" is "relu"
-        but for "decoupled", where it is None: there the cosines of rectified encodings
-        follow human judgements less well than those of the sources.
+        Activation of the encoders. None makes them linear; decoders are always linear.
+        "auto" is "relu", except None for "decoupled": there cosines of rectified
+        encodings correlate less with human judgments than those of the sources.
     noise : float, default=0.05
-        Share of the entries of the sources' vectors that are set to zero, anew at each
-        step of training.
-    pull : float, default=0.01
-        Weight of the squared distance between encodings. Used by "decoupled" alone.
-        The larger, the more the encodings shrink to what all sources say.
+        Probability with which an entry of the sources' vectors is set to zero, drawn at
+        each training step.
+    alignment_weight : float, default=0.01
+        Weight of the squared distance between encodings, only used by "decoupled".
+        Larger values reduce encodings to what the sources have in common.
     weights : dict of str to float, sequence of float, or None, default=None
-        How much each source's error counts, by name or in the order of the blocks.
-        None, and names that a dict leaves out, mean 1. A source of weight 0 takes no
-        part.
+        Weight of each source's error, by name or in the order of the blocks. None, and
+        sources missing in a dict, mean 1. A source of weight 0 is ignored.
     learning_rate : float, default=3e-3
-        Of Adam.
+        Learning rate of Adam.
     max_iter : int, default=30
-        Most epochs.
+        Maximum number of epochs.
     batch_size : int, default=512
-        Words of one step.
+        Number of words per step.
     tol : float, default=1e-2
-        Training ends when three epochs in a row lower the loss by less than this
-        share.
+        Training stops when three consecutive epochs each reduce the loss by less than
+        this share.
     normalize : bool, default=True
-        Scale each source's vectors to length one first.
+        Whether to scale each source's vectors to unit length first.
     device : str, default="auto"
-        Where to train: "cpu", "cuda", or "auto" for a GPU if there is one. Words are
-        embedded without torch, on the CPU.
+        Device of training: "cpu", "cuda", or "auto" to use a GPU if available.
+        `transform` runs on the CPU, without torch.
     random_state : int, RandomState instance or None, default=None
-        Of the start, the noise and the order of the mini-batches.
+        Controls initial weights, noise and the order of the mini-batches.
     verbose : int, default=0
-        Whether to show a progress bar.
+        If positive, show a progress bar.
 
     Attributes
     ----------
@@ -298,15 +253,16 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
     activation_ : {"relu", "tanh", None}
         The activation used.
     encoders_ : dict of str to tuple (matrix, intercept)
-        Of each source, by its name, of shape (dim, n_components) and (n_components,).
+        Encoder of each source, by name, of shapes (dim, n_components) and
+        (n_components,).
     loss_curve_ : list of float
-        The mean loss of each epoch.
+        Mean loss per epoch.
     n_iter_ : int
-        Epochs.
+        Number of epochs.
     n_learning_rows_ : int
-        Rows known to any source, from which all this was learned.
+        Number of rows known to any source, on which the encoders were trained.
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name.
+        Dimension of each block in fit, by name.
     dim_ : int
         Dimension of the meta-embedding.
 
@@ -316,39 +272,39 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         If a source knows none of the words of fit, or shares none with the others, or
         fewer than two words are left to learn from.
     FloatingPointError
-        If the loss grows beyond all numbers.
+        If training diverges.
 
     See Also
     --------
-    OneToNMetaEmbedding : Decoders alone, of free vectors; exact and quicker.
-    ConcatMetaEmbedding : All of every source's vector, and nothing to train.
+    OneToNMetaEmbedding : Decoders only, of free vectors; exact and faster.
+    ConcatMetaEmbedding : The whole vector of every source, without training.
 
     Notes
     -----
     Source i is encoded as ``z_i = f(s_i E_i + c_i)``. With K(w) the sources that know
-    word w, its meta-embedding is, where ``[...]`` stands side by side::
+    word w and ``[...]`` for concatenation, its meta-embedding is::
 
         averaged        m = sum_{i in K(w)} z_i / |sum_{i in K(w)} z_i|
         concatenated    m = [z_1, ..., z_n] / |[z_1, ..., z_n]|
         decoupled       m = [z_1, ..., z_n]
 
-    and training minimises the mean over words of::
+    and training minimizes the mean over words of::
 
         sum_{i in K(w)} k_i |m D_i + d_i - s_i|^2
 
-    where "decoupled" decodes z_i in place of m and adds
-    ``pull * sum_{i < j in K(w)} |z_i - z_j|^2``. Noise is on what is encoded, not on
-    what should come out.
+    where "decoupled" decodes z_i instead of m and adds ``alignment_weight * sum_{i < j
+    in K(w)} |z_i - z_j|^2``. Noise is applied to the input of the encoders, not to the
+    targets of reconstruction.
 
-    The paper trains on the words that all sources know. Here every word of fit counts
-    that any source knows: the encodings of sources that lack it are zeros, and so are
-    their errors. Where all sources know all words the two are the same. A word that no
-    source knows gets zeros and is not known; one that fit has not seen is encoded like
-    the others.
+    The paper trains on the words that all sources know. Here every word of fit that any
+    source knows is used: encodings of sources that lack it are zero, and so are their
+    errors. Both are the same if all sources know all words. A word that no source knows
+    gets zeros and is not known; words that were not seen in fit are encoded like the
+    others.
 
     Without `normalize`, vectors are divided by their common root mean square length
-    before training. An interrupt from the keyboard ends training, with a warning, and
-    keeps what was learned.
+    before training. A keyboard interrupt ends training with a warning, and keeps the
+    model of the last step.
 
     References
     ----------
@@ -376,7 +332,7 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "activation": [StrOptions({"auto", "relu", "tanh"}), None],
         "noise": [Interval(Real, 0, 1, closed="left")],
-        "pull": [Interval(Real, 0, None, closed="left")],
+        "alignment_weight": [Interval(Real, 0, None, closed="left")],
         "weights": [Mapping, Sequence, np.ndarray, None],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -395,7 +351,7 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         n_components=300,
         activation="auto",
         noise=0.05,
-        pull=0.01,
+        alignment_weight=0.01,
         weights=None,
         learning_rate=3e-3,
         max_iter=30,
@@ -410,7 +366,7 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         self.n_components = n_components
         self.activation = activation
         self.noise = noise
-        self.pull = pull
+        self.alignment_weight = alignment_weight
         self.weights = weights
         self.learning_rate = learning_rate
         self.max_iter = max_iter
@@ -425,10 +381,10 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         caller = type(self).__name__
         names = [block.name for block in blocks]
         self.weights_ = source_weights(self.weights, names, caller)
-        blocks, weights = weighted_blocks(blocks, self.weights_)
+        blocks, weights = positive_weight_blocks(blocks, self.weights_)
         names, known = [block.name for block in blocks], known_matrix(blocks)
         rows = learning_rows(names, known, n_knowing=1, caller=caller)
-        self.activation_ = self._chosen_activation()
+        self.activation_ = self._resolve_activation()
         sources = [
             source_rows(block, rows, normalize=self.normalize) for block in blocks
         ]
@@ -439,17 +395,18 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
             self, sources, known[rows], weights, caller=caller
         )
         self.n_learning_rows_, self.n_iter_ = len(rows), len(self.loss_curve_)
-        own_units = [Layer(e.matrix / np.float32(scale), e.intercept) for e in encoders]
-        self.encoders_ = dict(zip(names, own_units, strict=True))
+        # The encoders of fit expect vectors divided by the scale.
+        encoders = [Layer(e.matrix / np.float32(scale), e.intercept) for e in encoders]
+        self.encoders_ = dict(zip(names, encoders, strict=True))
 
-    def _chosen_activation(self):
+    def _resolve_activation(self):
         if self.activation != "auto":
             return self.activation
         return None if self.variant == "decoupled" else "relu"
 
     def _combine(self, blocks):
         encodings = []
-        blocks, _ = weighted_blocks(blocks, self.weights_)
+        blocks, _ = positive_weight_blocks(blocks, self.weights_)
         for block in blocks:
             encoder = self.encoders_[block.name]
             values = source_rows(block, normalize=self.normalize)
@@ -457,7 +414,7 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
             encoding[~block.known] = 0
             encodings.append(encoding)
         known = known_matrix(blocks).any(axis=1)
-        return joined(encodings, self.variant), known
+        return combine_encodings(encodings, self.variant), known
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "encoders_")

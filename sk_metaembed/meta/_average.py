@@ -10,36 +10,36 @@ from ._linear import known_matrix, row_scales, source_weights
 
 
 class AverageMetaEmbedding(BaseMetaEmbedding):
-    """Average the sources' vectors (AVG), short ones padded with zeros.
+    """Average the sources' vectors (AVG), shorter vectors padded with zeros.
 
-    Nearly as good as concatenation in the dimension of one source, because vectors of
-    separately trained sources are nearly orthogonal to each other.
+    Nearly as good as concatenation, in the dimension of one source, because vectors of
+    independently trained sources are nearly orthogonal.
 
     Parameters
     ----------
     weights : dict of str to float, sequence of float, or None, default=None
-        Weight of each source, by name or in the order of the blocks. None, and names
-        that a dict leaves out, mean 1.
+        Weight of each source, by name or in the order of the blocks. None, and sources
+        missing in a dict, mean 1. A source of weight 0 is ignored.
     normalize : bool, default=True
-        Scale each source's vectors to length one first.
+        Whether to scale each source's vectors to unit length first.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_sources,)
         The weights used.
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name.
+        Dimension of each block in fit, by name.
     dim_ : int
         The largest of them.
 
     Raises
     ------
     ValueError
-        If no source has a weight above 0.
+        If no weight is positive.
 
     See Also
     --------
-    ConcatMetaEmbedding : Keeps every source's vector whole.
+    ConcatMetaEmbedding : Keeps the whole vector of every source.
 
     Notes
     -----
@@ -47,8 +47,7 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
 
         m(w) = sum_{i in K(w)} k_i pad(s_i(w)) / sum_{i in K(w)} k_i
 
-    A word that no source knows gets zeros and is not known. A source of weight 0 knows
-    nothing.
+    The vector of a word that no source knows is zero, and the word is not known.
 
     References
     ----------
@@ -83,7 +82,7 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
         self.weights_ = source_weights(self.weights, names, type(self).__name__)
 
     def _combine(self, blocks):
-        shares = known_shares(known_matrix(blocks).T, self.weights_)
+        shares = normalized_weights(known_matrix(blocks).T, self.weights_)
         dim = max(block.dim for block in blocks)
         values = np.zeros((blocks[0].n_rows, dim), dtype=np.float32)
         for block, share in zip(blocks, shares, strict=True):
@@ -93,18 +92,11 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
         return values, known_matrix(blocks)[:, self.weights_ > 0].any(axis=1)
 
 
-def known_shares(known, weights):
-    """Return the weights of the sources that know each row, divided by their sum.
+def normalized_weights(known, weights):
+    """Return each row's weights of the sources that know it, with sum 1.
 
-    Parameters
-    ----------
-    known : ndarray of bool, shape (n_sources, n_rows)
-    weights : ndarray of shape (n_sources,)
-
-    Returns
-    -------
-    ndarray of float32, shape (n_sources, n_rows)
-        Zeros where no source knows the row.
+    Takes `known`, bool of shape (n_sources, n_rows), and weights (n_sources,); returns
+    float32 of shape (n_sources, n_rows), zeros if no source knows the row.
     """
     shares = known * weights[:, None]
     total = shares.sum(axis=0)

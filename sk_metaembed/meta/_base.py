@@ -1,7 +1,7 @@
-"""What every step on blocks shares: it checks them, aligns them and wraps the result.
+"""Base classes of transformers of blocks: they validate, align and wrap.
 
-A meta-embedder makes one block of them: its leaf writes `_combine`, and
-`_fit_combination` where it learns something.
+A meta-embedding is a subclass that implements `_combine`, and `_fit_combination` if it
+learns.
 """
 
 import numpy as np
@@ -26,65 +26,64 @@ class BlocksTransformer(
     BaseEstimator,
     auto_wrap_output_keys=None,
 ):
-    """A step from blocks with the same rows to other blocks with these rows.
+    """A transformer from blocks with the same rows to other blocks with these rows.
 
-    A leaf writes ``_outputs(blocks)``, the blocks that it gives, and
-    ``_fit_combination(blocks, y)`` where it learns something. The output of fit's
-    blocks, or of none of their rows, is shown to ``_set_out(outputs)``.
+    Subclasses implement ``_outputs(blocks)``, which returns the output blocks, and
+    ``_fit_combination(blocks, y)`` if they learn. ``_set_out(outputs)`` receives the
+    output for the blocks of fit, or for none of their rows.
     """
 
     _parameter_constraints: dict = {}
 
     def _fit_combination(self, blocks, y):
-        """Learn from the training fold; nothing by default."""
+        """Learn from the training data; nothing by default."""
 
     def _outputs(self, blocks):
-        """Return the blocks that come out."""
+        """Return the output blocks."""
         raise NotImplementedError(
-            f"{type(self).__name__} must define _outputs(blocks)."
+            f"{type(self).__name__} must implement _outputs(blocks)."
         )
 
     def _set_out(self, outputs):
-        """Set the attributes that tell of the output; none by default."""
+        """Set the attributes that describe the output; none by default."""
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
-        """Learn from the training fold.
+        """Learn from the training data.
 
-        Words that X merely has in its vocabulary, such as those of other folds, are not
-        learned from: only those that occur in its sequences are.
+        Only words that occur in the sequences of X are used, not others in its
+        vocabulary, such as those of other folds.
 
         Parameters
         ----------
         X : EmbeddedSequences
-            Of the training fold, from a source or a union of sources.
+            Training data, from a source or a union of sources.
         y : array-like, default=None
-            Ignored by steps that need no labels.
+            Ignored by transformers that need no labels.
 
         Returns
         -------
         estimator instance
-            The fitted step.
+            The fitted transformer.
 
         Raises
         ------
         ValueError
-            If a source's vectors have dimension 0, or nothing can be learned from
-            what the sources know; the class says when.
+            If the vectors of a source have dimension 0, or the sources know too few
+            words; see Raises of the class.
         """
         blocks = self._fit_blocks(X, y)
-        # No row is enough to learn the output's dimension.
+        # Zero rows suffice to compute the dimension of the output.
         self._set_out(self._outputs([block.take(slice(0)) for block in blocks]))
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit_transform(self, X, y=None):
-        """Learn from the training fold and transform it.
+        """Learn from the training data and transform it.
 
-        The result is that of fit and transform, one after the other; what both need is
-        computed once.
+        Gives the same result as `fit` followed by `transform`, with less computation.
 
         Parameters
         ----------
@@ -105,19 +104,19 @@ class BlocksTransformer(
     def transform(self, X):
         """Apply what was learned.
 
-        Words that fit did not see are treated as any others. A word's result does not
-        depend on which others come with it.
+        Words that were not seen in `fit` are transformed like any other. The result for
+        a word does not depend on the other words of X.
 
         Parameters
         ----------
         X : EmbeddedSequences
-            With blocks of the names and dimensions seen in fit.
+            With blocks of the names and dimensions seen in `fit`.
 
         Returns
         -------
         EmbeddedSequences
-            At the blocks' common level. A meta-embedder gives one block, named after
-            the class.
+            At the common level of the blocks. A meta-embedding returns one block, named
+            after its class.
         """
         check_is_fitted(self)
         check_embedded(X, caller=type(self).__name__)
@@ -131,30 +130,21 @@ class BlocksTransformer(
         empty = [name for name, dim in dims.items() if not dim]
         if empty:
             raise ValueError(
-                f"{caller}: the sources {empty} have vectors of dimension 0 (all: "
-                f"{dims}). Leave them out, or look at what they were fitted on."
+                f"{caller}: the sources {empty} have vectors of dimension 0 (all "
+                f"dimensions: {dims}). Leave them out, or check what they were fitted "
+                "on."
             )
         self.dims_in_ = dims
-        blocks = X.aligned_blocks()
-        self._fit_combination(occurring(X.tokens, blocks), y)
+        blocks = X.aligned()
+        self._fit_combination(occurring_rows(X.tokens, blocks), y)
         return blocks
 
 
-def occurring(tokens, blocks):
-    """Return the rows of blocks that occur in the sequences.
+def occurring_rows(tokens, blocks):
+    """Return the rows of blocks (of one level) whose types occur in the sequences.
 
-    Some of many sequences keep the types of all: a fold must not learn from the words
-    of the others.
-
-    Parameters
-    ----------
-    tokens : TokenSequences
-    blocks : tuple of Block
-        At one level.
-
-    Returns
-    -------
-    tuple of Block
+    A part of a TokenSequences keeps the types of the whole, and a fold must not learn
+    from the words of other folds.
     """
     used = tokens.type_counts() > 0
     if blocks[0].level != "type" or used.all():
@@ -162,19 +152,10 @@ def occurring(tokens, blocks):
     return tuple(block.take(used) for block in blocks)
 
 
-def joined_names(dims, input_features=None):
-    """Return the names of the sources' dimensions, one behind the other.
+def concatenated_names(dims, input_features=None):
+    """Return the names of the sources' dimensions in order, (sum of dims,).
 
-    Parameters
-    ----------
-    dims : dict of str to int
-        Dimension of each block, by its name.
-    input_features : array-like of str, default=None
-        Taken if there is one for each dimension.
-
-    Returns
-    -------
-    ndarray of str objects
+    `input_features` is used if it has one name per dimension.
     """
     if input_features is not None and len(input_features) == sum(dims.values()):
         return np.asarray(input_features, dtype=object)
@@ -183,28 +164,27 @@ def joined_names(dims, input_features=None):
 
 
 class BaseMetaEmbedding(BlocksTransformer):
-    """Base class of meta-embedders; derive from it to write your own.
+    """Base class of meta-embeddings; subclass it to write your own.
 
-    A leaf writes one or two methods. Both get a tuple of Blocks with the same rows,
-    at one level: their own if all agree, else "token".
+    A subclass implements one or two methods. Both receive a tuple of Blocks with the
+    same rows: at the level of all blocks if they agree, else at "token".
 
     ``_combine(blocks)``
         Returns an array of shape (n_rows, dim), or such an array and a bool array of
-        the rows that are known. By default, a row is known if any block knows it.
+        the known rows. By default, a row is known if any block knows it.
     ``_fit_combination(blocks, y)``
-        Learns from the training fold, sets attributes ending in ``_``. Leave it out
-        where nothing is learned.
+        Learns from the training data and sets attributes ending in ``_``. Optional.
 
     Attributes
     ----------
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name. Transform wants the same.
+        Dimension of each block in fit, by name. `transform` requires the same.
     dim_ : int
         Dimension of the meta-embedding.
 
     See Also
     --------
-    ConcatMetaEmbedding : A leaf that learns nothing.
+    ConcatMetaEmbedding : A subclass that learns nothing.
 
     Examples
     --------
@@ -212,62 +192,58 @@ class BaseMetaEmbedding(BlocksTransformer):
     >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
     >>> from sk_metaembed.meta import BaseMetaEmbedding
     >>> class MaximumMetaEmbedding(BaseMetaEmbedding):
-    ...     '''The larger entry of any source.'''
+    ...     '''The maximum of the sources, entry by entry.'''
     ...
     ...     def _combine(self, blocks):
     ...         return np.maximum.reduce([block.values for block in blocks])
     >>> tokens = TokenSequences.from_lists([["a", "b"]])
     >>> x, y = Block("x", np.eye(2), "type"), Block("y", np.full((2, 2), 0.5), "type")
-    >>> MaximumMetaEmbedding().fit_transform(EmbeddedSequences(tokens, [x, y]))[0]
+    >>> maximum = MaximumMetaEmbedding()
+    >>> maximum.fit_transform(EmbeddedSequences(tokens, [x, y]))[0]
     array([[1. , 0.5],
            [0.5, 1. ]], dtype=float32)
+    >>> maximum.block_name, maximum.get_feature_names_out().tolist()
+    ('maximum', ['maximum0', 'maximum1'])
     """
 
     @property
     def block_name(self):
-        """The name of the output's block: the class's name without "MetaEmbedding".
+        """Name of the output block: the class name without "MetaEmbedding".
 
-        Under it `Pooling` names its columns, and a further union or combiner finds the
-        block.
+        `Pooling` uses it for its column names, and later steps to select the block.
         """
         name = type(self).__name__.lower()
         return name.removesuffix("metaembedding").strip("_") or name
 
     def _combine(self, blocks):
-        """Return the meta-embedding of the blocks' rows."""
+        """Return the meta-embedding of the rows of the blocks."""
         raise NotImplementedError(
-            f"{type(self).__name__} must define _combine(blocks)."
+            f"{type(self).__name__} must implement _combine(blocks)."
         )
 
     def get_feature_names_out(self, input_features=None):
-        """Return a name for each dimension: the block's name and a number.
-
-        The dimensions are of no one source any more, so the sources' names are not in
-        them.
+        """Return a name for each dimension: the name of the block and a number.
 
         Parameters
         ----------
         input_features : ignored
-            The dimensions of a meta-embedding are new ones.
+            The dimensions do not correspond to dimensions of the sources.
 
         Returns
         -------
         ndarray of str objects
-            One name a dimension.
+            One name per dimension.
         """
         check_is_fitted(self)
         names = [f"{self.block_name}{i}" for i in range(self.dim_)]
         return np.array(names, dtype=object)
 
     def _outputs(self, blocks):
-        return [self._wrapped(blocks)]
-
-    def _set_out(self, outputs):
-        self.dim_ = outputs[0].dim
-
-    def _wrapped(self, blocks):
         combined = self._combine(blocks)
         if not isinstance(combined, tuple):
             known = np.logical_or.reduce([block.known for block in blocks])
             combined = combined, known
-        return Block(self.block_name, combined[0], blocks[0].level, combined[1])
+        return [Block(self.block_name, combined[0], blocks[0].level, combined[1])]
+
+    def _set_out(self, outputs):
+        self.dim_ = outputs[0].dim

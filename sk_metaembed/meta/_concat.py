@@ -1,4 +1,4 @@
-"""ConcatMetaEmbedding: the sources side by side."""
+"""ConcatMetaEmbedding: the concatenation of the sources."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,47 +6,47 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks
-from ._base import BaseMetaEmbedding, joined_names
+from ._base import BaseMetaEmbedding, concatenated_names
 from ._linear import known_matrix, row_scales, source_weights
 
 
 class ConcatMetaEmbedding(BaseMetaEmbedding):
     """Concatenate the sources' vectors (CONC).
 
-    The strongest baseline there is, at the price of dimension; nothing is lost and
-    nothing learned.
+    A strong baseline that loses nothing and learns nothing, at the cost of dimension.
 
     Parameters
     ----------
     weights : dict of str to float, sequence of float, or None, default=None
         Factor of each source's vectors, by name or in the order of the blocks. None,
-        and names that a dict leaves out, mean 1. A source of weight 0 knows nothing.
+        and sources missing in a dict, mean 1. A source of weight 0 is ignored, but
+        keeps its dimensions.
     normalize : bool, default=True
-        Scale each source's vectors to length one first, so that none drowns the
-        others.
+        Whether to scale each source's vectors to unit length first, so that no source
+        dominates.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_sources,)
         The factors used.
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name.
+        Dimension of each block in fit, by name.
     dim_ : int
         Their sum.
 
     Raises
     ------
     ValueError
-        If no source has a weight above 0.
+        If no weight is positive.
 
     See Also
     --------
-    AverageMetaEmbedding : The mean instead, in the dimension of one source.
+    AverageMetaEmbedding : The mean, in the dimension of one source.
 
     Notes
     -----
     Row w is ``[k_1 s_1(w), ..., k_n s_n(w)]``. A word is known if any source knows it;
-    the part of a source that does not is zeros.
+    the vectors of the other sources are zero.
 
     References
     ----------
@@ -64,6 +64,8 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
     >>> concat.fit_transform(EmbeddedSequences(tokens, [x, y]))[0]
     array([[ 0.6,  0.8,  8. ],
            [ 0. ,  0. , -8. ]], dtype=float32)
+    >>> concat.get_feature_names_out().tolist()
+    ['x0', 'x1', 'y0']
     """
 
     _parameter_constraints: dict = {
@@ -90,20 +92,18 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
         return values, known_matrix(blocks)[:, self.weights_ > 0].any(axis=1)
 
     def get_feature_names_out(self, input_features=None):
-        """Return the names of the sources' dimensions, one behind the other.
-
-        Each dimension is still one of a source, so its name tells which. Sources of
-        weight 0 have their dimensions, too.
+        """Return the names of the sources' dimensions, in order.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of the blocks' dimensions. None makes them of the blocks' names.
+            Names of the dimensions of the blocks. None generates them from the names of
+            the blocks.
 
         Returns
         -------
         ndarray of str objects
-            One name a dimension.
+            One name per dimension.
         """
         check_is_fitted(self)
-        return joined_names(self.dims_in_, input_features)
+        return concatenated_names(self.dims_in_, input_features)

@@ -10,7 +10,7 @@ from .._core._arrays import chunks
 from ._base import BaseMetaEmbedding
 from ._linear import (
     SourceMap,
-    fixed_signs,
+    column_signs,
     known_matrix,
     known_mean,
     learning_rows,
@@ -18,82 +18,82 @@ from ._linear import (
     source_rows,
 )
 
-_ROUNDING = (10 * np.finfo(np.float32).eps) ** 2  # of a variance, left by float32
-_SMALLEST = 1e-70  # variance that float32 can be scaled from
-_CANCELLED = 1e-10  # eigenvalue below which sources only cancel each other
+_ROUNDING = (10 * np.finfo(np.float32).eps) ** 2  # smaller variances are rounding
+_MIN_VARIANCE = 1e-70  # smaller variances cannot be scaled to one in float32
+_MIN_AGREEMENT = 1e-10  # with smaller eigenvalues, sources cancel each other
 
 
 class GCCAMetaEmbedding(BaseMetaEmbedding):
     """Map the sources into one space in which they agree most (GCCA).
 
-    What several sources say of a word alike is likely to be its meaning, what one says
-    alone may be noise. Each source is centred and mapped linearly, directions on which
-    the sources agree first, and the mapped vectors are averaged.
+    What several sources have in common is likely to be meaning; what only one has may
+    be noise. Each source is centered and mapped linearly, directions on which the
+    sources agree first, and the mapped vectors are averaged.
 
     Parameters
     ----------
     n_components : int, default=200
         Dimension of the common space.
     regularization : float, default=1.0
-        What is added to the variance of every direction of a source, in units of that
-        source's mean variance (tau in Poerner et al., who took 10 for sentences; for
-        words, 1 did best of 0, 0.01, 0.1, 1 and 10 at similarity). 0 is the pure
-        method, in which a direction of hardly any variance counts as much as a leading
-        one: it needs many more rows than dimensions.
+        Added to the variance of every direction of a source, in units of the mean
+        variance of that source (tau in Poerner et al., who used 10 for sentences; for
+        words, 1 scored best at similarity among 0, 0.01, 0.1, 1 and 10). 0 is the
+        unregularized method, in which a direction of hardly any variance counts as much
+        as a leading one: it needs many more rows than dimensions.
     normalize : bool, default=True
-        Scale each source's vectors to length one first.
+        Whether to scale each source's vectors to unit length first.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of float64, shape (n_components_,)
-        How far the sources agree on each dimension, descending, at most 1, and about
-        the mean square of that dimension over the rows of fit. For two sources without
-        regularization, canonical correlations are ``2 * eigenvalues_ - 1``.
+        Agreement of the sources on each dimension, in decreasing order, at most 1, and
+        about the mean square of that dimension over the rows of fit. For two sources
+        without regularization, canonical correlations are ``2 * eigenvalues_ - 1``.
     n_components_ : int
-        Dimensions kept: at most as many as hold any variance; 1, of zeros, where
+        Number of dimensions kept: at most the number with any variance; 1, of zeros, if
         nothing varies.
     n_learning_rows_ : int
-        Rows known to two sources or more (or to the only one), from which all this was
-        learned.
+        Number of rows known to at least two sources (or to the only one), on which the
+        maps were learned.
     maps_ : dict of str to tuple (mean, matrix)
-        Of each source, by its name, of shapes (dim,) and (dim, n_components_): a
-        vector, less the mean, times the matrix is the source's part of the average.
+        Map of each source, by name, of shapes (dim,) and (dim, n_components_): a
+        vector, minus the mean, times the matrix is the source's part of the average.
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name.
+        Dimension of each block in fit, by name.
     dim_ : int
-        The same as `n_components_`.
+        Equal to `n_components_`.
 
     Raises
     ------
     ValueError
-        If a source knows nothing, or shares no row with any other, or fewer than two
+        If a source knows no word, or shares no row with any other, or fewer than two
         rows are known to two sources.
 
     See Also
     --------
-    SVDMetaEmbedding : The directions of most variance, agreed on or not.
+    SVDMetaEmbedding : The directions of most variance, shared or not.
 
     Notes
     -----
-    For n sources, x_i(w) centred and 0 where source i does not know row w, and K(w)
+    For n sources, with x_i(w) centered and 0 if source i does not know row w, and K(w)
     the number of sources that do, the maps A_i are the leading solutions of the
-    symmetric eigenproblem, as large as the sum of the dimensions ::
+    symmetric eigenproblem, of the size of the sum of the dimensions ::
 
         sum_j S_ij A_j = (C_i + tau c_i I) A_i diag(eigenvalues)
         S_ij = sum_w x_i(w) x_j(w)' / K(w),    C_i = sum_w x_i(w) x_i(w)'
 
-    with c_i the mean of C_i's diagonal. The meta-embedding is the mean of ``A_i' x_i``
-    over the sources that know the row, so that it has one scale, whoever knows the row
-    (the papers' sum is the same if all do), and words that fit has not seen are mapped
-    like the others. This is MAXVAR with Rastogi's masks for missing rows. Dimensions
-    are not scaled to equal size: those that the sources agree on less stay smaller, as
-    in Poerner et al.
+    with c_i the mean of the diagonal of C_i. The meta-embedding is the mean of ``A_i'
+    x_i`` over the sources that know the row, so that its scale does not depend on their
+    number (it is proportional to the papers' sum if all do). Words that were not seen
+    in fit are mapped in the same way. This is MAXVAR with Rastogi's masks for missing
+    rows. Dimensions are not scaled to equal size: those with less agreement stay
+    smaller, as in Poerner et al.
 
-    Rows that one source alone knows are not learned from: any direction fits them.
+    Rows that only one source knows are not learned from: any direction fits them.
     Without regularization the result does not depend on invertible linear maps of a
-    source, unless rows are scaled by `normalize`. A direction without variance takes
-    no part. One source alone is rotated, and evened out the more the less it is
-    regularized.
+    source, unless rows are scaled by `normalize`. Directions without variance are
+    ignored. A single source is rotated, and its variances are equalized, less so with
+    more regularization.
 
     References
     ----------
@@ -144,7 +144,7 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
         self.eigenvalues_ = values[: self.n_components]
         directions = directions[:, : self.n_components]
         self.n_components_ = directions.shape[1]
-        directions = (directions * fixed_signs(directions)).astype(np.float32)
+        directions = (directions * column_signs(directions)).astype(np.float32)
         ends = np.cumsum([block.dim for block in blocks])[:-1]
         maps = map(SourceMap, means, np.split(directions, ends))
         self.maps_ = dict(zip(names, maps, strict=True))
@@ -156,75 +156,65 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
 
 
 def covariances(blocks, rows, means, *, normalize):
-    """Return how the sources vary together, and each by itself.
+    """Return the covariances of the sources, jointly and separately, over some rows.
 
     Parameters
     ----------
     blocks : sequence of Block
         With the same rows.
     rows : ndarray of int
-        Of those, the ones to learn from.
+        The rows to learn from.
     means : sequence of ndarray of shape (dim,)
-        One a block, subtracted first.
+        Per block, subtracted first.
     normalize : bool
-        Whether to scale each vector to length one before.
+        Whether to scale each vector to unit length before.
 
     Returns
     -------
     shared : ndarray of float64, shape (sum of dims, sum of dims)
-        A row counts by one over the number of sources that know it.
+        Each row is weighted by one over the number of sources that know it.
     own : list of ndarray of float64, shape (dim, dim)
-        One a block. Like `shared` a sum, over the number of known vectors.
+        Per block. Like `shared` a sum, over the number of known vectors.
     """
     dims = [block.dim for block in blocks]
     n_known = known_matrix(blocks)[rows].sum(axis=1)
     shared = np.zeros((sum(dims), sum(dims)))
     own = [np.zeros((dim, dim)) for dim in dims]
     for part in chunks(len(rows)):
-        taken = rows[part]
-        parts = []
+        part_rows = rows[part]
+        centered = []
         for block, mean in zip(blocks, means, strict=True):
-            values = source_rows(block, taken, normalize=normalize) - mean.astype(float)
-            parts.append(values * block.known[taken, None])
-        for total, values in zip(own, parts, strict=True):
+            values = source_rows(block, part_rows, normalize=normalize)
+            values = values - mean.astype(float)
+            centered.append(values * block.known[part_rows, None])
+        for total, values in zip(own, centered, strict=True):
             total += values.T @ values
-        every = np.concatenate(parts, axis=1)
-        every /= np.sqrt(n_known[part])[:, None]
-        shared += every.T @ every
+        joined = np.concatenate(centered, axis=1)
+        joined /= np.sqrt(n_known[part])[:, None]
+        shared += joined.T @ joined
     n_vectors = max(n_known.sum(), 1)
     return shared / n_vectors, [total / n_vectors for total in own]
 
 
 def common_directions(shared, own, regularization):
-    """Return the directions in which the sources agree, best first.
+    """Return the eigenvalues and maps of the covariances, best agreement first.
 
-    Parameters
-    ----------
-    shared, own
-        As from `covariances`.
-    regularization : float
-        In units of each source's mean variance.
-
-    Returns
-    -------
-    eigenvalues : ndarray of float64, shape (n_directions,)
-        Descending, at most 1.
-    directions : ndarray of float64, shape (sum of dims, n_directions)
-        The sources' maps, one below the other. One direction of zeros where nothing
-        varies.
+    Returns eigenvalues in decreasing order and at most 1, (n_directions,), and the
+    sources' maps stacked, (sum of dims, n_directions); one direction of zeros if
+    nothing varies. `regularization` is in units of each source's mean variance.
     """
     whitening = block_diag(*(_whitening(square, regularization) for square in own))
     if not whitening.shape[1]:
         return np.zeros(1), np.zeros((len(shared), 1))
     values, directions = eigh(whitening.T @ shared @ whitening)
     values, directions = values[::-1], directions[:, ::-1]
-    kept = values > _CANCELLED * values[0]
+    kept = values > _MIN_AGREEMENT * values[0]
     return np.minimum(values[kept], 1.0), whitening @ directions[:, kept]
 
 
 def _whitening(square, regularization):
-    """Return the map to uncorrelated directions of regularised variance one."""
+    """Return the map to uncorrelated directions of regularized variance one."""
     variances, directions = eigh(square)
-    kept = variances > max(_ROUNDING * variances[-1], _SMALLEST)
+    kept = variances > max(_ROUNDING * variances[-1], _MIN_VARIANCE)
     ridge = regularization * np.trace(square) / len(square)
     return directions[:, kept] / np.sqrt(variances[kept] + ridge)

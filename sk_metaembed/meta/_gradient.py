@@ -1,6 +1,6 @@
-"""Gradient descent by mini-batches, for combinations that have no closed form.
+"""Mini-batch gradient descent, for meta-embeddings without a closed form.
 
-torch is imported late: only what is trained needs it, and only in fit.
+torch is imported late: only these need it, and only in fit.
 """
 
 import math
@@ -10,97 +10,65 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-_PATIENCE = 3  # epochs in a row without the progress asked for
+_PATIENCE = 3  # consecutive epochs with too little progress
 
 
 def seeded_generator(random_state, device):
-    """Return a torch generator with a seed drawn from a random state.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None
-    device : torch.device
-
-    Returns
-    -------
-    torch.Generator
-    """
+    """Return a torch generator with a seed drawn from a random state."""
     import torch
 
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     return torch.Generator(device).manual_seed(seed)
 
 
-def minimise(
-    batch_loss,
-    optimizer,
-    n_rows,
-    *,
-    batch_size,
-    max_iter,
-    tol,
-    generator,
-    verbose,
-    caller,
-):
-    """Take gradient steps on shuffled mini-batches until the loss stands still.
+def minimize(batch_loss, optimizer, n_rows, estimator, generator, *, caller):
+    """Take gradient steps on shuffled mini-batches until the loss converges.
 
     Parameters
     ----------
     batch_loss : callable
-        Takes a tensor of row numbers, returns the mean loss of these rows.
+        Maps a tensor of row indices to the mean loss of these rows.
     optimizer : torch optimizer
     n_rows : int
-    batch_size : int
-        Rows of one step.
-    max_iter : int
-        Most epochs.
-    tol : float
-        Training ends when three epochs in a row lower the loss by less than this
-        share.
+    estimator : estimator with the parameters batch_size, max_iter, tol and verbose
     generator : torch.Generator
         Shuffles the rows, on its device.
-    verbose : bool or int
-        Whether to show a progress bar.
     caller : str
-        Names the bar, and begins the messages.
 
     Returns
     -------
     list of float
-        The mean loss of each epoch.
-
-    Raises
-    ------
-    FloatingPointError
-        When the loss is no number any more.
+        The mean loss per epoch.
 
     Notes
     -----
-    An interrupt from the keyboard ends training with a warning, and what was learned
-    is kept; before the end of the first epoch it is passed on.
+    Raises FloatingPointError if the loss is not finite. A keyboard interrupt ends
+    training with a warning; in the first epoch it propagates.
     """
     import torch
     from tqdm.auto import tqdm
 
     curve = []
-    with tqdm(range(max_iter), desc=caller, unit="epoch", disable=not verbose) as bar:
+    epochs = range(estimator.max_iter)
+    silent = not estimator.verbose
+    with tqdm(epochs, desc=caller, unit="epoch", disable=silent) as bar:
         try:
             for _ in bar:
                 order = torch.randperm(
                     n_rows, generator=generator, device=generator.device
                 )
-                curve.append(_epoch(batch_loss, optimizer, order.split(batch_size)))
+                batches = order.split(estimator.batch_size)
+                curve.append(_epoch(batch_loss, optimizer, batches))
                 _check_finite(curve, caller)
                 bar.set_postfix(loss=f"{curve[-1]:.4g}")
-                if stands_still(curve, tol):
+                if has_converged(curve, estimator.tol):
                     break
         except KeyboardInterrupt:
             if not curve:
                 raise
             warnings.warn(
-                f"{caller}: training was interrupted after {len(curve)} epochs; what "
-                "was learned by then is kept.",
+                f"{caller}: training was interrupted after {len(curve)} epochs. The "
+                "model of the last step is kept.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -114,7 +82,7 @@ def _epoch(batch_loss, optimizer, batches):
         loss = batch_loss(rows)
         loss.backward()
         optimizer.step()
-        # Summed where it lies: to ask a GPU for each would make it wait.
+        # Summed on the device: fetching each loss would synchronize a GPU.
         total = total + loss.detach() * len(rows)
     return float(total) / sum(map(len, batches))
 
@@ -122,24 +90,13 @@ def _epoch(batch_loss, optimizer, batches):
 def _check_finite(curve, caller):
     if not math.isfinite(curve[-1]):
         raise FloatingPointError(
-            f"{caller}: the loss became {curve[-1]} in epoch {len(curve)}. Use a "
-            "smaller learning_rate, and keep normalize=True."
+            f"{caller}: training diverged: the loss is {curve[-1]} in epoch "
+            f"{len(curve)}. Use a smaller learning_rate, and normalize=True."
         )
 
 
-def stands_still(curve, tol, patience=_PATIENCE):
-    """Tell whether the last steps each lowered the loss by too small a share.
-
-    Parameters
-    ----------
-    curve : list of float
-    tol : float
-    patience : int, default=3
-
-    Returns
-    -------
-    bool
-    """
+def has_converged(curve, tol, patience=_PATIENCE):
+    """Return whether the last steps each reduced the loss by a share below `tol`."""
     last = np.array(curve[-patience - 1 :])
     if len(last) <= patience:
         return False

@@ -1,4 +1,4 @@
-"""SourceImputer: vectors that a source lacks, told by the sources that have them."""
+"""SourceImputer: impute missing word vectors from the other sources."""
 
 import warnings
 from numbers import Integral, Real
@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import row_product
 from ..sequences import Block
-from ._base import BlocksTransformer, joined_names
+from ._base import BlocksTransformer, concatenated_names
 from ._linear import known_matrix, nonzero_matrix, source_rows
 from ._neighbors import (
     mean_prediction,
@@ -20,65 +20,65 @@ from ._neighbors import (
 
 
 class SourceImputer(BlocksTransformer):
-    """Fill the vectors that a source lacks from the sources that know the word.
+    """Impute the vectors that a source lacks from the sources that know the word.
 
-    Vocabularies differ, and a combiner leaves out what a source does not know. This
-    step stands between the sources and any combiner and gives the same blocks, with
-    predicted vectors where a source has none and another one has. It is worth most for
-    rare words; where nothing is missing it changes nothing.
+    Vocabularies differ, and most meta-embeddings ignore a source for the words it does
+    not know. This transformer, placed between the sources and any meta-embedding,
+    returns the same blocks with missing vectors predicted from other sources. It helps
+    most for rare words; without missing vectors it changes nothing.
 
     Parameters
     ----------
     strategy : {"mutual", "neighbors"}, default="mutual"
-        "mutual" predicts by linear maps between every two sources (mutual learning),
-        "neighbors" by the mean over the word's nearest neighbours.
+        "mutual" predicts by linear maps between each pair of sources (mutual learning),
+        "neighbors" by the mean over the nearest neighbors of the word.
     alpha : float, default=1.0
-        Ridge penalty of the linear maps, against sums over words of unit vectors.
+        Ridge penalty of the linear maps, relative to sums over words of unit vectors.
     n_neighbors : int, default=10
-        Neighbours that a vector is made of, with each source that knows the word.
+        Number of neighbors in each source that knows the word.
     min_shared : int, default=10
-        Fewest words that two sources must share to predict each other.
+        Minimum number of words that two sources must share to predict each other.
 
     Attributes
     ----------
     n_shared_ : ndarray of int, shape (n_sources, n_sources)
-        Rows of fit that both sources know with a vector other than zero; on the
-        diagonal, that one source does.
+        Number of rows of fit that both sources know with a vector other than zero; on
+        the diagonal, that one source does.
     maps_ : dict of (str, str) to tuple of two ndarrays of float32
-        With "mutual", by the names of who predicts and who is predicted: a matrix of
-        shape (dim, dim of the predicted) and an intercept. Pairs with fewer than
-        `min_shared` shared words have none. Empty with "neighbors".
-    imputed_ : dict of str to int
-        By source, how many rows of fit it lacked and others could fill.
+        With "mutual", per pair of source names (predictor, target): a matrix of shape
+        (dim, dim of the target) and an intercept. Pairs with fewer than `min_shared`
+        shared words are missing. Empty with "neighbors".
+    n_imputed_ : dict of str to int
+        Per source, number of rows of fit that it lacks and others can predict.
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name.
+        Dimension of each block in fit, by name.
 
     Warns
     -----
     UserWarning
-        If there are several sources, but no two share `min_shared` words: then the
-        blocks pass as they are.
+        If there are several sources, but no two share `min_shared` words: the blocks
+        are then returned unchanged.
 
     See Also
     --------
-    ProcrustesMetaEmbedding : Fills in the same way, between rotating and averaging.
+    ProcrustesMetaEmbedding : Imputes in the same way, between rotation and averaging.
 
     Notes
     -----
-    Vectors that predict are scaled to length one, those that are predicted are in the
-    scale of their source. From the vector x_j(w) of source j, source i gets::
+    Vectors that predict are scaled to unit length; predicted vectors are in the scale
+    of their source. From the vector x_j(w) of source j, source i gets::
 
-        mutual:     x_j(w) W_ji + b_ji, which minimises over the shared words v
+        mutual:     x_j(w) W_ji + b_ji, which minimizes over the shared words v
                     sum_v |x_j(v) W_ji + b_ji - s_i(v)|^2 + alpha |W_ji|^2
         neighbors:  the mean of s_i(v) over the n_neighbors shared words v that are
                     nearest to w in j, weighted by their cosine
 
-    and the mean of it over all j that know w. Rows that no source knows stay as they
-    are and are not known; so does what a source itself knows. A known vector of zeros
-    predicts nothing. Words that fit did not see are filled in the same way, for which
-    "neighbors" keeps the vectors of the words that two sources or more know, twice: as
-    they are and at length one, 4 bytes a number. Blocks of different levels are filled
-    token by token, and come out at token level. Filled blocks are float32.
+    and the mean of these over all j that know w. Known vectors are not changed. Rows
+    that no source knows stay unknown. A known vector of zeros predicts nothing. Words
+    that were not seen in fit are imputed in the same way; for this, "neighbors" stores
+    the vectors of the words that at least two sources know twice, unchanged and at unit
+    length, 4 bytes per number. Blocks of different levels are imputed token by token,
+    and returned at token level. Imputed blocks are float32.
 
     References
     ----------
@@ -104,7 +104,7 @@ class SourceImputer(BlocksTransformer):
     >>> imputer = SourceImputer(alpha=1e-6, min_shared=2)
     >>> imputer.fit_transform(X).block("y").values.round(2)[2]
     array([0.8, 1.2], dtype=float32)
-    >>> imputer.imputed_
+    >>> imputer.n_imputed_
     {'x': 0, 'y': 1}
     """
 
@@ -122,23 +122,23 @@ class SourceImputer(BlocksTransformer):
         self.min_shared = min_shared
 
     def _fit_combination(self, blocks, y):
-        keys, known, telling = _what_is_told(blocks)
-        self.n_shared_ = shared_counts(telling)
+        keys, known, informative = _unit_vectors(blocks)
+        self.n_shared_ = shared_counts(informative)
         usable = self.n_shared_ >= self.min_shared
         np.fill_diagonal(usable, False)
         self._check_usable(usable)
         self._usable = usable
-        can_be_told = telling @ usable
-        self.imputed_ = {
-            block.name: int(np.count_nonzero(~known[:, i] & can_be_told[:, i]))
+        predictable = informative @ usable
+        self.n_imputed_ = {
+            block.name: int(np.count_nonzero(~known[:, i] & predictable[:, i]))
             for i, block in enumerate(blocks)
         }
         self.maps_, self._shared = {}, None
         if self.strategy == "mutual":
-            self.maps_ = self._learned_maps(blocks, keys, telling)
+            self.maps_ = self._fit_maps(blocks, keys, informative)
         else:
             values = [source_rows(block, normalize=False) for block in blocks]
-            self._shared = shared_rows(keys, telling, values)
+            self._shared = shared_rows(keys, informative, values)
 
     def _check_usable(self, usable):
         if len(usable) > 1 and not usable.any():
@@ -147,101 +147,87 @@ class SourceImputer(BlocksTransformer):
             warnings.warn(
                 f"{type(self).__name__}: no two of the sources {names} share "
                 f"min_shared={self.min_shared} known words (at most "
-                f"{off_diagonal.max()}), so nothing is filled. Fit on more words, or "
-                "lower min_shared.",
+                f"{off_diagonal.max()}), so no vectors are imputed. Fit on more words "
+                "or decrease min_shared.",
                 stacklevel=2,
             )
 
-    def _learned_maps(self, blocks, keys, telling):
+    def _fit_maps(self, blocks, keys, informative):
         maps = {}
-        for teller, lacking in np.argwhere(self._usable):
-            rows = np.flatnonzero(telling[:, teller] & telling[:, lacking])
-            pair = blocks[teller].name, blocks[lacking].name
-            values = source_rows(blocks[lacking], rows, normalize=False)
-            maps[pair] = ridge_map(keys[teller][rows], values, self.alpha)
+        for predictor, target in np.argwhere(self._usable):
+            rows = np.flatnonzero(informative[:, predictor] & informative[:, target])
+            pair = blocks[predictor].name, blocks[target].name
+            values = source_rows(blocks[target], rows, normalize=False)
+            maps[pair] = ridge_map(keys[predictor][rows], values, self.alpha)
         return maps
 
     def _outputs(self, blocks):
-        keys, known, telling = _what_is_told(blocks)
+        keys, known, informative = _unit_vectors(blocks)
         filled = (
-            self._told_by_maps(blocks, keys, ~known, telling)
+            self._predict_by_maps(blocks, keys, ~known, informative)
             if self._shared is None
             else neighbor_fill(
                 keys,
                 ~known,
-                telling,
+                informative,
                 self._shared,
                 self.n_neighbors,
                 min_shared=self.min_shared,
             )
         )
-        tellers = self._usable.any(axis=0)
+        is_target = self._usable.any(axis=0)
         return [
-            _filled_block(block, rows, values) if told else block
-            for block, told, (rows, values) in zip(blocks, tellers, filled, strict=True)
+            _filled_block(block, *fill) if can_fill else block
+            for block, can_fill, fill in zip(blocks, is_target, filled, strict=True)
         ]
 
-    def _told_by_maps(self, blocks, keys, missing, telling):
+    def _predict_by_maps(self, blocks, keys, missing, informative):
         names = [block.name for block in blocks]
 
-        def predict(teller, lacking, rows):
-            matrix, intercept = self.maps_[names[teller], names[lacking]]
-            return row_product(keys[teller][rows], matrix) + intercept
+        def predict(predictor, target, rows):
+            matrix, intercept = self.maps_[names[predictor], names[target]]
+            return row_product(keys[predictor][rows], matrix) + intercept
 
         dims = [block.dim for block in blocks]
-        return mean_prediction(missing, telling, self._usable, dims, predict)
+        return mean_prediction(missing, informative, self._usable, dims, predict)
 
     def get_feature_names_out(self, input_features=None):
-        """Return the names of the sources' dimensions, one behind the other.
-
-        Blocks come out as they went in, filled: their dimensions keep their names and
-        their order.
+        """Return the names of the sources' dimensions, in order.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of the blocks' dimensions. None makes them of the blocks' names.
+            Names of the dimensions of the blocks. None generates them from the names of
+            the blocks.
 
         Returns
         -------
         ndarray of str objects
-            One name a dimension.
+            One name per dimension.
         """
         check_is_fitted(self)
-        return joined_names(self.dims_in_, input_features)
+        return concatenated_names(self.dims_in_, input_features)
 
 
 def ridge_map(inputs, targets, alpha):
-    """Return the matrix and intercept of a ridge regression, float32.
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_rows, dim)
-    targets : ndarray of shape (n_rows, n_targets)
-    alpha : float
-
-    Returns
-    -------
-    matrix : ndarray of float32, shape (dim, n_targets)
-    intercept : ndarray of float32, shape (n_targets,)
-    """
+    """Return the matrix (dim, n_targets) and intercept of a ridge regression."""
     from sklearn.linear_model import Ridge
 
-    # In float64, so that a small alpha does not drown in rounding.
+    # In float64, so that a small alpha is not lost in rounding.
     ridge = Ridge(alpha).fit(inputs.astype(np.float64), targets.astype(np.float64))
     matrix = ridge.coef_.reshape(-1, inputs.shape[1]).T
     return matrix.astype(np.float32), np.atleast_1d(ridge.intercept_).astype(np.float32)
 
 
-def _what_is_told(blocks):
-    """Return unit vectors, who knows what, and who knows it by more than zeros."""
+def _unit_vectors(blocks):
+    """Return unit vectors per source, and the masks known and informative."""
     keys = [source_rows(block, normalize=True) for block in blocks]
     known = known_matrix(blocks)
     return keys, known, known & nonzero_matrix(keys)
 
 
 def _filled_block(block, rows, values):
-    """Return the block, float32, with the given rows replaced and known."""
+    """Return the block as float32, with the given rows replaced and known."""
     if not len(rows) and block.values.dtype == np.float32:
         return block
     filled, known = block.values.astype(np.float32), block.known.copy()

@@ -1,4 +1,4 @@
-"""LocallyLinearMetaEmbedding: what reconstructs a word reconstructs its vector."""
+"""LocallyLinearMetaEmbedding: locally linear meta-embedding (LLE)."""
 
 import warnings
 from hashlib import blake2b
@@ -12,125 +12,127 @@ from sklearn.utils._param_validation import Interval
 
 from ._base import BaseMetaEmbedding
 from ._linear import (
+    column_signs,
     common_scale,
-    fixed_signs,
     known_matrix,
     nonzero_matrix,
     source_rows,
 )
 from ._locally_linear_math import (
-    neighbors_of,
-    own_neighbors,
+    query_neighbors,
     reconstruction_weights,
-    smoothest_directions,
+    row_neighbors,
+    smallest_eigenpairs,
     weighted_rows,
 )
 
-_LEAST_SHARE = 0.01  # of an axis: what neighbours do not tell is small, but kept
+_MIN_SHARE = 0.01  # of an axis: axes that neighbors do not preserve are small, but kept
 
 
 class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
-    """Reconstruct words from their neighbours in every source, and embed that (LLE).
+    """Embed how each word is reconstructed from its neighbors in all sources (LLE).
 
-    No map of a whole source is learned, only which neighbours make up each word: one
-    set of weights for all sources. Sources whose spaces differ as wholes but agree in
-    their neighbourhoods go together this way. It is much slower to fit than
-    `SVDMetaEmbedding`: compare them before choosing it.
+    No map of a whole source is learned, only one set of weights per word that
+    reconstructs it from its neighbors in all sources. This combines sources whose
+    spaces differ globally but agree locally. It is much slower to fit than
+    `SVDMetaEmbedding`: compare both before choosing it.
 
     Parameters
     ----------
     n_components : int, default=200
         Dimension of the meta-embedding.
     n_neighbors : int, default=50
-        Neighbours of a word in each source; fewer where a source knows fewer words.
-        Few neighbours make meta-embeddings that differ between a handful of words only.
+        Number of neighbors of a word in each source; fewer if a source knows fewer
+        words. With few neighbors, meta-embeddings only differ between a handful of
+        words.
     regularization : float, default=0.03
-        Times the trace of each word's matrix, added to its diagonal. Larger values make
-        the weights of the neighbours more alike; few neighbours need larger ones. It is
-        `reg` of `sklearn.manifold.LocallyLinearEmbedding`.
+        Added to the diagonal of each word's Gram matrix, times its trace. Larger values
+        make the weights of neighbors more alike; few neighbors need larger values.
+        Equal to `reg` of `sklearn.manifold.LocallyLinearEmbedding`.
     whiten : bool, default=False
-        Whether all axes have the same size, as published, rather than each the share of
-        it that neighbours give back, which tells similar words better.
+        Whether all axes have the same size, as published, instead of the share of it
+        that neighbors preserve, which separates similar words better.
     normalize : bool, default=True
-        Scale each source's vectors to length one first.
+        Whether to scale each source's vectors to unit length first.
     tol : float, default=0.01
-        Of the eigenvectors: largest residual over the largest eigenvalue kept.
+        Largest residual of an eigenvector, relative to the largest eigenvalue kept.
     max_iter : int, default=30
-        Most rounds of the search for eigenvectors.
+        Maximum number of iterations of the eigensolver.
     random_state : int, RandomState instance or None, default=None
-        Of the vectors that this search starts from.
+        Controls the initial vectors of the eigensolver.
     n_jobs : int or None, default=None
-        Threads of the sparse products; -1 means all processors. Neighbours and weights
-        use the threads that OpenMP and the BLAS are allowed.
+        Number of threads for sparse products; -1 uses all processors. Neighbors and
+        weights use the threads of OpenMP and the BLAS.
     verbose : int, default=0
-        Whether to show progress.
+        If positive, show progress bars.
 
     Attributes
     ----------
     embedding_ : ndarray of float32, shape (n_distinct_rows, n_components_)
-        Vectors of the words of fit, each only once, in order. Zeros for words
-        without neighbours.
+        Vectors of the distinct words of fit, in order. Zeros for words without
+        neighbors.
     eigenvalues_ : ndarray of float64, shape (n_components_,)
-        Rising: how far words are from the means of their neighbours along each axis,
-        as a mean of squares.
+        In increasing order: mean squared distance of words from their reconstruction
+        along each axis.
     n_components_ : int
-        At most the number of words less the number of parts.
+        At most the number of words minus the number of connected components.
     n_connected_components_ : int
-        Parts into which the neighbourhoods fall, 1 if all is well.
+        Number of connected components of the neighborhood graph, ideally 1.
     n_iter_ : int
-        Rounds of the search; 1 for a small vocabulary, which is decomposed directly.
+        Number of iterations of the eigensolver; 1 for a small vocabulary, which is
+        decomposed directly.
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name.
+        Dimension of each block in fit, by name.
     dim_ : int
-        The same as `n_components_`.
+        Equal to `n_components_`.
 
     Raises
     ------
     ValueError
-        If no two words of fit are neighbours.
+        If no two words of fit are neighbors.
 
     Warns
     -----
     UserWarning
-        If the neighbourhoods fall into parts that have no word in common. Words of
-        different parts cannot be compared then.
+        If the neighborhood graph has several connected components. Words of different
+        components cannot be compared.
     ConvergenceWarning
         If `max_iter` is reached.
 
     See Also
     --------
     SVDMetaEmbedding : One linear map for all words; fits in seconds.
-    sklearn.manifold.LocallyLinearEmbedding : Of one source, with whiten=True.
+    sklearn.manifold.LocallyLinearEmbedding : For one source, equivalent to whiten=True.
 
     Notes
     -----
-    N(v) are the nearest neighbours of word v in any source, K(v) the sources that know
-    it, and s_i(u) zero where source i does not know u. A source that knows none of
-    the words of fit has no say. The weights minimise ::
+    N(v) are the nearest neighbors of word v in any source, K(v) the sources that know
+    it, and s_i(u) is zero if source i does not know u. A source that knows none of the
+    words of fit is ignored. The weights minimize ::
 
         sum_{i in K(v)} |s_i(v) - sum_{u in N(v)} w_vu s_i(u)|^2,  sum_u w_vu = 1
 
     in closed form. The axes x_j are the eigenvectors of the smallest eigenvalues e_j of
-    ``M = (I - W)' (I - W)`` that are not constant in a part, scaled to a mean square of
-    one over the words, and times ``max(1 - sqrt(e_j), 0.01)`` without `whiten`: the
-    size that ``W x_j`` has, if W is symmetric. A word that fit has not seen gets
-    ``sum_u w_xu x_u`` from the words of fit, with weights found in the same way.
+    ``M = (I - W)' (I - W)`` that are not constant in a connected component, scaled to a
+    mean square of one over the words, and times ``max(1 - sqrt(e_j), 0.01)`` without
+    `whiten`: the size of ``W x_j`` for a symmetric W. A word that was not seen in fit
+    gets ``sum_u w_xu x_u`` over the words of fit, with weights found in the same way.
 
-    The paper uses gradient steps for the weights, and lets only a source's own
-    neighbours take part in its term. Here all neighbours do, so that the result does
-    not depend on where a source's origin is; that also gave better similarities. The
-    paper multiplies each weight by the number of sources in which u is a neighbour;
-    rows then no longer sum to one and the constant vector, which it leaves out, is no
-    eigenvector. That is not done here.
+    The paper uses gradient descent for the weights, and restricts the term of a source
+    to its own neighbors. Here all neighbors take part, so that the result does not
+    depend on the origin of a source; this also gave better similarities. The paper
+    multiplies each weight by the number of sources in which u is a neighbor; rows then
+    no longer sum to one, and the constant vector, which it drops, is no eigenvector.
+    This is not done here.
 
-    A row is a word for which all sources give what they give for no other row: equal
-    rows of fit count once, and at transform a row equal to one of fit gets that row's
-    vector. A vector of zeros has no direction: with `normalize`, it is not known. Nor
-    is a word without neighbours, because its sources know no other word.
+    Rows of fit that are equal in all sources count once, and a row that is equal to one
+    of fit gets the vector of that row in `transform`. A vector of zeros has no
+    direction: with `normalize`, it is unknown. So is a word without neighbors, if its
+    sources know no other word.
 
-    Fit keeps the sources' vectors of the words of fit, for those it has not seen:
-    4 n (sum of dims + n_components) bytes. It needs about 13 times
-    4 n (n_components + n_neighbors n_sources) bytes more while it runs.
+    Fit stores the sources' vectors of the words of fit, for words that were not seen:
+    4 n (sum of dims + n_components) bytes. While it runs, it needs about 13 times
+    4 n (n_components + n_neighbors n_sources) bytes more.
 
     References
     ----------
@@ -200,17 +202,17 @@ class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
     def _fit_combination(self, blocks, y):
         self._scale = 1.0
         if not self.normalize:
-            self._scale = common_scale(self._points(blocks)[0])
-        sources, known = self._points(blocks)
+            self._scale = common_scale(self._vectors_and_known(blocks)[0])
+        sources, known = self._vectors_and_known(blocks)
         digests, rows = np.unique(row_digests(sources, known), return_index=True)
         kept = np.sort(rows)
         self._sources, self._known = [s[kept] for s in sources], known[kept]
         self._digests, self._rows = digests, np.searchsorted(kept, rows)
-        neighbors = own_neighbors(
+        neighbors = row_neighbors(
             self._sources, self._known, self.n_neighbors, verbose=self.verbose
         )
-        self._placed = (neighbors >= 0).any(axis=1)
-        self._check_placed([block.name for block in blocks])
+        self._has_neighbors = (neighbors >= 0).any(axis=1)
+        self._check_neighbors([block.name for block in blocks])
         weights = reconstruction_weights(
             self._sources,
             self._known,
@@ -223,9 +225,9 @@ class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
 
     def _embed(self, W):
         caller = type(self).__name__
-        placed = self._placed
-        self.eigenvalues_, axes, parts, self.n_iter_ = smoothest_directions(
-            W[placed][:, placed],
+        connected = self._has_neighbors
+        self.eigenvalues_, axes, parts, self.n_iter_ = smallest_eigenpairs(
+            W[connected][:, connected],
             self.n_components,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -239,30 +241,30 @@ class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
         self.n_connected_components_ = len(sizes)
         if len(sizes) > 1:
             warnings.warn(
-                f"{caller}: the neighbourhoods fall into {len(sizes)} parts, the "
-                f"largest of {sizes.max()} words of {len(parts)}. Vectors of different "
-                "parts cannot be compared: raise n_neighbors, or give sources that "
-                "share words.",
+                f"{caller}: the neighborhood graph has {len(sizes)} connected "
+                f"components; the largest has {sizes.max()} of {len(parts)} words. "
+                "Vectors of different components cannot be compared: increase "
+                "n_neighbors, or use sources that share words.",
                 stacklevel=2,
             )
-        axes *= np.float32(np.sqrt(len(axes))) * fixed_signs(axes).astype(np.float32)
-        shares = np.maximum(1 - np.sqrt(self.eigenvalues_), _LEAST_SHARE)
+        axes *= np.float32(np.sqrt(len(axes))) * column_signs(axes).astype(np.float32)
+        shares = np.maximum(1 - np.sqrt(self.eigenvalues_), _MIN_SHARE)
         self._shares = np.ones_like(shares) if self.whiten else shares
         self._shares = self._shares.astype(np.float32)
-        self.embedding_ = np.zeros((len(placed), axes.shape[1]), dtype=np.float32)
-        self.embedding_[placed] = axes * self._shares
+        self.embedding_ = np.zeros((len(connected), axes.shape[1]), dtype=np.float32)
+        self.embedding_[connected] = axes * self._shares
 
-    def _check_placed(self, names):
-        if not self._placed.any():
+    def _check_neighbors(self, names):
+        if not self._has_neighbors.any():
             counts = dict(zip(names, self._known.sum(axis=0).tolist(), strict=True))
             raise ValueError(
-                f"{type(self).__name__}: no word of fit has a neighbour. Of "
-                f"{len(self._known)} words that differ, the sources know {counts}; one "
-                "of them must know 2 or more. Fit on more words."
+                f"{type(self).__name__}: no word of fit has a neighbor: a source must "
+                f"know at least 2 different words. Of {len(self._known)} different "
+                f"words the sources know {counts}. Fit on more words."
             )
 
-    def _points(self, blocks):
-        """Return the sources' vectors, and who says something about which row."""
+    def _vectors_and_known(self, blocks):
+        """Return the sources' vectors, and which source knows which row."""
         known = known_matrix(blocks)
         sources = [source_rows(block, normalize=self.normalize) for block in blocks]
         if self.normalize:
@@ -272,24 +274,24 @@ class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
         return sources, known
 
     def _combine(self, blocks):
-        sources, known = self._points(blocks)
+        sources, known = self._vectors_and_known(blocks)
         values = np.zeros((len(known), self.n_components_), dtype=np.float32)
-        seen = known.any(axis=1)
-        places = self._places(sources, known)
-        met = seen & (places >= 0)
-        values[met] = self.embedding_[places[met]]
-        seen[met] = self._placed[places[met]]
-        new = np.flatnonzero(seen & (places < 0))
+        is_known = known.any(axis=1)
+        fitted = self._find_fitted_rows(sources, known)
+        seen = is_known & (fitted >= 0)
+        values[seen] = self.embedding_[fitted[seen]]
+        is_known[seen] = self._has_neighbors[fitted[seen]]
+        new = np.flatnonzero(is_known & (fitted < 0))
         if len(new):
             queries = [s[new] for s in sources]
-            values[new], seen[new] = self._reconstructed(queries, known[new])
-        return values, seen
+            values[new], is_known[new] = self._reconstruct(queries, known[new])
+        return values, is_known
 
-    def _reconstructed(self, queries, known):
-        """Return vectors of words that fit has not seen, and which have neighbours."""
-        placed = self._known & self._placed[:, None]
-        neighbors = neighbors_of(
-            queries, known, self._sources, placed, self.n_neighbors
+    def _reconstruct(self, queries, known):
+        """Return the vectors of words not seen in fit, and which have neighbors."""
+        connected = self._known & self._has_neighbors[:, None]
+        neighbors = query_neighbors(
+            queries, known, self._sources, connected, self.n_neighbors
         )
         weights = reconstruction_weights(
             queries, known, self._sources, neighbors, self.regularization
@@ -297,18 +299,18 @@ class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
         values = weighted_rows(self.embedding_, neighbors, weights) / self._shares
         return values, (neighbors >= 0).any(axis=1)
 
-    def _places(self, sources, known):
-        """Return the row of fit to which each row is equal, -1 if to none."""
+    def _find_fitted_rows(self, sources, known):
+        """Return the index of the equal row of fit for each row, -1 without one."""
         digests = row_digests(sources, known)
-        found = np.searchsorted(self._digests, digests)
-        found = np.minimum(found, len(self._digests) - 1)
-        return np.where(self._digests[found] == digests, self._rows[found], -1)
+        index = np.searchsorted(self._digests, digests)
+        index = np.minimum(index, len(self._digests) - 1)
+        return np.where(self._digests[index] == digests, self._rows[index], -1)
 
 
 def row_digests(sources, known):
-    """Return a digest of what all sources say about each row, bytes of shape (n,)."""
+    """Return a digest of each row over all sources, bytes of shape (n_rows,)."""
     rows = [np.ascontiguousarray(known).view(np.uint8)]
-    # Adding zero makes -0.0, which is equal to 0.0, the same bytes.
+    # Adding zero turns -0.0 into 0.0, so that equal values have equal bytes.
     rows += [np.ascontiguousarray(values + np.float32(0)) for values in sources]
     digests = np.empty((len(known), 2), dtype=np.uint64)
     for i, parts in enumerate(zip(*rows, strict=True)):
@@ -318,8 +320,8 @@ def row_digests(sources, known):
 
 
 def weight_matrix(neighbors, weights):
-    """Return the sparse (n, n) matrix of each row's weights, from padded arrays."""
-    there = neighbors >= 0
-    starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    """Return the sparse (n, n) matrix of weights, from padded arrays."""
+    valid = neighbors >= 0
+    starts = np.concatenate([[0], np.cumsum(valid.sum(axis=1))])
     shape = (len(neighbors), len(neighbors))
-    return csr_array((weights[there], neighbors[there], starts), shape=shape)
+    return csr_array((weights[valid], neighbors[valid], starts), shape=shape)

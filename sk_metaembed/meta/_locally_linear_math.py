@@ -1,12 +1,13 @@
-"""Words as weighted means of their neighbours in every source.
+"""Reconstruction weights of words, and the eigenvectors of their graph.
 
-Arrays in, arrays out. Sources stand side by side as lists of arrays with the same
-rows, zeros where a source does not know the row; -1 stands for no neighbour.
+Pure functions of arrays. Sources are lists of arrays with the same rows, zeros for
+unknown rows; -1 stands for no neighbor.
 
-The smoothest directions over a graph of words: eigenvectors of M = (I - W)'(I - W).
-
-Arrays in, arrays out. M itself is never formed: its rows fill up quickly, and so would
-a factorisation of it, which rules out shift and invert.
+The eigenvectors of M = (I - W)'(I - W) are computed by Chebyshev-filtered subspace
+iteration. M is never formed: it and its factorizations fill up, which rules out shift
+and invert. ARPACK (`eigsh`) needs 0.4 to 1.0 times the time on graphs of 50 neighbors,
+but 2 to 4 times on graphs of 10 to 20, and returns only some of the vectors when it
+stops early. LOBPCG is slower on all of them.
 """
 
 import warnings
@@ -22,11 +23,11 @@ from threadpoolctl import threadpool_limits
 from .._core._arrays import row_norms
 from ._neighbors import nearest_rows
 
-_QUERIES = 8192  # rows between two steps of the progress bar
-_BYTES = 2**25  # of the differences between words and neighbours held at once
+_QUERIES = 8192  # rows per step of the progress bar
+_BYTES = 2**25  # of the differences between words and neighbors in memory
 
 
-def own_neighbors(sources, known, n_neighbors, *, verbose=0):
+def row_neighbors(sources, known, n_neighbors, *, verbose=0):
     """Return each row's nearest other rows in every source that knows it.
 
     Parameters
@@ -34,22 +35,21 @@ def own_neighbors(sources, known, n_neighbors, *, verbose=0):
     sources : list of ndarray of float32, shape (n_rows, dim)
     known : ndarray of bool, shape (n_rows, n_sources)
     n_neighbors : int
-        Of each source; less where it knows fewer rows.
+        Per source; fewer if it knows fewer rows.
     verbose : int, default=0
-        Whether to show progress.
 
     Returns
     -------
     ndarray of int32, shape (n_rows, n_sources * n_neighbors)
-        Each neighbour once, in rising order; -1 in the other places.
+        Each neighbor once, in increasing order after entries of -1.
     """
     from sklearn.neighbors import NearestNeighbors
     from tqdm.auto import tqdm
 
     n_rows, n_sources = known.shape
-    found = np.full((n_rows, n_sources, n_neighbors), -1, dtype=np.int32)
+    neighbors = np.full((n_rows, n_sources, n_neighbors), -1, dtype=np.int32)
     total = int(known.sum())
-    with tqdm(total=total, desc="neighbours", disable=not verbose) as bar:
+    with tqdm(total=total, desc="neighbors", disable=not verbose) as bar:
         for i, values in enumerate(sources):
             rows = np.flatnonzero(known[:, i])
             width = min(n_neighbors, len(rows) - 1)
@@ -61,29 +61,29 @@ def own_neighbors(sources, known, n_neighbors, *, verbose=0):
             for start in range(0, len(rows), _QUERIES):
                 part = slice(start, start + _QUERIES)
                 near = index.kneighbors(points[part], return_distance=False)
-                near = _without_self(near, np.arange(len(rows))[part])
-                found[rows[part], i, :width] = rows[near]
+                near = _drop_self(near, np.arange(len(rows))[part])
+                neighbors[rows[part], i, :width] = rows[near]
                 bar.update(len(near))
-    return _once(found.reshape(n_rows, n_sources * n_neighbors))
+    return _unique_per_row(neighbors.reshape(n_rows, n_sources * n_neighbors))
 
 
-def _without_self(near, own):
-    """Return the neighbours less the row itself, or less the last where it is not in.
+def _drop_self(near, own):
+    """Return the neighbors without the row itself, or else without the last.
 
-    More copies of a vector than neighbours may leave the row itself out.
+    With more copies of a vector than neighbors, the row itself may be missing.
     """
     drop = near == own[:, None]
     drop[~drop.any(axis=1), -1] = True
     return near[~drop].reshape(len(near), -1)
 
 
-def neighbors_of(queries, known, sources, sources_known, n_neighbors):
+def query_neighbors(queries, known, sources, sources_known, n_neighbors):
     """Return the rows of the sources that are nearest to each query.
 
     Parameters
     ----------
     queries : list of ndarray of float32, shape (n_queries, dim)
-        One a source.
+        Per source.
     known : ndarray of bool, shape (n_queries, n_sources)
     sources : list of ndarray of float32, shape (n_rows, dim)
     sources_known : ndarray of bool, shape (n_rows, n_sources)
@@ -92,64 +92,61 @@ def neighbors_of(queries, known, sources, sources_known, n_neighbors):
     Returns
     -------
     ndarray of int32, shape (n_queries, n_sources * n_neighbors)
-        As for `own_neighbors`; the same for a query alone and among others.
+        As for `row_neighbors`; the same for a query alone and in a batch.
     """
-    found = np.full((*known.shape, n_neighbors), -1, dtype=np.int32)
-    for i, (values, asked) in enumerate(zip(sources, queries, strict=True)):
+    neighbors = np.full((*known.shape, n_neighbors), -1, dtype=np.int32)
+    for i, (values, source_queries) in enumerate(zip(sources, queries, strict=True)):
         rows = np.flatnonzero(sources_known[:, i])
-        asking = np.flatnonzero(known[:, i])
-        if not len(rows) or not len(asking):
+        selected = np.flatnonzero(known[:, i])
+        if not len(rows) or not len(selected):
             continue
-        # The largest of x.u - |u|^2 / 2 is the nearest u.
+        # The u with the largest x.u - |u|^2 / 2 is nearest to x.
         halves = row_norms(values[rows]) ** 2 / -2
         points = np.column_stack([values[rows], halves.astype(np.float32)])
-        ones = np.ones(len(asking), dtype=np.float32)
-        near, _ = nearest_rows(
-            np.column_stack([asked[asking], ones]), points, n_neighbors
-        )
-        found[asking, i, : near.shape[1]] = rows[near]
-    return _once(found.reshape(len(known), -1))
+        ones = np.ones(len(selected), dtype=np.float32)
+        extended = np.column_stack([source_queries[selected], ones])
+        near, _ = nearest_rows(extended, points, n_neighbors)
+        neighbors[selected, i, : near.shape[1]] = rows[near]
+    return _unique_per_row(neighbors.reshape(len(known), -1))
 
 
-def _once(neighbors):
-    """Return each row's neighbours sorted, -1 for every repetition."""
+def _unique_per_row(neighbors):
+    """Return each row's neighbors sorted, with -1 for repeated ones."""
     neighbors = np.sort(neighbors, axis=1)
-    again = np.zeros(neighbors.shape, dtype=bool)
-    again[:, 1:] = neighbors[:, 1:] == neighbors[:, :-1]
-    neighbors[again] = -1
+    repeated = np.zeros(neighbors.shape, dtype=bool)
+    repeated[:, 1:] = neighbors[:, 1:] == neighbors[:, :-1]
+    neighbors[repeated] = -1
     return np.sort(neighbors, axis=1)
 
 
 def reconstruction_weights(
     queries, known, sources, neighbors, regularization, *, verbose=0
 ):
-    """Return the weights by which neighbours come nearest to each query.
+    """Return the weights that best reconstruct each query from its neighbors.
 
     Parameters
     ----------
     queries : list of ndarray of float32, shape (n_queries, dim)
-        One a source.
+        Per source.
     known : ndarray of bool, shape (n_queries, n_sources)
-        A source that does not know the query has no say about its weights.
+        Sources that do not know a query are ignored.
     sources : list of ndarray of float32, shape (n_rows, dim)
-        Zeros where a source does not know the row.
+        Zeros for unknown rows.
     neighbors : ndarray of int, shape (n_queries, width)
-        Rows of the sources; -1 is none.
+        Rows of the sources; -1 for none.
     regularization : float
-        Times the trace of the matrix of a query, added to the matrix's diagonal.
+        Added to the diagonal of each query's Gram matrix, times its trace.
     verbose : int, default=0
-        Whether to show progress.
 
     Returns
     -------
     ndarray of float32, shape (n_queries, width)
-        A row sums to 1, and is zero where there is no neighbour. It is the same for a
-        query alone and among others.
+        Rows sum to 1; zero for no neighbor. The same for a query alone and in a batch.
 
     Notes
     -----
-    With ``d_u`` the differences ``s(v) - s(u)`` of all sources one below the other and
-    ``G = [d_u . d_u']``, the least squares under ``sum(w) = 1`` are solved by
+    With ``d_u`` the differences ``s(v) - s(u)`` of all sources, stacked, and
+    ``G = [d_u . d_u']``, the least-squares problem under ``sum(w) = 1`` is solved by
     ``G w = 1``, scaled.
     """
     from tqdm.auto import tqdm
@@ -158,44 +155,34 @@ def reconstruction_weights(
     weights = np.zeros((n_queries, width), dtype=np.float32)
     widest = max(values.shape[1] for values in sources) + 3 * width
     step = max(1, _BYTES // (4 * width * widest)) if width else 1
-    # Thousands of small matrices: threads would wait for each other at every one.
+    # Threads do not pay off for thousands of small matrices.
     one_thread = threadpool_limits(1, user_api="blas")
     with one_thread, tqdm(total=n_queries, desc="weights", disable=not verbose) as bar:
         for start in range(0, n_queries, step):
             rows = slice(start, start + step)
             near = neighbors[rows]
             gram = np.zeros((len(near), width, width))
-            for i, (asked, values) in enumerate(zip(queries, sources, strict=True)):
-                apart = asked[rows, None] - values[near]
-                apart[~known[rows, i]] = 0
-                gram += apart @ apart.transpose(0, 2, 1)
+            for i, (points, values) in enumerate(zip(queries, sources, strict=True)):
+                differences = points[rows, None] - values[near]
+                differences[~known[rows, i]] = 0
+                gram += differences @ differences.transpose(0, 2, 1)
             weights[rows] = constrained_weights(gram, near >= 0, regularization)
             bar.update(len(near))
     return weights
 
 
 def constrained_weights(gram, allowed, regularization):
-    """Return the w of sum 1 that make ``w (G + r trace(G) I) w`` smallest.
+    """Return the w with sum 1 that minimize ``w (G + r trace(G) I) w``, (n, width).
 
-    Parameters
-    ----------
-    gram : ndarray of float64, shape (n, width, width)
-        Overwritten.
-    allowed : ndarray of bool, shape (n, width)
-        The weights of the others are zero.
-    regularization : float
-        r. A matrix of zeros gets r itself on its diagonal.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, width)
-        Zeros where nothing is allowed.
+    Takes the Gram matrices (n, width, width), which are overwritten, and the mask
+    `allowed`, (n, width); other weights are zero. A matrix of zeros gets r itself on
+    its diagonal.
     """
     gram *= allowed[:, :, None] & allowed[:, None, :]
     diagonal = np.einsum("nii->ni", gram)  # a view that can be written
     trace = diagonal.sum(axis=1)
     ridge = regularization * np.where(trace > 0, trace, 1)
-    # In units of the ridge: no number leaves the range, however near the neighbours.
+    # In units of the ridge, so that nothing under- or overflows for close neighbors.
     gram /= ridge[:, None, None]
     diagonal += 1
     weights = np.linalg.solve(gram, allowed[..., None].astype(np.float64))[..., 0]
@@ -204,34 +191,23 @@ def constrained_weights(gram, allowed, regularization):
 
 
 def weighted_rows(values, neighbors, weights):
-    """Return the sums of the neighbours' rows times their weights.
-
-    Parameters
-    ----------
-    values : ndarray of float32, shape (n_rows, dim)
-    neighbors : ndarray of int, shape (n_queries, width)
-    weights : ndarray of float32, shape (n_queries, width)
-
-    Returns
-    -------
-    ndarray of float32, shape (n_queries, dim)
-    """
+    """Return the weighted sums of the neighbors' rows, (n_queries, dim)."""
     total = np.zeros((len(neighbors), values.shape[1]), dtype=np.float32)
-    # One neighbour after the other: a row's sum does not depend on the other rows.
+    # Neighbor by neighbor, so that the sum of a row does not depend on other rows.
     for near, weight in zip(neighbors.T, weights.T, strict=True):
         total += weight[:, None] * values[near]
     return total
 
 
-_DENSE = 1500  # rows up to which M is formed and decomposed as it is
-_DEGREE = 16  # of the polynomials that damp the directions not wanted
-_ROUNDING = 1e-6  # of M's norm: no residual in float32 gets below it
+_MAX_DENSE = 1500  # rows up to which M is formed and decomposed directly
+_DEGREE = 16  # of the Chebyshev polynomials
+_ROUNDING = 1e-6  # of the norm of M: float32 residuals cannot be smaller
 
 
-def smoothest_directions(
+def smallest_eigenpairs(
     W, n_components, *, tol, max_iter, rng, n_jobs=1, verbose=0, caller=""
 ):
-    """Return the directions that change least between words and their neighbours.
+    """Return the eigenvectors of the smallest eigenvalues of M = (I - W)'(I - W).
 
     Parameters
     ----------
@@ -239,98 +215,85 @@ def smoothest_directions(
         Rows sum to 1.
     n_components : int
     tol : float
-        Largest residual ``|M x - e x|`` of a unit vector x, over the largest e wanted.
+        Largest residual ``|M x - e x|`` of a unit vector x, over the largest e
+        returned.
     max_iter : int
     rng : RandomState
     n_jobs : int, default=1
         Threads of the sparse products.
     verbose : int, default=0
-        Whether to show progress.
     caller : str, default=""
-        Begins the warnings.
 
     Returns
     -------
     eigenvalues : ndarray of float64, shape (n_kept,)
-        Rising. ``n_kept`` is at most n less the number of parts.
+        In increasing order. ``n_kept`` is at most n minus the number of components.
     vectors : ndarray of float32, shape (n, n_kept)
-        Orthonormal, and orthogonal to what is constant in each part.
+        Orthonormal, and orthogonal to vectors that are constant in each component.
     parts : ndarray of int32, shape (n,)
-        Number of the connected part of the graph in which each word lies.
+        Index of the connected component of each word.
     n_iter : int
-        1 where M was decomposed as it is.
+        1 if M was decomposed directly.
     """
     n = W.shape[0]
     n_parts, parts = connected_components(W, directed=False)
     n_kept = min(n_components, n - n_parts)
     step = csr_array(identity(n, dtype=np.float32, format="csr") - W)
-    constant = _constants(parts, n_parts)
-    if n <= _DENSE or 4 * n_kept > n:
-        values, vectors = _dense(step, constant, n_kept)
+    constant = _constant_vectors(parts, n_parts)
+    if n <= _MAX_DENSE or 4 * n_kept > n:
+        values, vectors = _dense_eigenpairs(step, constant, n_kept)
         return values, vectors, parts, 1
     with ThreadPoolExecutor(n_jobs) as threads:
         apply = _operator(step, threads, n_jobs)
-        values, vectors, n_iter = filtered_subspace(
+        values, vectors, n_iter = chebyshev_subspace_iteration(
             apply, constant, n_kept, tol, max_iter, rng, verbose, caller
         )
     return values, vectors, parts, n_iter
 
 
-def _constants(parts, n_parts):
-    """Return the unit vectors that are constant in a part, sparse (n, n_parts)."""
+def _constant_vectors(parts, n_parts):
+    """Return the unit vectors that are constant in a component, sparse (n, n_parts)."""
     sizes = np.bincount(parts, minlength=n_parts)
     scale = (1 / np.sqrt(sizes[parts])).astype(np.float32)
     rows = np.arange(len(parts))
     return csr_array((scale, (rows, parts)), shape=(len(parts), n_parts))
 
 
-def _dense(step, constant, n_kept):
+def _dense_eigenpairs(step, constant, n_kept):
     step = step.toarray().astype(np.float64)
     M = step.T @ step
     constant = constant.toarray()
-    # What is constant in a part has the eigenvalue 0: it goes to the other end.
+    # Vectors that are constant in a component have the eigenvalue 0: move them to the
+    # other end of the spectrum.
     M += 2 * np.linalg.norm(M) * (constant @ constant.T)
     values, vectors = eigh(M, subset_by_index=[0, n_kept - 1])
     return np.maximum(values, 0), vectors.astype(np.float32)
 
 
 def _operator(step, threads, n_jobs):
-    """Return the function X -> M X, its rows shared out to the threads."""
+    """Return the function X -> M X, with rows divided among threads."""
     cuts = np.linspace(0, step.shape[0], n_jobs + 1).astype(int)
-    there = [step[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
-    back = csr_array(step.T)
-    back = [back[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    forward = [step[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    transposed = csr_array(step.T)
+    transposed = [transposed[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
 
     def apply(X):
-        X = np.concatenate(list(threads.map(lambda part: part @ X, there)))
-        return np.concatenate(list(threads.map(lambda part: part @ X, back)))
+        X = np.concatenate(list(threads.map(lambda part: part @ X, forward)))
+        return np.concatenate(list(threads.map(lambda part: part @ X, transposed)))
 
     return apply
 
 
-def filtered_subspace(apply, constant, n_kept, tol, max_iter, rng, verbose, caller):
-    """Return the lowest eigenpairs of M by subspace iteration with a filter.
+def chebyshev_subspace_iteration(
+    apply, constant, n_kept, tol, max_iter, rng, verbose, caller
+):
+    """Return the lowest eigenpairs of M by Chebyshev-filtered subspace iteration.
 
-    Parameters
-    ----------
-    apply : callable
-        ``apply(X)`` is M X, for float32 of shape (n, any).
-    constant : csr_array of shape (n, n_parts)
-        Orthonormal vectors of eigenvalue 0 to leave out.
-    n_kept, tol, max_iter, rng, verbose, whose
-        As for `smoothest_directions`.
-
-    Returns
-    -------
-    eigenvalues : ndarray of float64, shape (n_kept,)
-    vectors : ndarray of float32, shape (n, n_kept)
-    n_iter : int
-
-    Notes
-    -----
-    Each round damps all above the last block's largest value by a Chebyshev
-    polynomial, then solves the problem in the block's subspace. The block is a tenth
-    wider than asked: its last vectors converge slowly, and are dropped.
+    ``apply(X)`` is M X for float32 X of shape (n, any); `constant`, (n, n_parts), are
+    orthonormal vectors of eigenvalue 0 to exclude. Each iteration filters out
+    eigenvalues above the largest of the last block by a Chebyshev polynomial, then
+    solves the problem in the subspace of the block. The block is a tenth wider than
+    `n_kept`: its last vectors converge slowly, and are dropped.
     """
     from tqdm.auto import tqdm
 
@@ -341,10 +304,10 @@ def filtered_subspace(apply, constant, n_kept, tol, max_iter, rng, verbose, call
     X = rng.standard_normal((n, width)).astype(np.float32)
     with tqdm(range(max_iter), desc="eigenvectors", disable=not verbose) as bar:
         for n_iter, _ in enumerate(bar, start=1):
-            X = _damped(apply, X, cut, top)
+            X = _chebyshev_filter(apply, X, cut, top)
             X -= constant @ (constant.T @ X)
             X, _ = np.linalg.qr(X)
-            values, X, residuals = _rotated(apply, X)
+            values, X, residuals = _rayleigh_ritz(apply, X)
             worst = residuals[:n_kept].max()
             bar.set_postfix(round=n_iter, residual=f"{worst:.2g}")
             if worst <= max(tol * values[n_kept - 1], _ROUNDING * top):
@@ -352,9 +315,10 @@ def filtered_subspace(apply, constant, n_kept, tol, max_iter, rng, verbose, call
             cut = values[-1]
         else:
             warnings.warn(
-                f"{caller}: the residual is {worst:.2g} after max_iter={max_iter} "
-                f"rounds, the largest eigenvalue {values[n_kept - 1]:.2g}. Raise "
-                "max_iter, tol, n_neighbors or regularization.",
+                f"{caller}: the eigenvectors did not converge in max_iter={max_iter} "
+                f"iterations: the residual is {worst:.2g}, the largest eigenvalue "
+                f"{values[n_kept - 1]:.2g}. Increase max_iter, tol, n_neighbors or "
+                "regularization.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -362,47 +326,47 @@ def filtered_subspace(apply, constant, n_kept, tol, max_iter, rng, verbose, call
 
 
 def _upper_bound(apply, vector, n_steps=12):
-    """Return a number that M's eigenvalues stay below, by some steps of Lanczos."""
+    """Return an upper bound of M's eigenvalues, from a few steps of Lanczos."""
     vector /= np.linalg.norm(vector)
-    before, beta = np.zeros_like(vector), 0.0
+    previous, beta = np.zeros_like(vector), 0.0
     alphas, betas = [], []
     for _ in range(n_steps):
-        following = apply(vector) - beta * before
+        following = apply(vector) - beta * previous
         alphas.append(float(following @ vector))
         following -= alphas[-1] * vector
         betas.append(float(np.linalg.norm(following)))
         if not betas[-1]:
             break
-        before, beta, vector = vector, betas[-1], following / betas[-1]
-    inner = np.diag(betas[:-1], 1)
-    values = np.linalg.eigvalsh(np.diag(alphas) + inner + inner.T)
+        previous, beta, vector = vector, betas[-1], following / betas[-1]
+    off_diagonal = np.diag(betas[:-1], 1)
+    values = np.linalg.eigvalsh(np.diag(alphas) + off_diagonal + off_diagonal.T)
     return float(values[-1]) + betas[-1]
 
 
-def _damped(apply, X, cut, top):
+def _chebyshev_filter(apply, X, cut, top):
     """Return a Chebyshev polynomial of M, small between cut and top, times X.
 
-    Scaled to 1 at M's value 0, so that no power of it leaves the range.
+    It is scaled to 1 at eigenvalue 0, so that powers do not overflow.
     """
     half, middle = (top - cut) / 2, (top + cut) / 2
     first = sigma = np.float32(-half / middle)
-    before, X = X, (apply(X) - np.float32(middle) * X) * np.float32(sigma / half)
+    previous, X = X, (apply(X) - np.float32(middle) * X) * np.float32(sigma / half)
     for _ in range(_DEGREE - 1):
         following = np.float32(1 / (2 / first - sigma))
         Y = apply(X)
         Y -= np.float32(middle) * X
         Y *= np.float32(2 * following / half)
-        before *= sigma * following
-        Y -= before
-        before, X, sigma = X, Y, following
+        previous *= sigma * following
+        Y -= previous
+        previous, X, sigma = X, Y, following
     return X
 
 
-def _rotated(apply, X):
-    """Return M's eigenvalues in the space of X, their vectors and residuals."""
+def _rayleigh_ritz(apply, X):
+    """Return Ritz values of M in the span of X, their vectors and residual norms."""
     MX = apply(X)
-    inner = (X.T @ MX).astype(np.float64)
-    values, rotation = np.linalg.eigh((inner + inner.T) / 2)
+    projected = (X.T @ MX).astype(np.float64)
+    values, rotation = np.linalg.eigh((projected + projected.T) / 2)
     rotation = rotation.astype(np.float32)
     X, MX = X @ rotation, MX @ rotation
     MX -= X * values.astype(np.float32)

@@ -1,4 +1,4 @@
-"""OneToNMetaEmbedding: one meta vector a word, from which each source is projected."""
+"""OneToNMetaEmbedding: meta vectors that are mapped linearly to each source (1TON)."""
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
@@ -13,64 +13,63 @@ from ._linear import (
     common_scale,
     known_matrix,
     learning_rows,
+    positive_weight_blocks,
     source_rows,
     source_weights,
-    weighted_blocks,
 )
 from ._one_to_n_math import (
     Decoders,
     alternate,
     descend,
     encoder,
-    in_principal_axes,
     pattern_moments,
     start_decoders,
+    to_principal_axes,
 )
 
 
 class OneToNMetaEmbedding(BaseMetaEmbedding):
-    """Learn a vector for each word from which one linear map a source gives its vector.
+    """Learn meta vectors from which linear maps reconstruct every source (1TON, 1TON+).
 
-    1TON and 1TON+. It needs no common dimension, weighs sources by how far they are
-    trusted, and embeds words that some sources lack without filling anything in.
+    It needs no common dimension, weights sources by how far they are trusted, and
+    embeds words that some sources lack without imputing anything.
 
     Parameters
     ----------
     n_components : int, default=200
-        Dimension of the meta-embedding. Fewer come out where the sources' vectors,
-        side by side, have a smaller rank.
+        Dimension of the meta-embedding. It is smaller if the concatenation of the
+        sources has a smaller rank.
     impute_missing : bool, default=False
-        What to learn from. False takes the words that all sources know (1TON); True
-        takes all words that any source knows, and the missing vectors are unknowns of
-        the same problem (1TON+); `impute` gives them.
+        False learns from the words that all sources know (1TON). True learns from all
+        words that any source knows, with the missing vectors as unknowns of the same
+        problem (1TON+); `impute` returns them.
     weights : dict of str to float, sequence of float, or None, default=None
-        How much each source's error counts, by name or in the order of the blocks.
-        None, and names that a dict leaves out, mean 1. A source of weight 0 takes no
-        part.
+        Weight of each source's error, by name or in the order of the blocks. None, and
+        sources missing in a dict, mean 1. A source of weight 0 is ignored.
     alpha : float, default=5e-4
         Penalty of the squared entries of the maps and of the meta vectors.
     solver : {"als", "adagrad"}, default="als"
-        "als" solves for vectors and maps in turn, each exactly, from second moments:
-        it comes to the optimum, without chance, and no torch is needed. "adagrad"
-        takes gradient steps on mini-batches of words, as the paper does: it stops
-        above the optimum and takes far longer.
+        "als" (alternating least squares) solves for vectors and maps in turn, each
+        exactly, from second moments: it reaches the optimum, is deterministic and needs
+        no torch. "adagrad" takes gradient steps on mini-batches of words, as in the
+        paper: it stops above the optimum and takes far longer.
     learning_rate : float, default=0.05
-        Of "adagrad".
+        Learning rate of "adagrad".
     max_iter : int, default=50
-        Most epochs of "adagrad", or rounds of "als".
+        Maximum number of epochs of "adagrad", or iterations of "als".
     batch_size : int, default=500
-        Words of one step of "adagrad".
+        Number of words per step of "adagrad".
     tol : float, default=1e-3
-        Learning ends when three epochs or rounds in a row lower the loss by less than
-        this share.
+        Training stops when three consecutive epochs or iterations each reduce the loss
+        by less than this share.
     normalize : bool, default=True
-        Scale each source's vectors to length one first.
+        Whether to scale each source's vectors to unit length first.
     device : str, default="auto"
-        Where "adagrad" computes: "cpu", "cuda", or "auto" for a GPU if there is one.
+        Device of "adagrad": "cpu", "cuda", or "auto" to use a GPU if available.
     random_state : int, RandomState instance or None, default=None
-        Of the start and the order of the mini-batches of "adagrad".
+        Controls initial values and the order of the mini-batches of "adagrad".
     verbose : int, default=0
-        Whether to show a progress bar.
+        If positive, show a progress bar.
 
     Attributes
     ----------
@@ -79,23 +78,23 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     n_components_ : int
         Dimension of the meta-embedding.
     coefs_ : dict of str to ndarray of shape (n_components_, dim)
-        The map from meta vectors to each source's vectors, by its name.
+        Map from meta vectors to each source's vectors, by name.
     intercepts_ : dict of str to ndarray of shape (dim,)
-        What is added, so that a source's vectors are about
+        Intercept of the map, so that a source's vectors are about
         ``meta @ coefs_[name] + intercepts_[name]``.
     penalty_ : float
-        Penalty of a squared meta vector, `alpha` in the units of the sources.
+        Penalty of a squared meta vector: `alpha` in the units of the sources.
     loss_curve_ : list of float
-        The loss of each epoch or round.
+        Loss per epoch or iteration.
     n_iter_ : int
-        Epochs or rounds.
+        Number of epochs or iterations.
     n_learning_rows_ : int
-        Rows known to every source, or with `impute_missing` to any, from which all
-        this was learned.
+        Number of rows that were learned from: rows known to every source, or with
+        `impute_missing` to any.
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name.
+        Dimension of each block in fit, by name.
     dim_ : int
-        The same as `n_components_`.
+        Equal to `n_components_`.
 
     Raises
     ------
@@ -103,41 +102,41 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         If a source knows none of the words of fit, or shares none with the others, or
         fewer than two different words are left to learn from.
     FloatingPointError
-        If the loss grows beyond all numbers.
+        If training diverges.
 
     See Also
     --------
-    AutoencodedMetaEmbedding : Encoders in place of free vectors.
-    ConcatMetaEmbedding : All of every source's vector.
+    AutoencodedMetaEmbedding : Encoders instead of free vectors.
+    ConcatMetaEmbedding : The whole vector of every source.
 
     Notes
     -----
-    With s_i(w) the vector of word w in source i, K(w) the sources that know it, n
-    words and a = `alpha`, maps W_i and free vectors m_w minimise::
+    With s_i(w) the vector of word w in source i, K(w) the sources that know it, n words
+    and a = `alpha`, maps W_i and free vectors m_w minimize::
 
         1/n sum_w sum_{i in K(w)} k_i |m_w W_i + b_i - s_i(w)|^2
             + a sum_i |W_i|^2 + a/n sum_w |m_w|^2
 
-    The last term is not in the paper. Without it there is no minimum: maps could
-    shrink for ever while vectors grow.
+    The last term is not in the paper. Without it there is no minimum: maps could shrink
+    without bound while vectors grow.
 
-    In 1TON+ the vectors that a source lacks are unknowns too. Whatever m_w is, the best
-    of them is ``m_w W_i + b_i``, where its term is 0. So to leave the term out, as is
-    done here, has the same optimum.
+    In 1TON+ the vectors that a source lacks are unknowns too. For any m_w, their
+    optimum is ``m_w W_i + b_i``, where their term is 0. Omitting the term, as done
+    here, therefore has the same optimum.
 
-    Any word, seen in fit or not, gets the m that minimises its terms of the sum, in
-    closed form; at the optimum the free vectors are just that. A word that no source
+    Any word, seen in fit or not, gets the m that minimizes its terms of the sum, in
+    closed form; at the optimum the free vectors are equal to it. A word that no source
     knows gets zeros and is not known.
 
-    The loss does not change when the meta space is turned. What is learned is turned
-    to principal axes, so that both solvers come to the same vectors as far as they
-    converge. Where all sources know all words and weigh the same, the optimum is
-    ``U (S - a)^(1/2)`` of the principal components U S of the concatenation, over
-    n^(1/2): halfway between U and U S.
+    The loss is invariant to rotations of the meta space. The result is rotated to
+    principal axes, so that both solvers give the same vectors as far as they converge.
+    If all sources know all words and have equal weights, the optimum is ``U (S -
+    a)^(1/2)`` of the principal components U S of the concatenation, over n^(1/2):
+    halfway between U and U S.
 
-    Lengths are divided by their root mean square before learning, so that `alpha`
-    means the same without `normalize`. An interrupt from the keyboard ends learning,
-    with a warning, and keeps what was learned.
+    Vectors are divided by their root mean square length before training, so that
+    `alpha` means the same without `normalize`. A keyboard interrupt ends training with
+    a warning, and keeps the model of the last step.
 
     References
     ----------
@@ -158,6 +157,14 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     EmbeddedSequences(1 sequences, 50 tokens, 50 types; oneton: type 4d)
     >>> meta.coefs_["y"].shape
     (4, 3)
+
+    `impute` returns the sources with their missing vectors predicted:
+
+    >>> y = Block("y", y.values, "type", known=[False] + [True] * 49)
+    >>> X = EmbeddedSequences(X.tokens, [x, y])
+    >>> imputed = OneToNMetaEmbedding(4, impute_missing=True).fit(X).impute(X)
+    >>> bool(imputed.block("y").known.all())
+    True
     """
 
     _parameter_constraints: dict = {
@@ -211,24 +218,25 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         caller = type(self).__name__
         names = [block.name for block in blocks]
         self.weights_ = source_weights(self.weights, names, caller)
-        blocks, weights = weighted_blocks(blocks, self.weights_)
+        blocks, weights = positive_weight_blocks(blocks, self.weights_)
         known = known_matrix(blocks)
         names = [block.name for block in blocks]
         n_knowing = 1 if self.impute_missing else len(names)
         rows = learning_rows(names, known, n_knowing=n_knowing, caller=caller)
-        sources, means, scale = self._centred(blocks, rows)
+        sources, means, scale = self._center(blocks, rows)
         decoders = self._solve(sources, known[rows], weights, caller)
         self.n_learning_rows_, self.n_iter_ = len(rows), len(self.loss_curve_)
         self.n_components_ = len(decoders.matrices[0])
         self.penalty_ = self.alpha * scale**2
         scaled = [scale * matrix for matrix in decoders.matrices]
-        moved = [scale * b + m for b, m in zip(decoders.intercepts, means, strict=True)]
-        self.intercepts_ = dict(zip(names, _float32(moved), strict=True))
+        shifted = zip(decoders.intercepts, means, strict=True)
+        shifted = [scale * intercept + mean for intercept, mean in shifted]
+        self.intercepts_ = dict(zip(names, _float32(shifted), strict=True))
         self.coefs_ = dict(zip(names, _float32(scaled), strict=True))
         self._encoders = {}
 
-    def _centred(self, blocks, rows):
-        """Return vectors less their mean, over their common scale; means and scale."""
+    def _center(self, blocks, rows):
+        """Return centered vectors over their common scale, the means, and the scale."""
         sources, means = [], []
         for block in blocks:
             values = source_rows(block, rows, normalize=self.normalize)
@@ -243,15 +251,15 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         return sources, means, scale
 
     def _solve(self, sources, known, weights, caller):
-        """Return the decoders, of meta vectors in principal axes."""
+        """Return the decoders of meta vectors in principal axes."""
         dims = [values.shape[1] for values in sources]
         moments = pattern_moments(sources, known)
         decoders = start_decoders(moments, dims, weights, self.alpha, self.n_components)
         if not len(decoders.matrices[0]):
             raise ValueError(
                 f"{caller}: the {len(known)} words to learn from have the same vector "
-                f"in every source, or alpha={self.alpha} is larger than all they differ"
-                " by. Fit on more words, or make alpha smaller."
+                f"in every source, or their differences are smaller than alpha="
+                f"{self.alpha}. Fit on more words or decrease alpha."
             )
         if self.solver == "als":
             decoders, self.loss_curve_ = alternate(
@@ -267,60 +275,59 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
             decoders, self.loss_curve_ = descend(
                 self, sources, known, weights, n_components, caller=caller
             )
-        return in_principal_axes(moments, decoders, weights, self.alpha)
+        return to_principal_axes(moments, decoders, weights, self.alpha)
 
     def _combine(self, blocks):
-        blocks, weights = weighted_blocks(blocks, self.weights_)
+        blocks, weights = positive_weight_blocks(blocks, self.weights_)
         known = known_matrix(blocks)
         meta = np.zeros((len(known), self.n_components_), dtype=np.float32)
         patterns, codes = np.unique(known, axis=0, return_inverse=True)
-        for number, pattern in enumerate(patterns):
-            who = np.flatnonzero(pattern)
-            rows = np.flatnonzero(codes.ravel() == number)
-            for i, matrix in zip(who, self._encoder(who, weights), strict=True):
+        for code, pattern in enumerate(patterns):
+            knowing = np.flatnonzero(pattern)
+            rows = np.flatnonzero(codes.ravel() == code)
+            for i, matrix in zip(knowing, self._encoder(knowing, weights), strict=True):
                 values = source_rows(blocks[i], rows, normalize=self.normalize)
                 values -= self.intercepts_[blocks[i].name]
                 meta[rows] += row_product(values, matrix)
         return meta, known.any(axis=1)
 
-    def _encoder(self, who, weights):
-        """Return the closed form's matrix of each source that knows a row."""
-        who = tuple(who.tolist())
-        if who and who not in self._encoders:
+    def _encoder(self, knowing, weights):
+        """Return the closed-form matrix of each source that knows a row."""
+        pattern = tuple(knowing.tolist())
+        if pattern and pattern not in self._encoders:
             coefs = [np.float64(matrix) for matrix in self.coefs_.values()]
-            nothing = [np.zeros(matrix.shape[1]) for matrix in coefs]
-            joined = encoder(who, Decoders(coefs, nothing), weights, self.penalty_)
-            ends = np.cumsum([coefs[i].shape[1] for i in who])[:-1]
-            self._encoders[who] = _float32(np.split(joined[1:], ends))
-        return self._encoders.get(who, [])
+            decoders = Decoders(coefs, [np.zeros(matrix.shape[1]) for matrix in coefs])
+            joined = encoder(pattern, decoders, weights, self.penalty_)
+            ends = np.cumsum([coefs[i].shape[1] for i in pattern])[:-1]
+            self._encoders[pattern] = _float32(np.split(joined[1:], ends))
+        return self._encoders.get(pattern, [])
 
     def impute(self, X):
-        """Return the sources with the vectors that they lack filled in.
+        """Return the sources with their missing vectors imputed.
 
-        For sources that are to be looked at one by one, or combined in another way,
-        after 1TON+ has told what they lack. With ``impute_missing=False`` the maps come
-        from the words that all sources know.
+        To inspect imputed vectors, or to combine the sources in another way. With
+        ``impute_missing=False`` the maps are learned on the words that all sources
+        know.
 
         Parameters
         ----------
         X : EmbeddedSequences
-            With blocks of the names and dimensions seen in fit.
+            With blocks of the names and dimensions seen in `fit`.
 
         Returns
         -------
         EmbeddedSequences
-            With the same blocks at their common level, but for those of weight 0. A
-            vector that a source has is as it was learned from: of length one with
-            `normalize`. One that it lacks is ``m W_i + b_i``, the optimum of 1TON+, if
-            any source knows the word. Then it counts as known.
+            The blocks at their common level, without those of weight 0. Known vectors
+            are as in training: of unit length with `normalize`. A missing vector is ``m
+            W_i + b_i``, the optimum of 1TON+, and known, if any source knows the word.
         """
         meta = self.transform(X).blocks[0]
         filled = []
-        for block in weighted_blocks(X.aligned_blocks(), self.weights_)[0]:
+        for block in positive_weight_blocks(X.aligned(), self.weights_)[0]:
             values = source_rows(block, normalize=self.normalize)
             rows = np.flatnonzero(meta.known & ~block.known)
-            made = row_product(meta.values[rows], self.coefs_[block.name])
-            values[rows] = made + self.intercepts_[block.name]
+            decoded = row_product(meta.values[rows], self.coefs_[block.name])
+            values[rows] = decoded + self.intercepts_[block.name]
             filled.append(Block(block.name, values, block.level, meta.known))
         return X.with_blocks(filled)
 

@@ -1,9 +1,7 @@
-"""ProcrustesMetaEmbedding: sources rotated into one space, filled up, and averaged.
+"""ProcrustesMetaEmbedding: rotate sources into one space, impute, and average.
 
-Orthogonal maps that turn the spaces of several sources into one (Procrustes).
-
-Arrays in, arrays out. Everything is learned from the sources' cross-products, summed
-over the rows once: a step of the iteration does not read the rows again.
+The functions before the class learn the orthogonal maps from the cross-products of the
+sources, which are summed over the rows once.
 """
 
 import warnings
@@ -16,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from .._core._arrays import chunks, normalize_rows, row_product
-from ._average import known_shares
+from ._average import normalized_weights
 from ._base import BaseMetaEmbedding
 from ._linear import (
     known_matrix,
@@ -27,71 +25,46 @@ from ._linear import (
 )
 from ._neighbors import neighbor_fill, shared_rows
 
-# Shorter than this, what is left of a unit vector without the mean is rounding.
-_NOTHING = 1e-5
+# Unit vectors minus the mean with smaller entries are rounding errors.
+_MIN_ENTRY = 1e-5
 
 
-def centred_rows(block, mean):
-    """Return unit vectors without the mean, again of length one.
+def centered_rows(block, mean):
+    """Return a block's centered unit vectors, rescaled to unit length, (n_rows, dim).
 
-    Parameters
-    ----------
-    block : Block
-    mean : ndarray of float32, shape (dim,)
-        Of the source's unit vectors.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_rows, dim)
-        Zeros where the source does not know the row, and where nothing but the mean
-        is in it.
+    Zeros for unknown rows, and for vectors equal to the mean.
     """
     centred = np.empty((block.n_rows, block.dim), dtype=np.float32)
     for rows in chunks(block.n_rows):
         values = source_rows(block, rows, normalize=True) - mean
         values[~block.known[rows]] = 0
-        values[np.abs(values).max(axis=1, initial=0) < _NOTHING] = 0
+        values[np.abs(values).max(axis=1, initial=0) < _MIN_ENTRY] = 0
         centred[rows] = normalize_rows(values)
     return centred
 
 
 def cross_products(vectors, row_weights):
-    """Return ``sum_w k_w x_iw x_jw^T`` of all pairs of sources, in one matrix.
+    """Return ``sum_w k_w x_iw x_jw^T`` for all pairs of sources in one float64 matrix.
 
-    Parameters
-    ----------
-    vectors : list of ndarray of float32, shape (n_rows, dim)
-        Zeros where a source does not know the row.
-    row_weights : ndarray of shape (n_rows,)
-        A row of weight 0 is not read.
-
-    Returns
-    -------
-    ndarray of float64, shape (sum of dims, sum of dims)
+    `vectors` are float32 of shape (n_rows, dim), zeros for unknown rows; `row_weights`
+    have the shape (n_rows,). The result has the shape (sum of dims, sum of dims).
     """
     size = sum(values.shape[1] for values in vectors)
     products = np.zeros((size, size))
     used = np.flatnonzero(row_weights)
     for part in chunks(len(used)):
         rows = used[part]
-        side = np.hstack([values[rows] for values in vectors], dtype=np.float64)
-        products += side.T @ (side * row_weights[rows, None])
+        joined = np.hstack([values[rows] for values in vectors], dtype=np.float64)
+        products += joined.T @ (joined * row_weights[rows, None])
     return products
 
 
 def nearest_rotation(matrix):
-    """Return the matrix with orthonormal rows that is nearest to the given one.
+    """Return the matrix with orthonormal rows nearest to a matrix, (dim, n_components).
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (dim, n_components)
-        At least as wide as high: ``X^T Y`` gives the orthogonal Procrustes map of X
-        onto Y, where X would be padded with zeros to the width of Y.
-
-    Returns
-    -------
-    ndarray of float64, shape (dim, n_components)
-        Zeros ask for nothing: they give the identity, padded.
+    The matrix has at least as many columns as rows: ``X^T Y`` gives the orthogonal
+    Procrustes map of X onto Y, if X were padded with zeros to the width of Y. Zeros
+    give the padded identity.
     """
     if not matrix.any():
         return np.eye(*matrix.shape)
@@ -100,18 +73,9 @@ def nearest_rotation(matrix):
 
 
 def rotations_onto(vectors, target):
-    """Return the maps of all sources onto one, each learned on the rows both know.
+    """Return the maps of all sources onto one, from shared rows, (dim, largest dim).
 
-    Parameters
-    ----------
-    vectors : list of ndarray of float32, shape (n_rows, dim)
-        Zeros where a source does not know the row.
-    target : int
-        The source that stays as it is.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (dim, largest dim)
+    `target` is the index of the source that is not rotated.
     """
     dims = [values.shape[1] for values in vectors]
     rotations = []
@@ -128,22 +92,20 @@ def rotations_onto(vectors, target):
 
 
 def rotations_to_mean(products, dims, weights, *, max_iter, tol, caller):
-    """Return the maps of all sources onto their mean shape (generalised Procrustes).
+    """Return the maps of all sources onto their mean (generalized Procrustes).
 
     Parameters
     ----------
     products : ndarray of float64, shape (sum of dims, sum of dims)
-        As of `cross_products`, each row weighted by one over the summed weights of the
-        sources that know it; rows that one source alone knows are to be left out.
+        From `cross_products`, each row weighted by one over the sum of the weights of
+        the sources that know it; rows known to only one source must have weight 0.
     dims : sequence of int
-        Of the sources.
     weights : ndarray of shape (n_sources,)
-        Of the sources, in the mean shape.
+        Of the sources in the mean.
     max_iter : int
     tol : float
-        Stop where the fit grows by less than this share of itself.
+        Relative improvement of the fit below which the iteration stops.
     caller : str
-        Begins the warning that it did not.
 
     Returns
     -------
@@ -151,11 +113,11 @@ def rotations_to_mean(products, dims, weights, *, max_iter, tol, caller):
         The first source with the largest dim that shares a row keeps its axes.
     n_iter : int
     """
-    # The mean shape is sum_j k_j x_j R_j; its product with x_i needs sums over rows
-    # only through `products`.
+    # The mean shape is sum_j k_j x_j R_j; `products` has all sums over rows that its
+    # products with x_i need, so an iteration does not read the rows.
     scaled = products * np.repeat(weights, dims)
     ends = np.cumsum(dims)[:-1]
-    shapes = np.split(_first_shape(products, weights, dims), ends)
+    shapes = np.split(_initial_shape(products, weights, dims), ends)
     fit, n_iter = -np.inf, 0
     while n_iter < max_iter:
         n_iter += 1
@@ -167,18 +129,18 @@ def rotations_to_mean(products, dims, weights, *, max_iter, tol, caller):
             break
     else:
         warnings.warn(
-            f"{caller}: the mean shape still moves after max_iter={max_iter} "
-            "iterations. Raise max_iter, or tol.",
+            f"{caller}: the mean did not converge in max_iter={max_iter} iterations. "
+            "Increase max_iter or tol.",
             ConvergenceWarning,
             stacklevel=2,
         )
-    return _on_the_axes_of_one(rotations, shapes), n_iter
+    return _align_to_one_source(rotations, shapes), n_iter
 
 
-def _first_shape(products, weights, dims):
+def _initial_shape(products, weights, dims):
     """Return the products of the sources with their principal components.
 
-    No source is before the others in them, so that the order of sources plays no part.
+    These do not depend on the order of the sources.
     """
     roots = np.sqrt(np.repeat(weights, dims))
     _, components = np.linalg.eigh(products * roots * roots[:, None])
@@ -186,8 +148,8 @@ def _first_shape(products, weights, dims):
     return (products * roots) @ largest_first
 
 
-def _on_the_axes_of_one(rotations, shapes):
-    """Return the maps turned so that the longest source's is the identity."""
+def _align_to_one_source(rotations, shapes):
+    """Return the maps rotated so that the map of the largest source is the identity."""
     linked = [shape.any() for shape in shapes]
     n_components = rotations[0].shape[1]
     for rotation, is_linked in zip(rotations, linked, strict=True):
@@ -196,95 +158,93 @@ def _on_the_axes_of_one(rotations, shapes):
             break
     else:
         return rotations
-    turned = [r @ back if ok else r for r, ok in zip(rotations, linked, strict=True)]
-    return turned
+    return [r @ back if ok else r for r, ok in zip(rotations, linked, strict=True)]
 
 
 class ProcrustesMetaEmbedding(BaseMetaEmbedding):
-    """Rotate the sources into one space, fill up missing words, and average (MetaVec).
+    """Rotate the sources into one space, impute missing words, and average (MetaVec).
 
-    Spaces that were trained apart have axes of their own, so that an average of raw
-    vectors blurs them. Orthogonal maps, learned on the words that sources share, make
-    the axes agree and leave every length and angle within a source as it is. Words
-    that a source lacks get a vector from their neighbours, so that words of few
-    sources and of many lie in the same space.
+    Independently trained spaces have different axes, so an average of raw vectors blurs
+    them. Orthogonal maps, learned on shared words, align the axes and preserve all
+    lengths and angles within a source. Words that a source lacks get a vector from
+    their neighbors, so that words of few and of many sources lie in the same space.
 
     Parameters
     ----------
     target : str, default=None
-        Name of the source that the others are rotated onto. None rotates all onto
-        their mean, which is improved in turn (generalised Procrustes): no source is
-        before the others.
+        Name of the source that the others are rotated onto. None rotates all sources
+        onto their mean, iteratively (generalized Procrustes), and treats all sources
+        alike.
     impute_missing : bool, default=True
-        Fill a source's missing vector from neighbours of the word. Otherwise a word is
-        averaged over the sources that know it.
+        Whether to impute a source's missing vector from neighbors of the word. If
+        False, a word is averaged over the sources that know it.
     n_neighbors : int, default=10
-        Neighbours that a missing vector is made of, with each source that has it.
+        Number of neighbors in each source that knows the word.
     weights : dict of str to float, sequence of float, or None, default=None
         Weight of each source in the mean, by name or in the order of the blocks. None,
-        and names that a dict leaves out, mean 1. A source of weight 0 can be the
-        target, and tells what others lack, but is not averaged.
+        and sources missing in a dict, mean 1. A source of weight 0 is not averaged, but
+        it can be the target, and is used to impute vectors of other sources.
     max_iter : int, default=200
-        Most iterations of the mean; not used with a target.
+        Maximum number of iterations of the mean; ignored with a target.
     tol : float, default=1e-7
-        The mean is ready where an iteration improves the fit by a smaller share.
+        Relative improvement of the fit below which the iteration stops.
 
     Attributes
     ----------
     rotations_ : dict of str to ndarray of float32, shape (dim of the source, dim_)
-        By source, a map with orthonormal rows.
+        Per source, a map with orthonormal rows.
     means_ : dict of str to ndarray of float32, shape (dim of the source,)
-        By source, the mean of its unit vectors.
+        Per source, the mean of its unit vectors.
     n_shared_ : dict of str to int
-        By source, on how many rows of fit its rotation was learned: rows that the
-        target knows too, or any other source if there is no target. The target's own
-        number counts the rows that others know too.
+        Per source, number of rows of fit on which its rotation was learned: rows that
+        the target knows too, or without a target any other source. For the target
+        itself, rows that any other source knows too.
     n_iter_ : int
-        Iterations done, 0 with a target.
+        Number of iterations, 0 with a target.
     weights_ : ndarray of shape (n_sources,)
         The weights used.
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name.
+        Dimension of each block in fit, by name.
     dim_ : int
         The largest of them.
 
     Raises
     ------
     ValueError
-        If no source is named `target`, or none has a weight above 0.
+        If there is no source `target`, or no weight is positive.
 
     Warns
     -----
     ConvergenceWarning
-        If the mean still moves after `max_iter` iterations.
+        If the mean does not converge in `max_iter` iterations.
 
     See Also
     --------
-    AverageMetaEmbedding : Averages without rotating.
-    SourceImputer : Fills missing words in front of any other meta-embedder.
+    AverageMetaEmbedding : Averages without rotation.
+    SourceImputer : Imputes missing words for any other meta-embedding.
 
     Notes
     -----
-    Each source's vectors are scaled to length one, its mean is subtracted, and they
-    are scaled again; call them x_i(w). A word's vector over the sources K(w) that know
-    it or had it filled in is::
+    Each source's vectors are scaled to unit length, centered and scaled again; call
+    them x_i(w). The vector of a word over the sources K(w) that know it or had it
+    imputed is::
 
         m(w) = sum_{i in K(w)} k_i x_i(w) R_i / sum_{i in K(w)} k_i
 
-    where R_i minimises ``sum_w |x_i(w) R_i - g(w)|^2`` over the shared words, g(w)
-    being the target's vector or the same mean over the sources that know w. Shorter
-    vectors count as padded with zeros. The mean's own rotation is free: the first
-    source of the largest dimension keeps its axes. With fewer shared words than
-    dimensions R_i is not determined in full; a source that shares none is padded only.
+    where R_i minimizes ``sum_w |x_i(w) R_i - g(w)|^2`` over the shared words; g(w) is
+    the target's vector, or the same mean over the sources that know w. Shorter vectors
+    are padded with zeros. The rotation of the mean itself is free: the first source of
+    the largest dimension keeps its axes. With fewer shared words than dimensions R_i is
+    not unique; a source that shares no word is only padded.
 
     A vector that source i lacks is the mean of the vectors in i of the word's nearest
-    neighbours in j, weighted by their cosine, among the words of fit that both know,
-    and then the mean over the sources j that know the word, scaled to length one. Words
-    that fit did not see are filled in the same way. So with `impute_missing` the
-    fitted estimator keeps the vectors of the words that two sources or more know:
-    4 bytes a number, 126 MB for 70,000 words and 450 dimensions in all.
+    neighbors in j, weighted by their cosine, among the words of fit that both know,
+    averaged over the sources j that know the word and scaled to unit length. Words that
+    were not seen in fit are imputed in the same way, so with `impute_missing` the
+    fitted estimator stores the vectors of the words that at least two sources know: 4
+    bytes per number, 126 MB for 70,000 words and a total of 450 dimensions.
 
-    A word that no source knows gets zeros, and so does a vector that equals the mean.
+    A word that no source knows gets zeros, and so does a vector equal to the mean.
 
     References
     ----------
@@ -295,7 +255,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
 
     Examples
     --------
-    The second source is the first one, turned; its average with it loses nothing:
+    The second source is a rotation of the first; their average loses nothing:
 
     >>> import numpy as np
     >>> from sk_metaembed import Block, EmbeddedSequences, ProcrustesMetaEmbedding
@@ -341,11 +301,11 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     def _fit_combination(self, blocks, y):
         names = [block.name for block in blocks]
         self.weights_ = source_weights(self.weights, names, type(self).__name__)
-        target = self._target_number(names)
-        every = np.arange(blocks[0].n_rows)
-        means = [known_mean(block, every, normalize=True) for block in blocks]
+        target = self._target_index(names)
+        rows = np.arange(blocks[0].n_rows)
+        means = [known_mean(block, rows, normalize=True) for block in blocks]
         self.means_ = dict(zip(names, means, strict=True))
-        vectors, known = self._centred(blocks), known_matrix(blocks)
+        vectors, known = self._center(blocks), known_matrix(blocks)
         if target is None:
             rotations, self.n_iter_ = self._rotations_to_mean(vectors, known)
         else:
@@ -356,16 +316,17 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
         if target is not None:
             shared &= known[:, [target]]
         self.n_shared_ = dict(zip(names, shared.sum(axis=0).tolist(), strict=True))
-        telling = known & nonzero_matrix(vectors)
-        self._shared = shared_rows(vectors, telling) if self.impute_missing else None
+        self._shared = None
+        if self.impute_missing:
+            self._shared = shared_rows(vectors, known & nonzero_matrix(vectors))
 
-    def _target_number(self, names):
+    def _target_index(self, names):
         if self.target is None:
             return None
         if self.target not in names:
             raise ValueError(
-                f"{type(self).__name__}: no source is named target={self.target!r}; "
-                f"there are {names}. None takes their mean."
+                f"{type(self).__name__}: target must be one of the sources {names} or "
+                f"None, for their mean; got {self.target!r}."
             )
         return names.index(self.target)
 
@@ -382,14 +343,14 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
             caller=type(self).__name__,
         )
 
-    def _centred(self, blocks):
-        return [centred_rows(block, self.means_[block.name]) for block in blocks]
+    def _center(self, blocks):
+        return [centered_rows(block, self.means_[block.name]) for block in blocks]
 
     def _combine(self, blocks):
-        vectors, known = self._centred(blocks), known_matrix(blocks)
+        vectors, known = self._center(blocks), known_matrix(blocks)
         if self.impute_missing:
             self._fill(vectors, known)
-        shares = known_shares(known.T, self.weights_)
+        shares = normalized_weights(known.T, self.weights_)
         combined = np.zeros((blocks[0].n_rows, self._dim()), dtype=np.float32)
         for block, values, share in zip(blocks, vectors, shares, strict=True):
             rotated = row_product(values, self.rotations_[block.name])
@@ -397,10 +358,10 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
         return combined, known[:, self.weights_ > 0].any(axis=1)
 
     def _fill(self, vectors, known):
-        """Put what the sources lack into their vectors, and mark it as known."""
-        missing, telling = ~known, known & nonzero_matrix(vectors)
+        """Impute missing vectors in place, and mark them as known."""
+        missing, informative = ~known, known & nonzero_matrix(vectors)
         filled = neighbor_fill(
-            vectors, missing, telling, self._shared, self.n_neighbors
+            vectors, missing, informative, self._shared, self.n_neighbors
         )
         for i, (rows, values) in enumerate(filled):
             vectors[i][rows] = normalize_rows(values)

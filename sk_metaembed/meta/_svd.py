@@ -1,4 +1,4 @@
-"""SVDMetaEmbedding: the leading directions of the sources side by side."""
+"""SVDMetaEmbedding: the leading directions of the concatenated sources."""
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
@@ -12,7 +12,7 @@ from .._core._arrays import chunks
 from ._base import BaseMetaEmbedding
 from ._linear import (
     SourceMap,
-    fixed_signs,
+    column_signs,
     known_matrix,
     learning_rows,
     mapped_sum,
@@ -20,38 +20,38 @@ from ._linear import (
     source_weights,
 )
 
-_ROUNDING = 10 * np.finfo(np.float32).eps  # what float32 leaves of a dependence
-_SMALLEST = 1e-36  # float32 holds what is divided by it
-_LARGE = 1000  # columns from which random projections are quicker
+_ROUNDING = 10 * np.finfo(np.float32).eps  # smaller singular values are rounding errors
+_MIN_SCALE = 1e-36  # quotients by smaller values overflow float32
+_MIN_RANDOMIZED = 1000  # size above which random projections are faster
 
 
 class SVDMetaEmbedding(BaseMetaEmbedding):
-    """Concatenate the sources, and keep the leading directions (SVD).
+    """Concatenate the sources and keep the leading directions (SVD).
 
-    Much smaller than the concatenation and, whitened, better at word similarity: the
-    few directions that most vectors share, which tell words apart badly, count no more
-    than the others.
+    Much smaller than the concatenation and, with `whiten`, better at word similarity:
+    the few directions that most vectors share, which hardly distinguish words, then
+    count no more than the others.
 
     Parameters
     ----------
     n_components : int, default=200
         Number of directions to keep.
     whiten : bool, default=True
-        Whether to divide each direction by its singular value (U), so that all have
-        the same size, rather than to keep its size (U S).
+        Whether to divide each direction by its singular value (U), so that all have the
+        same size, instead of keeping its size (U S).
     weights : dict of str to float, sequence of float, or None, default=None
         Factor of each source's vectors, by name or in the order of the blocks. None,
-        and names that a dict leaves out, mean 1. A source of weight 0 takes no part.
+        and sources missing in a dict, mean 1. A source of weight 0 is ignored.
     normalize : bool, default=True
-        Scale each source's vectors to length one first.
+        Whether to scale each source's vectors to unit length first.
     solver : {"auto", "exact", "randomized"}, default="auto"
-        "exact" reads the vectors in parts, and is as precise as they are.
-        "randomized" projects at random first, which is quicker for few of many
-        directions, but holds the concatenation in memory. "auto" takes it if the
-        concatenation has over 1,000 rows and columns and at most a fifth of the
-        directions is asked for.
+        "exact" reads the vectors in parts and has their full precision. "randomized"
+        starts with a random projection, which is faster for few of many directions but
+        holds the concatenation in memory. "auto" uses "randomized" if the concatenation
+        has over 1,000 rows and columns and `n_components` is at most a fifth of the
+        directions.
     random_state : int, RandomState instance or None, default=None
-        Of "randomized".
+        Controls the random projection of "randomized".
 
     Attributes
     ----------
@@ -59,48 +59,48 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
         Orthonormal directions in the weighted concatenation (rows of V), the entry of
         largest magnitude positive.
     singular_values_ : ndarray of float64, shape (n_components_,)
-        Descending.
+        In decreasing order.
     explained_share_ : ndarray of float64, shape (n_components_,)
         Share of each direction in the sum of squares of the concatenation.
     n_components_ : int
-        Directions kept: at most as many as are independent; 1, of zeros, where all
-        vectors are zero.
+        Number of directions kept: at most the rank; 1, of zeros, if all vectors are
+        zero.
     n_learning_rows_ : int
-        Rows known to every source, from which all this was learned.
+        Number of rows known to every source, on which the directions were learned.
     weights_ : ndarray of shape (n_sources,)
         The factors used.
     maps_ : dict of str to tuple (mean, matrix)
-        Of each source, by its name, of shapes (dim,) and (dim, n_components_): a
-        vector, less the mean (zero here), times the matrix is the source's part of
-        the sum.
+        Map of each source, by name, of shapes (dim,) and (dim, n_components_): a
+        vector, minus the mean (zero here), times the matrix is the source's part of the
+        sum.
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name.
+        Dimension of each block in fit, by name.
     dim_ : int
-        The same as `n_components_`.
+        Equal to `n_components_`.
 
     Raises
     ------
     ValueError
-        If every weight is 0, a source knows nothing, or fewer than two rows are known
+        If every weight is 0, a source knows no word, or fewer than two rows are known
         to all sources.
 
     See Also
     --------
-    ConcatMetaEmbedding : All directions, as they are.
+    ConcatMetaEmbedding : All directions, unchanged.
     GCCAMetaEmbedding : The directions that the sources agree on.
 
     Notes
     -----
-    With X the weighted concatenation of the n rows that every source knows, centred
-    nowhere, ``X = U S V'`` cut to the largest singular values. A row x becomes
-    ``sqrt(n) x V / S``, or ``x V`` without `whiten`: on the rows learned from, that is
-    ``sqrt(n) U``, whose columns have a mean square of one however many rows there
-    are, or ``U S``. What a source does not know of a row counts as zeros. Words that
-    fit has not seen are projected in the same way.
+    With X the weighted, uncentered concatenation of the n rows that every source knows,
+    ``X = U S V'`` truncated to the largest singular values. A row x becomes ``sqrt(n) x
+    V / S``, or ``x V`` without `whiten`: on the rows of fit this is ``sqrt(n) U``,
+    whose columns have a mean square of one for any n, or ``U S``. The vector of a
+    source that does not know a row counts as zero. Words that were not seen in fit are
+    projected in the same way.
 
-    As in the paper, rows that some source lacks are not learned from: their zeros
-    would be directions of their own. Directions whose singular value is within
-    float32's rounding of zero (1.2e-6 of the largest) are left out.
+    As in the paper, rows that some source does not know are not learned from: their
+    zeros would add directions of their own. Directions whose singular value is zero
+    within the rounding of float32 (1.2e-6 of the largest) are dropped.
 
     References
     ----------
@@ -159,24 +159,24 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
             caller=caller,
         )
         self.n_learning_rows_ = len(rows)
-        self._set_directions(*self._decomposed(blocks, rows))
+        self._set_directions(*self._decompose(blocks, rows))
         self.maps_ = self._source_maps(blocks)
 
-    def _decomposed(self, blocks, rows):
+    def _decompose(self, blocks, rows):
         dim = sum(block.dim for block in blocks)
         smaller = min(len(rows), dim)
         n_components = min(self.n_components, smaller)
-        few_of_many = smaller > _LARGE and n_components * 5 <= smaller
+        few_of_many = smaller > _MIN_RANDOMIZED and n_components * 5 <= smaller
         if self.solver == "randomized" or (self.solver == "auto" and few_of_many):
-            X = self._concatenated(blocks, rows)
+            X = self._concatenate(blocks, rows)
             _, values, directions = randomized_svd(
                 X, n_components, random_state=self.random_state, flip_sign=False
             )
             return values, directions, np.einsum("ij,ij->", X, X, dtype=np.float64)
-        parts = (self._concatenated(blocks, rows[part]) for part in chunks(len(rows)))
+        parts = (self._concatenate(blocks, rows[part]) for part in chunks(len(rows)))
         return exact_svd(parts, len(rows), dim, n_components)
 
-    def _concatenated(self, blocks, rows):
+    def _concatenate(self, blocks, rows):
         parts = [
             source_rows(block, rows, normalize=self.normalize) * np.float32(weight)
             for block, weight in zip(blocks, self.weights_, strict=True)
@@ -184,11 +184,11 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
         return np.concatenate(parts, axis=1)
 
     def _set_directions(self, values, directions, total):
-        least = np.sqrt(self.n_learning_rows_) * _SMALLEST
-        rank = np.count_nonzero(values > max(_ROUNDING * values[0], least))
+        minimum = np.sqrt(self.n_learning_rows_) * _MIN_SCALE
+        rank = np.count_nonzero(values > max(_ROUNDING * values[0], minimum))
         self.n_components_ = max(rank, 1)
         directions = directions[: self.n_components_] * (rank > 0)
-        signs = fixed_signs(directions.T)[:, None]
+        signs = column_signs(directions.T)[:, None]
         self.components_ = (directions * signs).astype(np.float32)
         self.singular_values_ = values[: self.n_components_].astype(np.float64)
         self.explained_share_ = self.singular_values_**2 / (total or 1.0)
@@ -213,21 +213,20 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
 
 
 def exact_svd(parts, n_rows, dim, n_components):
-    """Return the leading right singular vectors of a matrix that comes in parts.
+    """Return the leading right singular vectors of a matrix given in parts.
 
     Parameters
     ----------
     parts : iterable of ndarray of float32, shape (n_rows_of_part, dim)
-        The matrix, cut between rows.
     n_rows, dim : int
-        Shape of the whole.
+        Shape of the matrix.
     n_components : int
         At most the smaller of them.
 
     Returns
     -------
     values : ndarray of float64, shape (n_components,)
-        Singular values, descending.
+        Singular values in decreasing order.
     directions : ndarray of float64, shape (n_components, dim)
         Orthonormal rows.
     total : float
@@ -235,9 +234,9 @@ def exact_svd(parts, n_rows, dim, n_components):
 
     Notes
     -----
-    A tall matrix is decomposed by its Gram matrix in float64. That moves a singular
+    A tall matrix is decomposed by its Gram matrix in float64. This changes a singular
     value s by about ``dim eps64 / 2 (s_max / s)`` s_max, which for every s that is kept
-    is less than what rounding the vectors to float32 has moved it by, eps32 s_max.
+    is less than the effect of rounding the vectors to float32, eps32 s_max.
     """
     if n_rows < dim:
         whole = np.concatenate(list(parts)).astype(np.float64)

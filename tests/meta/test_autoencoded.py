@@ -18,8 +18,8 @@ from sk_metaembed import (
 from sk_metaembed.meta import _gradient
 from sk_metaembed.meta._autoencoded import (
     Layer,
+    combine_encodings,
     encode,
-    joined,
     reconstruction_loss,
 )
 
@@ -103,7 +103,7 @@ def test_loss_by_its_formula_and_gradient_by_differences(variant):
     ]
     width = 2 * size if variant == "concatenated" else size
     decoders = [Layer(rng.normal(size=(width, d)), rng.normal(size=d)) for d in dims]
-    weights, pull = [1.0, 3.0], 0.5
+    weights, alignment_weight = [1.0, 3.0], 0.5
 
     shown = [z * k for z, k in zip(encodings, known, strict=True)]
     whole = np.hstack(shown) if variant == "concatenated" else sum(shown)
@@ -115,13 +115,15 @@ def test_loss_by_its_formula_and_gradient_by_differences(variant):
         expected += weight * ((off * known[i]) ** 2).sum() / n_rows
     if variant == "decoupled":
         apart = (encodings[0] - encodings[1]) * known[0] * known[1]
-        expected += pull * (apart**2).sum() / n_rows
+        expected += alignment_weight * (apart**2).sum() / n_rows
 
     def loss(one, other, *maps):
         layers = [Layer(*maps[:2]), Layer(*maps[2:])]
         rest = [torch.tensor(t) for t in targets], torch.tensor(known)
         parts = [one, other]
-        return reconstruction_loss(parts, layers, *rest, weights, variant, pull)
+        return reconstruction_loss(
+            parts, layers, *rest, weights, variant, alignment_weight
+        )
 
     arrays = [*encodings, *decoders[0], *decoders[1]]
     tensors = [torch.tensor(array, requires_grad=True) for array in arrays]
@@ -155,7 +157,7 @@ def test_training_ends_where_the_loss_stands_still():
     ],
 )
 def test_standing_still(curve, stands):
-    assert _gradient.stands_still(curve, 0.01) is stands
+    assert _gradient.has_converged(curve, 0.01) is stands
 
 
 @every
@@ -207,8 +209,8 @@ def test_without_noise_a_linear_decoupled_encoder_keeps_its_source():
 def test_the_pull_brings_encodings_together():
     X = planted(missing=0)
     apart = []
-    for pull in (0.0, 10.0):
-        meta = fitted(X, "decoupled", pull=pull, max_iter=100)
+    for alignment_weight in (0.0, 10.0):
+        meta = fitted(X, "decoupled", alignment_weight=alignment_weight, max_iter=100)
         one, other = np.hsplit(values(meta, X), 2)
         apart.append(((one - other) ** 2).sum() / (one**2).sum())
     assert apart[1] < 0.5 * apart[0]
@@ -328,7 +330,7 @@ def test_encodings_of_rows_far_apart_are_the_same(activation):
         rng.normal(size=(7, 5)).astype(np.float32),
         rng.normal(size=5).astype(np.float32),
     )
-    together = joined([encode(x, layer, activation)], "averaged")
+    together = combine_encodings([encode(x, layer, activation)], "averaged")
     for i in (0, 255, 256, 599):
-        alone = joined([encode(x[i : i + 1], layer, activation)], "averaged")
+        alone = combine_encodings([encode(x[i : i + 1], layer, activation)], "averaged")
         assert_close(alone[0], together[i])

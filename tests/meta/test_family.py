@@ -152,9 +152,11 @@ LEARNED = (
     OneToNMetaEmbedding,
     AutoencodedMetaEmbedding,
 )
-NO_NEIGHBOR = r"no word of fit has a neighbour. Of [01] words.*'x': [01], 'y': [01]"
+NO_NEIGHBOR = (
+    r"no word of fit has a neighbor: .* Of [01] different words.*'x': [01], 'y': [01]"
+)
 THE_SAME = r"\d+ words to learn from have the same vector in every source"
-TOO_FEW = r"too few words to learn from: 1 known .*'x': \d+, 'y': \d+"
+TOO_FEW = r"fit needs at least 2 words known to .*; got 1 .*'x': \d+, 'y': \d+"
 NOTHING = {
     LEARNED: "the source 'x' knows none.*'x': 0",
     LocallyLinearMetaEmbedding: NO_NEIGHBOR,

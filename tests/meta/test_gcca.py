@@ -227,7 +227,7 @@ def test_nothing_that_varies_gives_one_column_of_zeros():
 def test_one_word_is_too_few_for_two_of_three_sources():
     known = [[1, 1, 0, 0], [0, 1, 1, 0], [0, 1, 0, 1]]
     X = embed(*(drawn(4, 2, seed) for seed in range(3)), known=known)
-    with pytest.raises(ValueError, match="1 known to 2 sources or more.*'w': 2"):
+    with pytest.raises(ValueError, match="known to 2 sources or more; got 1 .*'w': 2"):
         GCCAMetaEmbedding().fit(X)
 
 

@@ -14,7 +14,7 @@ from sk_metaembed import (
     EmbeddedSequences,
     TokenSequences,
 )
-from sk_metaembed.meta._average import known_shares
+from sk_metaembed.meta._average import normalized_weights
 
 COMBINERS = [
     ConcatMetaEmbedding(),
@@ -161,7 +161,7 @@ def test_average_does_not_depend_on_the_order_or_scale_of_sources(embed, block):
     st.lists(st.floats(0.01, 100), min_size=4, max_size=4),
 )
 def test_shares_sum_to_one_over_who_knows(known, weights):
-    shares = known_shares(list(known), np.array(weights[: len(known)]))
+    shares = normalized_weights(list(known), np.array(weights[: len(known)]))
     np.testing.assert_allclose(shares.sum(axis=0), known.any(axis=0), rtol=1e-5)
     assert not shares[~known].any()
 
@@ -171,10 +171,14 @@ def test_shares_sum_to_one_over_who_knows(known, weights):
     "weights, error, message",
     [
         ([1], ValueError, "1 entries for 2 sources"),
-        ({"z": 1}, ValueError, r"\['z'\], but the sources are \['x', 'y'\]"),
-        ([1, -1], ValueError, "'y' is -1"),
-        ([1, np.nan], ValueError, "'y' is nan"),
-        ({"x": "2"}, ValueError, "'x' is '2'"),
+        (
+            {"z": 1},
+            ValueError,
+            r"unknown sources \['z'\]; the sources are \['x', 'y'\]",
+        ),
+        ([1, -1], ValueError, "got -1 for 'y'"),
+        ([1, np.nan], ValueError, "got nan for 'y'"),
+        ({"x": "2"}, ValueError, "got '2' for 'x'"),
         (3, ValueError, "'weights' parameter"),
     ],
 )

@@ -58,7 +58,7 @@ def test_known_rows_stay_and_missing_ones_are_filled(strategy):
         assert np.array_equal(after.values[k], before.values[k])
         assert np.array_equal(after.known, some)
         assert np.array_equal(after.values[~some], before.values[~some])
-        assert imputer.imputed_[before.name] == np.count_nonzero(some & ~k)
+        assert imputer.n_imputed_[before.name] == np.count_nonzero(some & ~k)
     assert np.array_equal(np.diag(imputer.n_shared_), known.sum(axis=1))
     assert imputer.n_shared_[0, 1] == (known[0] & known[1]).sum()
 
@@ -83,10 +83,10 @@ def test_mutual_learning_is_the_mean_of_ridges():
     filled = SourceImputer(alpha=0.5).fit_transform(X)
     rows = known[0] & known[1] & ~known[2]
     told = []
-    for teller in (0, 1):
-        both = known[teller] & known[2]
-        ridge = Ridge(0.5).fit(unit(values[teller][both]), values[2][both])
-        told.append(ridge.predict(unit(values[teller][rows])))
+    for predictor in (0, 1):
+        both = known[predictor] & known[2]
+        ridge = Ridge(0.5).fit(unit(values[predictor][both]), values[2][both])
+        told.append(ridge.predict(unit(values[predictor][rows])))
     expected = np.mean(told, axis=0)
     np.testing.assert_allclose(filled.block("c").values[rows], expected, atol=1e-5)
 
@@ -134,11 +134,11 @@ def test_unseen_words_are_filled_without_learning_again(strategy):
     X = embed([v[:60] for v in values], known[:, :60])
     unseen = embed([v[60:] for v in values], known[:, 60:])
     imputer = SourceImputer(strategy).fit(X)
-    counts = dict(imputer.imputed_)
+    counts = dict(imputer.n_imputed_)
     filled = imputer.transform(unseen)
     some = known[:, 60:].any(axis=0)
     assert all(np.array_equal(block.known, some) for block in filled.blocks)
-    assert imputer.imputed_ == counts
+    assert imputer.n_imputed_ == counts
     for block, v, k in zip(filled.blocks, values, known[:, 60:], strict=True):
         new = some & ~k
         cosines = np.einsum("ij,ij->i", unit(v[60:][new]), unit(block.values[new]))
@@ -179,7 +179,7 @@ def test_nothing_missing_or_one_source_passes_as_it_is(strategy):
     everything = embed(values, np.ones_like(known))
     imputer = SourceImputer(strategy)
     assert imputer.fit_transform(everything) == everything
-    assert imputer.imputed_ == dict.fromkeys("abc", 0)
+    assert imputer.n_imputed_ == dict.fromkeys("abc", 0)
     one = embed(values[:1], known[:1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -196,7 +196,7 @@ def test_too_few_shared_words_pass_and_say_so(strategy, n_shared):
     with pytest.warns(UserWarning, match=rf"min_shared=10 .*at most {n_shared}\)"):
         assert imputer.fit_transform(X) == X
     assert imputer.maps_ == {}
-    assert imputer.imputed_ == {"a": 0, "b": 0}
+    assert imputer.n_imputed_ == {"a": 0, "b": 0}
 
 
 @both_strategies

@@ -18,10 +18,10 @@ from sk_metaembed.meta import _locally_linear_math
 from sk_metaembed.meta._locally_linear import weight_matrix
 from sk_metaembed.meta._locally_linear_math import (
     constrained_weights,
-    neighbors_of,
-    own_neighbors,
+    query_neighbors,
     reconstruction_weights,
-    smoothest_directions,
+    row_neighbors,
+    smallest_eigenpairs,
 )
 
 
@@ -51,7 +51,7 @@ def values_of(step, X):
 
 
 def graph(sources, known, n_neighbors, regularization=0.01):
-    neighbors = own_neighbors(sources, known, n_neighbors)
+    neighbors = row_neighbors(sources, known, n_neighbors)
     weights = reconstruction_weights(sources, known, sources, neighbors, regularization)
     return neighbors, weights
 
@@ -63,7 +63,7 @@ def test_neighbors_are_the_union_of_the_nearest_of_each_source():
     sources = two_sources()
     known = np.ones((80, 2), dtype=bool)
     known[:20, 0] = False
-    found = own_neighbors(sources, known, 5)
+    found = row_neighbors(sources, known, 5)
     distances = [cdist(s, s) for s in sources]
     for v in range(80):
         expected = set()
@@ -77,13 +77,13 @@ def test_neighbors_are_the_union_of_the_nearest_of_each_source():
 def test_neighbors_of_new_words_include_an_equal_one():
     sources = two_sources()
     known = np.ones((80, 2), dtype=bool)
-    found = neighbors_of(sources, known, sources, known, 1)
+    found = query_neighbors(sources, known, sources, known, 1)
     assert np.array_equal(found.max(axis=1), np.arange(80))
 
 
 def test_copies_of_a_word_do_not_make_it_its_own_neighbor():
     sources = [np.ones((9, 3), dtype=np.float32)]
-    found = own_neighbors(sources, np.ones((9, 1), dtype=bool), 3)
+    found = row_neighbors(sources, np.ones((9, 1), dtype=bool), 3)
     assert (found >= 0).all()
     assert not (found == np.arange(9)[:, None]).any()
 
@@ -146,9 +146,9 @@ def dense_M(W):
 @pytest.mark.parametrize("filtered", [False, True])
 def test_directions_are_those_of_the_dense_decomposition(filtered, n_jobs, monkeypatch):
     if filtered:
-        monkeypatch.setattr(_locally_linear_math, "_DENSE", 0)
+        monkeypatch.setattr(_locally_linear_math, "_MAX_DENSE", 0)
     W = weights_of(two_sources(300))
-    values, vectors, parts, n_iter = smoothest_directions(
+    values, vectors, parts, n_iter = smallest_eigenpairs(
         W, 8, tol=1e-4, max_iter=50, rng=np.random.RandomState(0), n_jobs=n_jobs
     )
     expected_values, expected = eigh(dense_M(W), subset_by_index=[0, 8])
@@ -163,11 +163,11 @@ def test_directions_are_those_of_the_dense_decomposition(filtered, n_jobs, monke
 @pytest.mark.parametrize("filtered", [False, True])
 def test_what_is_constant_in_a_part_is_left_out(filtered, monkeypatch):
     if filtered:
-        monkeypatch.setattr(_locally_linear_math, "_DENSE", 0)
+        monkeypatch.setattr(_locally_linear_math, "_MAX_DENSE", 0)
     one, other = weights_of(two_sources(150)), weights_of(two_sources(150, seed=1))
     W = csr_array(np.block([[one.toarray(), np.zeros((150, 150))],
                             [np.zeros((150, 150)), other.toarray()]]))  # fmt: skip
-    values, vectors, parts, _ = smoothest_directions(
+    values, vectors, parts, _ = smallest_eigenpairs(
         W, 8, tol=1e-3, max_iter=50, rng=np.random.RandomState(0)
     )
     assert np.bincount(parts).tolist() == [150, 150]
@@ -178,9 +178,9 @@ def test_what_is_constant_in_a_part_is_left_out(filtered, monkeypatch):
 
 
 def test_too_few_rounds_are_told(monkeypatch):
-    monkeypatch.setattr(_locally_linear_math, "_DENSE", 0)
+    monkeypatch.setattr(_locally_linear_math, "_MAX_DENSE", 0)
     lle = LocallyLinearMetaEmbedding(5, n_neighbors=5, max_iter=1, tol=1e-6)
-    with pytest.warns(ConvergenceWarning, match="after max_iter=1 rounds"):
+    with pytest.warns(ConvergenceWarning, match="in max_iter=1 iterations"):
         lle.fit(embedded(*two_sources(200)))
 
 
@@ -301,7 +301,9 @@ def test_parts_without_a_common_word_are_told():
     known[0, :20] = known[1, 20:] = True
     X = embedded(first, second, known=known)
     lle = LocallyLinearMetaEmbedding(5, n_neighbors=8)
-    with pytest.warns(UserWarning, match="2 parts, the largest of 20 words of 40"):
+    with pytest.warns(
+        UserWarning, match="2 connected components; the largest has 20 of 40 words"
+    ):
         combined = lle.fit_transform(X).blocks[0]
     assert lle.n_connected_components_ == 2
     assert np.isfinite(combined.values).all()
@@ -351,7 +353,7 @@ def test_fewer_words_than_neighbors_and_components():
 @pytest.mark.parametrize("n", [1, 5])
 def test_no_neighbors_at_all(n):
     same = np.ones((n, 3), dtype=np.float32)
-    with pytest.raises(ValueError, match=r"no word of fit has a neighbour.*'s0': 1"):
+    with pytest.raises(ValueError, match=r"no word of fit has a neighbor: .*'s0': 1"):
         LocallyLinearMetaEmbedding().fit(embedded(same))
 
 

@@ -16,7 +16,7 @@ from sk_metaembed import (
 from sk_metaembed.meta._linear import known_mean
 from sk_metaembed.meta._neighbors import nearest_rows
 from sk_metaembed.meta._procrustes import (
-    centred_rows,
+    centered_rows,
     cross_products,
     nearest_rotation,
     rotations_to_mean,
@@ -104,7 +104,7 @@ def test_a_short_source_is_mapped_as_if_padded():
 def centred(values):
     block = Block("x", values, "type")
     mean = known_mean(block, np.arange(len(values)), normalize=True)
-    return centred_rows(block, mean)
+    return centered_rows(block, mean)
 
 
 @pytest.mark.parametrize("target", [None, "a"])
@@ -221,7 +221,7 @@ def test_a_missing_vector_comes_from_the_neighbours(target):
     known[1, :3] = False
     X = embed(a, b, known=known)
     combiner = ProcrustesMetaEmbedding(target, n_neighbors=4).fit(X)
-    ua, ub = (centred_rows(x, combiner.means_[x.name]) for x in X.blocks)
+    ua, ub = (centered_rows(x, combiner.means_[x.name]) for x in X.blocks)
     found, cosines = nearest_rows(ua[:3], ua[3:], 4)
     filled = unit((cosines[:, :, None] * ub[3:][found]).sum(axis=1))
     expected = ua[:3] @ combiner.rotations_["a"] + filled @ combiner.rotations_["b"]
@@ -253,7 +253,7 @@ def test_without_filling_the_average_is_over_who_knows():
     known[1, :3] = known[0, 3:5] = False
     X = embed(a, b, known=known)
     combiner = ProcrustesMetaEmbedding("a", impute_missing=False).fit(X)
-    ua, ub = (centred_rows(x, combiner.means_[x.name]) for x in X.blocks)
+    ua, ub = (centered_rows(x, combiner.means_[x.name]) for x in X.blocks)
     values = combiner.transform(X).blocks[0].values
     np.testing.assert_allclose(values[:3], ua[:3], atol=1e-6)
     np.testing.assert_allclose(
@@ -352,16 +352,16 @@ def test_no_row_and_one(target, n_rows):
 def test_says_when_the_mean_still_moves():
     rng = np.random.default_rng(10)
     X = embed(*(rng.normal(size=(N_ROWS, 6)) for _ in range(3)))
-    with pytest.warns(ConvergenceWarning, match="after max_iter=2"):
+    with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=2"):
         ProcrustesMetaEmbedding(max_iter=2, tol=0).fit(X)
 
 
 @pytest.mark.parametrize(
     "params, message",
     [
-        ({"target": "z"}, r"named target='z'; there are \['a', 'b'\]"),
+        ({"target": "z"}, r"one of the sources \['a', 'b'\] or None.*got 'z'"),
         ({"weights": [0, 0]}, "every weight is 0"),
-        ({"weights": {"z": 1}}, r"name \['z'\]"),
+        ({"weights": {"z": 1}}, r"unknown sources \['z'\]"),
         ({"n_neighbors": 0}, "'n_neighbors' parameter"),
     ],
 )
