@@ -1,4 +1,4 @@
-"""Small steps that the check suite is tried on: sound ones, and a faulty one."""
+"""Small steps for tests of the check suite: valid ones, and a faulty one."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
@@ -45,8 +45,8 @@ class Source(
     def transform(self, X):
         check_is_fitted(self)
         tokens = check_tokens(X, caller="Source")
-        nothing = np.zeros(self.dim)
-        values = [self.table_.get(word, nothing) for word in tokens.types]
+        zeros = np.zeros(self.dim)
+        values = [self.table_.get(word, zeros) for word in tokens.types]
         values = np.array(values).reshape(-1, self.dim)
         known = values.any(axis=1)
         return EmbeddedSequences(tokens, [Block("source", values, "type", known)])
@@ -58,10 +58,10 @@ class Source(
 
 def embedded_only(X, caller, dims=None):
     if not isinstance(X, EmbeddedSequences):
-        raise TypeError(f"{caller} takes EmbeddedSequences, got {type(X).__name__}.")
-    came = {block.name: block.dim for block in X.blocks}
-    if dims is not None and came != dims:
-        raise ValueError(f"{caller} was fitted on blocks {dims}, got {came}.")
+        raise TypeError(f"{caller} requires EmbeddedSequences; got {type(X).__name__}.")
+    X_dims = {block.name: block.dim for block in X.blocks}
+    if dims is not None and X_dims != dims:
+        raise ValueError(f"{caller} was fitted on blocks {dims}; got {X_dims}.")
     return X
 
 
@@ -72,7 +72,7 @@ class Doubled(
     BaseEstimator,
     auto_wrap_output_keys=None,
 ):
-    """Every block twice as long."""
+    """Double all vectors."""
 
     _parameter_constraints = {}
 
@@ -99,7 +99,7 @@ class Doubled(
 
 
 class Mean(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
-    """The mean of a row's vectors."""
+    """Mean of the vectors of a row."""
 
     _parameter_constraints = {}
     dtype = np.float32
@@ -125,7 +125,7 @@ class Mean(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
 
 
 class Predictor(EmbeddedInputMixin, ClassifierMixin, BaseEstimator):
-    """LogisticRegression on means, which brings its own checks of y."""
+    """LogisticRegression on means; it validates y itself."""
 
     _parameter_constraints = {}
 
@@ -149,7 +149,7 @@ class Predictor(EmbeddedInputMixin, ClassifierMixin, BaseEstimator):
 
 
 class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
-    """Tags a token as the nearest of the tags' mean vectors."""
+    """Tag each token by the nearest mean vector of a tag."""
 
     _parameter_constraints = {}
 
@@ -182,12 +182,12 @@ class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
 
 
 class Wide(Mean):
-    """Gives wide numbers."""
+    """Mean with float64 output."""
 
     dtype = np.float64
 
 
 def checks_of(estimator, **options):
-    """Return the checks of an estimator by the names that stand in test ids."""
+    """Return the checks of an estimator by their names in test ids."""
     params = parametrize_with_checks([estimator], **options).args[1]
     return {p.id.partition("-")[2]: p for p in params}

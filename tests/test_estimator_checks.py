@@ -1,4 +1,4 @@
-"""The check suite itself: sound steps pass it, and it says what it does."""
+"""Tests of the check suite itself: valid steps pass, and its reports are correct."""
 
 import unittest
 import warnings
@@ -19,15 +19,15 @@ from sk_metaembed.utils.estimator_checks import (
 
 from .sample_steps import Doubled, Mean, Predictor, Source, Tagger, Wide, checks_of
 
-SOUND = [Source(), Doubled(), Mean(), Predictor(), Tagger()]
+VALID = [Source(), Doubled(), Mean(), Predictor(), Tagger()]
 
 
-@parametrize_with_checks(SOUND)
-def test_sound_steps_pass(estimator, check):
+@parametrize_with_checks(VALID)
+def test_valid_steps_pass(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", SOUND)
+@pytest.mark.parametrize("estimator", VALID)
 def test_scikit_learns_suite_is_collected(estimator):
     names = checks_of(estimator)
     fed = [name for name in names if name.startswith("feed_words-")]
@@ -51,16 +51,16 @@ def test_steps_that_accept_missing_rows_pass(estimator, name):
     check(estimator)
 
 
-def test_an_estimator_for_numbers_gets_scikit_learns_suite():
+def test_estimator_for_numbers_runs_scikit_learns_suite():
     results = check_estimator(PCA(), on_skip=None)
     assert len(results) > 40
     assert not any(r["check_name"].startswith("feed_words") for r in results)
 
 
 class OtherKernel(Mean):
-    """A small feature, and one row rounded otherwise than many."""
+    """Mean with a small feature, where one row is rounded differently than many."""
 
-    # An Intel Xeon with AVX-512 gave this at values of 1e-3 among values of one.
+    # Measured on an Intel Xeon with AVX-512, for values of 1e-3 among values of 1.
     difference = 8.5e-7
 
     def transform(self, X):
@@ -69,8 +69,8 @@ class OtherKernel(Mean):
         return means + np.float32(self.difference if len(means) == 1 else 0)
 
 
-class TooFarOff(OtherKernel):
-    """One row otherwise than many, by more than any rounding."""
+class BatchDependent(OtherKernel):
+    """Mean where one row differs from many by more than rounding."""
 
     difference = 1e-3
 
@@ -79,9 +79,9 @@ COMPARE_ROWS = "check_row_alone", "feed_words-check_methods_subset_invariance"
 
 
 @pytest.mark.parametrize("name", COMPARE_ROWS)
-def test_rounding_at_the_scale_of_the_data_is_no_fault(name):
-    sound, faulty = OtherKernel(), TooFarOff()
-    checks_of(sound)[name].values[1](sound)
+def test_rounding_errors_at_the_scale_of_the_data_pass(name):
+    valid, faulty = OtherKernel(), BatchDependent()
+    checks_of(valid)[name].values[1](valid)
     with pytest.raises(AssertionError):
         checks_of(faulty)[name].values[1](faulty)
 
@@ -93,8 +93,8 @@ def test_infinite_values_do_not_widen_the_tolerance():
         assert_same(np.array([-np.inf, -2.0]), expected, "log probabilities")
 
 
-def test_classes_are_refused():
-    with pytest.raises(TypeError, match=r"pass Source\(...\)"):
+def test_classes_raise_an_error():
+    with pytest.raises(TypeError, match=r"Pass Source\(...\)"):
         check_estimator(Source)
     with pytest.raises(TypeError, match="instances"):
         parametrize_with_checks([Source])
@@ -138,5 +138,5 @@ def test_missing_packages_skip_with_a_reason(monkeypatch):
     assert "polars is not installed" in str(exception)
 
 
-def test_words_are_tokens_as_they_stand():
+def test_tokenization_leaves_words_unchanged():
     assert check_tokens([" ".join(WORDS)]).to_list() == [list(WORDS)]

@@ -1,4 +1,4 @@
-"""The check suite on every public estimator, and on its kinds that differ in code."""
+"""The check suite on every public estimator, in variants that differ in code."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def sentence(texts):
 
 
 def in_context(sequences):
-    """Return what depends on the neighbours, one array a sequence."""
+    """Return vectors that depend on the position, one list per sequence."""
     return [
         [(len(word), len(row), place) for place, word in enumerate(row)]
         for row in sequences
@@ -79,7 +79,7 @@ def vectors():
 GENSIM = {"vector_size": 6, "min_count": 1, "epochs": 2}
 FASTTEXT = {**GENSIM, "bucket": 100}
 NET = {"projection_dim": 4, "encoder_dim": 4, "hidden_dims": (4,), "max_epochs": 2}
-# scikit-learn asks a classifier to learn its blobs.
+# scikit-learn's checks require that a classifier learns its blobs.
 LEARNING_NET = {
     "projection_dim": 8,
     "encoder": "mean",
@@ -169,7 +169,7 @@ ESTIMATORS = [
     PairEncoder(EmbeddingUnion(SOURCES)),
     DynamicMetaTagger(**TAGGING_NET),
     DynamicMetaTagger(**TAGGING_NET, decoder="softmax", scheme="IOB2"),
-    # Strongly regularised, so that the solver ends at one place on every processor.
+    # Strongly regularized, so that the solver converges alike on every processor.
     TokenClassifier(LogisticRegression(C=0.01, max_iter=1000)),
     TokenClassifier(
         GaussianNB(var_smoothing=1e-2), window=1, add_indicator=True, scheme="IOB2"
@@ -185,8 +185,8 @@ ESTIMATORS = [
 ]
 
 
-# A second head over trained sources, and their second kind: test_trainable.py and
-# test_char_embedding.py cover both.
+# Other heads and kinds of trainable sources, which test_trainable.py and
+# test_char_embedding.py cover too.
 MORE = [
     DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
     DynamicMetaRegressor(**NET, trainable=CharEmbedding("bilstm", hidden_dim=2)),
@@ -194,21 +194,19 @@ MORE = [
 
 
 def expected_failed_checks(estimator):
-    """Return the checks that fail for a reason, by name."""
+    """Return the reasons of expected failures by name of the check."""
     if hasattr(estimator, "validation_fraction"):
-        drawn = "The held-out part and batches are drawn by row: a weight is no copy."
-        return {"check_sample_weight_equivalence_on_dense_data": drawn}
+        reason = "Validation rows and batches are drawn by row, whatever their weights."
+        return {"check_sample_weight_equivalence_on_dense_data": reason}
     if isinstance(estimator, ElmoLanguageModel):
-        ends = (
-            "It tells of text and hands on nothing: no pipeline has it in its middle."
-        )
+        reason = "It has no transform, and so cannot precede other steps."
         names = "check_grid_search", "check_cross_validation", "check_memory"
-        return dict.fromkeys(names, ends)
+        return dict.fromkeys(names, reason)
     if isinstance(getattr(estimator, "estimator", None), GaussianNB):
-        smoothed = "GaussianNB adds a share of X's variance, which knows no weights."
-        return {"check_sample_weight_equivalence_on_dense_data": smoothed}
+        reason = "GaussianNB adds a share of the variance of X without weights."
+        return {"check_sample_weight_equivalence_on_dense_data": reason}
     if isinstance(getattr(estimator, "weights", None), list):
-        return {"check_one_source": "Two weights are given, for two sources."}
+        return {"check_one_source": "The weights are for two sources."}
     return {}
 
 
@@ -230,12 +228,12 @@ def test_every_public_estimator_is_checked():
         for thing in public
         if isinstance(thing, type) and issubclass(thing, BaseEstimator)
     }
-    estimators -= {CharEmbedding, FineTuned}  # they fit nothing: parameters of others
+    estimators -= {CharEmbedding, FineTuned}  # not fitted themselves
     assert {type(estimator) for estimator in ESTIMATORS} == estimators
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
-def test_scikit_learns_suite_is_among_the_checks(estimator):
+def test_checks_include_scikit_learns_suite(estimator):
     params = parametrize_with_checks([estimator]).args[1]
     names = [param.id for param in params]
     takes = estimator.__sklearn_tags__().input_tags
@@ -248,7 +246,7 @@ def test_scikit_learns_suite_is_among_the_checks(estimator):
 @pytest.mark.parametrize(
     "kind", [DynamicMetaClassifier, DynamicMetaEmbedding, DynamicMetaRegressor]
 )
-def test_a_weight_is_a_copy_where_nothing_is_drawn(kind):
+def test_weights_equal_repeated_rows_without_random_splits(kind):
     rng = np.random.default_rng(0)
     tokens = TokenSequences.from_lists([[w, "the"] for w in WORDS])
     values = rng.normal(size=(tokens.n_types, 3))

@@ -1,1 +1,1 @@
-"""What people who write their own steps need: the check suite."""
+"""Estimator checks for third-party steps."""

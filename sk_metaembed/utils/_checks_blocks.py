@@ -1,7 +1,4 @@
-"""Checks of what a step does with the blocks of EmbeddedSequences.
-
-Checks of steps that give every token a tag.
-"""
+"""Checks of steps that take blocks of EmbeddedSequences, and of taggers."""
 
 import numpy as np
 from sklearn.model_selection import cross_val_predict
@@ -15,13 +12,13 @@ from ._checks_data import (
     assert_same,
     embedded,
     fitted,
+    output_values,
     outputs,
     ragged,
     require,
     seeded,
     targets,
     token_lists,
-    values_of,
 )
 
 
@@ -32,9 +29,9 @@ def _with_dtype(X, dtype):
 
 
 def check_levels(estimator):
-    """See that type-level vectors repeated at each token give the same.
+    """Check that type-level vectors, repeated at each token, give the same output.
 
-    A step may instead refuse levels that it was not fitted on, by a ValueError.
+    A step may instead raise a ValueError for levels that differ from those in fit.
     """
     X = embedded(token_lists())
     step = fitted(estimator, X)
@@ -43,13 +40,13 @@ def check_levels(estimator):
     try:
         result = outputs(step, by_token)
     except ValueError as error:
-        require("level" in str(error), f"{what} are refused, but not named: {error}")
+        require("level" in str(error), f"The message does not name the level: {error}")
         return
     assert_same(result, outputs(step, X), what)
 
 
-def check_nothing_gives_zeros(estimator):
-    """See that what is empty, or unknown to every source, gives zeros."""
+def check_unknown_gives_zeros(estimator):
+    """Check that empty rows and rows of unknown words give zeros."""
     step = fitted(estimator, embedded(token_lists()))
     if not hasattr(step, "transform"):
         return
@@ -57,13 +54,13 @@ def check_nothing_gives_zeros(estimator):
         result = step.transform(embedded(rows))
         require(
             not np.any(result[len(rows) - 1]),
-            f"the row {rows[-1]} has no known word, so its vectors must be zero.",
+            f"The row {rows[-1]} has no known word, so its vectors must be zero.",
         )
         if isinstance(result, EmbeddedSequences) and result.level != "sequence":
             last = result.tokens.segment_ids() == len(rows) - 1
             blocks = [result.broadcast(block, "token") for block in result.blocks]
             known = [block.known[last].any() for block in blocks]
-            require(not any(known), f"{rows[-1]} came out marked as known.")
+            require(not any(known), f"{rows[-1]} must not be marked as known.")
 
 
 def _with_junk(X):
@@ -76,34 +73,35 @@ def _with_junk(X):
 
 
 def check_unknown_rows(estimator):
-    """See that rows that a source does not know are not used, nor learned from.
+    """Check that vectors of unknown words have no effect, in fit or after.
 
-    Whatever stands there changes nothing. Where words are learned from without
-    labels, nor does a row of words that no source knows.
+    Steps that return blocks and are fitted without labels also ignore sequences of
+    unknown words in fit.
     """
     X, more = embedded(token_lists()), embedded([*token_lists(), list(UNKNOWN_WORDS)])
     expected = outputs(fitted(estimator, X), more)
     result = outputs(fitted(estimator, _with_junk(X)), _with_junk(more))
-    assert_same(result, expected, "numbers in rows that a source does not know")
-    combined = isinstance(expected.get("transform"), EmbeddedSequences)
-    if combined and not get_tags(estimator).target_tags.required:
+    assert_same(result, expected, "numbers in unknown rows of blocks")
+    returns_blocks = isinstance(expected.get("transform"), EmbeddedSequences)
+    if returns_blocks and not get_tags(estimator).target_tags.required:
         result = outputs(seeded(estimator).fit(more), more)
-        assert_same(result, expected, "words in fit that no source knows")
+        assert_same(result, expected, "unknown words in fit")
 
 
 def check_one_source(estimator):
-    """See that there may be one block only."""
+    """Check that a single block is accepted."""
     X = embedded(token_lists()).select(["first"])
     result = outputs(fitted(estimator, X), X)
     for method, value in result.items():
-        require(len(value) == len(X), f"one block: {method} gave {len(value)} rows.")
-        numbers = values_of(value)
+        what = f"one block ({method})"
+        require(len(value) == len(X), f"{what}: got {len(value)} rows for {len(X)}.")
+        numbers = output_values(value)
         finite = numbers is None or np.isfinite(numbers).all()
-        require(finite, f"one block: {method} gave NaN or infinity.")
+        require(finite, f"{what}: the output contains NaN or infinity.")
 
 
 def check_half_precision(estimator):
-    """See that float16 blocks give what the same numbers give in float32."""
+    """Check that float16 blocks give the same output as float32 blocks."""
     half = _with_dtype(embedded(token_lists()), np.float16)
     single = _with_dtype(half, np.float32)
     expected = outputs(fitted(estimator, single), single)
@@ -111,15 +109,15 @@ def check_half_precision(estimator):
     assert_same(outputs(fitted(estimator, half), half), expected, what, rtol=1e-2)
 
 
-def check_other_blocks(estimator):
-    """See that other blocks than those of fit are refused."""
+def check_different_blocks(estimator):
+    """Check that blocks that differ from those in fit raise a ValueError."""
     X = embedded(token_lists())
     step = fitted(estimator, X)
     first, second = X.blocks
     wider = np.concatenate([first.values, first.values], axis=1)
     others = {
-        "a block less": [first],
-        "a block more": [first, second, first.rename("third")],
+        "one block less": [first],
+        "one block more": [first, second, first.rename("third")],
         "a block of another dimension": [Block("first", wider, "type"), second],
     }
     for what, blocks in others.items():
@@ -128,61 +126,63 @@ def check_other_blocks(estimator):
             try:
                 getattr(step, method)(other)
             except ValueError as error:
-                require("first" in str(error), f"{what}: the message names no block.")
+                named = "first" in str(error)
+                require(named, f"{what}: the message does not name the block: {error}")
                 continue
-            raise AssertionError(f"{method} let {what} than in fit pass.")
+            raise AssertionError(f"{method} accepted {what} than in fit.")
 
 
 def block_checks():
-    """Yield the checks of this module."""
-    yield from (check_levels, check_nothing_gives_zeros, check_unknown_rows)
-    yield from (check_one_source, check_half_precision, check_other_blocks)
+    """Yield the checks of blocks."""
+    yield from (check_levels, check_unknown_gives_zeros, check_unknown_rows)
+    yield from (check_one_source, check_half_precision, check_different_blocks)
 
 
-def check_tag_a_token(estimator):
-    """See that each token, also an unknown one, gets a tag that fit saw."""
+def check_one_tag_per_token(estimator):
+    """Check that each token, known or unknown, gets one of the tags seen in fit."""
     step = fitted(estimator, as_input(estimator, token_lists()))
     seen = sorted({tag for row in targets(estimator) for tag in row})
     require(
-        list(step.classes_) == seen, f"classes_ should be {seen}, got {step.classes_}."
+        list(step.classes_) == seen, f"classes_ must be {seen}; got {step.classes_}."
     )
     for rows in (token_lists(), [[], list(UNKNOWN_WORDS), ["good"]], [["the"]]):
         tags = step.predict(as_input(estimator, rows))
         require(
             isinstance(tags, np.ndarray) and tags.shape == (len(rows),),
-            "predict must give an array with a list of tags a row; concatenated folds "
-            f"must be one too. It gave {tags!r}.",
+            "predict must return an array with one list of tags per row, so that folds "
+            f"can be concatenated; got {tags!r}.",
         )
-        for row, found in zip(rows, tags, strict=True):
-            require(type(found) is list, f"a row of predict is no list: {found!r}.")
-            require(len(found) == len(row), f"{len(row)} tokens got {len(found)} tags.")
+        for row, own in zip(rows, tags, strict=True):
+            require(type(own) is list, f"Rows of predict must be lists; got {own!r}.")
+            require(len(own) == len(row), f"Got {len(own)} tags for {len(row)} tokens.")
             require(
-                set(map(type, found)) <= {str} and set(found) <= set(seen),
-                f"tags must be some of {seen}, as str; got {found!r}.",
+                set(map(type, own)) <= {str} and set(own) <= set(seen),
+                f"Tags must be some of {seen}, as str; got {own!r}.",
             )
 
 
 def check_tag_probabilities(estimator):
-    """See that predict_proba gives each token a distribution over the tags."""
+    """Check that predict_proba gives each token a distribution over the tags."""
     step = fitted(estimator, as_input(estimator, token_lists()))
     rows = [*token_lists(), []]
-    shares = step.predict_proba(as_input(estimator, rows))
-    require(len(shares) == len(rows), f"{len(rows)} rows gave {len(shares)}.")
-    for row, share in zip(rows, shares, strict=True):
+    probabilities = step.predict_proba(as_input(estimator, rows))
+    n_out = len(probabilities)
+    require(n_out == len(rows), f"predict_proba: got {n_out} rows for {len(rows)}.")
+    for row, own in zip(rows, probabilities, strict=True):
         shape = len(row), len(step.classes_)
-        require(share.shape == shape, f"shape should be {shape}, got {share.shape}.")
-        require((share >= 0).all(), "a probability is negative.")
-        np.testing.assert_allclose(share.sum(axis=1), 1.0, rtol=1e-4)
+        require(own.shape == shape, f"The shape must be {shape}; got {own.shape}.")
+        require((own >= 0).all(), "Probabilities must not be negative.")
+        np.testing.assert_allclose(own.sum(axis=1), 1.0, rtol=1e-4)
 
 
 def check_tag_forms(estimator):
-    """See that y may be lists, an array of lists, or a TokenSequences."""
+    """Check that y may be lists, an array of lists, or a TokenSequences."""
     X, y = as_input(estimator, token_lists()), targets(estimator)
     expected = seeded(estimator).fit(X, y).predict(X)
     score = fitted(estimator, X).score(X, y)
-    right = np.concatenate([np.array(row, dtype=object) for row in y])
-    found = np.concatenate([np.array(row, dtype=object) for row in expected])
-    np.testing.assert_allclose(score, np.mean(right == found), err_msg="score")
+    true = np.concatenate([np.array(row, dtype=object) for row in y])
+    predicted = np.concatenate([np.array(row, dtype=object) for row in expected])
+    np.testing.assert_allclose(score, np.mean(true == predicted), err_msg="score")
     for kind, form in (
         ("lists", y.tolist()),
         ("TokenSequences", TokenSequences.from_lists(y)),
@@ -190,11 +190,11 @@ def check_tag_forms(estimator):
     ):
         step = seeded(estimator).fit(X, form)
         assert_same(step.predict(X), expected, f"y as {kind}")
-        require(step.score(X, form) == score, f"y as {kind}: another score.")
+        require(step.score(X, form) == score, f"y as {kind}: the score differs.")
 
 
 def check_bad_tags(estimator):
-    """See that tags that do not fit the tokens are refused, and the row named."""
+    """Check that tags that do not match the tokens raise an error with the row."""
     rows = token_lists()
     X, y = as_input(estimator, rows), targets(estimator)
     first = y[1][0]
@@ -215,24 +215,26 @@ def _check_refused(estimator, X, y, mention):
         try:
             method(X, y)
         except (TypeError, ValueError) as error:
-            require(mention in str(error), f"{name}: {error} names no {mention!r}.")
+            named = mention in str(error)
+            require(named, f"{name}: the message does not mention {mention!r}: {error}")
             continue
-        raise AssertionError(f"{name} let tags pass that do not fit: {y[1]!r}.")
+        raise AssertionError(f"{name} accepted tags that do not match: {y[1]!r}.")
 
 
 def check_tags_cross_validated(estimator):
-    """See that cross_val_predict puts the folds' tag lists together."""
+    """Check that cross_val_predict concatenates the tag lists of the folds."""
     rows = token_lists()
     X, y = as_container(estimator, rows), targets(estimator)
     for form in (y, y.tolist()):
         tags = cross_val_predict(seeded(estimator), X, form, cv=3)
         lengths = list(map(len, tags))
-        require(lengths == list(map(len, rows)), "the folds' tags do not fit the rows.")
+        same = lengths == list(map(len, rows))
+        require(same, "The tags of the folds do not match the rows.")
 
 
 def tag_checks(estimator):
-    """Yield the checks of this module that go with the estimator."""
-    yield from (check_tag_a_token, check_tag_forms, check_bad_tags)
+    """Yield the checks of taggers that apply to the estimator."""
+    yield from (check_one_tag_per_token, check_tag_forms, check_bad_tags)
     yield check_tags_cross_validated
     if hasattr(estimator, "predict_proba"):
         yield check_tag_probabilities

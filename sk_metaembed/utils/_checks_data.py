@@ -1,4 +1,4 @@
-"""What the checks feed to an estimator, and how they compare what comes out."""
+"""Input of the checks, and comparison of outputs."""
 
 import unittest
 from importlib import import_module
@@ -33,13 +33,13 @@ _DIMS = {"first": 6, "second": 4}
 
 
 def require(condition, message):
-    """Raise an AssertionError; unlike the statement it also speaks under -O."""
+    """Raise an AssertionError, also under ``python -O`` unlike an assert."""
     if not condition:
         raise AssertionError(message)
 
 
 def import_or_skip(module):
-    """Return a package that is not required, or skip the check that needs it."""
+    """Return an optional package, or skip the check that requires it."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -47,7 +47,7 @@ def import_or_skip(module):
 
 
 def token_lists():
-    """Return the rows of the checks: two classes in turn, some of them awkward.
+    """Return 24 rows of alternating classes, with edge cases.
 
     Row 3 has one token, row 4 none, and row 6 repeats row 2.
     """
@@ -62,20 +62,20 @@ def token_lists():
 
 
 def targets(estimator, n_rows=_N_ROWS):
-    """Return labels, or numbers or lists of tags, that the rows' words tell."""
+    """Return labels, numbers or lists of tags that depend on the words of the rows."""
     if is_tagger(estimator):
         return ragged(
             [_tag(estimator, w) for w in row] for row in token_lists()[:n_rows]
         )
     odd = np.arange(n_rows) % 2
     numbers = odd + np.linspace(0, 0.1, n_rows)
-    if wants_columns(estimator):
+    if requires_columns(estimator):
         return np.column_stack([numbers, odd])
     return numbers if is_regressor(estimator) else np.array(["neg", "pos"])[odd]
 
 
-def wants_columns(estimator):
-    """Tell whether the estimator learns from several numbers a row, never from one."""
+def requires_columns(estimator):
+    """Return whether the estimator requires several target columns."""
     tags = get_tags(estimator).target_tags
     return tags.multi_output and not tags.single_output
 
@@ -86,13 +86,13 @@ def _tag(estimator, word):
 
 
 def span_letter(estimator):
-    """Return the letter that marks a span of one token in the estimator's scheme."""
+    """Return the prefix of a one-token span in the estimator's tagging scheme."""
     scheme = estimator.get_params().get("scheme")
     return "S" if scheme in ("IOBES", "BIOES") else "B"
 
 
 def ragged(rows):
-    """Return rows of any lengths as an array of objects, one a row."""
+    """Return rows of different lengths as an object array, one entry per row."""
     rows = list(rows)
     array = np.empty(len(rows), dtype=object)
     for i, row in enumerate(rows):
@@ -101,12 +101,12 @@ def ragged(rows):
 
 
 def input_kind(estimator):
-    """Return "tokens", "pairs", "embedded" or "array", as the estimator's tags say."""
+    """Return "tokens", "pairs", "embedded" or "array", from the estimator's tags."""
     return kind_of(get_tags(estimator))
 
 
 def kind_of(tags):
-    """Return what `input_kind` returns, from tags."""
+    """Return the result of `input_kind` from tags."""
     if tags.input_tags.two_d_array:
         return "array"
     if not tags.input_tags.string:
@@ -115,7 +115,7 @@ def kind_of(tags):
 
 
 def input_forms(estimator):
-    """Return the rows in each form that the estimator must take, by name."""
+    """Return the rows in each form that the estimator must accept, by name."""
     rows = token_lists()
     if input_kind(estimator) == "pairs":
         texts = [" ".join(row) for row in rows]
@@ -130,14 +130,14 @@ def input_forms(estimator):
 
 
 def as_input(estimator, rows):
-    """Return token lists in the first form that the estimator takes."""
+    """Return token lists in the first form that the estimator accepts."""
     if input_kind(estimator) == "pairs":
         return paired(rows)
     return rows if input_kind(estimator) == "tokens" else embedded(rows)
 
 
 def as_container(estimator, rows):
-    """Return token lists in the container that the estimator takes."""
+    """Return token lists in the container that the estimator accepts."""
     if input_kind(estimator) == "pairs":
         return SequencePairs.from_lists(paired(rows))
     if input_kind(estimator) == "tokens":
@@ -146,19 +146,19 @@ def as_container(estimator, rows):
 
 
 def paired(rows):
-    """Return each row and the one after it, the last one's being the first."""
+    """Return each row paired with the next one, the last with the first."""
     return list(zip(rows, [*rows[1:], *rows[:1]], strict=True))
 
 
 def unpaired(output):
-    """Return both sides of SequencePairs as one container, others as they are."""
+    """Return both sides of SequencePairs as one container, other objects unchanged."""
     return output.sequences if isinstance(output, SequencePairs) else output
 
 
 def embedded(rows, levels=("type", "type"), index=None):
-    """Return token lists with two blocks of vectors that are fixed by the words.
+    """Return token lists with two blocks of fixed word vectors.
 
-    Each block lacks some words, and neither knows `UNKNOWN_WORDS`.
+    Each block lacks some words, and neither has `UNKNOWN_WORDS`.
     """
     tokens = TokenSequences.from_lists(rows, index=index)
     blocks = [
@@ -180,24 +180,24 @@ def _block(tokens, name, level):
 
 
 def word_vectors(words, name="first"):
-    """Return a fixed vector a word, zeros for words that the block does not know."""
+    """Return fixed vectors (n_words, dim), zeros for words that the block lacks."""
     rng = np.random.default_rng(len(name))
     table = rng.normal(size=(len(WORDS), _DIMS[name])).astype(np.float32)
-    table[: len(WORDS) // 2, 0] += 2.0  # so that the classes can be told apart
+    table[: len(WORDS) // 2, 0] += 2.0  # so that the classes are separable
     table[17 if name == "first" else 18] = 0.0
     rows = dict(zip(WORDS, table, strict=True))
-    nothing = np.zeros(_DIMS[name], dtype=np.float32)
-    return np.array([rows.get(w, nothing) for w in words]).reshape(-1, _DIMS[name])
+    zeros = np.zeros(_DIMS[name], dtype=np.float32)
+    return np.array([rows.get(w, zeros) for w in words]).reshape(-1, _DIMS[name])
 
 
 def fitted(estimator, X, y=None):
-    """Return a clone, seeded, fitted to X and y (the targets that suit it if None)."""
+    """Return a seeded clone fitted to X and y, by default to `targets`."""
     y = targets(estimator, len(X)) if y is None else y
     return seeded(estimator).fit(X, y)
 
 
 def seeded(estimator, seed=0):
-    """Return a clone with every random_state set."""
+    """Return a clone with all random_state parameters set."""
     estimator = clone(estimator)
     names = [
         name
@@ -208,9 +208,10 @@ def seeded(estimator, seed=0):
 
 
 def outputs(estimator, X):
-    """Return what each method of a fitted estimator gives for X, by method.
+    """Return the outputs of a fitted estimator's methods for X, by method.
 
-    The lists of arrays that a tagger gives become arrays of arrays, to be indexed.
+    Lists of arrays, which taggers return, become arrays of arrays so that they can be
+    indexed.
     """
     values = {
         method: getattr(estimator, method)(X)
@@ -227,7 +228,7 @@ def assert_same(actual, expected, what, rtol=1e-4):
     """Compare two outputs, or two dicts of outputs, row by row."""
     actual, expected = unpaired(actual), unpaired(expected)
     if isinstance(expected, dict):
-        require(actual.keys() == expected.keys(), f"{what}: methods differ.")
+        require(actual.keys() == expected.keys(), f"{what}: the methods differ.")
         for method, value in expected.items():
             assert_same(actual[method], value, f"{what} ({method})", rtol)
     elif isinstance(expected, EmbeddedSequences):
@@ -253,7 +254,7 @@ def _assert_same_embedded(actual, expected, what, rtol):
     require(actual.tokens == expected.tokens, f"{what}: the tokens differ.")
     require(
         actual.names == expected.names,
-        f"{what}: blocks are named {actual.names} and {expected.names}.",
+        f"{what}: the names of blocks differ, {actual.names} and {expected.names}.",
     )
     for one, other in zip(actual.blocks, expected.blocks, strict=True):
         if not one.level == other.level == "sequence":
@@ -273,10 +274,10 @@ def _assert_same_array(actual, expected, what, rtol):
 
 
 def rounding(expected, precision=1e-5):
-    """Return by how much any of the floats expected may be off, 0 for other types.
+    """Return the absolute tolerance for floats, 0 for other types.
 
-    It is a share of the largest of them. Sums are rounded at the scale of what is
-    summed, whatever is left of it; the vectors of the checks are of the order of one.
+    It is relative to the largest value and at least to 1, the scale of the checks'
+    vectors: a sum is rounded at the scale of its terms.
     """
     expected = np.asarray(expected)
     if expected.dtype.kind != "f":
@@ -285,8 +286,8 @@ def rounding(expected, precision=1e-5):
     return precision * float(largest)
 
 
-def values_of(output):
-    """Return the numbers of an output, or None where it holds no numbers."""
+def output_values(output):
+    """Return the numbers of an output, or None if it contains no numbers."""
     output = unpaired(output)
     if isinstance(output, EmbeddedSequences):
         return np.concatenate([block.values.ravel() for block in output.blocks])
@@ -299,10 +300,10 @@ def values_of(output):
 
 
 def is_predictor(estimator):
-    """Tell whether the estimator ends a pipeline."""
+    """Return whether the estimator is the last step of a pipeline."""
     return any(kind(estimator) for kind in (is_classifier, is_regressor, is_tagger))
 
 
 def is_tagger(estimator):
-    """Tell whether the estimator gives every token a tag."""
+    """Return whether the estimator predicts one tag per token."""
     return get_tags(estimator).estimator_type == "tagger"

@@ -1,4 +1,4 @@
-"""Checks of what an estimator takes, and of what it says to the rest."""
+"""Checks of valid and invalid input and targets."""
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -25,7 +25,7 @@ from ._checks_data import (
 
 
 def check_containers(estimator):
-    """See that every collection of texts, and of token lists, gives the same."""
+    """Check that all collections of texts, and of token lists, give the same output."""
     for form, X in input_forms(estimator).items():
         expected = outputs(fitted(estimator, X), X)
         containers = _plain_containers(X)
@@ -36,7 +36,7 @@ def check_containers(estimator):
 
 
 def check_pandas_containers(estimator):
-    """See that a pandas Series and a one-column DataFrame give what a list gives."""
+    """Check that a pandas Series or one-column DataFrame is equivalent to a list."""
     pandas = import_or_skip("pandas")
     for form, X in input_forms(estimator).items():
         if isinstance(X[0], tuple):
@@ -54,7 +54,7 @@ def check_pandas_containers(estimator):
 
 
 def check_polars_containers(estimator):
-    """See that a polars Series and a one-column DataFrame give what a list gives."""
+    """Check that a polars Series or one-column DataFrame is equivalent to a list."""
     polars = import_or_skip("polars")
     for form, X in input_forms(estimator).items():
         if isinstance(X[0], tuple):
@@ -97,19 +97,19 @@ def _check_containers(estimator, containers, expected, form):
         for method, value in expected.items():
             assert_same(getattr(step, method)(make()), value, f"{what} ({method})")
         if "transform" in expected:
-            # A generator runs dry: to fit must not eat what transform needs.
+            # A generator can be read once: fit must not exhaust it before transform.
             result = seeded(estimator).fit_transform(make(), y)
             assert_same(result, expected["transform"], f"{what} (fit_transform)")
 
 
 def _refused_values(estimator, *others):
-    """Return values that are not texts; missing ones unless they are accepted."""
+    """Return values that are not texts, with missing ones unless they are accepted."""
     accepted = estimator.get_params(deep=False).get("missing") == "empty"
     return others if accepted else (None, float("nan"), *others)
 
 
 def check_refuses_bad_rows(estimator):
-    """Check that a row that is not a text is refused, in fit and after, and named."""
+    """Check that rows that are not texts raise an error that names the row."""
     for form, X in input_forms(estimator).items():
         step = fitted(estimator, X)
         for bad in _refused_values(estimator, 3, 2.5, b"bytes", {"a": 1}):
@@ -125,7 +125,7 @@ def check_refuses_bad_rows(estimator):
 
 
 def check_refuses_bad_sides(estimator):
-    """Check that a side that is not a text is refused, and other columns too."""
+    """Check that sides that are not texts, and other shapes, raise an error."""
     for form, X in input_forms(estimator).items():
         step = fitted(estimator, X)
         for bad in _refused_values(estimator, 3, b"bytes"):
@@ -161,7 +161,7 @@ def check_missing_rows(estimator):
 
 
 def check_refuses_other_collections(estimator):
-    """See that what is no collection of texts is refused, in fit and after."""
+    """Check that X that is not a collection of texts raises an error."""
     step = fitted(estimator, as_input(estimator, token_lists()))
     _check_refused(step, "a single text", "list", "a single str")
     for bad in (b"bytes", None, 3, float("nan"), {"a": "text"}, {"a", "b"}):
@@ -170,7 +170,7 @@ def check_refuses_other_collections(estimator):
 
 
 def check_refuses_unembedded(estimator):
-    """See that what has no vectors is refused, saying what is needed."""
+    """Check that X without vectors raises an error that names EmbeddedSequences."""
     step = fitted(estimator, as_input(estimator, token_lists()))
     rows = token_lists()
     texts = [" ".join(row) for row in rows]
@@ -193,16 +193,16 @@ def _check_refused(step, X, mention, what):
         except (TypeError, ValueError) as error:
             message = str(error)
         else:
-            raise AssertionError(f"{name}.{method} let {what} pass.")
+            raise AssertionError(f"{name}.{method} accepted {what}.")
         require(
             mention in message,
-            f"{name}.{method} refused {what}, but its message does not mention "
+            f"{name}.{method} raised an error for {what} without mentioning "
             f"{mention!r}: {message}",
         )
 
 
 def check_unfitted(estimator):
-    """See that methods raise NotFittedError before fit, unless nothing is learned."""
+    """Check that methods raise NotFittedError before fit, if fit is required."""
     X = as_input(estimator, token_lists())
     step = seeded(estimator)
     if not get_tags(step).requires_fit:
@@ -221,7 +221,7 @@ def check_unfitted(estimator):
 
 
 def check_targets_not_needed(estimator):
-    """See that without y the result is the same, where y is not required."""
+    """Check that y has no effect if it is not required."""
     X = as_input(estimator, token_lists())
     without = seeded(estimator).fit(X)
     what = "fit with and without y"
@@ -229,13 +229,13 @@ def check_targets_not_needed(estimator):
 
 
 def check_targets_required(estimator):
-    """See that a supervised estimator says so when y is missing."""
+    """Check that a missing y raises an error if it is required."""
     X = as_input(estimator, token_lists())
     _check_bad_targets(estimator, X, None, "requires y")
 
 
 def check_bad_targets(estimator):
-    """See that missing labels and labels for other rows are refused."""
+    """Check that missing labels and labels of another length raise an error."""
     X = as_input(estimator, token_lists())
     y = targets(estimator)
     _check_bad_targets(estimator, X, y[:-1], "inconsistent|length|rows|samples")
@@ -253,32 +253,32 @@ def _check_bad_targets(estimator, X, y, mentions):
     except (TypeError, ValueError) as error:
         message = str(error)
     else:
-        raise AssertionError(f"fit let y={y!r} pass.")
+        raise AssertionError(f"fit accepted y={y!r}.")
     require(
         any(mention.lower() in message.lower() for mention in mentions.split("|")),
-        f"The message about y={y!r} mentions none of {mentions!r}: {message}",
+        f"The message for y={y!r} mentions none of {mentions!r}: {message}",
     )
 
 
 def check_label_kinds(estimator):
-    """See that labels come out as they went in: str, int or bool."""
+    """Check that predictions have the type of the labels: str, int or bool."""
     X = as_input(estimator, token_lists())
     odd = np.arange(len(X)) % 2
     for y in (np.array(["neg", "pos"])[odd], odd + 3, odd.astype(bool)):
         step = fitted(estimator, X, y)
         require(
             np.array_equal(step.classes_, np.unique(y)),
-            f"classes_ should be {np.unique(y)}, got {step.classes_}.",
+            f"classes_ must be {np.unique(y)}; got {step.classes_}.",
         )
         predicted = step.predict(X)
         require(
             predicted.dtype.kind == y.dtype.kind and set(predicted) <= set(y),
-            f"predict should give some of {np.unique(y)}, got {predicted!r}.",
+            f"predict must return some of {np.unique(y)}; got {predicted!r}.",
         )
 
 
 def input_checks(estimator):
-    """Yield the checks of this module that go with the estimator."""
+    """Yield the checks of input that apply to the estimator."""
     if input_kind(estimator) == "pairs":
         yield check_refuses_bad_sides
     if input_kind(estimator) in ("tokens", "pairs"):
@@ -292,7 +292,7 @@ def input_checks(estimator):
     yield check_unfitted
     if get_tags(estimator).target_tags.required:
         yield check_targets_required
-        # What is wrong with tags, the checks of taggers tell.
+        # Invalid tags have checks of their own.
         if not is_tagger(estimator):
             yield check_bad_targets
     else:

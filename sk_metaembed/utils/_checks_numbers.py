@@ -1,9 +1,9 @@
-"""scikit-learn's own checks, which feed numbers, on steps that take words.
+"""scikit-learn's checks, which use numbers, for steps that take words.
 
-``sklearn.utils.estimator_checks`` passes over every estimator whose tags say that
-it takes no 2-D array. The subclass made here takes one: it spells each row of
-numbers as words (or as embedded sequences), calls the estimator's own methods, and
-turns what comes out into a 2-D array again. It is for checks, not for use.
+``sklearn.utils.estimator_checks`` skips estimators whose tags exclude 2-D arrays. The
+subclass made here accepts them: it converts each row of numbers to words (or to
+embedded sequences), calls the estimator's own methods, and converts the output to a
+2-D array. It is only for checks.
 """
 
 import types
@@ -53,8 +53,8 @@ _WORDLESS_UNFITTED = (
     "check_transformers_unfitted",
     "check_get_feature_names_out_error",
 )
-_LEFT_OUT = (
-    # Is about arrays of other libraries, and words are none.
+_SKIPPED = (
+    # Words are not arrays of another library.
     "check_array_api_input",
 )
 _ADAPTED = (
@@ -74,7 +74,7 @@ _CONTAINERS = TokenSequences | EmbeddedSequences | SequencePairs
 
 
 def wordless_checks(estimator):
-    """Yield scikit-learn's checks that need no valid X, for the estimator as it is."""
+    """Yield scikit-learn's checks that require no valid X, for the estimator itself."""
     names = list(_WORDLESS)
     if get_tags(estimator).requires_fit and hasattr(estimator, "transform"):
         names += _WORDLESS_UNFITTED
@@ -83,22 +83,23 @@ def wordless_checks(estimator):
 
 
 def numeric_checks(estimator):
-    """Yield scikit-learn's whole suite, each check made to feed words."""
-    left_out = [getattr(sklearn_checks, name) for name in _LEFT_OUT]
-    for check in _scikit_learns(on_numbers(estimator)):
-        if check.func not in left_out:
+    """Yield scikit-learn's whole suite with words in place of numbers."""
+    skipped = [getattr(sklearn_checks, name) for name in _SKIPPED]
+    for check in _sklearn_suite(on_numbers(estimator)):
+        if check.func not in skipped:
             yield partial(feed_words, check)
 
 
 def array_checks(estimator):
     """Yield scikit-learn's whole suite for an estimator that takes numbers."""
-    for check in _scikit_learns(estimator):
+    for check in _sklearn_suite(estimator):
         yield partial(feed_numbers, check)
 
 
-def _scikit_learns(estimator):
+def _sklearn_suite(estimator):
     with warnings.catch_warnings():
-        warnings.simplefilter("error", SkipTestWarning)  # it would mean no checks
+        # The warning would mean that the suite is skipped.
+        warnings.simplefilter("error", SkipTestWarning)
         pairs = list(sklearn_checks.estimator_checks_generator(estimator))
     return [check for _, check in pairs]
 
@@ -109,11 +110,11 @@ def feed_words(check, estimator):
 
 
 def feed_numbers(check, estimator):
-    """Run one of scikit-learn's checks, floats compared at the scale of the data.
+    """Run one of scikit-learn's checks with a tolerance at the scale of the data.
 
-    scikit-learn compares each number at its own scale, down to 1e-7. A number near
-    zero in a vector of float32 has no such precision: how it is rounded depends on
-    the processor's kernels, which differ with the number of rows.
+    scikit-learn compares each number at its own scale, with a tolerance of 1e-7. A
+    number near zero in a float32 vector is less precise: its rounding depends on the
+    processor's kernels, which differ with the number of rows.
     """
     with mock.patch.object(sklearn_testing, "np_assert_allclose", _assert_close):
         check(estimator)
@@ -132,7 +133,7 @@ def on_numbers(estimator):
 
 @cache
 def _numeric_class(base):
-    """Return the subclass of `base` that takes numbers; it keeps the name."""
+    """Return the subclass of `base` that takes numbers, under the same name."""
 
     def tags(self):
         tags = super(numeric, self).__sklearn_tags__()
@@ -148,9 +149,9 @@ def _numeric_class(base):
         def method(self, X, *args, **kwargs):
             own = getattr(super(numeric, self), name)
             if isinstance(X, _Spelled | _CONTAINERS):
-                return own(X, *args, **kwargs)  # the estimator calls itself
-            later = name == "partial_fit" and hasattr(self, "n_features_in_")
-            X = validate_data(self, X, reset="fit" in name and not later)
+                return own(X, *args, **kwargs)  # called by another of its methods
+            continued = name == "partial_fit" and hasattr(self, "n_features_in_")
+            X = validate_data(self, X, reset="fit" in name and not continued)
             if is_tagger(self):
                 args, kwargs = _with_tags(self, X, args, kwargs)
             return _as_array(own(_spell(X, kind(self)), *args, **kwargs))
@@ -167,7 +168,7 @@ def _numeric_class(base):
             __module__=__name__,
         )
 
-    # A step whose output is a container must not begin to wrap it in a frame.
+    # The output of a step that returns a container must not be wrapped in a frame.
     keeps_container = getattr(base, "_sklearn_auto_wrap_output_keys", None) == set()
     options = {"auto_wrap_output_keys": None} if keeps_container else {}
     numeric = types.new_class(base.__name__, (base,), options, fill)
@@ -177,22 +178,22 @@ def _numeric_class(base):
 def _own_methods(base):
     names = [name for name in _ADAPTED if hasattr(base, name)]
     if getattr(base, "fit_transform", None) is TransformerMixin.fit_transform:
-        names.remove("fit_transform")  # it calls fit and transform, with the numbers
+        names.remove("fit_transform")  # calls fit and transform with the numbers
     return names
 
 
 def _blank(base):
-    """Return an instance without state, for pickle to fill."""
+    """Return an instance without state, for unpickling."""
     numeric = _numeric_class(base)
     return numeric.__new__(numeric)
 
 
 class _Spelled(list):
-    """Token lists that were numbers."""
+    """Token lists converted from numbers."""
 
 
 def _spell(X, kind):
-    """Return each row of numbers as words, one a number, or as their vectors."""
+    """Return each row of numbers as words, one per number, or as their vectors."""
     n_columns = X.shape[1]
     numbers = X.astype(np.float64)
     steps = np.rint(2 * numbers).astype(np.int64) + 7 * np.arange(n_columns)
@@ -202,8 +203,8 @@ def _spell(X, kind):
     if kind == "tokens":
         return _Spelled(rows)
     tokens = TokenSequences.from_lists(rows)
-    ways = [np.random.default_rng(j).normal(size=_EXACT_DIM) for j in range(n_columns)]
-    exact = (numbers[:, :, None] * np.array(ways)).reshape(-1, _EXACT_DIM)
+    axes = [np.random.default_rng(j).normal(size=_EXACT_DIM) for j in range(n_columns)]
+    exact = (numbers[:, :, None] * np.array(axes)).reshape(-1, _EXACT_DIM)
     return EmbeddedSequences(
         tokens,
         [
@@ -214,7 +215,7 @@ def _spell(X, kind):
 
 
 def _with_tags(estimator, X, args, kwargs):
-    """Return arguments in which y, if it is there, gives each number a tag."""
+    """Return arguments in which y, if given, has one tag per number."""
     kwargs = dict(kwargs)
     y = kwargs.pop("y", None) if not args else args[0]
     if y is None:
@@ -224,22 +225,22 @@ def _with_tags(estimator, X, args, kwargs):
     return ([[f"{letter}-{code}"] * n_columns for code in codes], *args[1:]), kwargs
 
 
-def _numbers_of(rows):
-    """Return what a tagger gives for rows of equal length as a 2-D array."""
+def _tagger_array(rows):
+    """Return a tagger's output for rows of equal length as a 2-D array."""
     if all(isinstance(row, np.ndarray) for row in rows):
         return np.array(list(rows)).reshape(len(rows), -1)
     return np.array([[float(tag[2:]) for tag in row] for row in rows])
 
 
 def _holds_rows(output):
-    # Labels may be objects too.
+    # Arrays of labels can have dtype object too.
     are_objects = isinstance(output, np.ndarray) and output.dtype.kind == "O"
     return are_objects and all(isinstance(row, list | np.ndarray) for row in output)
 
 
 def _as_array(output):
     if isinstance(output, list) or _holds_rows(output):
-        return _numbers_of(output)
+        return _tagger_array(output)
     if isinstance(output, SequencePairs):
         return np.concatenate(np.split(_as_array(unpaired(output)), 2), axis=1)
     if isinstance(output, EmbeddedSequences):

@@ -1,7 +1,4 @@
-"""Checks that an estimator works where scikit-learn puts it together with others.
-
-The smallest steps around a checked one, so that each species makes a pipeline.
-"""
+"""Checks of estimators inside pipelines, searches and ColumnTransformers."""
 
 import tempfile
 
@@ -30,18 +27,18 @@ from ._checks_data import (
     outputs,
     paired,
     require,
+    requires_columns,
     seeded,
     targets,
     token_lists,
     unpaired,
-    wants_columns,
 )
 
 
 class _WordTable(
     SequencesOutputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 ):
-    """Give every word of the checks its fixed vectors."""
+    """Source with the fixed vectors of the checks' words."""
 
     def fit(self, X, y=None):
         self.dim_ = embedded([]).dim
@@ -58,7 +55,7 @@ class _WordTable(
 
 
 class _AsArray(SequencesInputMixin, TransformerMixin, BaseEstimator):
-    """Turn whatever a step hands on into one row of numbers a sequence."""
+    """Convert any step's output to an array with one row per sequence."""
 
     def fit(self, X, y=None):
         self.n_features_out_ = self._values(X).shape[1]
@@ -86,10 +83,10 @@ class _AsArray(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
 
 def text_pipeline(estimator, *, classify=False, memory=None):
-    """Return a pipeline from texts through the estimator.
+    """Return a pipeline from texts through the estimator to an array or predictions.
 
-    A transformer's ends in an array, or with ``classify=True`` in a classifier, or a
-    regressor where there are several numbers a row.
+    ``classify=True`` adds a classifier after a transformer, or a regressor if the
+    targets have several columns.
     """
     steps = [("step", seeded(estimator))]
     if input_kind(estimator) == "embedded":
@@ -97,7 +94,7 @@ def text_pipeline(estimator, *, classify=False, memory=None):
     if not is_predictor(estimator):
         steps.append(("array", _AsArray()))
         if classify:
-            several = wants_columns(estimator)
+            several = requires_columns(estimator)
             last = LinearRegression() if several else LogisticRegression()
             steps.append(("classify", last))
     return Pipeline(steps, memory=memory)
@@ -110,26 +107,27 @@ def _texts(estimator):
 
 
 def check_grid_search(estimator):
-    """See that GridSearchCV tries the step, and a clone of it, in a pipeline."""
+    """Check that GridSearchCV can set the step, and a clone of it, in a pipeline."""
     texts, y = _texts(estimator)
     pipe = text_pipeline(estimator, classify=True)
     grid = {"step": [seeded(estimator), clone(estimator)]}
     search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(texts, y)
-    require(len(search.predict(texts)) == len(texts), "predict lost rows.")
+    n_rows = len(search.predict(texts))
+    require(n_rows == len(texts), f"predict: got {n_rows} rows for {len(texts)}.")
 
 
 def check_cross_validation(estimator):
-    """See that scikit-learn's splitters cut the containers that the estimator takes."""
+    """Check that scikit-learn's splitters index the containers of the estimator."""
     pipe = text_pipeline(estimator, classify=True)
     if input_kind(estimator) == "embedded":
         pipe = pipe[1:]
     X = as_container(estimator, token_lists())
     scores = cross_val_score(pipe, X, targets(estimator), cv=2, error_score="raise")
-    require(np.isfinite(scores).all(), f"cross_val_score gave {scores}.")
+    require(np.isfinite(scores).all(), f"Scores must be finite; got {scores}.")
 
 
 def check_memory(estimator):
-    """See that a pipeline that caches its steps gives what it gives without."""
+    """Check that ``Pipeline(memory=...)`` gives the same output as without memory."""
     texts, y = _texts(estimator)
     expected = outputs(text_pipeline(estimator).fit(texts, y), texts)
     with tempfile.TemporaryDirectory() as folder:
@@ -140,13 +138,13 @@ def check_memory(estimator):
 
 
 def check_column_transformer_pandas(estimator):
-    """See that a ColumnTransformer takes texts and numbers from one pandas frame."""
+    """Check that a ColumnTransformer takes texts and numbers from one pandas frame."""
     pandas = import_or_skip("pandas")
     _check_column_transformer(estimator, pandas.DataFrame, "pandas")
 
 
 def check_column_transformer_polars(estimator):
-    """See that a ColumnTransformer takes texts and numbers from one polars frame."""
+    """Check that a ColumnTransformer takes texts and numbers from one polars frame."""
     polars = import_or_skip("polars")
     _check_column_transformer(estimator, polars.DataFrame, "polars")
 
@@ -169,13 +167,13 @@ def _check_column_transformer(estimator, make_frame, kind):
 
 
 def check_set_output_pandas(estimator):
-    """See that ``set_output(transform="pandas")`` gives named columns."""
+    """Check that ``set_output(transform="pandas")`` gives named columns."""
     import_or_skip("pandas")
     _check_set_output(estimator, "pandas")
 
 
 def check_set_output_polars(estimator):
-    """See that ``set_output(transform="polars")`` gives named columns."""
+    """Check that ``set_output(transform="polars")`` gives named columns."""
     import_or_skip("polars")
     _check_set_output(estimator, "polars")
 
@@ -190,12 +188,12 @@ def _check_set_output(estimator, kind):
     X = as_input(estimator, token_lists())
     step = seeded(estimator)
     require(step.set_output(transform=kind) is step, "set_output must return self.")
-    asked = step.fit(X, targets(estimator)).transform(X)
+    set_on_step = step.fit(X, targets(estimator)).transform(X)
     step = fitted(estimator, X)
     expected = step.transform(X)
     with config_context(transform_output=kind):
-        configured = step.transform(X)
-    for result in (asked, configured):
+        set_globally = step.transform(X)
+    for result in (set_on_step, set_globally):
         if isinstance(expected, TokenSequences | EmbeddedSequences | SequencePairs):
             assert_same(result, expected, "a container, after set_output")
         else:
@@ -203,39 +201,40 @@ def _check_set_output(estimator, kind):
 
 
 def _check_frame(frame, kind, values, names):
-    came = type(frame).__module__.partition(".")[0]
-    require(came == kind, f"set_output({kind!r}) gave a {type(frame)}.")
+    library = type(frame).__module__.partition(".")[0]
+    require(library == kind, f"set_output({kind!r}) returned a {type(frame)}.")
     require(
         list(frame.columns) == list(names),
-        f"columns {list(frame.columns)} are not get_feature_names_out() {list(names)}.",
+        f"The columns {list(frame.columns)} differ from get_feature_names_out(), "
+        f"{list(names)}.",
     )
     assert_same(frame.to_numpy(), values, f"the values of the {kind} DataFrame")
 
 
 def check_feature_names(estimator):
-    """See that get_feature_names_out gives a distinct str a column."""
+    """Check that get_feature_names_out returns one distinct str per column."""
     X = as_input(estimator, token_lists())
     step = fitted(estimator, X)
     names = step.get_feature_names_out()
     require(
         isinstance(names, np.ndarray) and names.dtype == object and names.ndim == 1,
-        f"get_feature_names_out must give a 1-D object array, got {names!r}.",
+        f"get_feature_names_out must return a 1-D object array; got {names!r}.",
     )
-    require(all(type(n) is str for n in names), f"names must be str, got {names!r}.")
-    require(len(set(names)) == len(names), f"names repeat: {list(names)}.")
+    require(all(type(n) is str for n in names), f"Names must be str; got {names!r}.")
+    require(len(set(names)) == len(names), f"Names must be unique; got {list(names)}.")
     require(
         np.array_equal(names, step.get_feature_names_out(None)),
-        "get_feature_names_out(None) must be get_feature_names_out().",
+        "get_feature_names_out(None) must equal get_feature_names_out().",
     )
     result = unpaired(step.transform(X))
     if isinstance(result, TokenSequences):
         return
     width = result.dim if isinstance(result, EmbeddedSequences) else result.shape[1]
-    require(len(names) == width, f"{len(names)} names for vectors of {width} numbers.")
+    require(len(names) == width, f"Got {len(names)} names for {width} columns.")
 
 
 def pipeline_checks(estimator):
-    """Yield the checks of this module that go with the estimator."""
+    """Yield the checks of pipelines that apply to the estimator."""
     yield from (check_grid_search, check_cross_validation, check_memory)
     if is_predictor(estimator) or not hasattr(estimator, "transform"):
         return

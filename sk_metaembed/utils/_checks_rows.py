@@ -1,7 +1,4 @@
-"""Checks that a row's result depends on that row alone, and is always a number.
-
-Checks that rows of a result stay beside the rows of the input they belong to.
-"""
+"""Checks that outputs depend on their own row alone, are finite and keep the index."""
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
@@ -19,6 +16,7 @@ from ._checks_data import (
     input_forms,
     input_kind,
     is_predictor,
+    output_values,
     outputs,
     paired,
     require,
@@ -26,7 +24,6 @@ from ._checks_data import (
     targets,
     token_lists,
     unpaired,
-    values_of,
 )
 from ._checks_pipeline import text_pipeline
 
@@ -41,17 +38,17 @@ def _take(X, rows):
 
 
 def check_row_alone(estimator):
-    """See that a row gives the same alone as among others."""
+    """Check that a row gives the same output alone and with others."""
     for form, X, step in _fitted_forms(estimator):
-        together = outputs(step, X)
+        batch = outputs(step, X)
         for i in range(8):
-            rows = {name: value[[i]] for name, value in together.items()}
-            what = f"row {i} alone and among others, as {form}"
+            rows = {name: value[[i]] for name, value in batch.items()}
+            what = f"row {i} alone and with others, as {form}"
             assert_same(outputs(step, _take(X, [i])), rows, what)
 
 
 def check_row_order(estimator):
-    """See that rows in another order give the same, in that order."""
+    """Check that permuted rows give permuted outputs."""
     for form, X, step in _fitted_forms(estimator):
         order = np.random.default_rng(0).permutation(len(X))
         shuffled = {name: value[order] for name, value in outputs(step, X).items()}
@@ -60,7 +57,7 @@ def check_row_order(estimator):
 
 
 def check_subset(estimator):
-    """See that a subset by slice, mask or index gives the same before and after."""
+    """Check that slices, masks and index arrays commute with the methods."""
     mask = np.arange(len(token_lists())) % 3 == 0
     keys = [slice(5, 12), mask, np.array([2, 2, 0])]
     for form, X, step in _fitted_forms(estimator):
@@ -75,96 +72,98 @@ def check_subset(estimator):
             assert_same(outputs(step, X[key]), subset, what)
 
 
-def check_awkward_rows(estimator):
-    """See that empty, unknown and one-token rows give finite, usual shapes."""
+def check_edge_case_rows(estimator):
+    """Check that empty, unknown and one-token rows give finite outputs."""
     step = fitted(estimator, as_input(estimator, token_lists()))
     usual = outputs(step, as_input(estimator, token_lists()))
     unknown = list(UNKNOWN_WORDS)
-    awkward = {
+    edge_cases = {
         "empty rows": [[], []],
         "rows of unknown words": [unknown, unknown[:1]],
         "rows of one token": [["good"], ["the"]],
         "empty, unknown and known rows": [[], unknown, ["good", "zyxwv"]],
     }
-    for what, rows in awkward.items():
+    for what, rows in edge_cases.items():
         result = outputs(step, as_input(estimator, rows))
         for method, value in result.items():
             _check_shape(value, usual[method], len(rows), f"{what} ({method})")
 
 
 def _check_shape(value, usual, n_rows, what):
-    require(len(value) == n_rows, f"{what}: {n_rows} rows gave {len(value)}.")
+    require(len(value) == n_rows, f"{what}: got {len(value)} rows for {n_rows}.")
     value, usual = unpaired(value), unpaired(usual)
     if isinstance(value, EmbeddedSequences):
         require(
             [b.dim for b in value.blocks] == [b.dim for b in usual.blocks],
-            f"{what}: the blocks' dims are not those of other rows.",
+            f"{what}: the dimensions of blocks differ from those of other rows.",
         )
     elif not isinstance(value, TokenSequences):
         require(
             np.shape(value)[1:] == np.shape(usual)[1:],
-            f"{what}: shape {np.shape(value)} does not go with {np.shape(usual)}.",
+            f"{what}: shape {np.shape(value)} does not match {np.shape(usual)}.",
         )
-    numbers = values_of(value)
+    numbers = output_values(value)
     if numbers is not None:
-        require(np.isfinite(numbers).all(), f"{what}: NaN or infinity came out.")
+        finite = np.isfinite(numbers).all()
+        require(finite, f"{what}: the output contains NaN or infinity.")
 
 
 def check_no_rows(estimator):
-    """See that no rows give no rows, or a ValueError that says so."""
+    """Check that an empty X gives an empty output or raises a ValueError."""
     step = fitted(estimator, as_input(estimator, token_lists()))
-    nothing = as_input(estimator, [])
+    empty = as_input(estimator, [])
     for method in outputs(step, as_input(estimator, token_lists())):
         try:
-            value = getattr(step, method)(nothing)
+            value = getattr(step, method)(empty)
         except ValueError:
             continue
-        require(len(value) == 0, f"{method} of no rows gave {len(value)} rows.")
+        require(len(value) == 0, f"{method}: got {len(value)} rows for an empty X.")
 
 
 def check_output_kind(estimator):
-    """See that a transformer gives finite float32, over the tokens it was given."""
+    """Check that a transformer returns finite float32 vectors of the tokens of X."""
     for form, X, step in _fitted_forms(estimator):
         if not hasattr(step, "transform"):
             return
         result = step.transform(X)
-        require(len(result) == len(X), f"{form}: {len(X)} rows gave {len(result)}.")
+        n_rows = len(result)
+        require(n_rows == len(X), f"{form}: got {n_rows} rows for {len(X)}.")
         result = unpaired(result)
         if isinstance(result, TokenSequences):
             continue
         _check_finite_float(result, form)
         if isinstance(result, EmbeddedSequences) and form != "texts":
-            given = unpaired(as_container(estimator, token_lists()))
-            given = getattr(given, "tokens", given).to_list()
-            require(
-                result.tokens.to_list() == given,
-                f"{form}: the tokens that came out are not those that went in.",
-            )
+            container = unpaired(as_container(estimator, token_lists()))
+            tokens = getattr(container, "tokens", container).to_list()
+            same = result.tokens.to_list() == tokens
+            require(same, f"{form}: the output's tokens differ from those of X.")
 
 
 def _check_finite_float(result, form):
-    values = values_of(result)
+    values = output_values(result)
     require(
         isinstance(result, EmbeddedSequences | np.ndarray),
-        f"{form}: transform gave {type(result).__name__}; allowed are a "
-        "TokenSequences, an EmbeddedSequences or an array.",
+        f"{form}: transform must return a TokenSequences, an EmbeddedSequences or an "
+        f"array; got {type(result).__name__}.",
     )
     require(
         values is not None and values.dtype in (np.float32, np.float16),
-        f"{form}: vectors must be float32 (or float16), got {result!r}.",
+        f"{form}: vectors must be float32 (or float16); got {result!r}.",
     )
-    require(np.isfinite(values).all(), f"{form}: NaN or infinity came out.")
-    require(np.any(values), f"{form}: every vector is zero; know some of WORDS.")
+    finite = np.isfinite(values).all()
+    require(finite, f"{form}: the output contains NaN or infinity.")
+    any_known = np.any(values)
+    require(any_known, f"{form}: all vectors are zero. Use vectors for some of WORDS.")
 
 
 def row_checks(estimator):
-    """Yield the checks of this module that go with the estimator."""
+    """Yield the checks of rows that apply to the estimator."""
     yield from (check_row_alone, check_row_order, check_subset)
-    yield from (check_awkward_rows, check_no_rows, check_output_kind)
+    yield from (check_edge_case_rows, check_no_rows, check_output_kind)
 
 
 def _columns(estimator):
-    """Return columns of texts, their names, and a column that numbers the rows."""
+    """Return columns of texts and row numbers, and the names of those with texts."""
     texts = [" ".join(row) for row in token_lists()]
     columns = {"text": texts}
     if input_kind(estimator) == "pairs":
@@ -174,24 +173,24 @@ def _columns(estimator):
 
 
 def _indices(pandas, n_rows):
-    """Return row numbers and labels of every kind that frames have, by name."""
+    """Return row numbers and a pandas index for each kind of selection, by name."""
     rng = np.random.default_rng(0)
     order = rng.permutation(n_rows)[:9]
     drawn = rng.integers(5, size=9)
     words = np.array([f"row {i}" for i in range(n_rows)])
     levels = pandas.MultiIndex.from_arrays([np.arange(n_rows) % 3, words])
     return {
-        "rows in another order": (order, pandas.RangeIndex(n_rows)),
+        "permuted rows": (order, pandas.RangeIndex(n_rows)),
         "a slice of the rows": (np.arange(2, 8), pandas.RangeIndex(n_rows)),
-        "rows drawn twice": (drawn, pandas.RangeIndex(n_rows)),
-        "labels that are strings": (order, pandas.Index(words)),
-        "labels of two levels": (order, levels),
+        "repeated rows": (drawn, pandas.RangeIndex(n_rows)),
+        "string labels": (order, pandas.Index(words)),
+        "labels with two levels": (order, levels),
         "one row": (order[:1], pandas.RangeIndex(n_rows)),
     }
 
 
 def _combinations(estimator, names):
-    """Return transformers that put the step's columns beside the row's number."""
+    """Return transformers that concatenate the step's columns and the row's number."""
     texts = names[0] if len(names) == 1 else names
     return {
         "ColumnTransformer": ColumnTransformer(
@@ -211,7 +210,7 @@ def _on_columns(step, columns):
 
 
 def check_row_index(estimator):
-    """Check that a pandas index stays with its rows, alone and beside numbers."""
+    """Check that pandas rows keep their index, alone and in a ColumnTransformer."""
     pandas = import_or_skip("pandas")
     columns, names = _columns(estimator)
     frame, y = pandas.DataFrame(columns), targets(estimator)
@@ -244,7 +243,7 @@ def check_row_index(estimator):
 
 
 def _container_step(estimator, texts, y):
-    """Return the fitted step if it reads texts and returns a container, else None."""
+    """Return the fitted step if it maps texts to a container, else None."""
     if input_kind(estimator) == "embedded":
         return None
     step = seeded(estimator).fit(texts, y)
@@ -252,7 +251,7 @@ def _container_step(estimator, texts, y):
 
 
 def check_rows_polars(estimator):
-    """Check that rows of polars frames stay beside each other, in any order."""
+    """Check that rows of polars frames stay aligned with other columns."""
     polars = import_or_skip("polars")
     columns, names = _columns(estimator)
     frame, y = polars.DataFrame(columns), targets(estimator)
@@ -269,6 +268,6 @@ def check_rows_polars(estimator):
 
 
 def index_checks(estimator):
-    """Yield the checks of this module that go with the estimator."""
+    """Yield the checks of data frames that apply to the estimator."""
     if not is_predictor(estimator) and hasattr(estimator, "transform"):
         yield from (check_row_index, check_rows_polars)

@@ -1,4 +1,4 @@
-"""Checks of what an estimator keeps, copies, and leaves alone."""
+"""Checks of copies, seeds and repeated fits, and of unchanged parameters and inputs."""
 
 import copy
 import io
@@ -29,7 +29,7 @@ def _data(estimator):
 
 
 def check_copies_of_unfitted(estimator):
-    """See that a pickle or deep copy of an unfitted estimator fits to the same."""
+    """Check that copies of an unfitted estimator give the same output after fit."""
     X, y = _data(estimator)
     step = seeded(estimator)
     expected = outputs(clone(step).fit(X, y), X)
@@ -38,7 +38,7 @@ def check_copies_of_unfitted(estimator):
 
 
 def check_copies_of_fitted(estimator):
-    """See that a pickle or deep copy of a fitted estimator gives the same."""
+    """Check that copies of a fitted estimator give the same output."""
     X, _ = _data(estimator)
     step = fitted(estimator, X)
     expected = outputs(step, X)
@@ -57,20 +57,20 @@ def _copies(step):
     }
 
 
-def check_clone_forgets(estimator):
-    """See that a clone of a fitted estimator keeps nothing that was learned."""
+def check_clone_is_unfitted(estimator):
+    """Check that a clone of a fitted estimator is unfitted."""
     X, _ = _data(estimator)
     step = seeded(estimator)
     before = set(vars(step))
-    again = clone(fitted(step, X))
+    cloned = clone(fitted(step, X))
     require(
-        set(vars(again)) == before,
-        f"clone kept {sorted(set(vars(again)) - before)} from the fitted estimator.",
+        set(vars(cloned)) == before,
+        f"clone copied {sorted(set(vars(cloned)) - before)} of the fitted estimator.",
     )
 
 
 def check_determinism(estimator):
-    """See that two fits with one seed give the same, in every form of input."""
+    """Check that two fits with one seed give the same output, in every input form."""
     if get_tags(estimator).non_deterministic:
         return
     for form, X in input_forms(estimator).items():
@@ -80,7 +80,7 @@ def check_determinism(estimator):
 
 
 def check_refit(estimator):
-    """See that a second fit forgets the first, which was to other data."""
+    """Check that a second fit is independent of an earlier one to other data."""
     X, y = _data(estimator)
     expected = outputs(seeded(estimator).fit(X, y), X)
     step = seeded(estimator)
@@ -92,19 +92,20 @@ def check_refit(estimator):
 
 
 def check_fit_returns_self(estimator):
-    """See that fit returns the estimator, with some attribute that ends in _."""
+    """Check that fit returns the estimator and sets an attribute that ends in _."""
     X, y = _data(estimator)
     step = seeded(estimator)
     require(step.fit(X, y) is step, "fit must return self.")
     learned = [n for n in vars(step) if n.endswith("_") and not n.startswith("_")]
     require(
         learned or not get_tags(step).requires_fit,
-        "fit must set an attribute that ends in _, or the tags say requires_fit=False.",
+        "fit must set an attribute that ends in _, unless the tags have "
+        "requires_fit=False.",
     )
 
 
 def check_fit_transform(estimator):
-    """See that fit_transform gives what fit and transform give."""
+    """Check that fit_transform is equivalent to fit and transform."""
     if not hasattr(estimator, "transform"):
         return
     X, y = _data(estimator)
@@ -113,27 +114,27 @@ def check_fit_transform(estimator):
 
 
 def check_reprs(estimator):
-    """See that the estimator shows itself, as text and HTML, before and after fit."""
+    """Check the text and HTML representations before and after fit."""
     step = seeded(estimator)
-    for when, shown in (("before", step), ("after", fitted(step, _data(step)[0]))):
+    for when, each in (("before", step), ("after", fitted(step, _data(step)[0]))):
         name = type(estimator).__name__
-        require(name in repr(shown), f"repr {when} fit lacks the class's name.")
-        require(name in shown._repr_html_(), f"HTML {when} fit lacks the class's name.")
+        require(name in repr(each), f"The repr {when} fit lacks {name}.")
+        require(name in each._repr_html_(), f"The HTML {when} fit lacks {name}.")
 
 
-def check_params_left_alone(estimator):
-    """See that no method changes a parameter or puts another object in its place."""
+def check_params_unchanged(estimator):
+    """Check that no method changes or replaces a parameter."""
     X, y = _data(estimator)
     step = seeded(estimator)
     before = step.get_params(deep=False)
     outputs(step.fit(X, y), X)
     after = step.get_params(deep=False)
     changed = [name for name in before if after[name] is not before[name]]
-    require(not changed, f"fit or transform replaced the parameters {changed}.")
+    require(not changed, f"A method replaced the parameters {changed}.")
 
 
-def check_state_left_alone(estimator):
-    """See that transform and predict leave the fitted estimator as it was."""
+def check_state_unchanged(estimator):
+    """Check that transform and predict do not change the fitted estimator."""
     X, _ = _data(estimator)
     step = fitted(estimator, X)
     before = dict(vars(step))
@@ -141,11 +142,12 @@ def check_state_left_alone(estimator):
     after = vars(step)
     changed = [n for n in before if after.get(n, None) is not before[n]]
     added = sorted(set(after) - set(before))
-    require(not changed and not added, f"transform changed {changed}, added {added}.")
+    require(not changed, f"A method changed the attributes {changed}.")
+    require(not added, f"A method added the attributes {added}.")
 
 
-def check_input_left_alone(estimator):
-    """See that no method changes X or y."""
+def check_input_unchanged(estimator):
+    """Check that no method changes X or y."""
     for form, X in input_forms(estimator).items():
         y = targets(estimator)
         X_before, y_before = copy.deepcopy(X), copy.deepcopy(y)
@@ -155,14 +157,14 @@ def check_input_left_alone(estimator):
 
 
 def check_global_random_state(estimator):
-    """See that no method draws from, or seeds, the global random generators."""
+    """Check that no method uses or seeds the global random generators."""
     X, y = _data(estimator)
-    seeded(estimator).fit(X, y)  # so that what loads late has been loaded
-    _draw()  # so that to seed once more would show
+    seeded(estimator).fit(X, y)  # so that late imports are done
+    _draw()  # so that seeding again would change the state
     before = _generators()
     outputs(seeded(estimator).fit(X, y), X)
-    moved = [name for name, state in _generators().items() if state != before[name]]
-    require(not moved, f"the global generators of {moved} were moved.")
+    changed = [name for name, state in _generators().items() if state != before[name]]
+    require(not changed, f"The state of the global generators of {changed} changed.")
 
 
 def _draw():
@@ -182,8 +184,8 @@ def _generators():
     return states
 
 
-def check_workers(estimator):
-    """See that any number of workers gives the same."""
+def check_n_jobs(estimator):
+    """Check that n_jobs has no effect on the output."""
     X, _ = _data(estimator)
     step = fitted(estimator, X)
     names = [n for n in step.get_params() if n == "n_jobs" or n.endswith("__n_jobs")]
@@ -194,12 +196,12 @@ def check_workers(estimator):
 
 
 def state_checks(estimator):
-    """Yield the checks of this module that go with the estimator."""
-    yield from (check_copies_of_unfitted, check_copies_of_fitted, check_clone_forgets)
-    yield from (check_determinism, check_refit, check_fit_returns_self)
-    yield from (check_params_left_alone, check_state_left_alone, check_reprs)
-    yield from (check_input_left_alone, check_global_random_state)
+    """Yield the checks of state that apply to the estimator."""
+    yield from (check_copies_of_unfitted, check_copies_of_fitted)
+    yield from (check_clone_is_unfitted, check_determinism, check_refit)
+    yield from (check_fit_returns_self, check_params_unchanged, check_state_unchanged)
+    yield from (check_reprs, check_input_unchanged, check_global_random_state)
     if hasattr(estimator, "transform"):
         yield check_fit_transform
     if any(name.endswith("n_jobs") for name in estimator.get_params()):
-        yield check_workers
+        yield check_n_jobs
