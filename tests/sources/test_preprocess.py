@@ -87,7 +87,7 @@ def test_degenerate_vectors_stay_finite(kind, values):
 @pytest.mark.parametrize("kind", [None, *get_args(Preprocess)])
 def test_chunks_and_in_place_change_nothing(kind, monkeypatch):
     expected = fit_preprocessing(kind, VALUES).apply(VALUES)
-    monkeypatch.setattr("sk_metaembed.sequences._arrays._CHUNK", 5)
+    monkeypatch.setattr("sk_metaembed._core._arrays._CHUNK", 5)
     values = VALUES.copy()
     preprocessing = fit_preprocessing(kind, VALUES)
     assert preprocessing.apply(values, out=values) is values
