@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._core._typing import StrPath
+    from ._results import Method
 
 _DTYPES = ("float16", "float32", "float64", None)
 _ALLOWED = (
@@ -36,13 +37,7 @@ def transform_partitions(
     data: Any,
     *,
     column: str | Sequence[str] | None = None,
-    method: Literal[
-        "transform",
-        "predict",
-        "predict_proba",
-        "predict_log_proba",
-        "decision_function",
-    ] = "transform",
+    method: Method = "transform",
     keep: str | Sequence[str] = (),
     dtype: Literal["float16", "float32", "float64"] | None = "float32",
     folder: StrPath | None = None,

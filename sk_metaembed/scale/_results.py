@@ -1,6 +1,8 @@
 """Results of a pipeline for a batch: an array and names for its columns."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -13,6 +15,9 @@ _NAMES = {
     "decision_function": "decision",
 }
 METHODS = tuple(_NAMES)
+Method: TypeAlias = Literal[
+    "transform", "predict", "predict_proba", "predict_log_proba", "decision_function"
+]
 
 
 class Result(NamedTuple):

@@ -134,7 +134,7 @@ class TextStream:
 
         Returns
         -------
-        source : object
+        object
             Its method ``batches(size, cursor=None)`` yields batches of rows.
         """
         if self.tokenizer not in (None, "spaces"):

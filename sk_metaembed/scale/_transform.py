@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._core._typing import StrPath
+    from ._results import Method
 
 _LAYOUTS = ("vector", "columns")
 _DTYPES = ("float16", "float32", "float64", None)
@@ -73,13 +74,7 @@ def transform_in_batches(
     source: Any,
     out: StrPath,
     *,
-    method: Literal[
-        "transform",
-        "predict",
-        "predict_proba",
-        "predict_log_proba",
-        "decision_function",
-    ] = "transform",
+    method: Method = "transform",
     batch_size: int = 10_000,
     column: str | Sequence[str] | None = None,
     keep: str | Sequence[str] = (),

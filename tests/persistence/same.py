@@ -1,4 +1,4 @@
-"""How two estimators are compared, and the functions that test files may name."""
+"""Compare two estimators, and list the functions that test files may name."""
 
 import os
 
@@ -11,7 +11,7 @@ NAMES += [f"{f.__module__}.{f.__name__}" for f in (in_context, sentence, spellin
 
 
 def plain(value):
-    """Return a parameter as something that == compares."""
+    """Return a parameter as a value that can be compared by ==."""
     if hasattr(value, "get_params") and not isinstance(value, type):
         return type(value), params(value)
     if isinstance(value, os.PathLike):

@@ -1,4 +1,4 @@
-"""Models of LightGBM, XGBoost, CatBoost and imbalanced-learn go into files."""
+"""Models of LightGBM, XGBoost, CatBoost and imbalanced-learn can be saved."""
 
 import sys
 from importlib import import_module
@@ -56,7 +56,7 @@ def labels(library):
 
 
 def trusted(path):
-    """Return what a file asks for, asked until nothing is left."""
+    """Return the names that loading a file requires trust for, one error at a time."""
     names = set()
     while True:
         try:
@@ -151,7 +151,7 @@ def test_invalid_model_is_refused(library, content, tmp_path):
     ],
 )
 def test_truncated_model_is_not_passed_to_its_library(kind, model):
-    """Some readers crash on one, or read past its end and return what is there."""
+    """Some readers crash on a truncated model, or read past its end."""
     assert _is_complete(kind, model)
     assert not any(_is_complete(kind, model[:n]) for n in (0, 3, 8, len(model) // 2))
     assert kind == "lightgbm" or not _is_complete(kind, model[:-1])

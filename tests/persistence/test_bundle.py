@@ -1,4 +1,4 @@
-"""A bundle needs nothing of the machine that it was saved on."""
+"""A bundle can be loaded without the files of the machine it was saved on."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""Files that were made to run something, to fill memory, or to write elsewhere."""
+"""Malicious files: they try to run code, to fill memory or to write elsewhere."""
 
 import copy
 import io
@@ -37,7 +37,7 @@ ROWS = token_lists()
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
-    """Return a fitted step, what it gives, and its file's members."""
+    """Return an input, the output of a fitted step, and the members of its file."""
     X = as_input(Pooling(), ROWS)
     step = Pooling(("mean", "max"), weights="idf").fit(X)
     path = save(step, tmp_path_factory.mktemp("saved") / "pooling.skm")
@@ -51,7 +51,7 @@ def tokenizer(tmp_path):
 
 @pytest.fixture
 def canary(tmp_path):
-    """Return a folder that exists only if something was executed."""
+    """Return the path of a folder that exists only if code was run."""
     return tmp_path / "canary"
 
 
@@ -71,7 +71,7 @@ def with_parameter(parts, name, node):
 
 
 def calls(canary):
-    """Return nodes that would make a folder, by what they go through."""
+    """Return nodes that would create a folder, by the way they do it."""
     place = forge.tuple_node(forge.json_node(str(canary)))
     text = f"__import__('os').mkdir({str(canary)!r})"
     code = forge.tuple_node(forge.json_node(text))
@@ -187,7 +187,7 @@ def test_unsafe_parameters_require_trust(name, tokenizer, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust")
-@pytest.mark.parametrize("n", [1, 20])  # many keys are held in another way
+@pytest.mark.parametrize("n", [1, 20])  # many keys are encoded differently
 def test_searches_over_unsafe_parameters_require_trust(n, tmp_path):
     grid = {"trusted": [False, True], **{f"a{i}__trusted": [False] for i in range(n)}}
     search = GridSearchCV(PretrainedEmbedding("a.kv"), [grid])
@@ -403,7 +403,7 @@ def edited(tree, path, value, drop):
 
 @pytest.fixture(scope="module")
 def executed():
-    """Fail if something of these is called while files are loaded."""
+    """Fail if one of these functions is called while files are loaded."""
     patch, seen = pytest.MonkeyPatch(), []
     for name in ("system", "popen", "execv", "fork"):
         patch.setattr(os, name, lambda *args, name=name: seen.append(name))
@@ -421,7 +421,7 @@ def test_edited_structure(data, value, drop, fitted, executed, tmp_path):
     path = every[data.draw(st.integers(0, len(every) - 1))]
     forged = forge.with_schema(parts, edited(schema, path, value, drop))
     try:
-        loaded(forged, tmp_path)  # whatever it is then, it has run nothing
+        loaded(forged, tmp_path)  # whatever it is, no code was run
     except SavedFileError as error:
         assert str(error)
     assert executed == []

@@ -1,4 +1,4 @@
-"""Loading brings in what the estimator needs and nothing else, in one copy."""
+"""Loading imports only what the estimator needs, and holds arrays once."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ HEAVY = {"torch", "gensim", "numba", "transformers", "matplotlib", "dask", "skop
 TEXTS = ["a good film", "a bad film", "good plot", "bad plot, so bad", "Ünseen", ""] * 2
 TRAINED = {"vector_size": 8, "min_count": 1, "epochs": 1, "random_state": 0}
 
-# scikit-learn itself loads the frames and linters that it finds.
+# scikit-learn itself imports the DataFrame libraries that are installed.
 SERVE = """
 import json, sys
 import sklearn.pipeline, sklearn.linear_model
@@ -54,7 +54,7 @@ def source(name):
 
 
 def served(pipe, folder):
-    """Return the modules that a process adds to load and predict, and what it gives."""
+    """Return the modules that a process imports to predict, and the predictions."""
     path = save(pipe, folder / "pipe.skm")
     run = [sys.executable, "-c", SERVE, str(path), json.dumps(TEXTS)]
     done = subprocess.run(run, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Files that skops and MLflow write of our estimators can be read again."""
+"""skops and MLflow can save and load the estimators."""
 
 import numpy as np
 import pandas as pd

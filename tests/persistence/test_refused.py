@@ -1,4 +1,4 @@
-"""What cannot be saved or loaded is refused with a sentence that says what to do."""
+"""Errors on what cannot be saved or loaded say what to do."""
 
 import builtins
 import io
@@ -284,7 +284,7 @@ def test_a_pretrained_source_that_may_read_pickles(tmp_path):
     ],
     ids=lambda message: (
         message if isinstance(message, str) else ""
-    ),  # others name addresses
+    ),  # other representations contain addresses
 )
 def test_what_cannot_be_saved(estimator, match, tmp_path):
     with pytest.raises(TypeError, match=match):

@@ -1,4 +1,4 @@
-"""What is saved comes back, to the last bit, and in equal bytes."""
+"""Estimators are restored to the last bit, and saved again to equal bytes."""
 
 import pickle
 import warnings
@@ -126,7 +126,7 @@ def pipelines():
 def test_pipelines_and_searches(name, tmp_path):
     X = np.array(TEXTS)[:, None] if name == "columns" else TEXTS
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of scikit-learn, about tiny data
+        warnings.simplefilter("ignore")  # of scikit-learn, on tiny data
         trained = clone(pipelines()[name]).fit(X, LABELS)
         expected = outputs(trained, X)
     loaded = load(save(trained, tmp_path / "e.skm"))
@@ -194,14 +194,17 @@ def test_values_are_restored(value, tmp_path):
 
 def test_random_state_continues(tmp_path):
     rng = np.random.RandomState(0)
-    rng.normal()  # leaves the second of a pair behind
+    rng.normal()  # normal draws pairs and stores the second
     found = kept(rng, tmp_path / "e.skm")
     assert found.normal(size=3).tolist() == rng.normal(size=3).tolist()
 
 
 def test_generator_continues_and_spawns_alike(tmp_path):
     rng = np.random.default_rng([3, 4])
-    rng.spawn(2), rng.integers(9, size=3, dtype=np.int32)  # leaves half a number
+    (
+        rng.spawn(2),
+        rng.integers(9, size=3, dtype=np.int32),
+    )  # stores half of a 64-bit draw
     found = kept(rng, tmp_path / "e.skm")
     for one, other in ((found, rng), (found.spawn(1)[0], rng.spawn(1)[0])):
         assert one.integers(99, size=9).tolist() == other.integers(99, size=9).tolist()

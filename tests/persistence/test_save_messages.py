@@ -1,4 +1,4 @@
-"""What `save` refuses is named by its place, and what `load` will ask for is told."""
+"""`save` names the place of what it refuses, and warns of what `load` requires."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""torch's own files are read as tensors and plain values: they run nothing."""
+"""Files of torch are read as tensors and plain values, without running code."""
 
 import os
 import pickle
@@ -14,7 +14,7 @@ from ..test_estimators import LANGUAGE_MODEL
 
 
 class Gadget:
-    """Makes a folder where it is unpickled."""
+    """Creates a folder when it is unpickled."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -1,4 +1,4 @@
-"""The list of what files may hold runs nothing when it is made."""
+"""Creating objects of the trusted classes runs no code."""
 
 import inspect
 import sys
@@ -17,7 +17,7 @@ from sk_metaembed.persistence._functions import import_object
 from sk_metaembed.sources import TransformerEmbedding
 from sk_metaembed.sources._fasttext import NgramVectors
 
-# Looked through: they put attributes into place.
+# Reviewed: they set attributes.
 SETS_STATE = {
     BaseEstimator.__setstate__,
     TransformerEmbedding.__setstate__,
@@ -84,7 +84,7 @@ def apart(names):
 
 def test_estimators_of_scikit_learn_are_trusted_as_by_skops():
     theirs = {*lists.SKLEARN_ESTIMATOR_TYPE_NAMES}
-    every = {  # skops has imported every module of scikit-learn
+    every = {  # skops imports every module of scikit-learn
         (kind.__module__, kind.__name__)
         for name, module in [*sys.modules.items()]
         if name.partition(".")[0] == "sklearn"
@@ -93,7 +93,7 @@ def test_estimators_of_scikit_learn_are_trusted_as_by_skops():
     assert len(every) > len(theirs) > 100
     ours = {f"{m}.{n}" for m, n in every if _trusted.is_sklearn_estimator(m, n)}
     assert theirs <= ours
-    # Exported once something has imported sklearn.experimental, which a test may.
+    # Exported after an import of sklearn.experimental, which other tests may do.
     experimental = {"IterativeImputer", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
     assert {name.rpartition(".")[2] for name in ours - theirs} <= experimental
 
@@ -136,7 +136,7 @@ def test_functions_by_element_are_trusted_as_by_skops():
         "sklearn.experimental.enable_iterative_imputer.IterativeImputer",
         "sklearn.externals.array_api_compat.torch.Tensor",
         "sklearn.pipeline._Pipeline",
-        "sklearn.pipeline.BaseEstimator",  # from elsewhere
+        "sklearn.pipeline.BaseEstimator",  # imported, not defined there
         "sklearn.nothing.Pipeline",
         "sklearn_like.pipeline.Pipeline",
     ],

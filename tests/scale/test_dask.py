@@ -1,4 +1,4 @@
-"""Partitions of dask's collections get the pipeline's rows, in their place."""
+"""A dask collection is transformed partition by partition, in order."""
 
 import pickle
 
@@ -63,7 +63,7 @@ def test_a_frame_keeps_order_index_and_divisions(frame, pipe, texts, table):
     found = lazy.compute()
     pd.testing.assert_index_equal(found.index, table.index)
     np.testing.assert_array_equal(found.to_numpy(), pipe.transform(texts))
-    dd.utils.assert_eq(lazy, found)  # each partition is as its meta says
+    dd.utils.assert_eq(lazy, found)  # each partition matches its meta
 
 
 def test_threads_share_a_pipeline(pipe, texts):
@@ -159,7 +159,7 @@ def test_dtypes(frame, texts, classifier):
 @pytest.mark.parametrize("tokens", [False, True])
 def test_a_bag_keeps_order(tokens, pipe, classifier, texts):
     rows = [text.split() for text in texts] if tokens else texts
-    if tokens:  # a Tokenizer takes both
+    if tokens:  # a Tokenizer accepts both
         assert pipe.transform(rows).shape == pipe.transform(texts).shape
     bag = db.from_sequence(rows, npartitions=5)
     lazy = transform_partitions(pipe, bag)
@@ -280,7 +280,7 @@ def test_vectors_of_any_size_take_kilobytes(tmp_path):
 
 @pytest.fixture
 def trained(texts, monkeypatch):
-    """Return a pipeline that is too large for a graph, for the while."""
+    """Return a pipeline that is too large to be sent with a graph."""
     monkeypatch.setattr(_partitions, "MAX_INLINE_SIZE", 3_000)
     embed = Word2VecEmbedding(vector_size=200, min_count=1, epochs=1, random_state=0)
     return make_pipeline(Tokenizer(), embed, Pooling()).fit(texts)

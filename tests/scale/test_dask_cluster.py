@@ -1,4 +1,4 @@
-"""Two worker processes, one of them killed: the results are as if none had been."""
+"""Results are the same when one of two worker processes is killed."""
 
 import os
 import signal
@@ -35,10 +35,12 @@ def client(tmp_path_factory):
 
 
 def killer(flag):
-    """Return a step that kills the worker that first comes to it."""
+    """Return a step that kills the first worker that runs it."""
     here = os.getpid()
 
-    def pass_on(rows):  # in a function: it is sent as code, tests are no module there
+    def pass_on(
+        rows,
+    ):  # local, so that it is pickled by value: workers cannot import tests
         if os.getpid() == here:
             return rows
         try:
@@ -60,7 +62,7 @@ def test_partitions(client, pipe, texts):
 
 def test_a_grid_search_survives_a_kill(client, pipe, texts, tmp_path):
     labels = [i % 3 for i in range(len(texts))]
-    # Lists of indices: joblib would put arrays on one worker each, that die with it.
+    # Lists of indices: joblib scatters arrays to one worker, and they die with it.
     folds = StratifiedKFold(2).split(texts, labels)
     folds = [(train.tolist(), test.tolist()) for train, test in folds]
     grid = {"pooling__mode": ["mean", "max"], "logisticregression__C": [0.1, 10]}
@@ -68,7 +70,7 @@ def test_a_grid_search_survives_a_kill(client, pipe, texts, tmp_path):
     model = make_pipeline(*pipe, killer(flag), LogisticRegression())
     alone = GridSearchCV(model, grid, cv=folds, refit=False).fit(texts, labels)
     assert not flag.exists()
-    client.wait_for_workers(2)  # on a single one joblib runs all of it here
+    client.wait_for_workers(2)  # with a single worker, joblib runs everything here
     with parallel_config("dask"):
         found = GridSearchCV(model, grid, cv=folds, refit=False).fit(texts, labels)
     assert flag.exists()

@@ -1,4 +1,4 @@
-"""Missing rows pass where the pipeline accepts them, else the first one is named."""
+"""Missing rows are accepted if the pipeline accepts them; else the first is named."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Sources and names of columns as people have them, and no rows at all."""
+"""Unusual sources and names of columns, and sources without rows."""
 
 import json
 import pickle

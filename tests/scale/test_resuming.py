@@ -1,4 +1,4 @@
-"""An output that was interrupted anywhere goes on to the bytes it would have had."""
+"""An interrupted output has the same bytes as an uninterrupted one."""
 
 import errno
 import os
@@ -37,7 +37,7 @@ NAMES = ["out.npy", "out.parquet"]
 
 
 class Stop(Exception):
-    """What interrupts a source."""
+    """Interrupts a source."""
 
 
 def interrupted(texts, at):
@@ -51,7 +51,7 @@ def run(pipe, source, out, **options):
 
 @pytest.fixture(params=NAMES)
 def whole(request, pipe, texts, tmp_path):
-    """Return an output that nothing interrupted."""
+    """Return an output that was not interrupted."""
     out = tmp_path / "whole" / request.param
     run(pipe, texts, out)
     return out
@@ -162,7 +162,7 @@ def test_killed_around_the_last_rename(pipe, texts, whole, out, monkeypatch):
         shutil.copytree(parts(out), out.parent / "copy", dirs_exist_ok=True)
         assert run(pipe, texts, out).resumed == 23
         assert is_like_beside_copy(out, whole)
-        # The output has its name already, and its folder is still there.
+        # As if killed after the output was renamed and before its folder was removed.
         (out.parent / "copy").rename(parts(out))
         assert run(pipe, texts, out).resumed == 23
         assert is_like(out, whole)
@@ -282,7 +282,7 @@ def test_a_file_that_changed_is_refused(folder, pipe, tmp_path):
 
 
 def stop_after(pipe, source, out, rows):
-    """Run over a source until an error, behind so many rows."""
+    """Run over a source until an error after a number of rows."""
     seen = []
 
     class Stopping(type(pipe)):
@@ -361,7 +361,7 @@ def test_resuming_file_sources(kind, pipe, texts, whole, out, tmp_path):
 
 
 class StoppingPipe:
-    """A pipeline that fails once it has seen some rows, and forgets it in a pickle."""
+    """A pipeline that fails after some rows; its pickle does not contain the limit."""
 
     def __init__(self, pipe, stops_at):
         self.pipe, self.stops_at, self.seen = pipe, stops_at, 0
@@ -477,7 +477,7 @@ def test_ctrl_c_leaves_what_is_finished(pipe, texts, whole, out):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(1)
 
-    # A process that was started in the background may have been told to ignore it.
+    # A process that was started in the background may ignore the signal.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Whatever the documents come from and go to, they get the pipeline's vectors."""
+"""Any source and any output give the vectors of the pipeline."""
 
 import gzip
 import json
