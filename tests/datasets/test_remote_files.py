@@ -244,6 +244,7 @@ def test_links_and_corrupt_archives(tmp_path):
     bad_zip[40] ^= 1
     for content in (
         tarred(("a", b"/etc/passwd", tarfile.SYMTYPE)),
+        tarred(("a", b"", tarfile.DIRTYPE)),
         zipped(b="b"),
         b"no archive",
         whole[:2000],

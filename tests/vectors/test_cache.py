@@ -135,6 +135,12 @@ def test_unusual_file_names(write):
     assert len(WordVectors.open(path)) == 1
 
 
+def test_publication_is_a_rename(tmp_path):
+    numbers = []
+    publish(tmp_path / "store", lambda folder: numbers.append(os.stat(folder).st_ino))
+    assert numbers == [os.stat(tmp_path / "store").st_ino]
+
+
 def test_failed_conversion_leaves_nothing(tmp_path):
     def fail(folder):
         (folder / "half").write_text("made")

@@ -47,6 +47,18 @@ def test_rows_of_a_corrupt_table(data):
     assert rows_of(_kernels_python, packed, queries, slots) == expected
 
 
+def test_row_beyond_the_offsets():
+    packed = pack(["a"])
+    slots, _ = build_index(packed)
+    (slot,) = np.flatnonzero(slots)
+    slots[slot] += np.uint64(9)  # row 9 in place of row 0
+    memory = np.zeros(11, np.int64)  # behind the offsets, those of a matching word
+    memory[[1, 10]] = 2
+    packed = packed._replace(offsets=memory[:2])
+    assert rows_of(_kernels_python, packed, pack(["a"]), slots) == [-2]
+    assert rows_of(_kernels_numba, packed, pack(["a"]), slots) == [-2]
+
+
 def test_rows_in_a_full_table():
     packed, queries = pack(["a"]), pack(["b"])
     slots = np.full(4, 1, np.uint64)
