@@ -1,4 +1,4 @@
-"""Pooling: embedded sequences to one row of numbers each."""
+"""Pooling: from embedded sequences to one row of numbers per sequence."""
 
 from .._core._public_module import set_public_module
 from ._common_component import CommonComponentRemoval

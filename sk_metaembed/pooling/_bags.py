@@ -1,4 +1,4 @@
-"""Which rows of a block each sequence pools, and running a kernel over them."""
+"""Bags of rows: which rows of a block each sequence pools, and kernels over them."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -8,17 +8,17 @@ import numpy as np
 
 from . import _kernels_python
 
-# NumPy takes up to half a millisecond for so many, loading numba a third of a second.
-_FEW_SEQUENCES, _FEW_ENTRIES = 8, 1 << 18
-# Entries to read before a second thread is worth its start.
-_WORK = 1 << 20
+# NumPy needs up to 0.5 ms for inputs of this size; loading numba needs a third of a
+# second.
+_SMALL_SEQUENCES, _SMALL_ENTRIES = 8, 1 << 18
+_ENTRIES_PER_THREAD = 1 << 20  # with less work, starting a thread does not pay off
 
 
 class Bags(NamedTuple):
-    """Sequence i pools ``values[rows[k]]``, k in ``offsets[i]:offsets[i + 1]``.
+    """Sequence i pools ``values[rows[k]]`` for k in ``offsets[i]:offsets[i + 1]``.
 
-    `weights` (one a token, None for 1) and `divisors` (one a sequence, never 0) are
-    what a weighted mean multiplies and divides by. `codes` are the tokens' types.
+    A weighted mean multiplies by `weights` (per token, None for 1) and divides by
+    `divisors` (per sequence, never 0). `codes` are the types of the tokens.
     """
 
     values: np.ndarray
@@ -30,24 +30,12 @@ class Bags(NamedTuple):
 
     @property
     def lengths(self):
-        """Number of pooled tokens of each sequence."""
+        """Number of pooled tokens per sequence."""
         return np.diff(self.offsets)
 
 
 def block_bags(tokens, block):
-    """Return the rows of a block that each sequence pools: those that are known.
-
-    Parameters
-    ----------
-    tokens : TokenSequences
-    block : Block
-        At level "type" or "token".
-
-    Returns
-    -------
-    Bags
-        Without weights.
-    """
+    """Return the Bags of the known rows of a block at level "type" or "token"."""
     codes, offsets, known = tokens.codes, tokens.offsets, block.known
     rows = codes
     if block.level == "token":
@@ -67,41 +55,41 @@ def block_bags(tokens, block):
     return Bags(table, rows, offsets, None, divisors, codes)
 
 
-def run_kernel(name, bags, arguments, out, at):
-    """Run a kernel over all sequences, compiled and in threads where there is work.
+def run_kernel(name, bags, arguments, out, column):
+    """Run a kernel over all sequences; compiled, and in threads if the input is large.
 
-    The number of threads is numba's (``NUMBA_NUM_THREADS``), which joblib lowers in
+    The number of threads is numba's (``NUMBA_NUM_THREADS``), which joblib reduces in
     its worker processes.
 
     Parameters
     ----------
     name : str
-        The kernel: a function of `_kernels`, and of `_plain`.
+        A function of `_kernels_numba` and `_kernels_python`.
     bags : Bags
     arguments : tuple
-        The kernel's own, between `offsets` and `first`.
+        Arguments of this kernel, between `offsets` and `first`.
     out : ndarray of float32, shape (n_sequences, n_columns)
-        Written to from column `at` on.
-    at : int
+        Written to from `column` on.
+    column : int
     """
     n_sequences = len(bags.offsets) - 1
     entries = len(bags.rows) * bags.values.shape[1]
-    if n_sequences <= _FEW_SEQUENCES and entries <= _FEW_ENTRIES:
-        everything = bags.values, bags.rows, bags.offsets, *arguments, 0, n_sequences
-        getattr(_kernels_python, name)(*everything, out, at)
+    if n_sequences <= _SMALL_SEQUENCES and entries <= _SMALL_ENTRIES:
+        all_arguments = bags.values, bags.rows, bags.offsets, *arguments, 0, n_sequences
+        getattr(_kernels_python, name)(*all_arguments, out, column)
         return
     from . import _kernels_numba
 
     kernel = getattr(_kernels_numba, name)
-    # numba compiles anew for each dtype, order and writability.
+    # Read-only views, because numba compiles a kernel per dtype, order and writability.
     values, rows, offsets = (
-        _frozen(bags.values),
-        _frozen(bags.rows),
-        _frozen(bags.offsets),
+        _read_only_view(bags.values),
+        _read_only_view(bags.rows),
+        _read_only_view(bags.offsets),
     )
 
     def run(span):
-        kernel(values, rows, offsets, *arguments, *span, out, at)
+        kernel(values, rows, offsets, *arguments, *span, out, column)
 
     spans, n_threads = _spans(bags)
     if n_threads < 2:
@@ -112,18 +100,18 @@ def run_kernel(name, bags, arguments, out, at):
         list(pool.map(run, spans))
 
 
-def _frozen(array):
+def _read_only_view(array):
     view = array.view(np.uint16) if array.dtype == np.float16 else array.view()
     view.flags.writeable = False
     return view
 
 
 def _spans(bags):
-    """Cut the sequences into spans of about as many tokens, several a thread."""
+    """Return spans of sequences of similar work, and the number of threads."""
     from numba import config
 
     n_sequences = len(bags.offsets) - 1
-    work = len(bags.rows) * bags.values.shape[1] // _WORK
+    work = len(bags.rows) * bags.values.shape[1] // _ENTRIES_PER_THREAD
     n_threads = max(1, min(config.NUMBA_NUM_THREADS, work, n_sequences))
     n_spans = 4 * n_threads if n_threads > 1 else 1
     marks = np.linspace(0, len(bags.rows), n_spans + 1)[1:-1]

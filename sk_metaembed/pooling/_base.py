@@ -1,7 +1,7 @@
-"""What every pooling step shares: blocks in, one row of numbers a sequence out.
+"""Base class of pooling transformers.
 
-A leaf writes `_parts`, and `_fit_pool` where it learns something; the template
-checks the input, lays out the columns and names them.
+It validates the input, and lays out and names the columns. Subclasses implement
+`_parts` and `_pool`, and `_fit_pool` if they learn.
 """
 
 import numpy as np
@@ -18,90 +18,87 @@ from ..sequences._mixins import (
 
 
 class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
-    """Base class of steps that turn embedded sequences into an array."""
+    """Base class of transformers from embedded sequences to an array."""
 
     _parameter_constraints: dict = {"add_indicator": ["boolean"]}
 
     def _fit_pool(self, X):
-        """Learn from the training fold; nothing by default."""
+        """Learn from the training data; nothing by default."""
 
     def _parts(self, name):
-        """Return a label and a width for each part of a block's output, in order."""
+        """Return (label, width) of each part of a block's output, in order."""
         raise NotImplementedError
 
-    def _pool(self, tokens, block, out, at):
-        """Write a block's parts into zeros, from column `at` on."""
+    def _pool(self, tokens, block, out, column):
+        """Write a block's parts into `out`, which is zero, from `column` on."""
         raise NotImplementedError
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
-        """Learn the blocks' names and dimensions, and what pooling needs of the data.
+        """Learn the names and dimensions of blocks, and weights or projections.
 
-        Needed even where nothing is learned, so that later data with other blocks are
-        an error and not other columns.
+        Required even if nothing is learned, so that later data with other blocks raise
+        an error instead of giving other columns.
 
         Parameters
         ----------
         X : EmbeddedSequences
-            Whose words the weights are learned from, where there are any.
+            Training data, from which weights of words are learned.
         y : ignored
-            There for pipelines.
+            Not used.
 
         Returns
         -------
         estimator instance
-            The fitted step.
+            The fitted transformer.
         """
         X = check_embedded(X, caller=type(self).__name__)
         self.dims_in_ = block_dims(X)
-        self._passed = _sequence_level(X)
-        self._indicates = self.add_indicator
+        self._sequence_blocks = _sequence_level(X)
+        self._has_indicator = self.add_indicator
         self._fit_pool(X)
         return self
 
     def transform(self, X):
         """Pool the vectors of each sequence.
 
-        Blocks stand side by side, each with its parts; those at sequence level pass as
-        they are. A sequence without known words gives zeros.
+        Blocks are concatenated, each with its parts; blocks at sequence level are
+        copied unchanged. A sequence without known words gives zeros.
 
         Parameters
         ----------
         X : EmbeddedSequences
-            With blocks of the names and dimensions seen in fit.
+            With blocks of the names and dimensions seen in `fit`.
 
         Returns
         -------
         ndarray of float32, shape (n_sequences, n_features_out)
-            One row a sequence, in the order of `get_feature_names_out`.
+            One row per sequence, with the columns of `get_feature_names_out`.
 
         Raises
         ------
         TypeError
             If X is not an EmbeddedSequences.
         ValueError
-            If the blocks are not those of fit, or a result does not fit float32.
+            If the blocks are not those of fit, or a result exceeds float32.
         """
         check_is_fitted(self)
         caller = type(self).__name__
         X = check_embedded(X, caller=caller)
         self._check_blocks(X)
         out = np.zeros((len(X), self._n_columns()), dtype=np.float32)
-        at = 0
-        with np.errstate(over="ignore"):  # reported with its row
+        column = 0
+        with np.errstate(over="ignore"):  # overflow is reported with its row below
             for block in X.blocks:
-                at = self._write_block(X.tokens, block, out, at)
-        if self._indicates and X.tokens.missing is not None:
-            out[:, at] = X.tokens.missing
+                column = self._write_block(X.tokens, block, out, column)
+        if self._has_indicator and X.tokens.missing is not None:
+            out[:, column] = X.tokens.missing
         _check_finite(out, caller)
         return out
 
     def get_feature_names_out(self, input_features=None):
         """Return a name for each column: ``block__part__number``.
-
-        They tell which source and which statistic a column is of, for example to see
-        what a classifier leans on.
 
         Parameters
         ----------
@@ -111,43 +108,43 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str objects
-            Columns of a sequence-level block have no part: ``block__number``. The
-            last one is "missing" with ``add_indicator=True``.
+            Columns of a sequence-level block have no part: ``block__number``. With
+            ``add_indicator=True`` the last name is "missing".
         """
         check_is_fitted(self)
         names = [
             f"{prefix}__{i}" for prefix, width in self._columns() for i in range(width)
         ]
-        if self._indicates:
+        if self._has_indicator:
             names.append("missing")
         return np.array(names, dtype=object)
 
     def _columns(self):
         for name, dim in self.dims_in_.items():
-            if name in self._passed:
+            if name in self._sequence_blocks:
                 yield name, dim
                 continue
             for label, width in self._parts(name):
                 yield f"{name}__{label}", width
 
     def _n_columns(self):
-        return sum(width for _, width in self._columns()) + self._indicates
+        return sum(width for _, width in self._columns()) + self._has_indicator
 
-    def _write_block(self, tokens, block, out, at):
+    def _write_block(self, tokens, block, out, column):
         if block.level == "sequence":
-            out[:, at : at + block.dim] = block.values
-            return at + block.dim
-        self._pool(tokens, block, out, at)
-        return at + sum(width for _, width in self._parts(block.name))
+            out[:, column : column + block.dim] = block.values
+            return column + block.dim
+        self._pool(tokens, block, out, column)
+        return column + sum(width for _, width in self._parts(block.name))
 
     def _check_blocks(self, X):
         caller = type(self).__name__
         check_blocks(X, self.dims_in_, caller=caller)
-        if _sequence_level(X) != self._passed:
+        if _sequence_level(X) != self._sequence_blocks:
             raise ValueError(
-                f"{caller} was fitted with {sorted(self._passed)} at level 'sequence', "
-                f"got {sorted(_sequence_level(X))}: their columns would differ. Pass "
-                "what the same sources give, or fit again."
+                f"{caller} was fitted with the blocks {sorted(self._sequence_blocks)} "
+                f"at level 'sequence'; got {sorted(_sequence_level(X))}, which would "
+                "give other columns. Pass the output of the same sources, or call fit."
             )
 
 
@@ -156,13 +153,13 @@ def _sequence_level(X):
 
 
 def _check_finite(out, caller):
-    # A sum is finite unless some entry is not (or it overflows, then look again).
+    # A finite sum has finite entries; an infinite one may be an overflow of the sum.
     if np.isfinite(out.sum(dtype=np.float64)):
         return
-    bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
-    if len(bad):
+    overflowing = np.flatnonzero(~np.isfinite(out).all(axis=1))
+    if len(overflowing):
         raise ValueError(
-            f"{caller}: the pooled vector of row {bad[0]} exceeds float32 (and those "
-            f"of {len(bad) - 1} more rows). Scale the vectors, for example with the "
-            'source\'s preprocess="unit".'
+            f"{caller}: the pooled vector of row {overflowing[0]} exceeds float32 (and "
+            f"those of {len(overflowing) - 1} more rows). Scale the vectors, for "
+            'example with preprocess="unit" of the source.'
         )

@@ -1,7 +1,4 @@
-"""CommonComponentRemoval: take out what all sentence vectors share.
-
-The directions that most rows of a matrix share.
-"""
+"""CommonComponentRemoval: remove the directions that most sentence vectors share."""
 
 from numbers import Integral
 
@@ -29,46 +26,35 @@ def top_components(X, n_components, mean=None):
     n_components : int
         At most the smaller side of X.
     mean : ndarray of shape (n_features,), default=None
-        Subtracted from the rows first; None leaves them where they are.
+        Subtracted from the rows first.
 
     Returns
     -------
     components : ndarray of float64, shape (n_components, n_features)
-        Orthonormal rows, the entry of largest magnitude positive. A row is zero
-        where the matrix has a lower rank.
+        Orthonormal rows, the entry of largest magnitude positive. Rows beyond the rank
+        of the matrix are zero.
     singular_values : ndarray of float64, shape (n_components,)
-        Descending.
+        In decreasing order.
 
     Notes
     -----
-    They are read off the eigenvectors of the smaller of ``X.T X`` and ``X X.T``,
-    which costs less than a full SVD and no second copy of X where X is tall.
+    Computed from the eigenvectors of the smaller of ``X.T X`` and ``X X.T``, which is
+    cheaper than a full SVD and needs no copy of a tall X.
     """
     n_samples, n_features = X.shape
     if n_features <= n_samples:
-        vectors, squares = _leading(_gram(X, mean), n_components)
+        vectors, squares = _leading_eigenpairs(_gram(X, mean), n_components)
         components = vectors.T
     else:
-        shifted = _shifted(X, mean)
-        vectors, squares = _leading(shifted @ shifted.T, n_components)
-        components = vectors.T @ shifted
-    return _normalised(components, squares), np.sqrt(squares)
+        centered = _subtract_mean(X, mean)
+        vectors, squares = _leading_eigenpairs(centered @ centered.T, n_components)
+        components = vectors.T @ centered
+    return _normalize_components(components, squares), np.sqrt(squares)
 
 
 def remove_components(rows, components, weights):
-    """Return the rows less their weighted projections on the components.
-
-    Parameters
-    ----------
-    rows : ndarray of float64, shape (n_rows, n_features)
-    components : ndarray of shape (n_components, n_features)
-    weights : ndarray of shape (n_components,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows, n_features)
-    """
-    # A matrix product would round by a row's place among the others.
+    """Return rows minus their weighted projections on the components."""
+    # Not a matrix product, whose rounding depends on the position of a row.
     shares = np.einsum("ij,kj->ik", rows, components) * weights
     removed = rows.copy()
     for k, component in enumerate(components):
@@ -79,26 +65,26 @@ def remove_components(rows, components, weights):
 def _gram(X, mean):
     gram = np.zeros((X.shape[1], X.shape[1]))
     for rows in chunks(len(X)):
-        part = _shifted(X[rows], mean)
+        part = _subtract_mean(X[rows], mean)
         gram += part.T @ part
     return gram
 
 
-def _shifted(X, mean):
+def _subtract_mean(X, mean):
     X = X.astype(np.float64)
     return X if mean is None else X - mean
 
 
-def _leading(gram, n_components):
+def _leading_eigenpairs(gram, n_components):
     size = len(gram)
     squares, vectors = eigh(gram, subset_by_index=(size - n_components, size - 1))
     squares = np.maximum(squares[::-1], 0.0)
-    # What rounding leaves of an eigenvalue of zero.
+    # Smaller eigenvalues are rounding errors.
     squares[squares <= size * np.finfo(float).eps * squares[0]] = 0.0
     return vectors[:, ::-1], squares
 
 
-def _normalised(components, squares):
+def _normalize_components(components, squares):
     components = components * (squares > 0)[:, None]
     norms = np.linalg.norm(components, axis=1, keepdims=True)
     largest = np.abs(components).argmax(axis=1)
@@ -111,50 +97,51 @@ class CommonComponentRemoval(
 ):
     """Remove the directions that most sentence vectors share.
 
-    Averages of word vectors all lean towards the directions of frequent words, which
-    say little of a sentence. Without them, cosines compare what is particular: good
-    for similarity. For classification it seldom helps, as a linear classifier weighs
-    directions by itself.
+    Averages of word vectors have a large component along the directions of frequent
+    words, which say little about a sentence. Removing it improves cosine similarity. It
+    seldom improves classification, because a linear classifier weights directions by
+    itself.
 
     Parameters
     ----------
     n_components : int, default=1
-        Number of directions: 1 for SIF, 5 for uSIF, about a hundredth of the
-        dimension for all-but-the-top. Fewer are removed if there are fewer rows or
-        columns.
+        Number of directions: 1 for SIF, 5 for uSIF, about a hundredth of the dimension
+        for all-but-the-top. Limited to the number of rows and columns.
     weighted : bool, default=False
-        Whether each direction is removed in proportion to its share of the squared
-        singular values, as in uSIF, rather than altogether.
+        Whether to remove each direction in proportion to its share of the squared
+        singular values, as in uSIF, instead of completely.
     centre : bool, default=False
-        Whether to subtract the mean first, as in all-but-the-top. It moves the zero
-        vectors of empty sequences away from zero.
+        Whether to subtract the mean first, as in all-but-the-top. The zero vectors of
+        empty sequences are then no longer zero.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Orthonormal directions, learned in fit.
+        Orthonormal directions.
     singular_values_ : ndarray of shape (n_components_,)
-        Of the matrix in fit, descending.
+        Of the training data, in decreasing order.
     component_weights_ : ndarray of shape (n_components_,)
-        How much of each direction is removed; all 1 unless `weighted`.
+        Share of each direction that is removed; all 1 unless `weighted`.
     mean_ : ndarray of shape (n_features_in_,)
         Zeros unless `centre`.
     n_components_ : int
+        Number of directions removed.
     n_features_in_ : int
+        Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only where X had string column names in fit.
+        Names of the features, if X had string column names in fit.
 
     See Also
     --------
-    Pooling : Gives the sentence vectors; ``weights="sif"`` or ``"usif"`` goes before.
+    Pooling : Computes sentence vectors, with ``weights="sif"`` or ``"usif"``.
 
     Notes
     -----
-    With v_i the first right singular vectors of the matrix of sentence vectors, which
-    is not centred unless asked for, a row x becomes ``x - sum_i c_i (x . v_i) v_i``;
-    c_i is 1, or ``s_i**2 / sum_j s_j**2`` over the chosen directions if `weighted`.
-    The directions are those of the training fold, so that a row's result does not
-    depend on which rows it comes with.
+    With v_i the first right singular vectors of the matrix of sentence vectors,
+    centered only if requested, a row x becomes ``x - sum_i c_i (x . v_i) v_i``; c_i is
+    1, or ``s_i**2 / sum_j s_j**2`` over the chosen directions if `weighted`. The
+    directions are learned in fit, so the result of a row does not depend on the other
+    rows.
 
     References
     ----------
@@ -195,22 +182,19 @@ class CommonComponentRemoval(
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X, y=None):
-        """Learn the common directions.
-
-        They come from a singular value decomposition of X, of which only the first few
-        directions are computed. Labels play no part.
+        """Learn the common directions, by a truncated singular value decomposition.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Vectors of sequences, as `Pooling` gives them.
+            Vectors of sequences, such as the output of `Pooling`.
         y : ignored
-            There for pipelines.
+            Not used.
 
         Returns
         -------
         estimator instance
-            The fitted step.
+            The fitted transformer.
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         self.n_components_ = min(self.n_components, *X.shape)
@@ -229,9 +213,6 @@ class CommonComponentRemoval(
     def transform(self, X):
         """Remove the directions learned in fit.
 
-        They are those of the training fold, whatever comes: a vector has the same
-        result alone as among others.
-
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -240,7 +221,7 @@ class CommonComponentRemoval(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            Of float32 if X is, otherwise of float64.
+            float32 if X is, else float64.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)

@@ -1,10 +1,10 @@
 """Compiled loops over the rows that each sequence pools.
 
-Imported only inside functions, for numba's sake. Every kernel goes through the
+Imported inside functions only, because numba is slow to load. Each kernel runs over the
 sequences ``first`` to ``last``, reads ``values[rows[k]]`` for k in
-``offsets[i]:offsets[i + 1]``, and writes row i of ``out`` from column ``at`` on. Sums
-run in float64 and in the order of the sequence, so that a sequence gives the same
-bits alone, in any batch, and whether its vectors stand once a type or once a token.
+``offsets[i]:offsets[i + 1]``, and writes row i of ``out`` from ``column`` on. Sums are
+float64 and in the order of the sequence, so that a sequence gives the same bits alone,
+in any batch, and for type-level and token-level blocks.
 """
 
 import numba
@@ -18,10 +18,10 @@ _HALF_TO_SINGLE = np.float32(2.0**112)
 
 @cached_njit
 def _decode(bits, decoded):
-    """Write float16 given by its bits as float32; numba knows no float16.
+    """Write float16 numbers, given by their bits, as float32; numba has no float16.
 
-    Exponent and fraction keep their bits and move to float32's places; what remains
-    is the difference between the two biases, a power of two.
+    The bits of exponent and fraction move to their float32 positions; what remains is
+    the difference of the two exponent biases, a power of two.
     """
     words = decoded.view(np.int32)
     for j in range(len(bits)):
@@ -32,7 +32,7 @@ def _decode(bits, decoded):
 
 
 def _row(values, i, scratch):
-    """Return a row as float32: itself, or `scratch` after decoding it there."""
+    """Return a row as float32: itself, or decoded into `scratch`."""
     raise NotImplementedError("for compiled code only")
 
 
@@ -49,11 +49,11 @@ def _row_of(values, i, scratch):
 
 
 @cached_njit
-def sum_rows(values, rows, offsets, weights, divisors, first, last, out, at):
-    """Write each sequence's sum of weighted rows over its divisor.
+def sum_rows(values, rows, offsets, weights, divisors, first, last, out, column):
+    """Write the weighted sum of each sequence's rows over its divisor.
 
-    Four rows at a time: their reads from memory overlap, and the total is loaded
-    and stored once for the four.
+    Four rows at a time: their memory reads overlap, and the total is loaded and stored
+    once per four rows.
     """
     dim = values.shape[1]
     total = np.empty(dim)
@@ -86,14 +86,14 @@ def sum_rows(values, rows, offsets, weights, divisors, first, last, out, at):
                     total[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
             k += 4
         for j in range(dim):
-            out[i, at + j] = total[j] / divisors[i]
+            out[i, column + j] = total[j] / divisors[i]
 
 
 @cached_njit
 def power_mean_rows(
-    values, rows, offsets, weights, divisors, power, first, last, out, at
+    values, rows, offsets, weights, divisors, power, first, last, out, column
 ):
-    """Write each sequence's signed root of its weighted mean of powers."""
+    """Write the signed root of the weighted mean of powers of each sequence."""
     dim = values.shape[1]
     total = np.empty(dim)
     term = np.empty(dim)
@@ -110,12 +110,12 @@ def power_mean_rows(
                 total[j] += term[j]
         for j in range(dim):
             mean = total[j] / divisors[i]
-            out[i, at + j] = np.copysign(np.abs(mean) ** (1.0 / power), mean)
+            out[i, column + j] = np.copysign(np.abs(mean) ** (1.0 / power), mean)
 
 
 @cached_njit
-def max_rows(values, rows, offsets, first, last, out, at):
-    """Write each sequence's largest entries."""
+def max_rows(values, rows, offsets, first, last, out, column):
+    """Write the maximum of each sequence."""
     dim = values.shape[1]
     best = np.empty(dim, np.float32)
     scratch = np.empty(dim, np.float32)
@@ -128,12 +128,12 @@ def max_rows(values, rows, offsets, first, last, out, at):
             for j in range(dim):
                 best[j] = row[j] if row[j] > best[j] else best[j]
         for j in range(dim):
-            out[i, at + j] = best[j]
+            out[i, column + j] = best[j]
 
 
 @cached_njit
-def min_rows(values, rows, offsets, first, last, out, at):
-    """Write each sequence's smallest entries."""
+def min_rows(values, rows, offsets, first, last, out, column):
+    """Write the minimum of each sequence."""
     dim = values.shape[1]
     best = np.empty(dim, np.float32)
     scratch = np.empty(dim, np.float32)
@@ -146,12 +146,12 @@ def min_rows(values, rows, offsets, first, last, out, at):
             for j in range(dim):
                 best[j] = row[j] if row[j] < best[j] else best[j]
         for j in range(dim):
-            out[i, at + j] = best[j]
+            out[i, column + j] = best[j]
 
 
 @cached_njit
-def window_max_rows(values, rows, offsets, size, first, last, out, at):
-    """Write the largest entries among the means of each sequence's windows."""
+def window_max_rows(values, rows, offsets, size, first, last, out, column):
+    """Write the maximum over the means of each sequence's windows."""
     dim = values.shape[1]
     best = np.empty(dim)
     total = np.empty(dim)
@@ -171,17 +171,17 @@ def window_max_rows(values, rows, offsets, size, first, last, out, at):
             for j in range(dim):
                 best[j] = max(best[j], total[j])
         for j in range(dim):
-            out[i, at + j] = best[j] / width
+            out[i, column + j] = best[j] / width
 
 
 @cached_njit
-def count_holders(codes, offsets, n_types):
-    """Return the number of sequences that each type stands in."""
-    holders = np.zeros(n_types, np.int64)
+def document_frequencies(codes, offsets, n_types):
+    """Return the number of sequences that contain each type, (n_types,)."""
+    frequencies = np.zeros(n_types, np.int64)
     latest = np.full(n_types, -1)
     for i in range(len(offsets) - 1):
         for k in range(offsets[i], offsets[i + 1]):
             if latest[codes[k]] != i:
                 latest[codes[k]] = i
-                holders[codes[k]] += 1
-    return holders
+                frequencies[codes[k]] += 1
+    return frequencies

@@ -1,7 +1,4 @@
-"""Pooling: the vectors of a sequence to one.
-
-Weights of words that are learned from how often they occur.
-"""
+"""Pooling: one vector per sequence, with word weights learned from frequencies."""
 
 import math
 from numbers import Integral, Real
@@ -16,17 +13,7 @@ from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts
 
 
 def word_probabilities(tokens):
-    """Return the words that occur, and the share of the tokens that each is.
-
-    Parameters
-    ----------
-    tokens : TokenSequences
-
-    Returns
-    -------
-    words : ndarray of object, shape (n_words,)
-    probabilities : ndarray of float64, shape (n_words,)
-    """
+    """Return the words that occur, (n_words,), and their shares of the tokens."""
     counts = tokens.type_counts()
     used = counts > 0
     return tokens.types[used], counts[used] / max(tokens.n_tokens, 1)
@@ -43,31 +30,18 @@ def usif_weights(probabilities, a):
 
 
 def usif_a(probabilities, mean_length):
-    """Return uSIF's `a`, computed from the data.
+    """Return the `a` of uSIF from the probabilities of the vocabulary, (n_words,).
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_words,)
-        Of all words of the vocabulary.
-    mean_length : float
-        Average number of tokens of a sequence, at least 1.
-
-    Returns
-    -------
-    float
-        Infinite where no word is more probable than chance; all weights are 2 then.
-
-    Notes
-    -----
-    With V the size of the vocabulary and n the mean length, a word drawn uniformly
-    stands in a sequence with probability ``t = 1 - (1 - 1 / V)**n``. With alpha the
-    share of the vocabulary that has ``p(w) > t``, ``a = (1 - alpha) / (alpha V / 2)``.
+    With V the size of the vocabulary and n the mean length of a sequence, a word drawn
+    uniformly occurs in a sequence with probability ``t = 1 - (1 - 1 / V)**n``. With
+    alpha the share of words with ``p(w) > t``, ``a = (1 - alpha) / (alpha V / 2)``:
+    infinite if there are none, and all weights are then 2.
     """
     n_words = len(probabilities)
     if n_words < 2:
         return np.inf
     threshold = -np.expm1(mean_length * np.log1p(-1.0 / n_words))
-    # A uniform vocabulary and n = 1 put every p on the threshold, up to rounding.
+    # For a uniform vocabulary and n = 1, every p equals the threshold up to rounding.
     alpha = np.mean(np.asarray(probabilities) > threshold * (1 + 1e-9))
     return (1 - alpha) / (alpha * n_words / 2) if alpha else np.inf
 
@@ -75,38 +49,20 @@ def usif_a(probabilities, mean_length):
 def inverse_document_frequencies(tokens):
     """Return the words that occur, and ``ln((1 + n) / (1 + df)) + 1`` of each.
 
-    Parameters
-    ----------
-    tokens : TokenSequences
-        n sequences; df of them hold the word.
-
-    Returns
-    -------
-    words : ndarray of object, shape (n_words,)
-    idf : ndarray of float64, shape (n_words,)
+    n is the number of sequences, df of which contain the word.
     """
-    from ._kernels_numba import count_holders
+    from ._kernels_numba import document_frequencies
 
-    holders = count_holders(tokens.codes, tokens.offsets, tokens.n_types)
-    used = holders > 0
-    idf = np.log((1 + len(tokens)) / (1 + holders[used])) + 1
+    frequencies = document_frequencies(tokens.codes, tokens.offsets, tokens.n_types)
+    used = frequencies > 0
+    idf = np.log((1 + len(tokens)) / (1 + frequencies[used])) + 1
     return tokens.types[used], idf
 
 
 def learn_weights(kind, tokens, sif_a):
-    """Return a weight for each word that occurs, and one for all others.
+    """Return the weights of words that occur, a dict, and the weight of all others.
 
-    Parameters
-    ----------
-    kind : {"idf", "sif", "usif"}
-    tokens : TokenSequences
-    sif_a : float
-
-    Returns
-    -------
-    weights : dict of str to float
-    unseen : float
-        The weight of a word with p(w) = 0 or df(w) = 0.
+    `kind` is "idf", "sif" or "usif".
     """
     if kind == "idf":
         words, weights = inverse_document_frequencies(tokens)
@@ -123,91 +79,90 @@ def learn_weights(kind, tokens, sif_a):
 
 
 class Pooling(BasePooling):
-    """Turn the vectors of each sequence's tokens into one row of an array.
+    """Pool the vectors of each sequence's tokens into one row of an array.
 
-    The last step before an ordinary estimator. The mean is hard to beat; several
-    modes side by side keep more of a sequence, at the price of more columns.
+    The last step before an ordinary estimator. The mean is hard to beat; several modes
+    together keep more of a sequence, at the cost of more columns.
 
-    Each block is pooled on its own and the results stand side by side. Blocks at
-    level "sequence" are passed through. A type-level block is pooled from its table:
-    no array of tokens times dimensions is built.
+    Each block is pooled separately and the results are concatenated. Blocks at level
+    "sequence" are copied unchanged. A type-level block is pooled from its table: no
+    array of tokens times dimensions is built.
 
     Parameters
     ----------
     mode : str, or list or tuple of str, default="mean"
-        One of the following, or several, which are concatenated in their order:
+        One of the following, or several, which are concatenated in order:
 
         - "mean", "max", "min", "sum": over the tokens, for each dimension.
         - "first", "last": the vector of the first or last token.
-        - "power-means": the means that `powers` lists.
-        - "dct": the first `n_coefficients` of the cosine transform along the
-          sequence, which keep the order of words roughly; the first is the mean.
-        - "hierarchical": the maximum over the means of all windows of
-          `window_size` tokens, which keeps the order of words locally.
+        - "power-means": the power means listed in `powers`.
+        - "dct": the first `n_coefficients` of the cosine transform along the sequence,
+          which roughly preserve word order; the first is the mean.
+        - "hierarchical": the maximum over the means of all windows of `window_size`
+          tokens, which preserves word order locally.
     weights : {None, "idf", "sif", "usif"}, default=None
-        What a word's vectors are multiplied by in "mean", "sum" and "power-means";
-        other modes take no notice. Learned in fit.
+        Weights of words in "mean", "sum" and "power-means", learned in `fit`. Ignored
+        by the other modes.
     powers : list or tuple, default=(1, inf, -inf)
-        Integers from 1 to 7; inf is the maximum, -inf the minimum. Only for
+        Integers from 1 to 7; inf is the maximum, -inf the minimum. Only used by
         "power-means".
     n_coefficients : int, default=2
-        Only for "dct".
+        Number of coefficients of "dct".
     window_size : int, default=5
-        Only for "hierarchical".
+        Number of tokens per window of "hierarchical".
     sif_a : float, default=1e-3
         The a of ``weights="sif"``.
     add_indicator : bool, default=False
         Whether to append a column "missing" that marks missing rows, which `Tokenizer`
-        and the sources record with ``missing="empty"``.
+        and the sources record with ``missing="empty"``. Takes effect in `fit`.
 
     Attributes
     ----------
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name. Transform wants the same.
+        Dimension of each block in fit, by name. `transform` requires the same.
     word_weights_ : dict of str to float, or None
-        The weight of each word of the training fold; None with ``weights=None``.
+        Weight of each word of the training data; None with ``weights=None``.
     unseen_weight_ : float or None
-        The weight of any other word.
+        Weight of all other words.
 
     Raises
     ------
     TypeError
         If the input is not an EmbeddedSequences.
     ValueError
-        If modes or powers are strange or repeat, if no mode uses the weights, or if
+        If modes or powers are invalid or repeated, if no mode uses the weights, or if
         the blocks are not those of fit.
 
     See Also
     --------
     RandomEncoderPooling : Pools after a random projection.
-    CommonComponentRemoval : Completes SIF and uSIF after this step.
+    CommonComponentRemoval : The second step of SIF and uSIF.
 
     Notes
     -----
-    A token is pooled if its row is known. Any other token is left out, as though the
-    sequence did not hold it: it counts in no length, place or window. A sequence
+    Only tokens whose row is known are pooled. Other tokens are ignored, as if they were
+    not in the sequence: they do not count in lengths, positions or windows. A sequence
     without known tokens gives zeros.
 
-    With w the weights and s the sequence's known tokens, the mean is
+    With w the weights and s the known tokens of the sequence, the mean is
 
     - ``sum_s v / |s|`` without weights;
     - ``sum_s w v / |s|`` for "sif", w = a / (a + p), and "usif", w = a / (a / 2 + p),
-      where p is the word's share of all training tokens;
+      where p is the share of the word in all training tokens;
     - ``sum_s w v / sum_s w`` for "idf", w = ln((1 + n) / (1 + df)) + 1, where df of the
-      n training sequences hold the word.
+      n training sequences contain the word.
 
     An unseen word has p = 0 and df = 0: weight 1, 2, and ln(1 + n) + 1. For "usif",
-    with V training words and n tokens in the average sequence that is not empty, let
-    alpha be the share of words with ``p > 1 - (1 - 1 / V)**n``; then
-    ``a = (1 - alpha) / (alpha * V / 2)``. SIF and uSIF go on to remove common
-    components: `CommonComponentRemoval`.
+    with V training words and n tokens in the average non-empty sequence, let alpha be
+    the share of words with ``p > 1 - (1 - 1 / V)**n``; then ``a = (1 - alpha) / (alpha
+    * V / 2)``. The second step of SIF and uSIF is `CommonComponentRemoval`.
 
-    A power mean is ``sign(m) |m|**(1 / p)``, m the mean as above of ``v**p``.
+    A power mean is ``sign(m) |m|**(1 / p)``, with m the mean as above of ``v**p``.
 
     Cosine coefficient k of N vectors is
     ``c / N * sum_n v_n cos(pi k (2n + 1) / (2 max(N, K)))`` with K = `n_coefficients`,
-    c = 1 for k = 0 and the root of 2 otherwise: the orthonormal DCT-II of the
-    sequence, padded to K vectors if it is shorter, with the length divided out.
+    c = 1 for k = 0 and the root of 2 otherwise: the orthonormal DCT-II of the sequence,
+    padded to K vectors if it is shorter, divided by the length.
 
     References
     ----------
@@ -269,11 +224,11 @@ class Pooling(BasePooling):
             _check_powers(self.powers)
         if self.weights is not None and not set(modes) & set(WEIGHTED):
             raise ValueError(
-                f"weights={self.weights!r} would do nothing with mode={self.mode!r}: "
-                f"only {', '.join(WEIGHTED)} use weights. Add one of these, or set "
+                f"weights={self.weights!r} has no effect with mode={self.mode!r}: only "
+                f"{', '.join(WEIGHTED)} use weights. Add one of these modes, or set "
                 "weights=None."
             )
-        self._kind = self.weights
+        self._weighting = self.weights
         self._fitted_parts = [
             part
             for mode in modes
@@ -293,19 +248,19 @@ class Pooling(BasePooling):
     def _parts(self, name):
         return [(part.label, self.dims_in_[name]) for part in self._fitted_parts]
 
-    def _pool(self, tokens, block, out, at):
+    def _pool(self, tokens, block, out, column):
         bags = block_bags(tokens, block)
         if self.word_weights_ is not None:
-            bags = self._weighted(tokens, bags)
+            bags = self._apply_weights(tokens, bags)
         for part in self._fitted_parts:
-            part.write(bags, out, at)
-            at += block.dim
+            part.write(bags, out, column)
+            column += block.dim
 
-    def _weighted(self, tokens, bags):
+    def _apply_weights(self, tokens, bags):
         get, unseen = self.word_weights_.get, self.unseen_weight_
-        of_types = np.array([get(word, unseen) for word in tokens.types], dtype=float)
-        weights = of_types[bags.codes]
-        if self._kind != "idf":
+        weights = [get(word, unseen) for word in tokens.types]
+        weights = np.array(weights, dtype=float)[bags.codes]
+        if self._weighting != "idf":
             return bags._replace(weights=weights)
         segments = np.repeat(np.arange(len(tokens)), bags.lengths)
         sums = np.bincount(segments, weights, minlength=len(tokens))
@@ -315,20 +270,20 @@ class Pooling(BasePooling):
 
 def _modes(mode):
     modes = [mode] if isinstance(mode, str) else list(mode)
-    strange = [m for m in modes if not isinstance(m, str) or m not in MODES]
-    if strange or not modes or len(set(modes)) < len(modes):
+    invalid = [m for m in modes if not isinstance(m, str) or m not in MODES]
+    if invalid or not modes or len(set(modes)) < len(modes):
         raise ValueError(
-            f"mode must be one of {', '.join(MODES)}, or a list or tuple of distinct "
-            f"ones, at least one; got {mode!r}."
+            f"mode must be one of {', '.join(MODES)}, or a non-empty list or tuple of "
+            f"distinct ones; got {mode!r}."
         )
     return modes
 
 
 def _check_powers(powers):
     allowed = {*range(1, LARGEST_POWER + 1), math.inf, -math.inf}
-    strange = [p for p in powers if not is_real(p) or p not in allowed]
-    if strange or not powers or len(set(powers)) < len(powers):
+    invalid = [p for p in powers if not is_real(p) or p not in allowed]
+    if invalid or not powers or len(set(powers)) < len(powers):
         raise ValueError(
-            f"powers must hold distinct integers from 1 to {LARGEST_POWER}, inf or "
-            f"-inf, at least one; got {powers!r}."
+            f"powers must contain distinct integers from 1 to {LARGEST_POWER}, inf or "
+            f"-inf, and not be empty; got {powers!r}."
         )

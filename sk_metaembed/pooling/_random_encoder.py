@@ -1,6 +1,6 @@
-"""RandomEncoderPooling: a fixed random projection, then pooling.
+"""RandomEncoderPooling: a random projection of word vectors, then pooling.
 
-A random projection of the rows that are pooled, a bounded part at a time.
+Vectors are projected in tiles of bounded size.
 """
 
 from itertools import pairwise
@@ -15,40 +15,17 @@ from ._bags import Bags, block_bags
 from ._base import BasePooling
 from ._modes import write_max, write_mean
 
-# Projected entries that stand in memory at once: 64 MB of float32.
-_ENTRIES = 1 << 24
+_ENTRIES = 1 << 24  # projected entries in memory at a time: 64 MB of float32
 
 
 def random_projection(dim, n_components, random):
-    """Draw a matrix uniform in ``+-1 / sqrt(dim)``.
-
-    Parameters
-    ----------
-    dim, n_components : int
-    random : RandomState
-
-    Returns
-    -------
-    ndarray of float32, shape (dim, n_components)
-    """
+    """Return a float32 matrix uniform in ``+-1 / sqrt(dim)``, (dim, n_components)."""
     uniform = random.uniform(-1.0, 1.0, size=(dim, n_components))
     return (uniform / np.sqrt(max(dim, 1))).astype(np.float32)
 
 
 def project_rows(values, rows, projection, activation):
-    """Return some rows of values, projected.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, dim)
-    rows : ndarray of int
-    projection : ndarray of float32, shape (dim, n_components)
-    activation : {"relu"} or None
-
-    Returns
-    -------
-    ndarray of float32, shape (len(rows), n_components)
-    """
+    """Return projected and activated rows of values, (len(rows), n_components)."""
     projected = np.empty((len(rows), projection.shape[1]), dtype=np.float32)
     for part in chunks(len(rows)):
         vectors = values[rows[part]].astype(np.float32, copy=False)
@@ -59,38 +36,23 @@ def project_rows(values, rows, projection, activation):
 
 
 def projected_tiles(bags, level, projection, activation):
-    """Yield projected bags that together cover all sequences and columns.
+    """Yield (bags, slice of sequences, first dimension) that cover the whole output.
 
-    Rows of a type-level block are shared by sequences: each is projected once, some
-    of the columns at a time. Rows of a token-level block are not: sequences are
-    taken some at a time.
-
-    Parameters
-    ----------
-    bags : Bags
-        Without weights.
-    level : {"type", "token"}
-    projection : ndarray of float32, shape (dim, n_components)
-    activation : {"relu"} or None
-
-    Yields
-    ------
-    bags : Bags
-        Of some sequences, over some of the projected dimensions.
-    sequences : slice
-    column : int
-        The first of these dimensions.
+    The rows of a type-level block are shared by sequences: each is projected once, some
+    of the columns at a time. The rows of a token-level block are not: some of the
+    sequences are projected at a time.
     """
     n_components = projection.shape[1]
     for sequences in _sequence_spans(bags, level, n_components):
         part, used = _compact(bags, sequences)
         width = max(1, _ENTRIES // max(len(used), 1))
-        for column in range(0, n_components, width):
-            columns = np.ascontiguousarray(projection[:, column : column + width])
+        for offset in range(0, n_components, width):
+            columns = projection[:, offset : offset + width]
+            columns = np.ascontiguousarray(columns)
             tile = part._replace(
                 values=project_rows(bags.values, used, columns, activation)
             )
-            yield tile, sequences, column
+            yield tile, sequences, offset
             del tile  # before the next one is made
 
 
@@ -105,7 +67,7 @@ def _sequence_spans(bags, level, n_components):
 
 
 def _compact(bags, sequences):
-    """Return some sequences' bags over the rows that they use, and these rows."""
+    """Return the Bags of some sequences over the rows that they use, and these rows."""
     offsets = bags.offsets[sequences.start : sequences.stop + 1]
     rows = bags.rows[offsets[0] : offsets[-1]]
     base = rows.min(initial=len(bags.values))
@@ -126,34 +88,34 @@ def _compact(bags, sequences):
 class RandomEncoderPooling(BasePooling):
     """Project word vectors at random, then pool them.
 
-    A random projection to more dimensions than the vectors have, then a maximum, is
-    a sentence encoder without training that comes close to trained ones: the honest
-    baseline for anything learned, and often better than the mean of the vectors.
+    A random projection to more dimensions, followed by a maximum, is a sentence encoder
+    without training that comes close to trained ones: a strong baseline, and often
+    better than the mean of the vectors.
 
-    Each block has its own projection and gives its own columns; put
-    `ConcatMetaEmbedding` before this step to project several sources together.
-    Blocks at level "sequence" are passed through.
+    Each block has its own projection and columns; put `ConcatMetaEmbedding` before this
+    step to project several sources together. Blocks at level "sequence" are copied
+    unchanged.
 
     Parameters
     ----------
     n_components : int, default=1024
-        Dimension of the projection, for each block.
+        Dimension of the projection, per block.
     mode : {"max", "mean"}, default="max"
-        How the projected vectors are pooled.
+        How to pool the projected vectors.
     activation : {"relu"} or None, default=None
-        Applied to the projected vectors before they are pooled.
+        Applied to the projected vectors before pooling.
     add_indicator : bool, default=False
         Whether to append a column "missing" that marks missing rows, which `Tokenizer`
-        and the sources record with ``missing="empty"``.
+        and the sources record with ``missing="empty"``. Takes effect in `fit`.
     random_state : int, RandomState instance or None, default=None
-        Draws the projections in fit.
+        Controls the projections drawn in fit.
 
     Attributes
     ----------
     projections_ : dict of str to ndarray of float32, shape (dim, n_components)
-        The projection of each block that is pooled, by its name.
+        Projection of each pooled block, by name.
     dims_in_ : dict of str to int
-        Dimension of each block in fit, by its name. Transform wants the same.
+        Dimension of each block in fit, by name. `transform` requires the same.
 
     Raises
     ------
@@ -164,15 +126,15 @@ class RandomEncoderPooling(BasePooling):
 
     See Also
     --------
-    Pooling : Pools the vectors themselves; says which tokens are pooled.
+    Pooling : Pools the vectors without a projection; describes which tokens are pooled.
 
     Notes
     -----
     The entries of W are uniform in ``+-1 / sqrt(dim)``. With "max", the result is the
-    largest entry of ``f(W' v)`` over the tokens that have a vector, f the activation.
-    With "mean" and no activation, vectors are pooled before they are projected, which
-    is the same and costs one product a sequence. Otherwise a type-level block is
-    projected once a type, some of the columns at a time.
+    maximum of ``f(W' v)`` over the tokens that have a vector, with f the activation.
+    With "mean" and no activation, vectors are pooled before projection, which is
+    equivalent and costs one product per sequence. Otherwise a type-level block is
+    projected once per type, some of the columns at a time.
 
     References
     ----------
@@ -228,17 +190,19 @@ class RandomEncoderPooling(BasePooling):
     def _parts(self, name):
         return [("random", self.projections_[name].shape[1])]
 
-    def _pool(self, tokens, block, out, at):
+    def _pool(self, tokens, block, out, column):
         bags = block_bags(tokens, block)
         projection = self.projections_[block.name]
         mode, activation = self._settings
         if mode == "mean" and activation is None:
             means = np.zeros((len(tokens), block.dim), dtype=np.float32)
             write_mean(bags, means, 0)
-            np.matmul(means, projection, out=out[:, at : at + projection.shape[1]])
+            np.matmul(
+                means, projection, out=out[:, column : column + projection.shape[1]]
+            )
             return
         write = write_max if mode == "max" else write_mean
         tiles = projected_tiles(bags, block.level, projection, activation)
-        for part, sequences, column in tiles:
-            write(part, out[sequences], at + column)
+        for part, sequences, offset in tiles:
+            write(part, out[sequences], column + offset)
             del part  # before the next one is made

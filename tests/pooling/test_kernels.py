@@ -37,7 +37,7 @@ def test_small_inputs_are_pooled_alike(dim, dtype, level, weights, monkeypatch):
     pooling.fit(X)
     given = []
     for few in (len(X), -1):
-        monkeypatch.setattr(_bags, "_FEW_SEQUENCES", few)
+        monkeypatch.setattr(_bags, "_SMALL_SEQUENCES", few)
         given.append(pooling.transform(X))
     np.testing.assert_allclose(*given, rtol=1e-6, atol=1e-6)
 
@@ -50,7 +50,7 @@ def test_there_is_a_plain_loop_for_each_kernel_that_pools():
 def test_a_row_alone_is_the_row_of_a_large_batch():
     X = embedded(5, np.float32, "type")
     large = X[np.tile(np.arange(len(X)), 30)]
-    assert len(large) > _bags._FEW_SEQUENCES
+    assert len(large) > _bags._SMALL_SEQUENCES
     pooling = Pooling(MODES).fit(X)
     whole = pooling.transform(large)
     for i in range(len(X)):
