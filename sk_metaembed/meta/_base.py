@@ -135,7 +135,7 @@ class BlocksTransformer(
                 "on."
             )
         self.dims_in_ = dims
-        blocks = X.aligned()
+        blocks = X.aligned_blocks()
         self._fit_combination(occurring_rows(X.tokens, blocks), y)
         return blocks
 

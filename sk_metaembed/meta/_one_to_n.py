@@ -323,7 +323,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         """
         meta = self.transform(X).blocks[0]
         filled = []
-        for block in positive_weight_blocks(X.aligned(), self.weights_)[0]:
+        for block in positive_weight_blocks(X.aligned_blocks(), self.weights_)[0]:
             values = source_rows(block, normalize=self.normalize)
             rows = np.flatnonzero(meta.known & ~block.known)
             decoded = row_product(meta.values[rows], self.coefs_[block.name])
