@@ -263,7 +263,7 @@ def test_coverage_of_several_at_once(whole):
     names = [row["source"] for row in rows]
     assert names == ["pipe.table", "pipe.shape", "dict", "(any)", "(all)"]
     lower = clone(whole).set_params(tokens__lowercase=True).fit(TEXTS, Y)
-    with pytest.raises(ValueError, match="'one' and 'two' do not read the same words"):
+    with pytest.raises(ValueError, match="'one' and 'two' split X into different"):
         coverage_report({"one": whole, "two": lower}, TEXTS)
 
 
