@@ -10,10 +10,17 @@ from sklearn.dummy import DummyClassifier
 
 import sk_metaembed
 from sk_metaembed import (
+    AverageMetaEmbedding,
     Block,
+    CommonComponentRemoval,
+    ElmoLanguageModel,
     EmbeddedSequences,
     EmbeddingUnion,
     FunctionEmbedding,
+    OneToNMetaEmbedding,
+    Pooling,
+    RandomEncoderPooling,
+    SourceImputer,
     TokenClassifier,
     Tokenizer,
     TokenSequences,
@@ -108,6 +115,21 @@ assert_type(tagger.predict_proba(embedded), list[NDArray[Any]])
 assert_type(tagger.score(embedded, [["O", "O"], ["O"]]), float)
 
 
+# Meta-embeddings combine blocks into one; pooling returns an array.
+average = AverageMetaEmbedding(weights={"one-hot": 2.0})
+assert_type(average.fit(embedded), AverageMetaEmbedding)
+assert_type(average.transform(embedded), EmbeddedSequences)
+assert_type(average.block_name, str)
+assert_type(SourceImputer("neighbors").fit_transform(embedded), EmbeddedSequences)
+assert_type(Pooling(["mean", "max"]).fit(embedded), Pooling)
+pooled = Pooling(weights="idf").fit_transform(embedded)
+assert_type(pooled, NDArray[np.float32])
+assert_type(
+    RandomEncoderPooling(4).fit(embedded).transform(embedded), NDArray[np.float32]
+)
+removal = CommonComponentRemoval()
+assert_type(removal.fit_transform(pooled), NDArray[np.floating])
+
 # Sources return containers, and fit returns the source itself.
 source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
 assert_type(source.fit(["to be"]), FunctionEmbedding)
@@ -151,6 +173,11 @@ def stores(path: str) -> None:
     assert_type(export_vectors(wv, wv.words, path, format="glove"), ExportReport)
     assert_type(load_vectors("glove-50"), WordVectors)
     assert_type(load_word_similarities(["ws353"]), dict[str, Any])
+    model = ElmoLanguageModel.load(path, batch_size=8)
+    assert_type(model.partial_fit(Path(path)), ElmoLanguageModel)
+    assert_type(model.perplexity(["to be"], "forward"), float)
+    assert_type(model.score_samples([["to", "be"]]), NDArray[np.float64])
+    assert_type(model.save(path), tuple[Path, Path])
     WordVectors.open(3)  # type: ignore[arg-type]
     export_vectors(wv, ["a"], path, format="csv")  # type: ignore[arg-type]
     load_vectors("glove")  # type: ignore[arg-type]
@@ -167,6 +194,9 @@ def misuse() -> None:
     make_span_f1_scorer(average=None)  # type: ignore[arg-type]
     Block("x", np.eye(2), "word")  # type: ignore[arg-type]
     Tokenizer(normalize="NFX")  # type: ignore[arg-type]
+    Pooling(mode="meen")  # type: ignore[arg-type]
+    OneToNMetaEmbedding(solver="sgd")  # type: ignore[arg-type]
+    ElmoLanguageModel(schedule="linear")  # type: ignore[arg-type]
     DistanceDisplay(np.eye(2), labels=["a", "b"]).plot(kind="tree")  # type: ignore[arg-type]
     TrainingCurveDisplay.from_history("history.json")  # type: ignore[arg-type]
     check_estimator(Tokenizer(), on_fail="ignore")  # type: ignore[arg-type]

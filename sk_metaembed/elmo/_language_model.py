@@ -1,7 +1,10 @@
 """ElmoLanguageModel: train or fine-tune ELMo's bidirectional language model."""
 
+from __future__ import annotations
+
 import os
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -23,6 +26,18 @@ from ._corpus import (
 )
 from ._model_files import read_language_model, write_language_model
 from ._options import options_from_model
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from .._core._typing import RandomState, StrPath, Texts
+
+    Corpus: TypeAlias = Texts | os.PathLike[str]
+    # A folder, or (options, weights) with or without the vocabulary.
+    Initial: TypeAlias = StrPath | Sequence[StrPath]
 
 _CALLER = "ElmoLanguageModel"
 # Parameters that may differ between an interrupted fit and the fit that resumes it.
@@ -246,39 +261,39 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
     def __init__(
         self,
-        initial=None,
+        initial: Initial | None = None,
         *,
-        projection_dim=128,
-        cell_dim=512,
-        n_layers=2,
-        filters=((1, 32), (2, 32), (3, 64), (4, 128)),
-        char_dim=16,
-        n_highway=1,
-        activation="relu",
-        skip_connections=True,
-        cell_clip=3.0,
-        proj_clip=3.0,
-        max_characters=50,
-        min_count=1,
-        max_vocabulary=None,
-        softmax="auto",
-        n_samples=8192,
-        dropout=0.1,
-        lr=2e-3,
-        schedule="cosine",
-        gradient_clip=1.0,
-        batch_size=64,
-        n_steps=20,
-        max_epochs=10,
-        patience=None,
-        device="auto",
-        dtype="float32",
-        checkpoint=None,
-        checkpoint_every=500,
-        callbacks=None,
-        random_state=None,
-        verbose=0,
-    ):
+        projection_dim: int = 128,
+        cell_dim: int = 512,
+        n_layers: int = 2,
+        filters: Sequence[tuple[int, int]] = ((1, 32), (2, 32), (3, 64), (4, 128)),
+        char_dim: int = 16,
+        n_highway: int = 1,
+        activation: Literal["relu", "tanh"] = "relu",
+        skip_connections: bool = True,
+        cell_clip: float | None = 3.0,
+        proj_clip: float | None = 3.0,
+        max_characters: int = 50,
+        min_count: int = 1,
+        max_vocabulary: int | None = None,
+        softmax: Literal["auto", "full", "adaptive", "sampled"] = "auto",
+        n_samples: int = 8192,
+        dropout: float = 0.1,
+        lr: float = 2e-3,
+        schedule: Literal["cosine", "constant"] = "cosine",
+        gradient_clip: float | None = 1.0,
+        batch_size: int = 64,
+        n_steps: int = 20,
+        max_epochs: int = 10,
+        patience: int | None = None,
+        device: str = "auto",
+        dtype: Literal["float32", "bfloat16"] = "float32",
+        checkpoint: StrPath | None = None,
+        checkpoint_every: int = 500,
+        callbacks: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.initial = initial
         self.projection_dim = projection_dim
         self.cell_dim = cell_dim
@@ -312,7 +327,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, *, X_val=None):
+    def fit(self, X: Corpus, y: object = None, *, X_val: Corpus | None = None) -> Self:
         """Train on a corpus.
 
         Reads the corpus once for its vocabulary, then once per epoch. A keyboard
@@ -352,7 +367,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         )
 
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: Corpus, y: object = None) -> Self:
         """Train for one more epoch, at a constant learning rate.
 
         For text that arrives in parts. Words that are missing in the first part are
@@ -381,7 +396,11 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
             self.net_ = self._new_net(saved)
         return self._train(self.net_, (X, y), corpora, counts, None, 1, "constant")
 
-    def perplexity(self, X, direction="both"):
+    def perplexity(
+        self,
+        X: Corpus,
+        direction: Literal["both", "forward", "backward"] = "both",
+    ) -> float:
         """Return the perplexity of text, `exp` of the mean loss per word.
 
         1 if every word is predicted with certainty. See Notes of the class for when
@@ -412,7 +431,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
             )
         return float(np.exp(losses[rows[direction]].mean(axis=0).sum() / n_words.sum()))
 
-    def score_samples(self, X):
+    def score_samples(self, X: Corpus) -> NDArray[np.float64]:
         """Return the log-likelihood of each row, the mean of both directions.
 
         Low values show rows that differ from the training corpus: another language,
@@ -431,7 +450,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         """
         return -self._losses(X)[0].mean(axis=0)
 
-    def score(self, X, y=None):
+    def score(self, X: Corpus, y: object = None) -> float:
         """Return the negative perplexity, so that higher is better.
 
         Used by grid searches and learning curves.
@@ -450,7 +469,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         """
         return -self.perplexity(X)
 
-    def save(self, folder):
+    def save(self, folder: StrPath) -> tuple[Path, Path]:
         """Write the model to files for `ElmoEmbedding`, AllenNLP and `load`.
 
         The files omit the state of the optimizer: pickle the estimator to resume
@@ -478,7 +497,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         )
 
     @classmethod
-    def load(cls, folder, **params):
+    def load(cls, folder: Initial, **params: Any) -> Self:
         """Return the model in a folder, for perplexities and `partial_fit`.
 
         To embed with such files, pass them to `ElmoEmbedding`, which needs no

@@ -4,9 +4,11 @@
 is the corresponding loss in torch, for training.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -23,6 +25,11 @@ from ._linear import (
     source_rows,
     source_weights,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._core._typing import RandomState
 
 
 class Layer(NamedTuple):
@@ -346,22 +353,22 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
 
     def __init__(
         self,
-        variant="averaged",
+        variant: Literal["averaged", "concatenated", "decoupled"] = "averaged",
         *,
-        n_components=300,
-        activation="auto",
-        noise=0.05,
-        alignment_weight=0.01,
-        weights=None,
-        learning_rate=3e-3,
-        max_iter=30,
-        batch_size=512,
-        tol=1e-2,
-        normalize=True,
-        device="auto",
-        random_state=None,
-        verbose=0,
-    ):
+        n_components: int = 300,
+        activation: Literal["auto", "relu", "tanh"] | None = "auto",
+        noise: float = 0.05,
+        alignment_weight: float = 0.01,
+        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
+        learning_rate: float = 3e-3,
+        max_iter: int = 30,
+        batch_size: int = 512,
+        tol: float = 1e-2,
+        normalize: bool = True,
+        device: str = "auto",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.variant = variant
         self.n_components = n_components
         self.activation = activation

@@ -1,12 +1,18 @@
 """AverageMetaEmbedding: the mean of the sources that know a word."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._core._arrays import chunks
 from ._base import BaseMetaEmbedding
 from ._linear import known_matrix, row_scales, source_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class AverageMetaEmbedding(BaseMetaEmbedding):
@@ -73,7 +79,12 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
         "normalize": ["boolean"],
     }
 
-    def __init__(self, *, weights=None, normalize=True):
+    def __init__(
+        self,
+        *,
+        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
+        normalize: bool = True,
+    ) -> None:
         self.weights = weights
         self.normalize = normalize
 

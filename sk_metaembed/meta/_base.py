@@ -4,6 +4,10 @@ A meta-embedding is a subclass that implements `_combine`, and `_fit_combination
 learns.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +21,11 @@ from ..sequences._mixins import (
     check_blocks,
     check_embedded,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..sequences import EmbeddedSequences
 
 
 class BlocksTransformer(
@@ -49,7 +58,7 @@ class BlocksTransformer(
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
-    def fit(self, X, y=None):
+    def fit(self, X: EmbeddedSequences, y: object = None) -> Self:
         """Learn from the training data.
 
         Only words that occur in the sequences of X are used, not others in its
@@ -80,7 +89,9 @@ class BlocksTransformer(
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
-    def fit_transform(self, X, y=None):
+    def fit_transform(
+        self, X: EmbeddedSequences, y: object = None
+    ) -> EmbeddedSequences:
         """Learn from the training data and transform it.
 
         Gives the same result as `fit` followed by `transform`, with less computation.
@@ -101,7 +112,7 @@ class BlocksTransformer(
         self._set_out(outputs)
         return X.with_blocks(outputs)
 
-    def transform(self, X):
+    def transform(self, X: EmbeddedSequences) -> EmbeddedSequences:
         """Apply what was learned.
 
         Words that were not seen in `fit` are transformed like any other. The result for
@@ -207,7 +218,7 @@ class BaseMetaEmbedding(BlocksTransformer):
     """
 
     @property
-    def block_name(self):
+    def block_name(self) -> str:
         """Name of the output block: the class name without "MetaEmbedding".
 
         `Pooling` uses it for its column names, and later steps to select the block.
@@ -221,7 +232,9 @@ class BaseMetaEmbedding(BlocksTransformer):
             f"{type(self).__name__} must implement _combine(blocks)."
         )
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
         """Return a name for each dimension: the name of the block and a number.
 
         Parameters

@@ -1,6 +1,9 @@
 """ConcatMetaEmbedding: the concatenation of the sources."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -8,6 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import chunks
 from ._base import BaseMetaEmbedding, concatenated_names
 from ._linear import known_matrix, row_scales, source_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class ConcatMetaEmbedding(BaseMetaEmbedding):
@@ -73,7 +79,12 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
         "normalize": ["boolean"],
     }
 
-    def __init__(self, *, weights=None, normalize=True):
+    def __init__(
+        self,
+        *,
+        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
+        normalize: bool = True,
+    ) -> None:
         self.weights = weights
         self.normalize = normalize
 
@@ -91,7 +102,9 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
                 part[rows] = block.values[rows] * scales[rows]
         return values, known_matrix(blocks)[:, self.weights_ > 0].any(axis=1)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
         """Return the names of the sources' dimensions, in order.
 
         Parameters

@@ -1,5 +1,7 @@
 """GCCAMetaEmbedding: the space in which the sources agree."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 
 import numpy as np
@@ -128,7 +130,13 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
         "normalize": ["boolean"],
     }
 
-    def __init__(self, n_components=200, *, regularization=1.0, normalize=True):
+    def __init__(
+        self,
+        n_components: int = 200,
+        *,
+        regularization: float = 1.0,
+        normalize: bool = True,
+    ) -> None:
         self.n_components = n_components
         self.regularization = regularization
         self.normalize = normalize

@@ -1,7 +1,10 @@
 """SourceImputer: impute missing word vectors from the other sources."""
 
+from __future__ import annotations
+
 import warnings
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -17,6 +20,9 @@ from ._neighbors import (
     shared_counts,
     shared_rows,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class SourceImputer(BlocksTransformer):
@@ -115,7 +121,14 @@ class SourceImputer(BlocksTransformer):
         "min_shared": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, strategy="mutual", *, alpha=1.0, n_neighbors=10, min_shared=10):
+    def __init__(
+        self,
+        strategy: Literal["mutual", "neighbors"] = "mutual",
+        *,
+        alpha: float = 1.0,
+        n_neighbors: int = 10,
+        min_shared: int = 10,
+    ) -> None:
         self.strategy = strategy
         self.alpha = alpha
         self.n_neighbors = n_neighbors
@@ -191,7 +204,9 @@ class SourceImputer(BlocksTransformer):
         dims = [block.dim for block in blocks]
         return mean_prediction(missing, informative, self._usable, dims, predict)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
         """Return the names of the sources' dimensions, in order.
 
         Parameters

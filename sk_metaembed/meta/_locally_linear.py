@@ -1,8 +1,11 @@
 """LocallyLinearMetaEmbedding: locally linear meta-embedding (LLE)."""
 
+from __future__ import annotations
+
 import warnings
 from hashlib import blake2b
 from numbers import Integral, Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -25,6 +28,9 @@ from ._locally_linear_math import (
     smallest_eigenpairs,
     weighted_rows,
 )
+
+if TYPE_CHECKING:
+    from .._core._typing import RandomState
 
 _MIN_SHARE = 0.01  # of an axis: axes that neighbors do not preserve are small, but kept
 
@@ -176,18 +182,18 @@ class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
 
     def __init__(
         self,
-        n_components=200,
+        n_components: int = 200,
         *,
-        n_neighbors=50,
-        regularization=0.03,
-        whiten=False,
-        normalize=True,
-        tol=0.01,
-        max_iter=30,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        n_neighbors: int = 50,
+        regularization: float = 0.03,
+        whiten: bool = False,
+        normalize: bool = True,
+        tol: float = 0.01,
+        max_iter: int = 30,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.regularization = regularization

@@ -1,7 +1,10 @@
 """OneToNMetaEmbedding: meta vectors that are mapped linearly to each source (1TON)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -26,6 +29,12 @@ from ._one_to_n_math import (
     start_decoders,
     to_principal_axes,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._core._typing import RandomState
+    from ..sequences import EmbeddedSequences
 
 
 class OneToNMetaEmbedding(BaseMetaEmbedding):
@@ -185,21 +194,21 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
 
     def __init__(
         self,
-        n_components=200,
+        n_components: int = 200,
         *,
-        impute_missing=False,
-        weights=None,
-        alpha=5e-4,
-        solver="als",
-        learning_rate=0.05,
-        max_iter=50,
-        batch_size=500,
-        tol=1e-3,
-        normalize=True,
-        device="auto",
-        random_state=None,
-        verbose=0,
-    ):
+        impute_missing: bool = False,
+        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
+        alpha: float = 5e-4,
+        solver: Literal["als", "adagrad"] = "als",
+        learning_rate: float = 0.05,
+        max_iter: int = 50,
+        batch_size: int = 500,
+        tol: float = 1e-3,
+        normalize: bool = True,
+        device: str = "auto",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_components = n_components
         self.impute_missing = impute_missing
         self.weights = weights
@@ -302,7 +311,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
             self._encoders[pattern] = _float32(np.split(joined[1:], ends))
         return self._encoders.get(pattern, [])
 
-    def impute(self, X):
+    def impute(self, X: EmbeddedSequences) -> EmbeddedSequences:
         """Return the sources with their missing vectors imputed.
 
         To inspect imputed vectors, or to combine the sources in another way. With

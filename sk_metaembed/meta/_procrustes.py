@@ -4,9 +4,12 @@ The functions before the class learn the orthogonal maps from the cross-products
 sources, which are summed over the rows once.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import svd
@@ -24,6 +27,9 @@ from ._linear import (
     source_weights,
 )
 from ._neighbors import neighbor_fill, shared_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Unit vectors minus the mean with smaller entries are rounding errors.
 _MIN_ENTRY = 1e-5
@@ -283,14 +289,14 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
 
     def __init__(
         self,
-        target=None,
+        target: str | None = None,
         *,
-        impute_missing=True,
-        n_neighbors=10,
-        weights=None,
-        max_iter=200,
-        tol=1e-7,
-    ):
+        impute_missing: bool = True,
+        n_neighbors: int = 10,
+        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-7,
+    ) -> None:
         self.target = target
         self.impute_missing = impute_missing
         self.n_neighbors = n_neighbors

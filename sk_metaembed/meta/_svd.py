@@ -1,7 +1,10 @@
 """SVDMetaEmbedding: the leading directions of the concatenated sources."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.linalg import eigh
@@ -19,6 +22,11 @@ from ._linear import (
     source_rows,
     source_weights,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._core._typing import RandomState
 
 _ROUNDING = 10 * np.finfo(np.float32).eps  # smaller singular values are rounding errors
 _MIN_SCALE = 1e-36  # quotients by smaller values overflow float32
@@ -132,14 +140,14 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
 
     def __init__(
         self,
-        n_components=200,
+        n_components: int = 200,
         *,
-        whiten=True,
-        weights=None,
-        normalize=True,
-        solver="auto",
-        random_state=None,
-    ):
+        whiten: bool = True,
+        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
+        normalize: bool = True,
+        solver: Literal["auto", "exact", "randomized"] = "auto",
+        random_state: RandomState = None,
+    ) -> None:
         self.n_components = n_components
         self.whiten = whiten
         self.weights = weights

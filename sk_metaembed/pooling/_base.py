@@ -4,6 +4,10 @@ It validates the input, and lays out and names the columns. Subclasses implement
 `_parts` and `_pool`, and `_fit_pool` if they learn.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +19,11 @@ from ..sequences._mixins import (
     check_blocks,
     check_embedded,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..sequences import EmbeddedSequences
 
 
 class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
@@ -35,7 +44,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
-    def fit(self, X, y=None):
+    def fit(self, X: EmbeddedSequences, y: object = None) -> Self:
         """Learn the names and dimensions of blocks, and weights or projections.
 
         Required even if nothing is learned, so that later data with other blocks raise
@@ -60,7 +69,13 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         self._fit_pool(X)
         return self
 
-    def transform(self, X):
+    if TYPE_CHECKING:
+
+        def fit_transform(
+            self, X: EmbeddedSequences, y: object = None, **fit_params: Any
+        ) -> NDArray[np.float32]: ...
+
+    def transform(self, X: EmbeddedSequences) -> NDArray[np.float32]:
         """Pool the vectors of each sequence.
 
         Blocks are concatenated, each with its parts; blocks at sequence level are
@@ -97,7 +112,9 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         _check_finite(out, caller)
         return out
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
         """Return a name for each column: ``block__part__number``.
 
         Parameters

@@ -1,6 +1,9 @@
 """CommonComponentRemoval: remove the directions that most sentence vectors share."""
 
+from __future__ import annotations
+
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -15,6 +18,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._core._arrays import chunks
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._parameters import CheckedParametersMixin
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 
 def top_components(X, n_components, mean=None):
@@ -174,14 +180,16 @@ class CommonComponentRemoval(
         "centre": ["boolean"],
     }
 
-    def __init__(self, n_components=1, *, weighted=False, centre=False):
+    def __init__(
+        self, n_components: int = 1, *, weighted: bool = False, centre: bool = False
+    ) -> None:
         self.n_components = n_components
         self.weighted = weighted
         self.centre = centre
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the common directions, by a truncated singular value decomposition.
 
         Parameters
@@ -196,21 +204,27 @@ class CommonComponentRemoval(
         estimator instance
             The fitted transformer.
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        self.n_components_ = min(self.n_components, *X.shape)
-        mean = X.mean(axis=0, dtype=np.float64) if self.centre else None
-        components, values = top_components(X, self.n_components_, mean)
+        data = validate_data(self, X, dtype=[np.float64, np.float32])
+        self.n_components_ = min(self.n_components, *data.shape)
+        mean = data.mean(axis=0, dtype=np.float64) if self.centre else None
+        components, values = top_components(data, self.n_components_, mean)
         weights = np.ones(self.n_components_)
         if self.weighted:
             squares = values**2
             weights = squares / max(squares.sum(), np.finfo(float).tiny)
-        self.mean_ = np.zeros(X.shape[1]) if mean is None else mean
+        self.mean_ = np.zeros(data.shape[1]) if mean is None else mean
         self.components_ = components
         self.singular_values_ = values
         self.component_weights_ = weights
         return self
 
-    def transform(self, X):
+    if TYPE_CHECKING:
+
+        def fit_transform(
+            self, X: ArrayLike, y: object = None, **fit_params: Any
+        ) -> NDArray[np.floating]: ...
+
+    def transform(self, X: ArrayLike) -> NDArray[np.floating]:
         """Remove the directions learned in fit.
 
         Parameters
@@ -221,14 +235,14 @@ class CommonComponentRemoval(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            float32 if X is, else float64.
+            Of dtype float32 if X is, else float64.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        removed = np.empty_like(X, order="C")
-        for rows in chunks(len(X)):
+        data = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        removed = np.empty_like(data, order="C")
+        for rows in chunks(len(data)):
             removed[rows] = remove_components(
-                X[rows] - self.mean_, self.components_, self.component_weights_
+                data[rows] - self.mean_, self.components_, self.component_weights_
             )
         return removed
 

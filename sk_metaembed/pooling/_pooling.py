@@ -1,7 +1,10 @@
 """Pooling: one vector per sequence, with word weights learned from frequencies."""
 
+from __future__ import annotations
+
 import math
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -10,6 +13,9 @@ from .._core._parameters import is_real
 from ._bags import block_bags
 from ._base import BasePooling
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def word_probabilities(tokens):
@@ -76,6 +82,19 @@ def learn_weights(kind, tokens, sif_a):
         a = usif_a(probabilities, tokens.n_tokens / filled)
         weights, unseen = usif_weights(probabilities, a), 2.0
     return dict(zip(words.tolist(), weights.tolist(), strict=True)), float(unseen)
+
+
+Mode: TypeAlias = Literal[
+    "mean",
+    "max",
+    "min",
+    "sum",
+    "first",
+    "last",
+    "power-means",
+    "dct",
+    "hierarchical",
+]
 
 
 class Pooling(BasePooling):
@@ -201,15 +220,15 @@ class Pooling(BasePooling):
 
     def __init__(
         self,
-        mode="mean",
+        mode: Mode | list[Mode] | tuple[Mode, ...] = "mean",
         *,
-        weights=None,
-        powers=(1, math.inf, -math.inf),
-        n_coefficients=2,
-        window_size=5,
-        sif_a=1e-3,
-        add_indicator=False,
-    ):
+        weights: Literal["idf", "sif", "usif"] | None = None,
+        powers: Sequence[float] = (1, math.inf, -math.inf),
+        n_coefficients: int = 2,
+        window_size: int = 5,
+        sif_a: float = 1e-3,
+        add_indicator: bool = False,
+    ) -> None:
         self.mode = mode
         self.weights = weights
         self.powers = powers

@@ -3,8 +3,11 @@
 Vectors are projected in tiles of bounded size.
 """
 
+from __future__ import annotations
+
 from itertools import pairwise
 from numbers import Integral
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,6 +17,9 @@ from .._core._arrays import chunks
 from ._bags import Bags, block_bags
 from ._base import BasePooling
 from ._modes import write_max, write_mean
+
+if TYPE_CHECKING:
+    from .._core._typing import RandomState
 
 _ENTRIES = 1 << 24  # projected entries in memory at a time: 64 MB of float32
 
@@ -165,13 +171,13 @@ class RandomEncoderPooling(BasePooling):
 
     def __init__(
         self,
-        n_components=1024,
+        n_components: int = 1024,
         *,
-        mode="max",
-        activation=None,
-        add_indicator=False,
-        random_state=None,
-    ):
+        mode: Literal["max", "mean"] = "max",
+        activation: Literal["relu"] | None = None,
+        add_indicator: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_components = n_components
         self.mode = mode
         self.activation = activation
