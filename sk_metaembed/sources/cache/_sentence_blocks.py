@@ -194,22 +194,21 @@ def _compute(handle, rows, numbers, compute):
 def _checked(rows, number, entry, dtype):
     """Return a computed entry, one pair per layer, rounded to `dtype`, or raise."""
     sentence = rows.sentences[number]
-    original = isinstance(sentence, OriginalText)
-    name = short_repr(sentence.text if original else " ".join(sentence))
     entry = None if entry is None else list(entry)
     if entry is None or len(entry) != len(rows.all_layers):
         raise ValueError(
             "A source must return (values, known) for each of "
-            f"{len(rows.all_layers)} layers per sentence; for {name} it returned "
-            f"{'nothing' if entry is None else len(entry)}."
+            f"{len(rows.all_layers)} layers per sentence; for {_text_of(sentence)} it "
+            f"returned {'nothing' if entry is None else len(entry)}."
         )
     rounded = []
     for i, (layer, pair) in enumerate(zip(rows.all_layers, entry, strict=True)):
         if not rows.fits(number, pair, layer):
             raise ValueError(
-                f"Layer {layer.name!r} of {name} ({len(sentence)} tokens) must have "
-                f"dimension {layer.dim} at the {layer.level} level; got values of "
-                f"shape {np.shape(pair[0])} and known of shape {np.shape(pair[1])}."
+                f"Layer {layer.name!r} of {_text_of(sentence)} ({len(sentence)} "
+                f"tokens) must have dimension {layer.dim} at the {layer.level} level; "
+                f"got values of shape {np.shape(pair[0])} and known of shape "
+                f"{np.shape(pair[1])}."
             )
         try:
             rounded.append(round_entry(*pair, dtype))
@@ -219,10 +218,15 @@ def _checked(rows, number, entry, dtype):
                 "cache_layers='selected' omits it."
             )
             raise ValueError(
-                f"Layer {layer.name!r} of {name}: {error}"
+                f"Layer {layer.name!r} of {_text_of(sentence)}: {error}"
                 f"{hint if i >= len(rows.layers) else ''}"
             ) from error
     return rounded
+
+
+def _text_of(sentence):
+    original = isinstance(sentence, OriginalText)
+    return short_repr(sentence.text if original else " ".join(sentence))
 
 
 def _keys(handle, rows, numbers, layers):
