@@ -207,11 +207,11 @@ def write_saved_file(path, members, info):
 
 def _versions():
     """Return the installed versions of what a saved estimator depends on."""
-    found = {"sk_metaembed": __version__}
+    installed = {"sk_metaembed": __version__}
     for name in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            installed[name] = version(name)
+    return installed
 
 
 class SavedFile(ZipReader):

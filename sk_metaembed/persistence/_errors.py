@@ -53,7 +53,7 @@ class UntrustedError(SavedFileError):
     message : str
         The error message.
     names : iterable of str
-        Names that `sk_metaembed.load` must be told to trust.
+        Names to pass as ``trusted`` to `sk_metaembed.load`.
 
     Attributes
     ----------

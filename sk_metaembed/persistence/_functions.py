@@ -67,10 +67,10 @@ def _check_importable(function, module, name, where):
 
 def import_object(module, name):
     """Return the object with a qualified name in a module, which is imported."""
-    found = import_module(module)
+    target = import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        target = getattr(target, part)
+    return target
 
 
 def function_name(content):

@@ -234,15 +234,15 @@ def is_sklearn_estimator(module, name):
     private = [i for i, part in enumerate(parts) if part.startswith("_")]
     public = parts[: private[0]] if private else parts
     try:
-        found = getattr(import_module(".".join(public)), name)
+        cls = getattr(import_module(".".join(public)), name)
     except (ImportError, AttributeError):
         return False
     return (
-        isinstance(found, type)
-        and issubclass(found, BaseEstimator)
-        and found is not BaseEstimator
-        and (found.__module__, found.__name__) == (module, name)
-        and not inspect.isabstract(found)
+        isinstance(cls, type)
+        and issubclass(cls, BaseEstimator)
+        and cls is not BaseEstimator
+        and (cls.__module__, cls.__name__) == (module, name)
+        and not inspect.isabstract(cls)
     )
 
 
@@ -253,5 +253,5 @@ def ufunc(module, name):
     """
     modules = {"numpy": "numpy", "scipy": "scipy.special"}
     public = modules.get(module.partition(".")[0])
-    found = getattr(import_module(public), name, None) if public else None
-    return found if isinstance(found, np.ufunc) else None
+    function = getattr(import_module(public), name, None) if public else None
+    return function if isinstance(function, np.ufunc) else None

@@ -128,9 +128,10 @@ def versions():
 
 def main():
     """Replace the files in ``DATA``."""
+    fitted = estimators()
     shutil.rmtree(DATA, ignore_errors=True)
     DATA.mkdir()
-    for name, (estimator, X) in estimators().items():
+    for name, (estimator, X) in fitted.items():
         save(estimator, DATA / f"{name}.skm", bundle=True)
         if name != "vectors":  # pickled as the path of a store
             (DATA / f"{name}.pkl").write_bytes(pickle.dumps(estimator, protocol=4))
