@@ -94,8 +94,8 @@ class CheckpointWriter:
             if not self._has_warned:
                 warnings.warn(
                     f"{self.caller}: the checkpoint {self.file} cannot be written "
-                    f"({error}). Training goes on; were it killed now, it would go on "
-                    "from the last checkpoint that was written, if there is one.",
+                    f"({error}). Training continues; if it is killed, it resumes from "
+                    "the last checkpoint that was written, if any.",
                     UserWarning,
                     stacklevel=2,
                 )

@@ -31,24 +31,49 @@ def _module(module):
     return getattr(module, "_orig_mod", module)  # beneath torch.compile
 
 
-def load_net_state_dict(net, plain, tensors):
-    """Load the output of `net_state_dict` into an initialized net of equal shapes."""
+def load_net_state_dict(net, plain, tensors, *, optimizer=True):
+    """Give an initialised net what another had learned.
+
+    Parameters
+    ----------
+    net : skorch NeuralNet
+    plain : dict
+    tensors : dict of str to tensor
+    optimizer : bool, default=True
+        Whether to load the state of the optimizer, if the other net had one.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes are not the net's.
+    """
     from skorch.history import History
 
-    parts = {}
-    for name, value in tensors.items():
-        part, _, rest = name.partition("/")
-        parts.setdefault(part, {})[rest] = value
+    parts = _by_part(tensors)
     for part in _PARTS:
         _module(getattr(net, f"{part}_")).load_state_dict(parts.get(part, {}))
     if plain["groups"] is None:
         net.trim_for_prediction()
-    else:
-        state = _numbered(parts.get("optimizer", {}))
-        groups = json.loads(plain["groups"])
-        net.optimizer_.load_state_dict({"state": state, "param_groups": groups})
+    elif optimizer:
+        net.optimizer_.load_state_dict(optimizer_state_dict(plain, tensors))
     net.module_.train(plain["training"])
     net.history_ = History(json.loads(plain["history"]))  # trimming clears the history
+
+
+def optimizer_state_dict(plain, tensors):
+    """Return the state of the optimizer in the output of `net_state_dict`, or None."""
+    if plain["groups"] is None:
+        return None
+    state = _numbered(_by_part(tensors).get("optimizer", {}))
+    return {"state": state, "param_groups": json.loads(plain["groups"])}
+
+
+def _by_part(tensors):
+    parts = {}
+    for name, value in tensors.items():
+        part, _, rest = name.partition("/")
+        parts.setdefault(part, {})[rest] = value
+    return parts
 
 
 def check_shapes(build, tensors, *, ignore=()):

@@ -7,9 +7,9 @@ method ``prepare`` that ``dynamic._trainable.TrainedSources`` describes.
 
 from .._core._public_module import set_public_module
 from ._embedding import DynamicMetaEmbedding
-from ._image_targets import ImageTarget
 from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor
 from ._ranker import DynamicMetaRanker
+from ._retrieval import ImageTarget
 from ._tag_targets import TagTarget
 from ._tagger import DynamicMetaTagger
 from ._targets import ColumnsTarget, IndicatorTarget, LabelTarget, NumberTarget

@@ -14,24 +14,25 @@ from ._trainable import TransformingMixin
 
 @describe(encoder="mean", hidden_dims="()", lr="1e-3")
 class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
-    r"""Combine embeddings by attention that is trained on y (DME and CDME).
+    r"""Combine embeddings by attention trained on y (DME and CDME).
 
-    Each source is projected to one dimension, weighted word by word, and summed. The
-    weights are trained with an encoder and a linear head on the labels; afterwards
-    the step hands on the mixed word vectors, for `Pooling` and any classifier, or the
-    encoder's vectors.
+    Each source is projected to a common dimension, weighted per word, and summed. The
+    weights are trained on the labels with an encoder and a linear head; then
+    `transform` returns the mixed word vectors, for `Pooling` and any classifier, or the
+    vectors of the encoder.
 
-    Use it where several sources are at hand and labels are too: it learns which
-    source to trust for which word. The encoder is a mean by default, because the
-    mixed vectors are then pooled by a mean.
+    Use it when you have labels and several embeddings to choose from: it learns which
+    source is useful for which word. The default encoder is the mean, because mixed
+    vectors are usually pooled by their mean.
 
     Parameters
     ----------
     %(common)s
     output : {"tokens", "sequence"}, default="tokens"
-        "tokens" gives EmbeddedSequences with one block of mixed vectors; "sequence"
-        the encoder's vectors, an array. Of pairs, "tokens" gives SequencePairs, which a
-        `PairEncoder` of a `Pooling` takes; "sequence" [u; v; abs(u-v); u*v].
+        "tokens" returns EmbeddedSequences with one block of mixed vectors; "sequence"
+        returns the vectors of the encoder as an array. For pairs, "tokens" returns
+        SequencePairs, the input of a `PairEncoder` of a `Pooling`; "sequence" returns
+        [u; v; abs(u-v); u*v].
 
     Attributes
     ----------
@@ -40,13 +41,14 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences, and there are not trainable sources alone.
+        If X is not an EmbeddedSequences, unless all sources are trainable.
     ValueError
-        If y is missing or has gaps, or the blocks are not those of fit.
+        If y is missing or has missing values, or if the blocks of X are not those of
+        fit.
 
     See Also
     --------
-    DynamicMetaClassifier : The same net, end to end.
+    DynamicMetaClassifier : The same network, end to end.
     ConcatMetaEmbedding, AverageMetaEmbedding : Combinations without labels.
 
     Notes
@@ -56,21 +58,21 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     .. math:: m_j = \mathrm{ReLU}\Big(\sum_i \alpha_{ij} w'_{ij}\Big), \qquad
               \alpha_{ij} = \phi(a \cdot w'_{ij} + b)
 
-    with :math:`\phi` a softmax over the sources that know the word, or a sigmoid.
-    CDME scores :math:`a \cdot h_{ij} + b` instead, :math:`h_{ij}` being the state of a
-    BiLSTM with 2 units a direction over the source's projected sequence; it is shared
-    by the sources. Word-level weights are computed once a distinct word, and the
+    with :math:`\phi` a softmax over the sources that know the word, or a sigmoid. CDME
+    uses :math:`a \cdot h_{ij} + b` instead, where :math:`h_{ij}` is the state of a
+    BiLSTM with 2 units per direction over the projected sequence of the source; all
+    sources share it. Word-level weights are computed once per distinct word, and the
     output is then a type-level block.
 
-    With ``attention="task"`` it is ELMo's scalar mix,
+    ``attention="task"`` is the scalar mix of ELMo,
 
     .. math:: m_j = \mathrm{ReLU}\Big(\gamma \sum_i \alpha_i w'_{ij}\Big), \qquad
               \alpha = \mathrm{softmax}(s)
 
-    with :math:`s = 0` and :math:`\gamma = 1` at first, and `mix_penalty` times
-    :math:`|s|^2` added to the loss. The published form has neither projection nor
-    ReLU: ``projection_dim=None, activation=None``. What it has learned like that of
-    the layers of an `ElmoEmbedding` can be given to one with ``output="elmo"``: the
+    with initial values :math:`s = 0` and :math:`\gamma = 1`, and `mix_penalty` times
+    :math:`|s|^2` added to the loss. The published form has neither projection nor ReLU:
+    ``projection_dim=None, activation=None``. A mix of the layers of an `ElmoEmbedding`
+    that was learned in this form can be written into one with ``output="elmo"``: the
     logarithms of `layer_weights_` as ``mix_weights``, `gamma_` as ``gamma``, and the
     same ``layer_norm``.
 
@@ -95,6 +97,13 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     EmbeddedSequences(40 sequences, 40 tokens, 2 types; dynamic: type 4d)
     >>> dme.attention_weights(X[:1]).columns.tolist()
     ['sequence', 'position', 'token', 'a', 'b']
+
+    The scalar mix has a weight per source and a factor:
+
+    >>> mix = DynamicMetaEmbedding("task", projection_dim=4, max_epochs=1)
+    >>> weights = mix.fit(X, [1, 0] * 20).layer_weights_
+    >>> sorted(weights), round(sum(weights.values()), 3), round(mix.gamma_, 1)
+    (['a', 'b'], 1.0, 1.0)
     """
 
     _parameter_constraints: dict = {
@@ -167,24 +176,22 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         return any_target(y, classes, weights, caller=type(self).__name__)
 
     def transform(self, X):
-        """Return the mixed word vectors, or the encoder's vectors.
+        """Return the mixed word vectors, or the vectors of the encoder.
 
-        Dropout rests, so that a sequence comes out the same each time, alone or among
-        others. Where a word's weights depend on the word alone, it is mixed once
-        however often it occurs.
+        Dropout is off: a sequence has the same output each time, alone or in a batch.
 
         Parameters
         ----------
         X : EmbeddedSequences or SequencePairs
-            With the blocks that fit saw; tokens or texts if it saw none.
+            With the blocks of fit; tokens or texts if fit saw no blocks.
 
         Returns
         -------
         EmbeddedSequences, SequencePairs, or ndarray of float32
-            An array has shape (n_sequences, encoder dim), of pairs (n_pairs, four
-            times that). Mixed vectors are at type level where weights depend on the
-            word alone and every source is at type level, else at token level. A
-            `CharEmbedding` reads original texts, if X has them, at token level.
+            An array has shape (n_sequences, encoder dim), for pairs (n_pairs, 4 *
+            encoder dim). Mixed vectors are at type level if weights depend on the word
+            alone and every source is at type level, otherwise at token level. A
+            `CharEmbedding` reads the original texts, if X has them, at token level.
         """
         from .training._predict import run_positions, run_sequences
 
@@ -204,10 +211,10 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         return SequencePairs(mixed) if self._reads_pairs else mixed
 
     def get_feature_names_out(self, input_features=None):
-        """Return one name a dimension of the output.
+        """Return one name per dimension of the output.
 
-        They name the columns of ``output="sequence"``, in the data frame that
-        `set_output` asks for too, and the dimensions of the mixed word vectors.
+        They name the columns of ``output="sequence"``, also in the data frames of
+        `set_output`, and the dimensions of the mixed word vectors.
 
         Parameters
         ----------
@@ -217,8 +224,8 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         Returns
         -------
         ndarray of object
-            "dynamic" and a number; of vectors of pairs, "u__", "v__", "absdiff__" and
-            "product__" before it.
+            "dynamic" and a number; for vectors of pairs with the prefixes "u__", "v__",
+            "absdiff__" and "product__".
         """
         check_is_fitted(self, "net_")
         module = self.net_.module_
@@ -229,10 +236,10 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         return np.asarray(names, dtype=object)
 
     def set_output(self, *, transform=None):
-        """Choose the container of the output; there is a choice for "sequence" only.
+        """Set the container of the output of ``output="sequence"``.
 
-        Word vectors of sequences are no table. With ``output="tokens"`` the choice is
-        kept for when `output` becomes "sequence".
+        With ``output="tokens"`` the choice is stored until `output` is set to
+        "sequence".
 
         Parameters
         ----------
@@ -242,7 +249,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         Returns
         -------
         estimator instance
-            With the choice noted.
+            The estimator.
         """
         if self.output == "tokens":
             if transform is not None:  # for when `output` is set to "sequence"

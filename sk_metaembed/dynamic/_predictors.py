@@ -1,4 +1,4 @@
-"""DynamicMetaClassifier and DynamicMetaRegressor: the net end to end."""
+"""DynamicMetaClassifier and DynamicMetaRegressor: the whole network as an estimator."""
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -11,17 +11,17 @@ from ._targets import ColumnsTarget, NumberTarget, check_target, classification_
 
 @describe(encoder="bilstm-max", hidden_dims="(512, 512)", lr="4e-4")
 class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
-    """Classify sequences by a net over dynamic meta-embeddings (DME and CDME).
+    """Classify sequences with dynamic meta-embeddings (DME and CDME).
 
-    The published model end to end: sources are projected, weighted and summed word by
-    word, a BiLSTM with a maximum over time reads the sequence, and a multi-layer head
-    decides. Take it where the encoder itself should be the classifier; take
-    `DynamicMetaEmbedding` to put another classifier behind the meta-embedding.
+    The published model end to end: sources are projected, weighted per word and summed,
+    a BiLSTM with max pooling over time encodes the sequence, and a multi-layer head
+    predicts the label. Use `DynamicMetaEmbedding` instead to put another classifier
+    behind the meta-embedding.
 
-    `SequencePairs`, as `PairEncoder` gives them, are read by one mixer and encoder, and
-    the head gets [u; v; abs(u-v); u*v] of their vectors: the published model of
-    natural language inference. Where y has several columns of labels, they share mixer
-    and encoder, and each has a head of its own; the loss is the mean of theirs.
+    `SequencePairs`, the output of a `PairEncoder`, are read by one mixer and encoder,
+    and the head reads [u; v; abs(u-v); u*v] of their vectors: the published model for
+    natural language inference. Several columns of labels share mixer and encoder and
+    have a head each; the loss is the mean over columns.
 
     Parameters
     ----------
@@ -34,23 +34,27 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences or SequencePairs of them, and there are not
-        trainable sources alone; or is of single sequences after a fit on pairs.
+        If X is not an EmbeddedSequences or SequencePairs of them, unless all sources
+        are trainable; or if X has single sequences after a fit on pairs.
     ValueError
-        If y is missing or has gaps, or the blocks are not those of fit.
+        If y is missing or has missing values, or if the blocks of X are not those of
+        fit.
 
     See Also
     --------
     DynamicMetaEmbedding : The same mixing as a transformer; its Notes give the formula.
-    DynamicMetaRegressor : The same net for numbers.
-    PairEncoder : Makes pairs of two columns of texts.
+    DynamicMetaRegressor : The same network for numbers.
+    PairEncoder : Makes pairs from two columns of texts.
+    sk_metaembed.inspection.TrainingCurveDisplay : Plots losses and scores per epoch.
+    sk_metaembed.inspection.TokenWeightsDisplay : Plots attention weights per word.
 
     Notes
     -----
-    A matrix y of 0 and 1 alone is taken as label sets, each label a probability of its
-    own. For several columns of two classes each, give the classes names. Where columns
-    have labels of several types, scikit-learn's searches need their splitter spelled
-    out, ``cv=KFold(5)``: they cannot tell what kind of labels these are.
+    A matrix y of only 0 and 1 is read as label sets, with an independent
+    probability per label. For several columns of two classes each, use other class
+    names. If columns have labels of several types, pass the splitter of a search
+    explicitly, as ``cv=KFold(5)``: scikit-learn cannot determine the kind of such
+    labels.
 
     References
     ----------
@@ -76,74 +80,92 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     ... )
     >>> clf.fit(X, y).predict(X[:2]).tolist()
     ['pos', 'neg']
+    >>> clf.attention_weights(X[:1]).columns.tolist()
+    ['sequence', 'position', 'token', 'one-hot']
+    >>> clf.partial_fit(X, y).n_iter_  # one more epoch
+    21
+
+    Train options are set one by one, also in a search:
+
+    >>> clf.set_params(train_options__weight_decay=1e-4).train_options
+    {'weight_decay': 0.0001}
+
+    Trainable sources read texts themselves:
+
+    >>> from sk_metaembed import CharEmbedding
+    >>> clf = DynamicMetaClassifier(
+    ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1
+    ... )
+    >>> _ = clf.fit(["good", "bad"], [1, 0], X_val=["good"], y_val=[1])
+    >>> list(clf.trained_), clf.get_params()["trainable__char_dim"]
+    (['charembedding'], 30)
     """
 
     def _make_target(self, y, classes, weights):
         return classification_target(y, classes, caller=type(self).__name__)
 
     def predict(self, X):
-        """Return the most probable label or labels, or indicators of likely ones.
+        """Return the predicted labels.
 
-        Where each sequence has one label, or several columns have, some label is always
-        given, even where no source knows a word. Of label sets come those with a
-        probability above one half, which may be none.
+        With one label per sequence, or several columns of labels, the most probable
+        label is returned even if no source knows a word of the sequence. Of label sets,
+        the labels with a probability above one half are returned, possibly none.
 
         Parameters
         ----------
         X : EmbeddedSequences or SequencePairs
-            With the blocks that fit saw; tokens or texts if it saw none.
+            With the blocks of fit; tokens or texts if fit saw no blocks.
 
         Returns
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_labels)
-            Of the kind that y was; of dtype object where y's columns have labels of
-            several types.
+            In the format of y; of dtype object if columns of y have labels of several
+            types.
         """
         outputs = self._outputs(X)
         return self._target.decode(outputs)
 
     def predict_proba(self, X):
-        """Return probabilities of labels.
+        """Return the probabilities of labels.
 
-        Columns are in the order of `classes_`. They are not calibrated: a net that has
-        trained for long is mostly surer than it is right.
+        Probabilities are not calibrated; networks trained for many epochs tend to be
+        overconfident.
 
         Parameters
         ----------
         X : EmbeddedSequences or SequencePairs
-            With the blocks that fit saw; tokens or texts if it saw none.
+            With the blocks of fit; tokens or texts if fit saw no blocks.
 
         Returns
         -------
         ndarray of shape (n_sequences, n_classes), or list of them
-            Rows sum to 1 for one label a sequence; for label sets each column is a
-            probability of its own. For several columns of labels a list, one array a
-            column.
+            Columns are in the order of `classes_`. Rows sum to 1 for one label per
+            sequence; for label sets each column is an independent probability. For
+            several columns of labels it is a list with an array per column.
         """
         outputs = self._outputs(X)
         return self._target.probabilities(outputs)
 
     def score(self, X, y, sample_weight=None):
-        """Return the share of sequences that are labelled right.
+        """Return the accuracy.
 
-        It is what searches compare candidates by unless they are given a ``scoring``.
-        Where classes are of very different size, take another, such as
-        ``scoring="f1_macro"``.
+        Searches compare candidates by it unless `scoring` is given. For classes of very
+        different sizes use another metric, such as ``scoring="f1_macro"``.
 
         Parameters
         ----------
         X : EmbeddedSequences or SequencePairs
-            With the blocks that fit saw; tokens or texts if it saw none.
+            With the blocks of fit; tokens or texts if fit saw no blocks.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
-            The right labels.
+            True labels.
         sample_weight : array-like of shape (n_sequences,), default=None
-            How much each sequence counts.
+            Weight of each sequence.
 
         Returns
         -------
         float
-            In [0, 1]. Of label sets, and of several columns of labels, all of a
-            sequence's must be right, as in scikit-learn's multi-output classifiers.
+            In [0, 1]. For label sets and several columns of labels, all labels of a
+            sequence must be correct, as in scikit-learn's multi-output classifiers.
         """
         check_is_fitted(self, "net_")
         if not isinstance(self._target, ColumnsTarget):
@@ -164,11 +186,11 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
 
 @describe(encoder="bilstm-max", hidden_dims="(512, 512)", lr="4e-4")
 class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
-    """Predict numbers from sequences by a net over dynamic meta-embeddings.
+    """Predict numbers from sequences with dynamic meta-embeddings.
 
-    `DynamicMetaClassifier`'s net with the squared error. Targets are standardised for
-    training and predictions given on their own scale. It reads pairs, for example to
-    rate their similarity, as the classifier does.
+    The network of `DynamicMetaClassifier` with the squared error as its loss. Targets
+    are standardized for training, and predictions are on the original scale. Pairs are
+    read as by the classifier, for example to rate their similarity.
 
     Parameters
     ----------
@@ -181,14 +203,14 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences, and there are not trainable sources alone.
+        If X is not an EmbeddedSequences, unless all sources are trainable.
     ValueError
-        If y is missing, has gaps or is not numeric, or the blocks are not those of
-        fit.
+        If y is missing, has missing values or is not numeric, or if the blocks of X are
+        not those of fit.
 
     See Also
     --------
-    DynamicMetaClassifier : The same net for labels.
+    DynamicMetaClassifier : The same network for labels.
     DynamicMetaEmbedding : The same mixing as a transformer; its Notes give the formula.
 
     References
@@ -216,13 +238,12 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
     def predict(self, X):
         """Return the predicted numbers.
 
-        The net itself gives standardised numbers; mean and scale of the training
-        targets are put back. Nothing keeps a result within the range of those targets.
+        Predictions are not limited to the range of the training targets.
 
         Parameters
         ----------
         X : EmbeddedSequences or SequencePairs
-            With the blocks that fit saw; tokens or texts if it saw none.
+            With the blocks of fit; tokens or texts if fit saw no blocks.
 
         Returns
         -------

@@ -1,7 +1,4 @@
-"""DynamicMetaRanker: captions and images in a space that they share.
-
-What can be asked where captions and images have vectors in one space.
-"""
+"""DynamicMetaRanker: captions and images in a shared space."""
 
 from numbers import Integral, Real
 
@@ -13,211 +10,83 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._parameters import is_integer
 from ..sequences import SequencePairs
 from ._base import BaseDynamicMeta
-from ._image_targets import (
-    ImageTarget,
-    image_codes,
-    read_images,
-    split_images,
-)
 from ._parameters import OPTION_DEFAULTS, describe
-from ._recall import (
+from ._retrieval import (
+    ImageTarget,
     best_matches,
+    image_codes,
     mean_recall,
     ranks,
+    read_images,
     recall,
+    split_images,
 )
 from ._trainable import TransformingMixin
 from .training._plan import scaled
 
-
-class RetrievalMixin:
-    """Ranks, recalls and the score of an estimator that embeds captions and images."""
-
-    def rank(self, X, images, n=10):
-        """Return the images that are most like each caption.
-
-        Every caption is compared with every image. For collections that are asked
-        often, keep what `transform_images` gives and search in it.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            Captions, with the blocks that fit saw; tokens or texts if it saw none.
-        images : array-like of shape (n_images, n_features)
-            The images to choose from.
-        n : int, default=10
-            How many of them.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_captions, min(n, n_images))
-            Row numbers of `images`, the most alike first.
-        """
-        self._check_rank(n, "n")
-        return best_matches(self.transform(X), self.transform_images(images), n)
-
-    def rank_captions(self, images, X, n=10):
-        """Return the captions that are most like each image.
-
-        The other direction of `rank`: to tell what is seen in an image by what others
-        have said.
-
-        Parameters
-        ----------
-        images : array-like of shape (n_images, n_features)
-            The images that captions are looked for.
-        X : EmbeddedSequences
-            The captions to choose from, with the blocks that fit saw; tokens or texts
-            if it saw none.
-        n : int, default=10
-            How many of them.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_images, min(n, n_captions))
-            Row numbers of X, the most alike first.
-        """
-        self._check_rank(n, "n")
-        return best_matches(self.transform_images(images), self.transform(X), n)
-
-    def _check_rank(self, value, name):
-        if not is_integer(value) or value < 1:
-            raise ValueError(
-                f"{type(self).__name__}: {name} must be an integer of 1 or more, got "
-                f"{value!r}."
-            )
-
-    def recall_at(self, X, images, k=(1, 5, 10)):
-        """Return how often what belongs together is among the first k, both ways.
-
-        The usual figures of image retrieval. They fall with the number of images, so
-        that only those over the same collection compare.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            Captions, with the blocks that fit saw; tokens or texts if it saw none.
-        images : array-like of shape (n_captions, n_features)
-            The features of each caption's image, as y of `fit`: equal rows are one
-            image.
-        k : int or tuple of int, default=(1, 5, 10)
-            The ranks that are asked for.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row "image by caption", where each caption looks for its image among
-            the distinct ones, and a row "caption by image", where each image looks
-            for one of its captions among all. Columns "R@1" and so on, shares in
-            [0, 1], and "median rank", from 1.
-        """
-        import pandas as pd
-
-        ks = np.atleast_1d(k).tolist()
-        for each in ks:
-            self._check_rank(each, "k")
-        columns = [
-            {
-                **{f"R@{each}": recall(found, each) for each in ks},
-                "median rank": float(np.median(found)),
-            }
-            for found in ranks(*self._belonging(X, images))
-        ]
-        return pd.DataFrame(columns, index=["image by caption", "caption by image"])
-
-    def score(self, X, y):
-        """Return the mean of R@1, R@5 and R@10 in both directions.
-
-        Early stopping follows it, and searches compare candidates by it. Folds of
-        different size have scores that do not compare.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            Captions, with the blocks that fit saw; tokens or texts if it saw none.
-        y : array-like of shape (n_captions, n_features)
-            The features of each caption's image.
-
-        Returns
-        -------
-        float
-            In [0, 1]. It depends on how many images there are to choose from.
-        """
-        return mean_recall(*self._belonging(X, y))
-
-    def _belonging(self, X, images):
-        """Return vectors of captions and distinct images, and each caption's image."""
-        X = self._read(X, type(self).__name__)
-        images = read_images(images, len(X), caller=type(self).__name__)
-        if len(X) == 0:
-            raise ValueError(f"{type(self).__name__}: there are no captions to score.")
-        images, codes = image_codes(images)
-        return self.transform(X), self.transform_images(images), codes
-
-
-_IMAGES_AT_ONCE = 4096
+_IMAGES_PER_BATCH = 4096
 _ENTRIES = {
     "encoder_dim": """encoder_dim : int or tuple of int, default=512
-    Size of the recurrent layer (one direction), or of several stacked ones.""",
+    Size of the recurrent layer (one direction), or sizes of stacked layers.""",
     "hidden_dims": """hidden_dims : tuple of int, default=()
     Sizes of hidden layers between the encoder and the shared space.""",
     "early_stopping": """early_stopping : bool, default=True
-    Hold a part of the images out, with all their captions, follow the mean of R@1,
-    R@5 and R@10 in both directions, and keep the weights of the best epoch. False
-    trains on all data for `max_epochs` at one learning rate.""",
+    Hold out a part of the images with all their captions, monitor the mean of R@1,
+    R@5 and R@10 in both directions, and restore the weights of the best epoch. False
+    trains on all data for `max_epochs` at a constant learning rate.""",
     "validation_fraction": """validation_fraction : float, default=0.1
-    Size of that part. ``fit`` also takes `X_val`.""",
+    Fraction of the images to hold out. ``fit`` also accepts `X_val`.""",
     "class_weight": None,
 }
 
 
 @describe(_ENTRIES, hidden_dims="()", lr="4e-4", batch_size="128")
-class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
-    r"""Find images by captions and captions by images, over dynamic meta-embeddings.
+class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
+    r"""Retrieve images by captions and captions by images.
 
-    The fourth task of the paper: a caption's words are mixed and encoded as in
-    `DynamicMetaClassifier`, its image's precomputed features are mapped linearly, and
-    both meet as vectors of length one in a space that they share, trained so that a
-    caption is more like its own image than like others, and an image more like its
-    own captions. Anything that has features can take the place of images.
+    The fourth task of the paper [1]_: the words of a caption are mixed and encoded as
+    in `DynamicMetaClassifier`, and the precomputed features of its image are mapped
+    linearly. Both become vectors of length one in a shared space, trained so that a
+    caption is more similar to its own image than to others, and an image more similar
+    to its own captions. Anything with feature vectors can take the place of images.
 
     Parameters
     ----------
     %(common)s
     shared_dim : int, default=512
-        Dimension of the space that captions and images share.
+        Dimension of the shared space.
     margin : float, default=0.2
-        By how much, in cosine, what belongs together must be more alike than what does
-        not.
+        Difference in cosine similarity that a matching pair must have over others.
     negatives : {"sum", "hardest"}, default="sum"
-        Whether all captions and images of a batch count that do not belong together,
-        or only the most alike ones [2]_, which is harder to train and often better
-        at the end.
+        Whether the loss sums over all captions and images of a batch that do not
+        match, or uses only the most similar ones [2]_, which is harder to train and
+        often better in the end.
 
     Attributes
     ----------
     %(attributes)s
     n_image_features_ : int
-        Features of an image in fit.
+        Number of features of an image in fit.
 
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences, and there are not trainable sources alone.
+        If X is not an EmbeddedSequences, unless all sources are trainable.
     ValueError
-        If y is missing, not numeric or has gaps, or the blocks are not fit's.
+        If y is missing, not numeric or has missing values, or if the blocks of X are
+        not those of fit.
 
     See Also
     --------
-    DynamicMetaClassifier : The same mixing for labels.
+    DynamicMetaClassifier : The same network for labels.
 
     Notes
     -----
-    y holds a row a caption, the features of its image; captions with equal rows are
-    captions of one image and never count as wrong for each other: of a table of images,
-    ``features[image_of_caption]``. Cross-validation keeps them together by
-    ``cv=GroupKFold(), groups=image_of_caption``. Features are standardised by mean and
-    scale of the distinct images of training.
+    y has one row per caption, the features of its image. Captions with equal rows are
+    captions of one image and never count as negatives for each other. From a table of
+    images it is ``features[image_of_caption]``. Cross-validation keeps the captions of
+    an image together with ``cv=GroupKFold(), groups=image_of_caption``. Features are
+    standardized by mean and scale of the distinct training images.
 
     With the cosine :math:`s` of captions :math:`c` and images :math:`v`, the loss of a
     caption and its image is
@@ -227,7 +96,7 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
 
     over the other images and captions of the batch, or their maximum.
 
-    A caption of which no source knows a word has the vector zero, and is like nothing.
+    A caption without known words has the zero vector, with similarity 0 to all images.
 
     References
     ----------
@@ -256,6 +125,8 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
     ... )
     >>> ranker.fit(X, np.tile(images, (10, 1))).rank(X[:4], images, n=1).ravel()
     array([0, 1, 2, 3])
+    >>> ranker.recall_at(X[:4], images, k=1)["R@1"].tolist()
+    [1.0, 1.0]
     """
 
     _parameter_constraints: dict = {
@@ -265,7 +136,7 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         "negatives": [StrOptions({"sum", "hardest"})],
     }
     del _parameter_constraints["class_weight"]
-    # Its loss compares all rows of a batch, which cannot be computed in parts.
+    # The loss compares all rows of a batch, which cannot be computed in parts.
     _option_defaults = {
         name: value
         for name, value in OPTION_DEFAULTS.items()
@@ -337,20 +208,20 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         self.negatives = negatives
 
     def transform(self, X):
-        """Return the captions' vectors in the shared space.
+        """Return the vectors of captions in the shared space.
 
-        The product with vectors of `transform_images` is their cosine, so that any
-        index for nearest neighbours can search them.
+        Their products with vectors of `transform_images` are cosine similarities, so
+        that any nearest-neighbour index can search them.
 
         Parameters
         ----------
         X : EmbeddedSequences
-            With the blocks that fit saw; tokens or texts if it saw none.
+            With the blocks of fit; tokens or texts if fit saw no blocks.
 
         Returns
         -------
         ndarray of float32, shape (n_captions, shared_dim)
-            Of length one; zeros where no source knows a word.
+            Of length one; zeros if no source knows a word of the caption.
         """
         from .training._predict import run_sequences
 
@@ -360,15 +231,14 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         return np.where(data.known_sequences()[:, None], vectors, np.float32(0))
 
     def transform_images(self, images):
-        """Return images' vectors in the shared space.
+        """Return the vectors of images in the shared space.
 
-        No captions are needed, so that a collection can be mapped once and kept.
-        Features are standardised as in fit first.
+        Captions are not needed, so the images of a collection can be mapped once.
 
         Parameters
         ----------
         images : array-like of shape (n_images, n_features)
-            Their features.
+            Features, which are standardized as in fit.
 
         Returns
         -------
@@ -380,20 +250,135 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         check_is_fitted(self, "net_")
         images = check_array(images, dtype=np.float32, input_name="images")
         images = self._target.standardized(images, caller=type(self).__name__)
-        net, found = self.net_, []
+        net, results = self.net_, []
         net.module_.eval()
         with torch.inference_mode():
-            for start in range(0, len(images), _IMAGES_AT_ONCE):
-                part = torch.from_numpy(images[start : start + _IMAGES_AT_ONCE])
+            for start in range(0, len(images), _IMAGES_PER_BATCH):
+                part = torch.from_numpy(images[start : start + _IMAGES_PER_BATCH])
                 vectors = net.module_.image_vectors(part.to(net.device))
-                found.append(vectors.cpu().numpy())
-        return np.concatenate(found)
+                results.append(vectors.cpu().numpy())
+        return np.concatenate(results)
+
+    def rank(self, X, images, n=10):
+        """Return the most similar images of each caption.
+
+        Every caption is compared with every image. For repeated queries over a large
+        collection, compute `transform_images` once and search in its output.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            Captions, with the blocks of fit; tokens or texts if fit saw no blocks.
+        images : array-like of shape (n_images, n_features)
+            The images to search.
+        n : int, default=10
+            Number of images per caption.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_captions, min(n, n_images))
+            Row numbers of `images`, the most similar first.
+        """
+        self._check_rank(n, "n")
+        return best_matches(self.transform(X), self.transform_images(images), n)
+
+    def rank_captions(self, images, X, n=10):
+        """Return the most similar captions of each image.
+
+        Parameters
+        ----------
+        images : array-like of shape (n_images, n_features)
+            The images to describe.
+        X : EmbeddedSequences
+            The captions to search, with the blocks of fit; tokens or texts if fit saw
+            no blocks.
+        n : int, default=10
+            Number of captions per image.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_images, min(n, n_captions))
+            Row numbers of X, the most similar first.
+        """
+        self._check_rank(n, "n")
+        return best_matches(self.transform_images(images), self.transform(X), n)
+
+    def recall_at(self, X, images, k=(1, 5, 10)):
+        """Return recall at k and the median rank, in both directions.
+
+        They depend on the number of images, so only figures over the same collection
+        are comparable.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            Captions, with the blocks of fit; tokens or texts if fit saw no blocks.
+        images : array-like of shape (n_captions, n_features)
+            The features of each caption's image, as y of `fit`: equal rows are one
+            image.
+        k : int or tuple of int, default=(1, 5, 10)
+            Number of results that are considered.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The row "image by caption" is over captions, each searching its image among
+            the distinct images; the row "caption by image" is over images, each
+            searching one of its captions among all. Columns are "R@1" and so on, in
+            [0, 1], and "median rank", from 1.
+        """
+        import pandas as pd
+
+        ks = np.atleast_1d(k).tolist()
+        for each in ks:
+            self._check_rank(each, "k")
+        rows = [
+            {
+                **{f"R@{each}": recall(of_one, each) for each in ks},
+                "median rank": float(np.median(of_one)),
+            }
+            for of_one in ranks(*self._matching(X, images))
+        ]
+        return pd.DataFrame(rows, index=["image by caption", "caption by image"])
+
+    def score(self, X, y):
+        """Return the mean of R@1, R@5 and R@10 in both directions.
+
+        Early stopping monitors it and searches compare candidates by it. Scores of
+        folds of different sizes are not comparable.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            Captions, with the blocks of fit; tokens or texts if fit saw no blocks.
+        y : array-like of shape (n_captions, n_features)
+            The features of each caption's image.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
+        return mean_recall(*self._matching(X, y))
+
+    def _matching(self, X, images):
+        """Return vectors of captions and distinct images, and each caption's image."""
+        X = self._read(X, type(self).__name__)
+        images = read_images(images, len(X), caller=type(self).__name__)
+        if len(X) == 0:
+            raise ValueError(f"{type(self).__name__}: there are no captions to score.")
+        images, codes = image_codes(images)
+        return self.transform(X), self.transform_images(images), codes
+
+    def _check_rank(self, value, name):
+        if not is_integer(value) or value < 1:
+            raise ValueError(
+                f"{type(self).__name__}: {name} must be an integer of 1 or more, got "
+                f"{value!r}."
+            )
 
     def get_feature_names_out(self, input_features=None):
-        """Return one name a dimension of the shared space.
-
-        Images have the same dimensions, and the same names. `set_output` writes them
-        above a data frame's columns.
+        """Return one name per dimension of the shared space.
 
         Parameters
         ----------
@@ -411,10 +396,7 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
 
     @property
     def n_image_features_(self):
-        """The number of features of an image in fit.
-
-        Whatever is given as images later, to score or to rank, must have as many.
-        """
+        """The number of features of an image in fit."""
         return self._target.n_features
 
     def _read_target(self, y, X, *, caller):
@@ -432,16 +414,16 @@ class DynamicMetaRanker(RetrievalMixin, TransformingMixin, BaseDynamicMeta):
         loss = (self.negatives, self.margin)
         if loss != self._target.loss:
             raise ValueError(
-                f"{type(self).__name__} goes on with the net of the last fit, whose "
-                f"negatives and margin are {self._target.loss}, but {loss} are asked "
-                "for. Set them back, or fit with warm_start=False, or a clone."
+                f"{type(self).__name__} continues with the net of the last fit, whose "
+                f"negatives and margin are {self._target.loss}, but the parameters are "
+                f"{loss}. Reset them, use warm_start=False, or fit a clone."
             )
 
     def _weights(self, y, weights):
         return scaled(weights)
 
     def _split(self, plan):
-        # All captions of an image on one side, or it would be known already.
+        # All captions of an image in one part: its features are in the training data.
         codes, fraction = image_codes(plan.y)[1], self.validation_fraction
         return split_images(codes, plan.weights, fraction, plan.random_state)
 

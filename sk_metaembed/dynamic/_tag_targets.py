@@ -1,4 +1,4 @@
-"""What a tagger is trained towards: a tag a token."""
+"""Tags as a training target: weights, allowed transitions, and span F1."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ._targets import PerSequence
 
 
 class TokenRows:
-    """One number a token, cut out by sequence.
+    """Values per token, indexed by sequences.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class TokenRows:
 
 
 class TagTarget(PerSequence):
-    """One tag a token.
+    """One tag per token.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class TagTarget(PerSequence):
     classes : array-like of str, default=None
         All tags; those of y if None.
     loss : {"crf", "softmax"}
-        As `TagLoss` takes it.
+        Parameter of `TagLoss`.
     monitor : {"valid_f1", "valid_acc"}
-        What is followed on held-out sentences.
+        The score of held-out sentences.
     """
 
     is_classification = True
@@ -63,17 +63,17 @@ class TagTarget(PerSequence):
         return TokenRows(codes, y.offsets)
 
     def spread(self, weights, y, *, caller):
-        """Return each token's weight: its sentence's times its tag's."""
+        """Return the weight of each token, that of its sentence times its tag."""
         tags = self.tag_weights[encode_tags(y, self.classes.tolist(), caller=caller)]
         return TokenRows(np.repeat(weights, y.lengths) * tags, y.offsets)
 
     def stratify(self, y):
-        """Return None: tag sequences have no proportions to keep."""
+        """Return None: tag sequences are not stratified."""
         return None
 
 
 def tag_weights(class_weight, y, classes, *, caller):
-    """Return the weight of each tag.
+    """Return the weight of each tag, float32 (n_classes,).
 
     Parameters
     ----------
@@ -82,16 +82,7 @@ def tag_weights(class_weight, y, classes, *, caller):
         Of tags, all among the classes.
     classes : ndarray of str, shape (n_classes,)
     caller : str
-        The estimator's name.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_classes,)
-
-    Raises
-    ------
-    ValueError
-        For tags that do not exist, and weights that are negative or 0 for all of y.
+        Name of the estimator.
     """
     counts = np.bincount(
         encode_tags(y, classes.tolist(), caller=caller), minlength=len(classes)
@@ -118,17 +109,9 @@ def tag_weights(class_weight, y, classes, *, caller):
 
 
 def allowed_tags(classes, scheme):
-    """Return which tags may follow each other, begin and end a sentence, as lists.
+    """Return allowed transitions, first and last tags as lists of bool; None for all.
 
-    Parameters
-    ----------
-    classes : ndarray of str, shape (n_classes,)
-    scheme : {"IOB2", "IOBES", "BIOES"} or None
-
-    Returns
-    -------
-    tuple of three lists of bool, or None if everything is allowed
-        Lists, so that two of them can be compared.
+    Lists, so that the parameters of two networks can be compared.
     """
     if scheme is None:
         return None
@@ -137,21 +120,16 @@ def allowed_tags(classes, scheme):
 
 
 def weighted_span_f1(right, found, weights, lengths, classes, scheme):
-    """Return the F1 of spans, each counted as its first token is.
+    """Return the F1 of spans, each with the weight of its first token; 0 without spans.
 
     Parameters
     ----------
-    right, found : ndarray of int, shape (n_tokens,)
+    right, predicted : ndarray of int, shape (n_tokens,)
         True and predicted tags, as row numbers of `classes`.
     weights : ndarray of float, shape (n_tokens,)
     lengths : ndarray of int, shape (n_sequences,)
     classes : ndarray of str, shape (n_classes,)
     scheme : {"IOB2", "IOBES", "BIOES"}
-
-    Returns
-    -------
-    float
-        0 where there are no spans at all.
     """
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     sums, spans = [], []

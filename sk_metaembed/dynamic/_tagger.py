@@ -1,4 +1,4 @@
-"""DynamicMetaTagger: a tag a token, by the net end to end."""
+"""DynamicMetaTagger: one tag per token, by the whole network."""
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -41,23 +41,23 @@ default=0.5, 0.0, 0.5
     patience="10",
 )
 class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
-    r"""Tag tokens by a net over dynamic meta-embeddings (DME and CDME).
+    r"""Tag tokens with dynamic meta-embeddings (DME and CDME).
 
-    Sources are projected, weighted and summed word by word, a BiLSTM reads the
-    sentence both ways, and a linear layer scores the tags of each token. A CRF on top
-    scores tags beside each other too, and takes the best sequence of them. It is the
-    usual model for named entities, parts of speech or chunks, with its word vectors
-    mixed out of several sources; characters come in by `trainable`.
+    Sources are projected, weighted per word and summed, a BiLSTM reads the sentence in
+    both directions, and a linear layer scores the tags of each token. A CRF adds scores
+    of adjacent tags and predicts the best sequence. This is the usual model for named
+    entities, parts of speech or chunks, with word vectors mixed from several sources;
+    `trainable` adds a character network.
 
     Parameters
     ----------
     %(common)s
     decoder : {"crf", "softmax"}, default="crf"
-        Whether scores of tags beside each other are learned, or each token is decided
-        by itself.
+        Whether scores of adjacent tags are learned, or each token is classified on its
+        own.
     scheme : {"IOB2", "IOBES", "BIOES"}, default=None
-        The scheme that tags keep to: y is checked against it, and what it forbids is
-        never predicted. Under None all tags may follow each other.
+        Tagging scheme: y must follow it, and tag sequences that it does not allow are
+        not predicted. None allows any sequence.
 
     Attributes
     ----------
@@ -66,15 +66,15 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences, and there are not trainable sources alone.
+        If X is not an EmbeddedSequences, unless all sources are trainable.
     ValueError
-        If y has more or fewer tags than tokens, breaks the scheme, or has tags that
-        were not seen in training; or the blocks are not those of fit.
+        If y has more or fewer tags than tokens, does not follow the scheme, or has tags
+        that were not seen in training; or if the blocks of X are not those of fit.
 
     See Also
     --------
-    DynamicMetaClassifier : The same mixing for a label a sequence.
-    sk_metaembed.sequences.convert_tags : Writes tags in another scheme.
+    DynamicMetaClassifier : The same mixing for one label per sequence.
+    sk_metaembed.sequences.convert_tags : Converts tags between schemes.
 
     Notes
     -----
@@ -83,23 +83,20 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
 
     .. math:: p(y \mid x) \propto \exp \sum_t \big(s_t[y_t] + T[y_{t-1}, y_t]\big)
 
-    where :math:`y_0` and what follows the last token stand for the sentence's ends.
-    It is exact: the best sequence (Viterbi), and marginals by forward-backward. The
-    loss is the mean over tokens of
-    :math:`-w_{y_t} \log p(y_t \mid y_{t-1}, x)`, whose sum is minus the
-    log-likelihood where all weights are 1. So `class_weight` weighs what a token's
-    tag adds to the likelihood, given the tag before it and the whole sentence.
+    with extra states before the first and after the last token. The best sequence
+    (Viterbi) and the marginals (forward-backward) are exact. The loss is the mean over
+    tokens of :math:`-w_{y_t} \log p(y_t \mid y_{t-1}, x)`, whose sum is the negative
+    log-likelihood if all weights are 1. So `class_weight` weights the contribution of
+    each tag to the likelihood, given the tag before it and the whole sentence.
 
-    A scheme forbids transitions: I-person follows B-person and I-person alone. They
-    count as impossible in the CRF's training too. Of ``decoder="softmax"`` the
-    training knows nothing of them, and predicting takes the most probable of the
-    allowed sequences. If the tags of training leave no sequence that is allowed, the
-    one with fewest breaches is taken.
+    A scheme forbids transitions: only B-person and I-person can precede I-person. The
+    CRF excludes them in training too; ``decoder="softmax"`` ignores them in training
+    and predicts the most probable allowed sequence. If no sequence of the training tags
+    is allowed, the one with the fewest violations is predicted.
 
-    Sequence-level sources are the same for all tokens of a sequence. It is no
-    classifier in the sense of scikit-learn, which knows of no lists as labels:
-    searches take ``scoring=make_scorer(span_f1_score)``, and splitters keep sentences
-    whole.
+    Sequence-level sources have the same vector for all tokens of a sequence. The tagger
+    is not a classifier to scikit-learn, which has no labels that are lists: use
+    ``scoring=make_scorer(span_f1_score)`` in a search; splitters keep sentences whole.
 
     References
     ----------
@@ -128,6 +125,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     ... )
     >>> tagger.fit(X, y).predict(X[:1]).tolist()
     [['O', 'B-place', 'I-place']]
+    >>> tagger.predict_proba(X[:1])[0].shape  # three tokens, three tags
+    (3, 3)
     """
 
     _parameter_constraints: dict = {
@@ -202,20 +201,20 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         self.scheme = scheme
 
     def predict(self, X):
-        """Return the best sequence of tags of each sentence.
+        """Return the best tag sequence of each sentence.
 
-        The best sequence as a whole, by Viterbi, where there is a CRF or a scheme; it
-        may differ from the best tag of each token by itself.
+        With a CRF or a scheme it is the best sequence as a whole (Viterbi), which may
+        differ from the best tag of each token.
 
         Parameters
         ----------
         X : EmbeddedSequences
-            With the blocks that fit saw; tokens or texts if it saw none.
+            With the blocks of fit; tokens or texts if fit saw no blocks.
 
         Returns
         -------
         ndarray of object, shape (n_sequences,)
-            Each a list of str, one tag a token.
+            Each entry a list of str, one tag per token.
         """
         from .training._predict import run_tokens
 
@@ -226,19 +225,16 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     def predict_proba(self, X):
         """Return the probability of each tag at each token.
 
-        Takes the forward-backward algorithm where there is a CRF. It tells which tokens
-        are doubtful, for example to have them labelled by hand.
-
         Parameters
         ----------
         X : EmbeddedSequences
-            With the blocks that fit saw; tokens or texts if it saw none.
+            With the blocks of fit; tokens or texts if fit saw no blocks.
 
         Returns
         -------
         list of ndarray of float32, shape (n_tokens_i, n_classes)
-            One array a sentence; rows sum to 1. Of a CRF, and under a scheme, they
-            are marginals over all sequences of tags.
+            One array per sentence; rows sum to 1. With a CRF, and with a scheme, they
+            are marginals over all tag sequences, by the forward-backward algorithm.
         """
         from .training._predict import run_tokens
 
@@ -270,7 +266,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         return TagTarget(y, classes, loss=self.decoder, monitor=monitor)
 
     def _weights(self, y, weights):
-        """Return the sentences' weights, with mean 1; note those of the tags."""
+        """Return the weights of sentences, with mean 1, and set those of the tags."""
         target = self._target
         target.tag_weights = tag_weights(
             self.class_weight, y, target.classes, caller=type(self).__name__

@@ -1,7 +1,4 @@
-"""What a net is trained towards: labels, label sets or numbers.
-
-Several labels a sequence, a column each; and the choice of a target by y.
-"""
+"""Training targets of sequences: labels, columns of labels, label sets or numbers."""
 
 import numpy as np
 from sklearn.utils import column_or_1d
@@ -17,24 +14,7 @@ _BINARIZE = (
 
 
 def check_target(y, n_rows, *, caller):
-    """Return y as an array without gaps, one row a sequence.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,) or (n_rows, n_outputs)
-    n_rows : int
-    caller : str
-        The estimator's name.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    ValueError
-        If y is missing, has another length, or some row of it is missing.
-    """
+    """Return y as an array without missing values, one row per sequence."""
     if y is None:
         raise ValueError(
             f"{caller} requires y to be passed, but the target y is None. "
@@ -91,7 +71,7 @@ def _as_array(y, caller):
 
 
 def _of_columns(columns):
-    """Return columns side by side, each entry of its own type."""
+    """Return columns as an object array, (n_rows, n_columns), with their own types."""
     y = np.empty((len(columns[0]), len(columns)), dtype=object)
     for j, column in enumerate(columns):
         y[:, j] = column
@@ -99,7 +79,7 @@ def _of_columns(columns):
 
 
 def _is_mixed(y):
-    """Whether NumPy would turn the numbers of some rows into texts."""
+    """Return whether NumPy would turn the numbers of some rows into strings."""
     is_list = isinstance(y, list | tuple)
     if not is_list or not all(isinstance(row, list | tuple) for row in y):
         return False
@@ -108,7 +88,7 @@ def _is_mixed(y):
 
 
 def _typed(y):
-    """Return an object array of numbers or truth values in its own type."""
+    """Return an object array of numbers or bools in its own dtype."""
     if y.dtype != object or not y.size:
         return y
     columns = y.reshape(len(y), -1).T.tolist()
@@ -148,23 +128,23 @@ def check_classes(classes, target, *, caller):
 
 
 class PerSequence:
-    """What targets have in common; those of tokens say where they differ."""
+    """What targets have in common; those of tokens override it."""
 
     monitor = "valid_loss"
     takes_classes = False
     per_token = False
 
     def spread(self, weights, y, *, caller):
-        """Return the weights in the loss, of sequences as they come."""
+        """Return the weights in the loss, here those of the sequences."""
         return weights
 
     def has_classes(self, classes):
-        """Tell whether these are the classes, in any order."""
+        """Return whether these are the classes, in any order."""
         return np.array_equal(np.unique(classes), self.classes)
 
 
 class LabelTarget(PerSequence):
-    """One label a sequence, trained by cross-entropy."""
+    """One label per sequence, trained by cross-entropy."""
 
     loss = "cross-entropy"
     monitor = "valid_acc"
@@ -199,12 +179,12 @@ class LabelTarget(PerSequence):
         return shifted / shifted.sum(axis=1, keepdims=True)
 
     def stratify(self, y):
-        """Return what to keep in proportion when a part is held out."""
+        """Return the labels to stratify the held-out part by."""
         return y
 
 
 class IndicatorTarget(PerSequence):
-    """Any number of labels a sequence, as an indicator matrix of 0 and 1."""
+    """A set of labels per sequence, as an indicator matrix of 0 and 1."""
 
     loss = "binary-cross-entropy"
     is_classification = True
@@ -230,20 +210,20 @@ class IndicatorTarget(PerSequence):
         return y.astype(np.float32)
 
     def decode(self, outputs):
-        """Return the indicators of labels more probable than not."""
+        """Return the indicators of labels with a probability above one half."""
         return (outputs > 0).astype(np.int64)
 
     def probabilities(self, outputs):
-        """Return each label's own probability, (n, n_labels)."""
+        """Return the independent probability of each label, (n, n_labels)."""
         return 1 / (1 + np.exp(-outputs.clip(-500, 500)))
 
     def stratify(self, y):
-        """Return None: label sets are too many to keep in proportion."""
+        """Return None: label sets are too many to stratify by."""
         return None
 
 
 class NumberTarget(PerSequence):
-    """One or more numbers a sequence, standardised for training."""
+    """One or more numbers per sequence, standardized for training."""
 
     loss = "squared-error"
     is_classification = False
@@ -259,7 +239,7 @@ class NumberTarget(PerSequence):
         self.n_outputs = y.shape[1]
 
     def encode(self, y, *, caller):
-        """Return standardised numbers, float32 of shape (n, n_outputs)."""
+        """Return standardized numbers, float32 (n, n_outputs)."""
         y = _numbers(y).reshape(len(y), -1)
         if y.shape[1] != self.n_outputs:
             raise ValueError(
@@ -268,7 +248,7 @@ class NumberTarget(PerSequence):
         return ((y - self.mean) / self.scale).astype(np.float32)
 
     def decode(self, outputs):
-        """Return numbers on y's own scale, in y's own shape."""
+        """Return numbers on the scale and in the shape of y."""
         numbers = outputs * self.scale + self.mean
         return numbers[:, 0] if self.is_flat else numbers
 
@@ -288,7 +268,7 @@ def _numbers(y):
 
 
 class ColumnsTarget(PerSequence):
-    """One label of each of several kinds a sequence, each kind with its own head.
+    """Several columns of labels, each with its own head.
 
     Parameters
     ----------
@@ -296,7 +276,7 @@ class ColumnsTarget(PerSequence):
     classes : list of array-like, default=None
         The classes of each column; those of y if None.
     caller : str
-        The estimator's name.
+        Name of the estimator.
     """
 
     loss = "columns-cross-entropy"
@@ -320,14 +300,14 @@ class ColumnsTarget(PerSequence):
         self.n_outputs = tuple(column.n_outputs for column in self.columns)
 
     def has_classes(self, classes):
-        """Tell whether these are the classes of each column, in any order."""
+        """Return whether these are the classes of each column, in any order."""
         return len(classes) == len(self.columns) and all(
             column.has_classes(own)
             for column, own in zip(self.columns, classes, strict=True)
         )
 
     def encode(self, y, *, caller):
-        """Return each column's labels as row numbers of its classes, int64."""
+        """Return the labels of each column as row numbers of its classes, int64."""
         self.check_shape(y, caller=caller)
         encoded = [
             column.encode(own_type(y[:, j]), caller=f"{caller}: column {j} of y")
@@ -336,13 +316,7 @@ class ColumnsTarget(PerSequence):
         return np.stack(encoded, axis=1)
 
     def check_shape(self, y, *, caller):
-        """Raise unless y has the columns of fit.
-
-        Parameters
-        ----------
-        y : ndarray
-        caller : str
-        """
+        """Raise unless y has the columns of fit."""
         if y.ndim != 2 or y.shape[1] != len(self.columns):
             raise ValueError(
                 f"{caller}: y must have {len(self.columns)} columns of labels, got "
@@ -353,7 +327,7 @@ class ColumnsTarget(PerSequence):
         return np.split(outputs, np.cumsum(self.n_outputs)[:-1], axis=1)
 
     def decode(self, outputs):
-        """Return the best label of each column; object where their types differ."""
+        """Return the best label of each column; object if their types differ."""
         labels = [
             column.decode(part)
             for column, part in zip(self.columns, self._parts(outputs), strict=True)
@@ -366,14 +340,14 @@ class ColumnsTarget(PerSequence):
         return mixed
 
     def probabilities(self, outputs):
-        """Return a list of arrays, (n, n_classes) of each column."""
+        """Return a list with an array (n, n_classes) per column."""
         return [
             column.probabilities(part)
             for column, part in zip(self.columns, self._parts(outputs), strict=True)
         ]
 
     def stratify(self, y):
-        """Return which combination of labels a row has; single ones count as one."""
+        """Return the combination of labels of each row, -1 for unique ones."""
         encoded = self.encode(y, caller="y")
         _, combination, counts = np.unique(
             encoded, axis=0, return_inverse=True, return_counts=True
@@ -383,16 +357,7 @@ class ColumnsTarget(PerSequence):
 
 
 def own_type(column):
-    """Return a column of an object array in its own type where that is one.
-
-    Parameters
-    ----------
-    column : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-    """
+    """Return a column of an object array in its own dtype if it has one, (n_rows,)."""
     if column.dtype != object or not len(column):
         return column
     values = column.tolist()
@@ -417,13 +382,9 @@ def classification_target(y, classes=None, *, caller="y"):
     ----------
     y : ndarray
     classes : array-like, or list of array-like, default=None
-        All that will ever come; those of y if None.
+        All labels that can occur; those of y if None.
     caller : str, default="y"
-        The estimator's name.
-
-    Returns
-    -------
-    LabelTarget, IndicatorTarget or ColumnsTarget
+        Name of the estimator.
     """
     if _is_indicator(y):
         return IndicatorTarget(y)
@@ -440,20 +401,7 @@ def _is_indicator(y):
 
 
 def any_target(y, classes=None, weights=None, *, caller="y"):
-    """Return the target that suits y: numbers if continuous, else labels.
-
-    Parameters
-    ----------
-    y : ndarray
-    classes : array-like, or list of array-like, default=None
-    weights : ndarray of shape (n_rows,), default=None
-    caller : str, default="y"
-        The estimator's name.
-
-    Returns
-    -------
-    NumberTarget, LabelTarget, IndicatorTarget or ColumnsTarget
-    """
+    """Return the target for y: numbers if continuous, otherwise labels."""
     # Columns of several types are labels; scikit-learn cannot tell their kind.
     if y.dtype != object and type_of_target(y).startswith("continuous"):
         return NumberTarget(y, weights)

@@ -1,4 +1,4 @@
-"""Sources that are trained along with the net: what is asked of them, and of whom."""
+"""The input of Dynamic* estimators: reading and checking X, and trainable sources."""
 
 from sklearn.base import TransformerMixin
 from sklearn.utils._repr_html.estimator import _VisualBlock
@@ -16,25 +16,26 @@ from ..sequences._sequence_pairs import holds_pairs, read_pairs
 class TrainedSources:
     """The trainable sources of an estimator, opened for its training fold.
 
-    A trainable source has one method, ``prepare(tokens)``, which gets the training
-    fold's TokenSequences. It returns a light object that can be pickled, is equal to
-    another of which the same network would be made, and has
+    A trainable source has the method ``open(tokens)``, called with the TokenSequences
+    of the training fold. It returns a small object that can be pickled, that is equal
+    to another one if both describe the same network, and that has
 
     ``dims``, ``levels``
-        Dimension and level of each kind of vectors, by name: "token" or "sequence", or
-        "type" for all of them.
+        Dimension and level of each kind of vectors, by name. Levels are "token" or
+        "sequence", or all are "type".
     ``lr``
         The learning rate of its weights.
     ``network()``
-        A new torch Module. Called with a batch of pieces it returns a pair (values,
-        known) of tensors for each entry of `dims`. Only one thread at a time trains
-        networks that draw from torch's default generators. A network that draws from
-        `generator_on` instead has the attribute ``takes_generator = True``.
+        Returns a new torch Module. Called with a batch of pieces, the module returns a
+        pair (values, known) of tensors for each entry of `dims`. A module that draws
+        random numbers should use `generator_on` and have the attribute
+        ``takes_generator = True``; training of other modules is limited to one thread
+        at a time, because they draw from the default generators of torch.
     ``pieces(tokens)``
-        What the network needs to know of sequences: with ``batch(rows, send)``, the
-        pieces of some of them, or of some types where the level is "type"; and
-        ``known``, by level an array of bool. If its types differ from those of the
-        tokens, also ``codes``, an array with the type of each token.
+        Returns the input of the network: an object with ``batch(rows, send)``, the
+        pieces of some sequences, or of some types if the level is "type"; and
+        ``known``, an array of bool per level. If its types differ from those of the
+        tokens it also has ``codes``, an array with the type of each token.
 
     Parameters
     ----------
@@ -46,9 +47,9 @@ class TrainedSources:
     opened : list
         What the sources returned.
     names : list of str
-        Of the sources.
+        Names of the sources.
     dims : dict of str to int
-        Dimension of each of their kinds of vectors, by its name among all sources.
+        Dimension of each kind of vectors, by its name among all sources.
     levels : list of str
         Their levels.
     """
@@ -83,8 +84,8 @@ class TransformingMixin(TransformerMixin):
     def fit_transform(self, X, y=None, **fit_params):
         """Train, and transform the same sequences.
 
-        The training sequences are transformed by the fitted network, without dropout
-        or cross-fitting, so scores of a downstream classifier on them are optimistic.
+        The training sequences are transformed by the fitted network, without dropout or
+        cross-fitting, so scores of a downstream classifier on them are optimistic.
 
         Parameters
         ----------
@@ -108,19 +109,7 @@ class TransformingMixin(TransformerMixin):
 
 
 def trainable_pairs(trainable, *, caller):
-    """Return the parameter `trainable` as a list of (name, source).
-
-    Parameters
-    ----------
-    trainable : None, a trainable source, or a list of pairs
-    caller : str
-        The estimator's name.
-
-    Raises
-    ------
-    TypeError
-        If something in it cannot be trained.
-    """
+    """Return the parameter `trainable` as a list of (name, source)."""
     if trainable is None:
         return []
     if _can_be_trained(trainable):
@@ -169,20 +158,20 @@ def _can_be_trained(source):
 
 
 def read_input(X, *, dims=None, caller, reads_tokens, pairs=None):
-    """Return X as EmbeddedSequences, or as TokenSequences where no blocks are needed.
+    """Return X as EmbeddedSequences, or as TokenSequences if no blocks are needed.
 
-    SequencePairs of them come back as they are. Where no blocks are needed, pairs of
+    SequencePairs of them are returned unchanged. If no blocks are needed, pairs of
     texts or of token lists become SequencePairs of tokens.
 
     Parameters
     ----------
     X : EmbeddedSequences, TokenSequences, texts, token lists, or pairs of these
     dims : dict of str to int, default=None
-        The blocks that fit saw, if there was one.
+        The blocks of fit, if there was one.
     caller : str
-        The estimator's name.
+        Name of the estimator.
     reads_tokens : bool
-        Whether there are trainable sources, which need no blocks beside them.
+        Whether there are trainable sources, which do not need blocks.
     pairs : bool, default=None
         Whether fit saw pairs, if there was one.
     """
@@ -202,7 +191,7 @@ def read_input(X, *, dims=None, caller, reads_tokens, pairs=None):
 
 
 def _tokens_of_pairs(X, pairs, caller):
-    """Return X as SequencePairs if it holds pairs, or as it came."""
+    """Return X as SequencePairs if it holds pairs, otherwise unchanged."""
     if isinstance(X, EmbeddedSequences | SequencePairs | TokenSequences):
         return X
     if not pairs and not holds_pairs(X, caller=caller):
@@ -233,34 +222,18 @@ def tokens_of(X):
 
 
 def blocks_of(X):
-    """Return the blocks of what `read_input` returns, none of tokens alone."""
+    """Return the blocks of EmbeddedSequences, or none for TokenSequences."""
     return () if isinstance(X, TokenSequences) else X.blocks
 
 
 def dims_of(X):
-    """Return the dimensions of its blocks, by name."""
+    """Return the dimension of each block by name, empty for tokens."""
     X = X.sequences if isinstance(X, SequencePairs) else X
     return {} if isinstance(X, TokenSequences) else block_dims(X)
 
 
 def check_dims(dims, trained, projection_dim, layer_norm, *, caller):
-    """Raise unless the sources' names differ and their dimensions can be mixed.
-
-    Parameters
-    ----------
-    dims : dict of str to int
-        Of X's blocks.
-    trained : TrainedSources
-    projection_dim : int or None
-    layer_norm : bool
-    caller : str
-        The estimator's name.
-
-    Raises
-    ------
-    ValueError
-        With what came and what to do.
-    """
+    """Raise unless names of sources are distinct and their dimensions can be mixed."""
     twice = [name for name in trained.dims if name in dims]
     if twice:
         raise ValueError(

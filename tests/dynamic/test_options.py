@@ -1,5 +1,11 @@
 """Options, targets and going on: what is refused, and what must not pass unseen."""
 
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +14,7 @@ import torch
 from scipy import sparse
 from skorch.callbacks import Callback, EpochScoring
 
+import sk_metaembed
 from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
@@ -168,6 +175,38 @@ def test_going_on_takes_the_settings_of_now(embedded, labels):
     with pytest.raises(ValueError, match="encoder is 'mean', but 'max' is asked for"):
         model.set_params(encoder="max").fit(embedded, labels)
     assert model.predict(embedded).shape == (60,)
+
+
+LOADED = """
+    import sys
+    import numpy as np
+    import sk_metaembed as sk
+    from tests.dynamic.conftest import make_embedded
+
+    net, X = sk.load(sys.argv[1]), make_embedded()
+    net.predict(X)
+    assert "torch._dynamo" not in sys.modules
+    net.fit(X, np.load(sys.argv[2]))
+    assert type(net.net_.optimizer_).__name__ == "Adam"
+    np.save(sys.argv[3], net.predict_proba(X))
+"""
+
+
+def test_a_loaded_net_creates_its_optimizer_when_training_continues(
+    embedded, labels, tmp_path
+):
+    model = classifier(warm_start=True).fit(embedded, labels)
+    paths = [tmp_path / name for name in ("net.skm", "y.npy", "result.npy")]
+    model.set_params(lr=0.01)
+    sk_metaembed.save(model, paths[0])
+    np.save(paths[1], labels)
+    root = str(Path(__file__).parents[2])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])}
+    run = [sys.executable, "-c", textwrap.dedent(LOADED), *map(str, paths)]
+    done = subprocess.run(run, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    expected = model.fit(embedded, labels).predict_proba(embedded)
+    np.testing.assert_allclose(np.load(paths[2]), expected, atol=1e-6)
 
 
 def test_a_net_that_diverged_while_going_on_is_gone(embedded, labels):

@@ -16,8 +16,14 @@ from sk_metaembed import (
     SequencePairs,
     TokenSequences,
 )
-from sk_metaembed.dynamic._image_targets import image_codes, read_images, split_images
-from sk_metaembed.dynamic._recall import best_matches, mean_recall, ranks
+from sk_metaembed.dynamic._retrieval import (
+    best_matches,
+    image_codes,
+    mean_recall,
+    ranks,
+    read_images,
+    split_images,
+)
 from sk_metaembed.dynamic.nets._ranking import RankingLoss
 
 OPTIONS = {

@@ -5,7 +5,7 @@ import torch
 from skorch.callbacks import Callback
 from torch import nn
 
-from .._recall import mean_recall
+from .._retrieval import mean_recall
 from ._mixing import DynamicMetaNet
 
 

@@ -112,6 +112,7 @@ def _resumed_net(plan):
                 f"{has!r}, but {requested!r} is asked for. Set it back, or fit with "
                 "warm_start=False, or a clone."
             )
+    net.restore_optimizer()
     _move(net, plan.processes.device)
     update_net(net, model, plan.processes)
     return net

@@ -59,6 +59,33 @@ class StoppedTogether(KeyboardInterrupt):
     """What skorch takes as the end of training, raised in all processes."""
 
 
+class SavedOptimizer(torch.optim.Optimizer):
+    """The state of an optimizer that is created when training continues.
+
+    Creating an optimizer imports torch's compiler, which takes longer than loading a
+    small net for prediction.
+
+    Parameters
+    ----------
+    state : dict
+        Output of the ``state_dict`` of an optimizer.
+    """
+
+    def __init__(self, state):
+        self._state_dict = state  # without the constructor of the base
+        self.param_groups = state["param_groups"]
+
+    def __reduce__(self):
+        return SavedOptimizer, (self._state_dict,)
+
+    def __repr__(self):
+        return "SavedOptimizer()"
+
+    def state_dict(self):
+        """Return the state."""
+        return self._state_dict
+
+
 class SequenceNet(NeuralNet):
     """A skorch net whose batches are `Batch` objects and may run in bfloat16.
 
@@ -73,12 +100,39 @@ class SequenceNet(NeuralNet):
     """
 
     processes_ = ALONE  # others while they train together
+    is_loading_ = False  # whether all values of the modules are loaded next
+    optimizer_state_ = None  # of the optimizer of a net that is being loaded
 
     def __init__(self, *args, autocast=None, mix_penalty=0.0, at_once=None, **kwargs):
         self.autocast = autocast
         self.mix_penalty = mix_penalty
         self.at_once = at_once
         super().__init__(*args, **kwargs)
+
+    def initialized_instance(self, instance_or_cls, kwargs):
+        """Create a module, without values if `is_loading_` is set."""
+        if not self.is_loading_:
+            return super().initialized_instance(instance_or_cls, kwargs)
+        with torch.device("meta"):
+            module = super().initialized_instance(instance_or_cls, kwargs)
+        return module.to_empty(device=self.device)
+
+    def initialize_optimizer(self, triggered_directly=None):
+        """Create the optimizer, or stand in for that of a loaded net until training."""
+        if self.optimizer_state_ is None:
+            return super().initialize_optimizer()
+        self.optimizer_, self.optimizer_state_ = (
+            SavedOptimizer(self.optimizer_state_),
+            None,
+        )
+        return self
+
+    def restore_optimizer(self):
+        """Create the optimizer of a loaded net, whose training continues."""
+        if isinstance(self.optimizer_, SavedOptimizer):
+            state = self.optimizer_.state_dict()
+            super().initialize_optimizer()
+            self.optimizer_.load_state_dict(state)
 
     def get_iterator(self, dataset, training=False):
         """Return the batches of an epoch, or what this process has of them."""
@@ -237,11 +291,11 @@ def make_net(plan, device, rng, processes=ALONE):
 
 def update_net(net, plan, processes):
     """Give a net whose training continues the settings of a `NetPlan`."""
+    groups = net.optimizer_.param_groups
     net.autocast = autocast_type(plan.options, processes)
     net.at_once = plan.options.micro_batch_size
     # Also resets the learning rate, which the last fit may have reduced.
     net.set_params(optimizer__weight_decay=plan.options.weight_decay, **plan.settings)
-    groups = net.optimizer_.param_groups
     for group, opened in zip(groups, plan.trained.opened, strict=False):
         group["lr"] = opened.lr
     net.callbacks = make_callbacks(plan, processes)

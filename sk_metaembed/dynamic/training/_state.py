@@ -7,6 +7,7 @@ from ..._training._net_state import (
     check_shapes,
     load_net_state_dict,
     net_state_dict,
+    optimizer_state_dict,
 )
 from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._plan import SETTINGS
@@ -58,13 +59,21 @@ def net_of(plan, plain, tensors):
     rng = plain["rng"] or np.random.RandomState()
     _check_shapes(plan.network_class, plain["network"], tensors)
     plan = plan._replace(network=plain["network"], loss=plain["loss"])
-    with local_generators(0), generator_mode_lock, GeneratorMode():
-        net = make_net(plan, device, rng).initialize()
+    net = make_net(plan, device, rng)
+    net.optimizer_state_ = optimizer_state_dict(plain, tensors)
+    if plain["network"]["trained"].opened:
+        # They may have tensors that are not in the file.
+        with local_generators(0), generator_mode_lock, GeneratorMode():
+            net.initialize()
+    else:
+        net.is_loading_ = True
+        net.initialize()
+        del net.is_loading_
     settings = {name: plain["settings"][name] for name in SETTINGS}
     for name, value in settings.items():
         setattr(net, name, value)
     net.autocast = torch.bfloat16 if plain["autocast"] else None
-    load_net_state_dict(net, plain, tensors)
+    load_net_state_dict(net, plain, tensors, optimizer=False)
     return net
 
 
