@@ -112,7 +112,7 @@ def fork_while_locked(directory):
             locked.set()
             done.wait()
 
-    thread = threading.Thread(target=hold)
+    thread = threading.Thread(target=hold, daemon=True)
     thread.start()
     locked.wait()
     connection = cache._store._connection
