@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sk_metaembed as sk
+from sk_metaembed._io import _compression
 from sk_metaembed.datasets import load_conll
 from sk_metaembed.datasets._files import copy_member
 from sk_metaembed.sources.cache._sentence_cache import (
@@ -26,7 +27,6 @@ from sk_metaembed.sources.cache._sentence_cache import (
     decode,
     encode,
 )
-from sk_metaembed.vectors import _detect_format
 
 from .draws import QUICK
 from .tiny_elmo import OPTIONS, random_weights, write_model
@@ -84,7 +84,7 @@ def test_any_tagged_text(data, tmp_path):
 
 @pytest.mark.parametrize("suffix", PACKERS)
 def test_tagged_text_that_unpacks_without_end(suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr(_detect_format, "_HARMLESS", MIB)
+    monkeypatch.setattr(_compression, "_HARMLESS", MIB)
     file = tmp_path / f"bomb.conll.{suffix}"
     file.write_bytes(PACKERS[suffix].compress(b"a O\n" * (MIB // 2)))
     with pytest.raises(ValueError, match="unpacks to more than 100 times its size"):
@@ -92,7 +92,7 @@ def test_tagged_text_that_unpacks_without_end(suffix, tmp_path, monkeypatch):
 
 
 def test_an_archive_that_unpacks_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(_detect_format, "_HARMLESS", MIB)
+    monkeypatch.setattr(_compression, "_HARMLESS", MIB)
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.txt", bytes(8 * MIB))
     with pytest.raises(ValueError, match="over 100 times its size"):

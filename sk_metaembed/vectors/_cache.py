@@ -65,8 +65,8 @@ def _stat(path):
 def publish(target, write):
     """Create a directory in one step: ``write(temporary)``, then rename.
 
-    One of several processes writes; the others wait for it. The remains of a killed
-    process are removed by the next.
+    One of several processes writes; the others wait for it. Partial directories of
+    killed processes are removed.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def publish(target, write):
     with exclusive_lock(target) as locked:
         if target.exists():
             return False
-        _remove_remains(target, locked)
+        _remove_partial(target, locked)
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
         temporary.mkdir()
         try:
@@ -125,7 +125,7 @@ def exclusive_lock(target):
                     return
 
 
-def _remove_remains(target, locked):
+def _remove_partial(target, locked):
     for path in target.parent.iterdir():
         ours = path.name.startswith(f".{target.name}.") and path.suffix == ".part"
         if ours and (locked or time.time() - path.stat().st_mtime > 86_400):
