@@ -1,4 +1,4 @@
-"""A small grammar, and parameters with which it is learned in no time."""
+"""A small grammar, and parameters with which it is learned fast."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Batches have every word of a corpus once, in both directions."""
+"""Batches contain every word of a corpus once, in both directions."""
 
 import numpy as np
 import pytest
@@ -19,13 +19,13 @@ def stream(batch_size, n_steps, seed=None, rows=ROWS):
 
 
 def targets_of_rows(batches):
-    found = {}
+    actual = {}
     for batch, _ in batches:
-        for t, lane in torch.nonzero(batch.targets[0] != NO_TARGET).tolist():
-            row = found.setdefault(int(batch.rows[t, lane]), ([], []))
+        for t, slot in torch.nonzero(batch.targets[0] != NO_TARGET).tolist():
+            row = actual.setdefault(int(batch.rows[t, slot]), ([], []))
             for d in (0, 1):
-                row[d].append(int(batch.targets[d, t, lane]))
-    return [found[i] for i in sorted(found)]
+                row[d].append(int(batch.targets[d, t, slot]))
+    return [actual[i] for i in sorted(actual)]
 
 
 @pytest.mark.parametrize(("batch_size", "n_steps"), [(1, 1), (2, 3), (3, 2), (7, 50)])
@@ -40,8 +40,8 @@ def test_targets_are_the_rows_words_and_marks(batch_size, n_steps):
 def test_shuffled_epochs_differ_and_have_the_same_words():
     batches = stream(2, 3, seed=0)
     first, second = list(batches), list(batches)
-    told = [sorted(targets_of_rows(epoch)) for epoch in (first, second)]
-    assert told[0] == told[1] == sorted(targets_of_rows(stream(2, 3)))
+    recorded = [sorted(targets_of_rows(epoch)) for epoch in (first, second)]
+    assert recorded[0] == recorded[1] == sorted(targets_of_rows(stream(2, 3)))
     assert [b.targets.tolist() for b, _ in first] != [
         b.targets.tolist() for b, _ in second
     ]
@@ -53,14 +53,14 @@ def test_skipped_batches_leave_the_others_as_they_are():
     expected = list(whole)[2:]
     resumed = stream(2, 3, seed=0)
     resumed.epoch, resumed.skip = 1, 2
-    found = list(resumed)
-    assert len(found) == len(expected) > 0
-    for (one, _), (other, _) in zip(found, expected, strict=True):
+    actual = list(resumed)
+    assert len(actual) == len(expected) > 0
+    for (one, _), (other, _) in zip(actual, expected, strict=True):
         for name in ("inputs", "targets", "rows", "is_first", "characters"):
             assert torch.equal(getattr(one, name), getattr(other, name))
 
 
-def test_a_word_that_is_spelled_as_a_mark_is_none():
+def test_a_word_spelled_like_a_mark_is_unknown():
     (row,) = targets_of_rows(stream(1, 9, rows=[["<S>", "a"]]))
     assert row == ([2, 3, 1], [3, 2, 0])
 
@@ -71,9 +71,9 @@ def test_files_folders_and_streams_give_the_same_rows(tmp_path):
         file.parent.mkdir(exist_ok=True)
         file.write_text("\n".join(map(" ".join, rows)) + "\n", "utf-8")
     (tmp_path / "other.bin").write_bytes(b"\xff")
-    told = [row for row in ROWS if row]
-    assert list(read_corpus(tmp_path, caller="test").rows()) == told
-    assert list(read_corpus(tmp_path / "one.txt", caller="test").rows()) == told[:2]
+    recorded = [row for row in ROWS if row]
+    assert list(read_corpus(tmp_path, caller="test").rows()) == recorded
+    assert list(read_corpus(tmp_path / "one.txt", caller="test").rows()) == recorded[:2]
 
     class Again:
         def __iter__(self):
@@ -86,7 +86,7 @@ def test_files_folders_and_streams_give_the_same_rows(tmp_path):
     assert sorted(shuffled) == sorted(ROWS[:2])
 
 
-def test_bad_corpora_are_named(tmp_path):
+def test_errors_name_invalid_corpora(tmp_path):
     file = tmp_path / "bad.txt"
     file.write_bytes(b"fine\nalso \xe9 here\n")
     with pytest.raises(ValueError, match=r"bad\.txt, line 2: byte 0xe9 at position 5"):

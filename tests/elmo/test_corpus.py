@@ -1,4 +1,4 @@
-"""Corpora: what is streamed, what is kept, and how one is told from another."""
+"""Corpora: streams, collections and checksums."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ ONE_EPOCH = {**SMALL, "max_epochs": 1}
 
 
 class Stream:
-    """Goes through rows, as often as it is told to."""
+    """Iterates over rows a limited number of times."""
 
     def __init__(self, rows, times):
         self.rows, self.left = rows, times
@@ -22,21 +22,21 @@ class Stream:
         return (row for row in self.rows if self.left >= 0)
 
 
-def test_a_byte_order_mark_is_no_part_of_a_word(tmp_path):
+def test_byte_order_mark_is_removed(tmp_path):
     file = tmp_path / "corpus.txt"
     file.write_bytes(b"\xef\xbb\xbfthe cat\r\n\xef\xbb\xbf sat\r\n")
-    found = list(read_corpus(file, caller="test").rows())
-    assert found == [["the", "cat"], ["\ufeff", "sat"]]
+    actual = list(read_corpus(file, caller="test").rows())
+    assert actual == [["the", "cat"], ["\ufeff", "sat"]]
 
 
-def test_what_can_be_gone_through_once_is_kept():
+def test_iterators_are_kept_in_memory():
     rows = sentences(20)
-    kept = ElmoLanguageModel(**ONE_EPOCH).fit(row for row in rows)
-    listed = ElmoLanguageModel(**ONE_EPOCH).fit(rows)
-    assert kept.perplexity(iter(rows)) == listed.perplexity(rows)
+    from_iterator = ElmoLanguageModel(**ONE_EPOCH).fit(row for row in rows)
+    from_list = ElmoLanguageModel(**ONE_EPOCH).fit(rows)
+    assert from_iterator.perplexity(iter(rows)) == from_list.perplexity(rows)
 
 
-def test_a_stream_is_gone_through_once_to_count_and_once_an_epoch():
+def test_a_stream_is_read_once_to_count_and_once_per_epoch():
     rows = sentences(20)
     stream = Stream(rows, 3)
     model = ElmoLanguageModel(**SMALL).fit(stream, X_val=Stream(rows[:5], 3))
@@ -44,7 +44,7 @@ def test_a_stream_is_gone_through_once_to_count_and_once_an_epoch():
     assert np.isfinite(model.history_[:, "train_perplexity"]).all()
 
 
-def test_a_stream_that_is_at_its_end_is_told():
+def test_an_exhausted_stream_is_refused():
     rows = sentences(20)
     with pytest.raises(ValueError, match="had 20 rows when its words were counted"):
         ElmoLanguageModel(**ONE_EPOCH).fit(Stream(rows, 1))
@@ -69,12 +69,12 @@ def test_another_corpus_has_another_checksum(other):
     assert first.checksum == again.checksum != second.checksum
 
 
-def test_marks_alone_are_nothing_to_predict():
+def test_a_corpus_of_marks_is_refused():
     with pytest.raises(ValueError, match=r"all 2 words are spelled like the marks"):
         ElmoLanguageModel(**SMALL).fit([["<S>", "</S>"]])
 
 
-def test_partial_fit_goes_on_with_any_words():
+def test_partial_fit_continues_with_any_words():
     model = ElmoLanguageModel(**SMALL).partial_fit(sentences(9))
     assert model.partial_fit([["the", "the"]]).n_iter_ == 2
     with pytest.raises(ValueError, match="the corpus is empty"):

@@ -1,4 +1,4 @@
-"""What scikit-learn's and skorch's callbacks see of a language model."""
+"""Callbacks of scikit-learn and skorch with a language model."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from .test_corpus import Stream
 
 
 class StopAfter:
-    """A callback of scikit-learn's kind, which ends training after some epochs."""
+    """A scikit-learn callback that ends training after some epochs."""
 
     def __init__(self, most):
         self.most = most
@@ -39,8 +39,8 @@ def test_scoring_monitor_scores_each_epoch(kind):
     given = {"list": rows, "generator": iter(rows), "stream": Stream(rows, 99)}[kind]
     monitor = ScoringMonitor(scoring={"own": lambda model, X, y: model.score(X)})
     model = ElmoLanguageModel(**SMALL).set_callbacks(monitor).fit(given)
-    told = monitor.get_logs().data
-    epochs = [row["own"] for row in told if row["task_name"] == "epoch"]
+    recorded = monitor.get_logs().data
+    epochs = [row["own"] for row in recorded if row["task_name"] == "epoch"]
     assert len(epochs) == 2
     assert epochs[-1] == model.score(rows)
     # To look on changes nothing.
@@ -60,9 +60,11 @@ def test_the_progress_bar_shows_epochs(capsys):
 def test_a_callback_may_end_training_on_the_best_weights():
     model = ElmoLanguageModel(**{**SMALL, "max_epochs": 9}).set_callbacks(StopAfter(3))
     model.fit(sentences(30), X_val=sentences(9, seed=1))
-    told = model.history_[:, "valid_perplexity"]
-    assert len(told) == model.n_iter_ == 3
-    assert model.perplexity(sentences(9, seed=1)) == pytest.approx(min(told), rel=1e-5)
+    recorded = model.history_[:, "valid_perplexity"]
+    assert len(recorded) == model.n_iter_ == 3
+    assert model.perplexity(sentences(9, seed=1)) == pytest.approx(
+        min(recorded), rel=1e-5
+    )
 
 
 def test_all_epochs_are_printed(capsys):

@@ -1,4 +1,4 @@
-"""What a language model tells is what its saved arrays give, written out in numpy."""
+"""Losses of a language model equal those of its saved arrays, computed in numpy."""
 
 import h5py
 import numpy as np
@@ -37,19 +37,21 @@ def losses_by_hand(files, vocabulary, rows):
     arrays = arrays_of(files[1])
     oracle = Oracle(read_options(files[0]), arrays)
     numbers = {word: k for k, word in enumerate(vocabulary)}
-    found = []
+    actual = []
     for row in rows:
         last = oracle.sentence(row, marks=True)[-1]
         known = [0, *(numbers.get(word, 2) for word in row), 1]
-        told = []
+        recorded = []
         for out, targets in (
             (np.split(last, 2, axis=1)[0][:-1], known[1:]),
             (np.split(last, 2, axis=1)[1][1:], known[:-1]),
         ):
             scores = out @ arrays["softmax/W"].T + arrays["softmax/b"]
-            told.append(-log_softmax(scores)[np.arange(len(targets)), targets].sum())
-        found.append(told)
-    return np.array(found)
+            recorded.append(
+                -log_softmax(scores)[np.arange(len(targets)), targets].sum()
+            )
+        actual.append(recorded)
+    return np.array(actual)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -70,7 +72,7 @@ def test_perplexity_is_that_of_the_saved_arrays(shape, tmp_path):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_saved_embeds_as_the_language_model_reads(shape, tmp_path):
+def test_saved_model_embeds_like_the_language_model(shape, tmp_path):
     model = ElmoLanguageModel(**{**SMALL, "max_epochs": 1, **SHAPES[shape]})
     files = model.fit(sentences(20)).save(tmp_path)
     oracle = Oracle(model.options_, arrays_of(files[1]))
@@ -79,15 +81,15 @@ def test_what_is_saved_embeds_as_the_language_model_reads(shape, tmp_path):
         np.testing.assert_allclose(block.values, layer, atol=1e-5)
 
 
-def test_held_out_text_is_told_of_in_float32():
+def test_held_out_losses_are_float32():
     rows = sentences(12)
     low = ElmoLanguageModel(**{**SMALL, "max_epochs": 1}, dtype="bfloat16").fit(rows)
-    found = low.perplexity(rows)
+    actual = low.perplexity(rows)
     low.net_.bfloat16 = False
-    assert low.perplexity(rows) == found
+    assert low.perplexity(rows) == actual
 
 
-def test_rare_words_have_a_dimension_at_least():
+def test_clusters_have_at_least_one_dimension():
     torch.manual_seed(0)
     for dim in (1, 2, 5):
         softmax = make_softmax("adaptive", dim, 60_000, 1).eval()
@@ -97,15 +99,15 @@ def test_rare_words_have_a_dimension_at_least():
     assert usual.cutoffs == [2000, 10_000, 50_000, 60_000]
 
 
-def test_the_sampled_sum_is_right_on_average():
+def test_sampled_sum_is_unbiased():
     torch.manual_seed(0)
     softmax = make_softmax("sampled", 4, 300, 40)
     vectors, targets = torch.randn(3, 4), torch.tensor([0, 7, 250])
     with torch.no_grad():
         scores = vectors @ softmax.weight.T + softmax.bias
         own = scores[torch.arange(3), targets]
-        found = [torch.exp(softmax(vectors, targets) + own) for _ in range(4000)]
+        actual = [torch.exp(softmax(vectors, targets) + own) for _ in range(4000)]
         expected = torch.exp(torch.logsumexp(scores, dim=1))
     torch.testing.assert_close(
-        torch.stack(found).mean(dim=0), expected, rtol=0.03, atol=0
+        torch.stack(actual).mean(dim=0), expected, rtol=0.03, atol=0
     )

@@ -1,4 +1,4 @@
-"""ElmoLanguageModel: what it learns, what it writes, and how it goes on."""
+"""ElmoLanguageModel: training, saving, and resuming."""
 
 import os
 import pickle
@@ -49,20 +49,22 @@ def test_it_learns_the_grammar(trained):
     # Of seven predictions two have choices, three and four: 12 ** (1 / 7) is 1.43.
     held_out = sentences(50, seed=2)
     assert trained.perplexity(held_out) < 2.0 < trained.perplexity([["on", "on"]])
-    told = [epoch["valid_perplexity"] for epoch in trained.history_]
-    assert min(told) < told[0] / 2
-    assert trained.n_iter_ == len(told) == 12
+    recorded = [epoch["valid_perplexity"] for epoch in trained.history_]
+    assert min(recorded) < recorded[0] / 2
+    assert trained.n_iter_ == len(recorded) == 12
     assert trained.vocabulary_[:4] == ["<S>", "</S>", "<UNK>", "the"]
     assert trained.coverage_ == 1.0
     assert trained.n_words_ == 480
 
 
 def test_the_best_epoch_is_kept(trained):
-    told = min(epoch["valid_perplexity"] for epoch in trained.history_)
-    assert trained.perplexity(sentences(20, seed=1)) == pytest.approx(told, rel=1e-5)
+    recorded = min(epoch["valid_perplexity"] for epoch in trained.history_)
+    assert trained.perplexity(sentences(20, seed=1)) == pytest.approx(
+        recorded, rel=1e-5
+    )
 
 
-def test_perplexity_is_told_by_rows_and_directions(trained):
+def test_perplexity_of_rows_and_directions(trained):
     rows = [*sentences(7, seed=3), ["the"], [], ["unheard", "of", "cat"]]
     forward, backward, both = (
         np.log(trained.perplexity(rows, d)) for d in ("forward", "backward", "both")
@@ -94,8 +96,8 @@ def test_sampled_losses_come_near_full_ones():
     softmax = make_softmax("sampled", 4, 50, 20_000)
     vectors, targets = torch.randn(30, 4), torch.randint(50, (30,))
     expected = softmax.eval()(vectors, targets)
-    found = softmax.train()(vectors, targets)
-    torch.testing.assert_close(found, expected, atol=0.1, rtol=0)
+    actual = softmax.train()(vectors, targets)
+    torch.testing.assert_close(actual, expected, atol=0.1, rtol=0)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_every_softmax_and_precision_learns(softmax, dtype):
     assert_same_weights(model, same)
 
 
-def test_what_is_saved_embeds_and_goes_on(trained, saved):
+def test_saved_model_embeds_and_loads(trained, saved):
     rows = sentences(5, seed=4)
     files = saved / "options.json", saved / "weights.hdf5"
     assert read_options(files[0]) == trained.options_
@@ -174,7 +176,7 @@ KILLED = """
 """
 
 
-def test_a_killed_fit_goes_on_to_the_same_weights(tmp_path):
+def test_a_killed_fit_resumes_to_the_same_weights(tmp_path):
     file = tmp_path / "state" / "fit.pt"
     data = {"X": sentences(60), "X_val": sentences(9, seed=1)}
     whole = ElmoLanguageModel(**SMALL).fit(**data)
@@ -188,9 +190,9 @@ def test_a_killed_fit_goes_on_to_the_same_weights(tmp_path):
         text=True,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
-    found = torch.load(file, weights_only=True)
-    assert len(found["history"]) == 1
-    assert found["n_batches"] == 8
+    actual = torch.load(file, weights_only=True)
+    assert len(actual["history"]) == 1
+    assert actual["n_batches"] == 8
     resumed = ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
     assert_same_weights(resumed, whole)
     for name in ("train_forward", "train_perplexity", "valid_backward"):
@@ -215,13 +217,13 @@ def test_a_killed_fit_goes_on_to_the_same_weights(tmp_path):
 def test_patience_ends_training_with_the_best_weights():
     model = ElmoLanguageModel(**{**SMALL, "lr": 0.5, "max_epochs": 30}, patience=2)
     model.fit(sentences(30), X_val=sentences(10, seed=1))
-    told = model.history_[:, "valid_perplexity"]
-    assert len(told) < 30
-    assert int(np.argmin(told)) == len(told) - 3
+    recorded = model.history_[:, "valid_perplexity"]
+    assert len(recorded) < 30
+    assert int(np.argmin(recorded)) == len(recorded) - 3
 
 
 class Interrupt(Callback):
-    """Stands for a key that is pressed in the second epoch."""
+    """Simulates a keyboard interrupt in the second epoch."""
 
     def on_batch_end(self, net, **kwargs):
         if len(net.history) == 2:
@@ -230,23 +232,23 @@ class Interrupt(Callback):
 
 def test_an_interrupt_ends_training():
     model = ElmoLanguageModel(**SMALL, callbacks=[Interrupt()]).fit(sentences(20))
-    told = model.history_[:, "train_perplexity"]
-    assert model.n_iter_ == len(told) == 2
-    assert np.isfinite(told).all()
+    recorded = model.history_[:, "train_perplexity"]
+    assert model.n_iter_ == len(recorded) == 2
+    assert np.isfinite(recorded).all()
 
 
-def test_partial_fit_begins_and_goes_on():
+def test_partial_fit_starts_and_continues():
     model = ElmoLanguageModel(**SMALL)
-    found = [
+    actual = [
         model.partial_fit(sentences(40)).perplexity(sentences(9, seed=1))
         for _ in range(3)
     ]
-    assert found == sorted(found, reverse=True)
+    assert actual == sorted(actual, reverse=True)
     assert model.n_iter_ == 3
     assert model.net_.optimizer_.param_groups[0]["lr"] == SMALL["lr"]
 
 
-def test_a_file_is_learned_from_as_its_lines_are(tmp_path):
+def test_a_file_equals_a_list_of_its_lines(tmp_path):
     file = tmp_path / "corpus.txt"
     file.write_text("\n".join(map(" ".join, sentences(20))) + "\n\n", "utf-8")
     model = ElmoLanguageModel(**SMALL).fit(file)
@@ -266,7 +268,7 @@ def test_a_file_is_learned_from_as_its_lines_are(tmp_path):
         ([["a", "b"]], {"device": "abacus"}, "not a torch device"),
     ],
 )
-def test_what_cannot_be_learned_from_is_refused(X, params, message):
+def test_invalid_input_is_refused(X, params, message):
     with pytest.raises(ValueError, match=message):
         ElmoLanguageModel(**{**SMALL, **params}).fit(X)
 
@@ -281,7 +283,7 @@ def test_perplexity_of_no_rows_is_refused(trained):
         ElmoLanguageModel(**SMALL).fit(sentences(3), X_val=[])
 
 
-def test_a_loss_that_is_no_number_ends_training():
+def test_diverged_training_raises():
     model = ElmoLanguageModel(**{**SMALL, "lr": 1e12}, gradient_clip=None)
     with pytest.raises(FloatingPointError, match="training diverged in epoch"):
         model.fit(sentences(20))

@@ -1,4 +1,4 @@
-"""The hand-written recurrence against autograd and against the network of use."""
+"""The hand-written recurrence matches autograd and the network for inference."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def step_by_step(gates, recurrent, projection, hidden, cell, keep, clips):
 
 
 @pytest.mark.parametrize("clips", [(None, None), (0.5, 0.3)])
-def test_recurrence_gives_what_autograd_gives(clips):
+def test_recurrence_matches_autograd(clips):
     rng = torch.Generator().manual_seed(0)
 
     def shuffle_buffer(*shape, learned=True):
@@ -41,24 +41,24 @@ def test_recurrence_gives_what_autograd_gives(clips):
     masks = torch.tensor([[1.0], [0.0], [1.0]], dtype=torch.float64)
     keep = [None, masks, None, None, 1 - masks]
     weight = shuffle_buffer(T, B, P, learned=False)
-    for found, expected in zip(
+    for actual, expected in zip(
         Recurrence.apply(*inputs, *state, keep, clips),
         step_by_step(*inputs, *state, keep, clips),
         strict=True,
     ):
-        torch.testing.assert_close(found, expected.detach(), check_layout=False)
+        torch.testing.assert_close(actual, expected.detach(), check_layout=False)
     gradients = [
         torch.autograd.grad(
             (run(*inputs, *state, keep, clips)[0] * weight).sum(), inputs
         )
         for run in (Recurrence.apply, step_by_step)
     ]
-    for found, expected in zip(*gradients, strict=True):
-        torch.testing.assert_close(found, expected)
+    for actual, expected in zip(*gradients, strict=True):
+        torch.testing.assert_close(actual, expected)
 
 
 @pytest.mark.parametrize("skip", [False, True])
-def test_training_computes_what_is_used(skip):
+def test_training_and_inference_compute_the_same(skip):
     options = OPTIONS._replace(skip_connections=skip, cell_clip=0.6, proj_clip=0.9)
     weights = random_weights(options)
     rows = [["the", "cat", "sat"], ["a"], ["über", "x" * 60, "a", "the", "cat"]]
@@ -66,15 +66,15 @@ def test_training_computes_what_is_used(skip):
     corpus = read_corpus(rows, caller="test")
     stream = BPTTBatches(corpus, vocabulary, 50, 2, 3, torch.device("cpu"))
     module, states = TrainableBiLM(options, 0.5, weights).eval(), None
-    found = [[[], []] for _ in rows]
+    actual = [[[], []] for _ in rows]
     with torch.no_grad():
         for batch, _ in stream:
             outs, states = module(batch, states, torch.float32)
-            for t, lane in zip(*torch.nonzero(batch.targets[0] >= 0).T, strict=True):
+            for t, slot in zip(*torch.nonzero(batch.targets[0] >= 0).T, strict=True):
                 for d in (0, 1):
-                    found[batch.rows[t, lane]][d].append(outs[d, t, lane].numpy())
+                    actual[batch.rows[t, slot]][d].append(outs[d, t, slot].numpy())
     network = BiLanguageModel(weights, options)
-    for row, (forward, backward) in zip(rows, found, strict=True):
+    for row, (forward, backward) in zip(rows, actual, strict=True):
         table = torch.cat([network.encoder.marks(), network.encoder(row)])
         layers, _ = network.layers(table, [np.arange(2, 2 + len(row))])
         # The first place is that of the mark that is read, which no word is.

@@ -51,9 +51,9 @@ def planted(dims=(6, 4), missing=5, n_rows=N):
 
 
 def fitted(X, variant="averaged", **params):
-    asked = {"n_components": 3, "max_iter": 3, "random_state": 0, "device": "cpu"}
-    asked |= {"batch_size": 10, **params}
-    return AutoencodedMetaEmbedding(variant, **asked).fit(X)
+    settings = {"n_components": 3, "max_iter": 3, "random_state": 0, "device": "cpu"}
+    settings |= {"batch_size": 10, **params}
+    return AutoencodedMetaEmbedding(variant, **settings).fit(X)
 
 
 def values(meta, X):
@@ -141,7 +141,7 @@ def test_the_loss_falls(variant, activation):
     assert (np.diff(curve[:20:5]) < 0).all()
 
 
-def test_training_ends_where_the_loss_stands_still():
+def test_training_stops_when_the_loss_converges():
     meta = fitted(planted(), max_iter=300, tol=0.05)
     assert 4 <= meta.n_iter_ < 300
 
@@ -156,7 +156,7 @@ def test_training_ends_where_the_loss_stands_still():
         ([1, 1, 1, 0.5], False),
     ],
 )
-def test_standing_still(curve, stands):
+def test_has_converged(curve, stands):
     assert _gradient.has_converged(curve, 0.01) is stands
 
 
@@ -164,10 +164,10 @@ def test_standing_still(curve, stands):
 def test_a_row_is_the_same_alone(variant):
     X = planted()
     meta = fitted(X, variant, activation="tanh")
-    together = values(meta, X)
+    batched = values(meta, X)
     for i in (0, 5, 20):
         alone = embedded(*[block.take([i]) for block in X.blocks])
-        assert_close(values(meta, alone)[0], together[i])
+        assert_close(values(meta, alone)[0], batched[i])
 
 
 @every
@@ -196,8 +196,8 @@ def test_a_word_that_one_source_knows_uses_its_encoder_alone(variant):
 
 def test_without_noise_a_linear_decoupled_encoder_keeps_its_source():
     X = planted(dims=(5,), missing=0)
-    asked = {"activation": None, "noise": 0.0, "max_iter": 400, "tol": 0}
-    meta = fitted(X, "decoupled", **asked, learning_rate=0.02)
+    settings = {"activation": None, "noise": 0.0, "max_iter": 400, "tol": 0}
+    meta = fitted(X, "decoupled", **settings, learning_rate=0.02)
     assert meta.loss_curve_[-1] < 1e-3
     unit = X.blocks[0].values
     unit = unit / np.linalg.norm(unit, axis=1, keepdims=True)
@@ -206,7 +206,7 @@ def test_without_noise_a_linear_decoupled_encoder_keeps_its_source():
     np.testing.assert_allclose(back, unit, atol=0.05)
 
 
-def test_the_pull_brings_encodings_together():
+def test_alignment_weight_makes_encodings_alike():
     X = planted(missing=0)
     apart = []
     for alignment_weight in (0.0, 10.0):
@@ -252,7 +252,7 @@ def test_awkward_data_gives_numbers(variant, normalize):
     assert np.isfinite(values(meta, nothing)).all()
 
 
-def test_sources_that_nothing_can_be_learned_from():
+def test_unusable_sources_are_refused():
     X = planted()
     empty = Block("empty", np.zeros((N, 2)), "type", known=np.zeros(N, bool))
     with pytest.raises(ValueError, match=r"source 'empty' knows none.*'s0': 35"):
@@ -261,7 +261,7 @@ def test_sources_that_nothing_can_be_learned_from():
         fitted(planted(missing=20))
 
 
-def test_divergence_is_a_sentence():
+def test_diverged_training_raises():
     with pytest.raises(FloatingPointError, match="Use a smaller learning_rate"):
         fitted(planted(), "decoupled", activation=None, learning_rate=1e30)
 
@@ -287,7 +287,7 @@ def test_an_interrupt_keeps_what_was_learned(monkeypatch):
     assert np.isfinite(values(meta, X)).all()
 
 
-def test_an_interrupt_before_anything_was_learned_leaves_it_as_it_was(monkeypatch):
+def test_an_interrupt_in_the_first_epoch_restores_the_estimator(monkeypatch):
     X = planted()
     meta = fitted(X)
     before = meta.transform(X)
@@ -297,7 +297,7 @@ def test_an_interrupt_before_anything_was_learned_leaves_it_as_it_was(monkeypatc
     assert meta.transform(X) == before
 
 
-def test_progress_is_shown_when_asked_for(capsys):
+def test_verbose_shows_progress(capsys):
     fitted(planted())
     assert "epoch" not in "".join(capsys.readouterr())
     with warnings.catch_warnings():
@@ -330,7 +330,7 @@ def test_encodings_of_rows_far_apart_are_the_same(activation):
         rng.normal(size=(7, 5)).astype(np.float32),
         rng.normal(size=5).astype(np.float32),
     )
-    together = combine_encodings([encode(x, layer, activation)], "averaged")
+    batched = combine_encodings([encode(x, layer, activation)], "averaged")
     for i in (0, 255, 256, 599):
         alone = combine_encodings([encode(x[i : i + 1], layer, activation)], "averaged")
-        assert_close(alone[0], together[i])
+        assert_close(alone[0], batched[i])

@@ -1,8 +1,8 @@
-"""What every unsupervised combiner makes of every awkward input, side by side.
+"""All meta-embeddings on all edge cases of input.
 
-Each case is one input, and the sentence by which some classes refuse it. The others
-must give a sound result: finite, without a warning of numpy's, the same again, from a
-pickle and from fit and transform apart.
+A case is an input, and the message with which some classes refuse it. All others must
+give a valid result: finite, without warnings of numpy, and the same when repeated, from
+a pickle, and from fit followed by transform.
 """
 
 import pickle
@@ -229,7 +229,7 @@ def test_awkward_input(variant, case):
 
 @pytest.mark.parametrize("level", ["type", "token", "sequence"])
 @every
-def test_what_stands_for_unknown_words_is_never_learned_or_used(variant, level):
+def test_values_of_unknown_words_are_never_used(variant, level):
     nobody = [KNOW_A & (PLACE > 0), KNOW_B & (PLACE > 0)]
     X = embedded(A, B, known=nobody, level=level)
     other = embedded(A, B, known=nobody, level=level, unknown=7e30)
@@ -238,7 +238,7 @@ def test_what_stands_for_unknown_words_is_never_learned_or_used(variant, level):
 
 
 @every
-def test_words_that_fit_has_not_seen_change_nothing_that_was_learned(variant):
+def test_transform_of_new_words_does_not_change_the_estimator(variant):
     known, new = [KNOW_A[:16], KNOW_B[:16]], [KNOW_A[16:20], KNOW_B[16:20]]
     X = embedded(A[:16], B[:16], known=known)
     step = clone(VARIANTS[variant])
@@ -272,15 +272,15 @@ def learned(step):
 )
 def test_one_source_comes_out_but_for_a_linear_map(combiner):
     source = A[:, :4]
-    found = combiner.fit_transform(embedded(source)).blocks[0].values
+    actual = combiner.fit_transform(embedded(source)).blocks[0].values
     expected = source / np.linalg.norm(source, axis=1, keepdims=True)
     if isinstance(combiner, ProcrustesMetaEmbedding):
         expected = expected - expected.mean(axis=0)
         expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    back = LinearRegression().fit(found, expected).predict(found)
+    back = LinearRegression().fit(actual, expected).predict(actual)
     np.testing.assert_allclose(back, expected, atol=1e-4)
     if isinstance(combiner, SVDMetaEmbedding) and not combiner.whiten:
-        np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-5)
+        np.testing.assert_allclose(actual @ actual.T, expected @ expected.T, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_one_source_comes_out_but_for_a_linear_map(combiner):
     ],
     ids=["nan", "half nan", "infinite", "half infinite", "beyond float32"],
 )
-def test_nan_does_not_even_become_a_block(values):
+def test_blocks_refuse_nan(values):
     with pytest.raises(ValueError, match="Block 'x': values must be finite.*row 1"):
         Block("x", values, "type")
 
@@ -330,7 +330,7 @@ def combiners():
     ]
 
 
-def test_a_grid_search_with_labels_goes_through_all():
+def test_grid_search_over_all_with_labels():
     end = make_pipeline(Pooling(), LogisticRegression())
     texts = [f"{WORDS[i]} {WORDS[(5 * i + 1) % N]} {WORDS[-i]}" for i in range(N)]
     labels = MEANING[:, 0] > 0
@@ -341,7 +341,7 @@ def test_a_grid_search_with_labels_goes_through_all():
     assert np.isfinite(results["mean_test_score"]).all()
 
 
-def test_a_grid_search_for_word_similarity_goes_through_all():
+def test_grid_search_over_all_for_word_similarity():
     places = RNG.integers(0, N, size=(60, 2))
     unit = MEANING / np.linalg.norm(MEANING, axis=1, keepdims=True)
     ratings = np.einsum("ij,ij->i", *unit[places.T])

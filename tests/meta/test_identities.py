@@ -1,4 +1,4 @@
-"""What must hold of every unsupervised meta-embedder, and of each by its formula."""
+"""Identities that hold for every meta-embedding, and the formulas of each."""
 
 import numpy as np
 import pytest
@@ -70,9 +70,9 @@ def test_fit_transform_is_fit_then_transform(combiner, level_x, level_y, embed, 
 def test_rows_do_not_see_each_other(combiner, level_x, level_y, embed, block):
     X = embed(block("x", level_x), block("y", level_y, dim=5, unknown=(0, 1)))
     combiner = clone(combiner).fit(X)
-    together = combiner.transform(X)
+    batched = combiner.transform(X)
     for rows in ([2], [3, 1, 0, 2], [0, 0], [], slice(1, 3)):
-        assert combiner.transform(X[rows]) == together[rows]
+        assert combiner.transform(X[rows]) == batched[rows]
 
 
 @every

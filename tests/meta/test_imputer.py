@@ -1,4 +1,4 @@
-"""SourceImputer: what it fills, with what, and what it leaves as it is."""
+"""SourceImputer: which vectors it imputes, with which values."""
 
 import warnings
 
@@ -82,12 +82,12 @@ def test_mutual_learning_is_the_mean_of_ridges():
     X = embed(values, known)
     filled = SourceImputer(alpha=0.5).fit_transform(X)
     rows = known[0] & known[1] & ~known[2]
-    told = []
+    recorded = []
     for predictor in (0, 1):
         both = known[predictor] & known[2]
         ridge = Ridge(0.5).fit(unit(values[predictor][both]), values[2][both])
-        told.append(ridge.predict(unit(values[predictor][rows])))
-    expected = np.mean(told, axis=0)
+        recorded.append(ridge.predict(unit(values[predictor][rows])))
+    expected = np.mean(recorded, axis=0)
     np.testing.assert_allclose(filled.block("c").values[rows], expected, atol=1e-5)
 
 
@@ -107,14 +107,14 @@ def test_neighbors_agree_with_sorting_ties_and_short_lists():
     rng = np.random.default_rng(2)
     candidates = unit(rng.normal(size=(50, 4))).astype(np.float32)
     queries = unit(rng.normal(size=(70, 4))).astype(np.float32)
-    found, cosines = nearest_rows(queries, candidates, 6)
+    actual, cosines = nearest_rows(queries, candidates, 6)
     order = np.argsort(-(queries @ candidates.T), axis=1)[:, :6]
-    assert np.array_equal(found, order)
+    assert np.array_equal(actual, order)
     assert (np.diff(cosines, axis=1) <= 0).all()
     same = np.repeat(candidates[:2], 20, axis=0)
-    together, _ = nearest_rows(queries, same, 6)
+    batched, _ = nearest_rows(queries, same, 6)
     alone = np.vstack([nearest_rows(q[None], same, 6)[0] for q in queries])
-    assert np.array_equal(same[together], same[alone])  # of equal ones, whichever
+    assert np.array_equal(same[batched], same[alone])  # of equal ones, whichever
     assert nearest_rows(queries, candidates[:3], 6)[0].shape == (70, 3)
     assert nearest_rows(queries[:0], candidates, 6)[0].shape == (0, 6)
 
@@ -150,11 +150,11 @@ def test_rows_do_not_see_each_other(strategy):
     values, known = planted()
     X = embed(values, known)
     imputer = SourceImputer(strategy)
-    together = imputer.fit_transform(X)
-    assert together == imputer.transform(X)
+    batched = imputer.fit_transform(X)
+    assert batched == imputer.transform(X)
     for rows in ([4], [40, 3, 3], list(range(10, 70))):
         alone = imputer.transform(embed([v[rows] for v in values], known[:, rows]))
-        for whole, part in zip(together.blocks, alone.blocks, strict=True):
+        for whole, part in zip(batched.blocks, alone.blocks, strict=True):
             assert_close(part.values, whole.values[rows])
             assert np.array_equal(part.known, whole.known[rows])
 

@@ -1,4 +1,4 @@
-"""LocallyLinearMetaEmbedding against direct solutions, scikit-learn, planted truths."""
+"""LocallyLinearMetaEmbedding against direct solutions, scikit-learn, planted data."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_neighbors_are_the_union_of_the_nearest_of_each_source():
     sources = two_sources()
     known = np.ones((80, 2), dtype=bool)
     known[:20, 0] = False
-    found = row_neighbors(sources, known, 5)
+    actual = row_neighbors(sources, known, 5)
     distances = [cdist(s, s) for s in sources]
     for v in range(80):
         expected = set()
@@ -71,21 +71,21 @@ def test_neighbors_are_the_union_of_the_nearest_of_each_source():
             if known[v, i]:
                 order = [u for u in np.argsort(far[v]) if u != v and known[u, i]]
                 expected |= set(order[:5])
-        assert sorted(expected) == [u for u in found[v] if u >= 0]
+        assert sorted(expected) == [u for u in actual[v] if u >= 0]
 
 
 def test_neighbors_of_new_words_include_an_equal_one():
     sources = two_sources()
     known = np.ones((80, 2), dtype=bool)
-    found = query_neighbors(sources, known, sources, known, 1)
-    assert np.array_equal(found.max(axis=1), np.arange(80))
+    actual = query_neighbors(sources, known, sources, known, 1)
+    assert np.array_equal(actual.max(axis=1), np.arange(80))
 
 
 def test_copies_of_a_word_do_not_make_it_its_own_neighbor():
     sources = [np.ones((9, 3), dtype=np.float32)]
-    found = row_neighbors(sources, np.ones((9, 1), dtype=bool), 3)
-    assert (found >= 0).all()
-    assert not (found == np.arange(9)[:, None]).any()
+    actual = row_neighbors(sources, np.ones((9, 1), dtype=bool), 3)
+    assert (actual >= 0).all()
+    assert not (actual == np.arange(9)[:, None]).any()
 
 
 # -- weights ------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def test_directions_are_those_of_the_dense_decomposition(filtered, n_jobs, monke
 
 
 @pytest.mark.parametrize("filtered", [False, True])
-def test_what_is_constant_in_a_part_is_left_out(filtered, monkeypatch):
+def test_vectors_constant_in_a_component_are_excluded(filtered, monkeypatch):
     if filtered:
         monkeypatch.setattr(_locally_linear_math, "_MAX_DENSE", 0)
     one, other = weights_of(two_sources(150)), weights_of(two_sources(150, seed=1))
@@ -177,7 +177,7 @@ def test_what_is_constant_in_a_part_is_left_out(filtered, monkeypatch):
     np.testing.assert_allclose(values, expected, rtol=1e-2, atol=1e-5)
 
 
-def test_too_few_rounds_are_told(monkeypatch):
+def test_convergence_warning(monkeypatch):
     monkeypatch.setattr(_locally_linear_math, "_MAX_DENSE", 0)
     lle = LocallyLinearMetaEmbedding(5, n_neighbors=5, max_iter=1, tol=1e-6)
     with pytest.warns(ConvergenceWarning, match="in max_iter=1 iterations"):
@@ -268,11 +268,11 @@ def test_words_of_fit_keep_their_vectors_in_any_company():
     combined = lle.fit_transform(X)
     assert combined == lle.transform(X)
     new = embedded(*[np.vstack([s[::-1], s[:5] + 0.1]) for s in sources])
-    together = values_of(lle, new).values
-    assert np.array_equal(together[:80], combined.blocks[0].values[::-1])
+    batched = values_of(lle, new).values
+    assert np.array_equal(batched[:80], combined.blocks[0].values[::-1])
     for i in (81, 84, 3):
         row = embedded(*[b.values[[i]] for b in new.blocks])
-        assert np.array_equal(values_of(lle, row).values[0], together[i])
+        assert np.array_equal(values_of(lle, row).values[0], batched[i])
 
 
 def test_equal_words_count_once():
@@ -295,7 +295,7 @@ def test_a_word_whose_sources_know_no_other_is_not_known():
     assert np.isfinite(combined.values).all()
 
 
-def test_parts_without_a_common_word_are_told():
+def test_several_connected_components_warn():
     first, second = two_sources(40)
     known = np.zeros((2, 40), dtype=bool)
     known[0, :20] = known[1, 20:] = True

@@ -204,11 +204,11 @@ def test_with_penalty_it_is_halfway_between_u_and_u_s():
 
 def test_gradient_steps_come_to_the_exact_solution():
     X = planted(missing=8, noise=0.3)
-    asked = {"n_components": 3, "impute_missing": True}
-    exact = fitted(X, **asked, max_iter=500)
+    settings = {"n_components": 3, "impute_missing": True}
+    exact = fitted(X, **settings, max_iter=500)
     steps = fitted(
         X,
-        **asked,
+        **settings,
         solver="adagrad",
         max_iter=400,
         batch_size=20,
@@ -300,10 +300,10 @@ def test_a_row_is_the_same_alone(solver, impute_missing):
         random_state=0,
         device="cpu",
     )
-    together = values(meta, X)
+    batched = values(meta, X)
     for i in (0, 5, 6, 30):
         alone = embedded(*[block.take([i]) for block in X.blocks])
-        assert_close(values(meta, alone)[0], together[i])
+        assert_close(values(meta, alone)[0], batched[i])
 
 
 def test_seen_words_are_embedded_like_unseen_ones():
@@ -414,7 +414,7 @@ def test_a_fit_that_fails_leaves_the_last_whole():
     assert meta.transform(X) == before
 
 
-def test_divergence_is_a_sentence():
+def test_diverged_training_raises():
     X = planted()
     with pytest.raises(FloatingPointError, match="Use a smaller learning_rate"):
         fitted(X, solver="adagrad", learning_rate=1e30, max_iter=5, device="cpu")

@@ -1,4 +1,4 @@
-"""ProcrustesMetaEmbedding: what it recovers, keeps, fills and leaves alone."""
+"""ProcrustesMetaEmbedding recovers rotations, preserves lengths and imputes words."""
 
 import numpy as np
 import pytest
@@ -222,8 +222,8 @@ def test_a_missing_vector_comes_from_the_neighbours(target):
     X = embed(a, b, known=known)
     combiner = ProcrustesMetaEmbedding(target, n_neighbors=4).fit(X)
     ua, ub = (centered_rows(x, combiner.means_[x.name]) for x in X.blocks)
-    found, cosines = nearest_rows(ua[:3], ua[3:], 4)
-    filled = unit((cosines[:, :, None] * ub[3:][found]).sum(axis=1))
+    actual, cosines = nearest_rows(ua[:3], ua[3:], 4)
+    filled = unit((cosines[:, :, None] * ub[3:][actual]).sum(axis=1))
     expected = ua[:3] @ combiner.rotations_["a"] + filled @ combiner.rotations_["b"]
     values = combiner.transform(X).blocks[0].values
     np.testing.assert_allclose(values[:3], expected / 2, atol=1e-5)
@@ -282,13 +282,13 @@ def test_rows_do_not_see_each_other(target):
     known = np.random.default_rng(7).random((3, N_ROWS)) < 0.6
     X = embed(*sources, known=known)
     combiner = ProcrustesMetaEmbedding(target)
-    together = combiner.fit_transform(X).blocks[0]
-    assert together == combiner.transform(X).blocks[0]
+    batched = combiner.fit_transform(X).blocks[0]
+    assert batched == combiner.transform(X).blocks[0]
     for rows in (slice(5, 6), slice(20, 90), [7, 3, 3]):
         part = [block.take(rows, level="token") for block in X.blocks]
         alone = EmbeddedSequences(tokens(part[0].n_rows), part)
         values = combiner.transform(alone).blocks[0].values
-        assert_close(values, together.values[rows])
+        assert_close(values, batched.values[rows])
 
 
 def test_weights_are_those_of_the_average():
@@ -349,7 +349,7 @@ def test_no_row_and_one(target, n_rows):
     assert not values_of(ProcrustesMetaEmbedding(target), X).any()
 
 
-def test_says_when_the_mean_still_moves():
+def test_convergence_warning():
     rng = np.random.default_rng(10)
     X = embed(*(rng.normal(size=(N_ROWS, 6)) for _ in range(3)))
     with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=2"):

@@ -1,4 +1,4 @@
-"""Pooling as the formulas say it: one sequence at a time, in plain NumPy."""
+"""Pooling by its formulas: one sequence at a time, in NumPy."""
 
 import math
 
@@ -28,9 +28,9 @@ def pooled_tokens(embedded, i, name):
     block = embedded.broadcast(embedded.block(name), "token")
     span = slice(*embedded.tokens.offsets[i : i + 2])
     rows = block.values[span].astype(np.float64)
-    kept = block.known[span]
-    words = [w for w, k in zip(embedded.tokens[i], kept, strict=True) if k]
-    return rows[kept], words
+    known = block.known[span]
+    words = [w for w, k in zip(embedded.tokens[i], known, strict=True) if k]
+    return rows[known], words
 
 
 def power_mean(rows, weights, divisor, power):
@@ -55,7 +55,7 @@ def cosine_coefficients(rows, n_coefficients):
 
 
 def pool(rows, mode, weights=None, divisor=None):
-    """Return what one mode makes of one sequence's vectors."""
+    """Return one mode's pooled vector of one sequence."""
     if len(rows) == 0:
         return np.zeros(len(LABELS[mode]) * rows.shape[1])
     weights = np.ones(len(rows)) if weights is None else np.asarray(weights)

@@ -76,10 +76,10 @@ def test_all_but_the_top_by_hand():
 def test_row_alone_has_the_same_bits(X, dtype, options):
     X = X.astype(dtype)
     removal = CommonComponentRemoval(3, **options).fit(X)
-    together = removal.transform(X)
-    assert together.dtype == dtype
+    batched = removal.transform(X)
+    assert batched.dtype == dtype
     for i in range(len(X)):
-        np.testing.assert_array_equal(removal.transform(X[[i]]), together[[i]])
+        np.testing.assert_array_equal(removal.transform(X[[i]]), batched[[i]])
 
 
 def test_zeros_stay_zeros(X):

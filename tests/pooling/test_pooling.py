@@ -28,7 +28,7 @@ LENGTHS = (0, 1, 2, 3, 4, 5, 8, 0, 9, 30, 1)
 
 
 def make(lengths=LENGTHS, levels=("type",), dtype=np.float32, unknown=0.2, seed=0):
-    """Return sequences of random words, with one block of random vectors a level."""
+    """Return sequences of random words, with one block of random vectors per level."""
     rng = np.random.default_rng(seed)
     words = [f"w{i}" for i in range(20)]
     tokens = TokenSequences.from_lists([rng.choice(words, n) for n in lengths])
@@ -89,12 +89,12 @@ def test_the_same_bits_alone_in_any_order_and_level(mode, weights):
     embedded = make(levels=("type", "token"))
     modes = (mode,) if mode == "mean" else (mode, "mean")
     pooling = Pooling(modes, weights=weights, **OPTIONS).fit(embedded)
-    together = pooling.transform(embedded)
+    batched = pooling.transform(embedded)
     for i in range(len(embedded)):
-        np.testing.assert_array_equal(pooling.transform(embedded[[i]]), together[[i]])
+        np.testing.assert_array_equal(pooling.transform(embedded[[i]]), batched[[i]])
     order = np.random.default_rng(1).permutation(len(embedded))
-    np.testing.assert_array_equal(pooling.transform(embedded[order]), together[order])
-    np.testing.assert_array_equal(pooling.transform(by_token(embedded)), together)
+    np.testing.assert_array_equal(pooling.transform(embedded[order]), batched[order])
+    np.testing.assert_array_equal(pooling.transform(by_token(embedded)), batched)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -113,7 +113,7 @@ def test_threads_give_the_same_bits(mode, monkeypatch):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_nothing_to_pool_gives_zeros(mode):
+def test_sequences_without_vectors_give_zeros(mode):
     embedded = make(lengths=(0, 4, 3), unknown=1.0)
     pooled = Pooling(mode, **OPTIONS).fit_transform(embedded)
     np.testing.assert_array_equal(pooled, np.zeros_like(pooled))
@@ -139,7 +139,7 @@ def test_tokens_without_vector_are_as_if_absent(mode, level):
 
 @pytest.mark.parametrize("level", ["type", "token"])
 @pytest.mark.parametrize("mode", MODES)
-def test_what_stands_in_unknown_rows_is_not_pooled(mode, level):
+def test_values_of_unknown_rows_are_not_pooled(mode, level):
     tokens = TokenSequences.from_lists([["?", "a", "?"], ["?"]])
     junk = Block("x", [[5e30], [2.0]], "type", known=[False, True])
     embedded = EmbeddedSequences(tokens, [junk])
@@ -263,7 +263,7 @@ def test_in_scikit_learn():
     assert not hasattr(fitted, "n_features_in_")
 
 
-def test_parameters_changed_after_fit_wait_for_the_next_fit():
+def test_parameters_changed_after_fit_take_effect_in_the_next_fit():
     embedded = make()
     pooling = Pooling("mean", weights="idf").fit(embedded)
     before = pooling.transform(embedded)
@@ -281,7 +281,7 @@ def test_no_warning_and_input_left_alone():
 
 
 @pytest.mark.parametrize("X", [["a text"], [["a", "b"]], np.eye(3), None])
-def test_wrong_input_says_what_to_put_before(X):
+def test_error_for_wrong_input_names_the_missing_step(X):
     with pytest.raises(TypeError, match="Pooling takes EmbeddedSequences.*source"):
         Pooling().fit(X)
 
@@ -292,7 +292,7 @@ def test_wrong_input_says_what_to_put_before(X):
     [Pooling(), RandomEncoderPooling(4), ConcatMetaEmbedding(), Tokenizer()],
     ids=lambda step: type(step).__name__,
 )
-def test_steps_in_the_wrong_order_are_told_so(container, second):
+def test_steps_in_the_wrong_order_are_reported(container, second):
     embedded = make(levels=("type", "token"))
     pooled = Pooling().set_output(transform=container).fit_transform(embedded)
     with pytest.raises(

@@ -51,18 +51,18 @@ def test_projects_each_token_then_pools(case, dtype, entries, monkeypatch):
 def test_row_alone_and_levels(case):
     embedded = make(levels=("type", "token"))
     pooling = RandomEncoderPooling(9, random_state=0, **case).fit(embedded)
-    together = pooling.transform(embedded)
+    batched = pooling.transform(embedded)
     for i in range(len(embedded)):
         np.testing.assert_allclose(
-            pooling.transform(embedded[[i]]), together[[i]], rtol=1e-5, atol=1e-6
+            pooling.transform(embedded[[i]]), batched[[i]], rtol=1e-5, atol=1e-6
         )
     np.testing.assert_allclose(
-        pooling.transform(by_token(embedded)), together, rtol=1e-5, atol=1e-6
+        pooling.transform(by_token(embedded)), batched, rtol=1e-5, atol=1e-6
     )
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_nothing_to_pool_gives_zeros(case):
+def test_sequences_without_vectors_give_zeros(case):
     embedded = make(lengths=(0, 3), levels=("type", "token"), unknown=1.0)
     pooled = RandomEncoderPooling(4, random_state=0, **case).fit_transform(embedded)
     np.testing.assert_array_equal(pooled, np.zeros((2, 8)))
@@ -107,6 +107,6 @@ def test_names():
     ]
 
 
-def test_wrong_input_says_what_to_put_before():
+def test_error_for_wrong_input_names_the_missing_step():
     with pytest.raises(TypeError, match="RandomEncoderPooling takes EmbeddedSeq"):
         RandomEncoderPooling().fit(["a text"])

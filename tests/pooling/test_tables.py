@@ -1,4 +1,4 @@
-"""Pooling reads a mapped table where it lies."""
+"""Pooling reads memory-mapped tables without copying them."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def embedded(tmp_path):
 
 
 def gathered(embedded):
-    """Return the same with values of its own."""
+    """Return a copy with values in memory."""
     block = embedded.blocks[0]
     values = np.array(block.take(np.arange(block.n_rows)).values)
     return embedded.with_blocks([Block(block.name, values, "type", block.known)])

@@ -1,4 +1,4 @@
-"""Models on disk: what is damaged or does not belong together is said by its name."""
+"""Model files: errors name files that are corrupt or do not match."""
 
 import shutil
 
@@ -29,7 +29,7 @@ def written(tmp_path_factory):
 
 @pytest.fixture
 def copied(written, tmp_path):
-    """Return a function that copies a model, for a test to damage."""
+    """Return a function that copies a model, which a test can corrupt."""
 
     def copy(kind):
         return shutil.copytree(written[kind], tmp_path / kind)
@@ -38,7 +38,7 @@ def copied(written, tmp_path):
 
 
 def changed(folder, name, array=None):
-    """Put another array into a file, or take one out."""
+    """Replace or delete an array of a file."""
     with h5py.File(folder / "weights.hdf5", "a") as held:
         del held[name]
         if array is not None:
@@ -46,7 +46,7 @@ def changed(folder, name, array=None):
 
 
 @pytest.mark.parametrize("part", [b"TREE", b"SNOD", b"HEAP"])
-def test_a_file_that_is_damaged_inside_is_named(copied, part):
+def test_a_corrupt_file_is_named(copied, part):
     folder = copied("full")
     file = folder / "weights.hdf5"
     data = file.read_bytes()
@@ -82,7 +82,7 @@ def test_a_file_that_is_damaged_inside_is_named(copied, part):
         ),
     ],
 )
-def test_a_softmax_of_something_else_is_named(copied, kind, name, array, message):
+def test_a_softmax_that_does_not_match_is_named(copied, kind, name, array, message):
     folder = copied(kind)
     words = (folder / "vocab.txt").read_text("utf-8").splitlines()
     assert len(words) == 13
@@ -97,12 +97,12 @@ def test_a_softmax_of_something_else_is_named(copied, kind, name, array, message
 @pytest.mark.parametrize(
     "initial", [(), ("options.json",), ("a", "b", "c", "d"), [1, 2], ("a", None)]
 )
-def test_what_is_no_model_is_refused(initial):
+def test_invalid_initial_is_refused(initial):
     with pytest.raises(ValueError, match=r"must be a folder, \(options, weights\), or"):
         ElmoLanguageModel(initial, **SMALL).fit(sentences(5))
 
 
-def test_the_vocabulary_may_come_beside_the_files(written):
+def test_the_vocabulary_may_be_a_third_file(written):
     folder = written["full"]
     files = [folder / n for n in ("options.json", "weights.hdf5", "vocab.txt")]
     rows = sentences(5)
@@ -124,12 +124,12 @@ def test_marks_in_another_order_are_those_of_bilm_tf(copied):
         arrays = {n: held[n][...][order] for n in ("softmax/W", "softmax/b")}
     for name, array in arrays.items():
         changed(folder, name, array)
-    found = ElmoLanguageModel.load(folder)
-    assert found.vocabulary_ == words
-    assert found.perplexity(rows) == pytest.approx(expected, rel=1e-6)
+    actual = ElmoLanguageModel.load(folder)
+    assert actual.vocabulary_ == words
+    assert actual.perplexity(rows) == pytest.approx(expected, rel=1e-6)
 
 
-def test_a_checkpoint_is_of_the_model_it_began_from(copied, tmp_path):
+def test_a_checkpoint_belongs_to_its_initial_model(copied, tmp_path):
     folder, rows = copied("full"), sentences(9)
     file = tmp_path / "fit.pt"
     ElmoLanguageModel(folder, **SMALL, checkpoint=file).fit(rows)
@@ -139,7 +139,7 @@ def test_a_checkpoint_is_of_the_model_it_began_from(copied, tmp_path):
         ElmoLanguageModel(folder, **SMALL, checkpoint=file).fit(rows)
 
 
-def test_a_checkpoint_of_a_gpu_goes_on_without_one(tmp_path):
+def test_a_gpu_checkpoint_resumes_without_a_gpu(tmp_path):
     rows, file = sentences(9), tmp_path / "fit.pt"
     ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows)
     state = torch.load(file, weights_only=True)
@@ -149,14 +149,14 @@ def test_a_checkpoint_of_a_gpu_goes_on_without_one(tmp_path):
 
 
 class Spoil(Callback):
-    """Stands for a step that leaves what is no number."""
+    """Simulates a step that leaves NaN."""
 
     def on_batch_end(self, net, **kwargs):
         with torch.no_grad():
             net.module_.softmax.bias.fill_(torch.nan)
 
 
-def test_weights_that_the_last_step_spoilt_are_told():
+def test_weights_not_finite_after_the_last_step_raise():
     one_batch = {**ONE_EPOCH, "batch_size": 64, "n_steps": 50}
     model = ElmoLanguageModel(**one_batch, callbacks=[Spoil()])
     with pytest.raises(
