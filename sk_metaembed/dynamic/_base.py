@@ -52,6 +52,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     # The keys that `train_options` may have.
     _option_defaults = OPTION_DEFAULTS
 
+    # Subclasses with other parameters repeat this signature: scikit-learn, the docs,
+    # editors and type checkers read names and defaults from it.
     def __init__(
         self,
         attention="word",
@@ -237,7 +239,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             self.classes_ = self._target.classes
         self._random = check_random_state(self.random_state)
         if processes.count > 1:  # without a seed, each has a state of its own
-            self._random.set_state(processes.told(self._random.get_state()))
+            self._random.set_state(processes.broadcast(self._random.get_state()))
 
     def _check_unchanged(self, X):
         """Raise unless the trainable sources are those of the last fit."""

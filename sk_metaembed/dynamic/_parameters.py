@@ -62,10 +62,10 @@ def _check_sizes(sizes, name, caller, *, may_be_empty=False):
     sizes = sizes if isinstance(sizes, tuple | list) else [sizes]
     wrong = [s for s in sizes if not (is_integer(s) and s >= 1)]
     if wrong or not (sizes or may_be_empty):
-        came = repr(wrong[0]) if wrong else "no size at all"
+        shown = repr(wrong[0]) if wrong else "no size"
         raise ValueError(
-            f"{caller}: {name} must hold the layers' sizes, integers of 1 or more; got "
-            f"{came}."
+            f"{caller}: {name} must be the sizes of layers, integers of 1 or more; got "
+            f"{shown}."
         )
 
 
@@ -139,101 +139,99 @@ def read_train_options(given, defaults, *, caller):
 
 
 _COMMON = """attention : {"word", "context", "task", "uniform"}, default="word"
-    What a source's weight may see. "word": the word (DME). "context": a small
-    BiLSTM over the sequence (CDME). "task": nothing, one weight a source, and a
-    factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
+    What the weight of a source depends on. "word": the word (DME). "context": the
+    sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source and
+    a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
 trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
-    Sources whose own weights are trained too, at their own learning rates, beside
-    the blocks of X or alone. X may then be texts, token lists or TokenSequences; it
-    must hold blocks if it did in fit. `FineTuned` wraps a `TransformerEmbedding`;
-    `CharEmbedding` learns words' vectors from their characters.
+    Sources whose own weights are trained too, at their own learning rates, in addition
+    to the blocks of X or alone. X may then be texts, token lists or TokenSequences; it
+    must have blocks if it had blocks in fit. `FineTuned` wraps a
+    `TransformerEmbedding`; `CharEmbedding` learns word vectors from characters.
 gate : {"softmax", "sigmoid"}, default="softmax"
-    Weights that sum to 1 over the sources that know the word, or each by itself.
+    Weights sum to 1 over the sources that know the word, or are independent.
 projection_dim : int or None, default=256
-    Dimension all sources are projected to. None mixes the vectors as they come;
-    their dimensions must then agree.
+    Dimension that all sources are projected to. None mixes the vectors without
+    projection; their dimensions must then be equal.
 activation : {"relu"} or None, default="relu"
     Applied to the mixed vectors.
 layer_norm : bool, default=False
-    Bring each word's vector of each source, projected, to mean 0 and variance 1
-    before it is weighed, so that no source counts more for being longer.
+    Normalize the projected vector of each word and source to mean 0 and variance 1
+    before weighting, so that sources with longer vectors do not dominate.
 mix_penalty : float, default=0.0
-    Pulls the weights of ``attention="task"`` towards equal ones: lambda of the
-    penalty lambda * abs(s)^2 on what goes into their softmax. 0.001 lets them differ,
-    1 comes near to the mean. Other attentions do not use it.
+    Regularization of ``attention="task"`` towards equal weights: lambda in the penalty
+    lambda * abs(s)^2 on the scores of the softmax. With 0.001 weights can differ, with
+    1 they are close to the mean. Ignored by other attentions.
 encoder : {"bilstm-max", "gru", "mean", "max", "attention"}, default="%(encoder)s"
-    Turns a sequence's mixed vectors into one vector: a bidirectional LSTM and the
-    maximum over time, a GRU's last state, the mean, the maximum, or a learned
-    weighted mean. The last three leave out tokens that no source knows, as `Pooling`
-    does; a recurrent layer reads them as zeros. A sequence without known tokens gives
-    zeros.
+    Encodes the mixed vectors of a sequence as one vector: a bidirectional LSTM with
+    max pooling over time, the last state of a GRU, the mean, the maximum, or a learned
+    weighted mean. The last three skip tokens that no source knows, as `Pooling` does;
+    recurrent layers read them as zeros. A sequence without known tokens gives zeros.
 encoder_dim : int or tuple of int, default=512
-    Size of the recurrent layer (one direction), or of several stacked ones.
+    Size of the recurrent layer (one direction), or sizes of stacked layers.
 hidden_dims : tuple of int, default=%(hidden_dims)s
     Sizes of the head's hidden layers; empty for a linear head.
 embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
     Dropout on mixed vectors, on the input of recurrent layers, and in the head.
 lr : float, default=%(lr)s
-    Adam's learning rate.
+    Learning rate of Adam.
 batch_size : int, default=%(batch_size)s
-    About how many sequences make a step. A batch holds sequences of about equal
-    length.
+    Approximate number of sequences per step. A batch has sequences of similar length.
 max_epochs : int, default=100
-    Passes over the data, if early stopping does not end training before.
+    Maximum number of passes over the data.
 early_stopping : bool, default=True
-    Hold a part of the data out, follow its accuracy (its loss for numbers and for
-    label sets), and keep the weights of the best epoch. False trains on all data for
-    `max_epochs` at one learning rate.
+    Hold out a part of the data, monitor its accuracy (its loss for numbers and label
+    sets), and restore the weights of the best epoch. False trains on all data for
+    `max_epochs` at a constant learning rate.
 validation_fraction : float, default=0.1
-    Size of that part, in proportion to the classes. ``fit`` also takes `X_val`.
+    Fraction of the data to hold out, stratified by class. ``fit`` also accepts `X_val`.
 patience : int, default=%(patience)s
-    Epochs without a gain before training stops.
+    Epochs without improvement before training stops.
 train_options : dict or None, default=None
 %(train_options)s
 class_weight : dict, list of dict, "balanced" or None, default=None
-    How much each label counts in the loss and in the held-out score; labels not
-    named count 1, and "balanced" makes rare ones count more. For label sets and several
-    columns of labels a list, one dict a column; a sequence's weights are multiplied.
-    Must be None where y holds numbers.
+    Weight of each label in the loss and in the held-out score; labels that are not
+    named have weight 1, and "balanced" gives rare labels larger weights. For label sets
+    and several columns of labels a list with one dict per column; the weights of a
+    sequence are multiplied. Must be None if y holds numbers.
 device : str, default="auto"
-    "auto" takes a GPU if torch sees one; else a torch device name. "cuda:auto" gives
-    each process of joblib a GPU in turn. "accelerate" trains in all processes that
-    ``accelerate launch`` started, each batch shared among them.
+    "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
+    gives each process of joblib a GPU in turn. "accelerate" trains in all processes
+    that ``accelerate launch`` started, each with a share of every batch.
 callbacks : list of skorch callbacks, default=None
-    Further callbacks, or (name, callback) pairs. scikit-learn's own callbacks are
-    set by ``set_callbacks``.
+    Additional callbacks, or (name, callback) pairs. scikit-learn's own callbacks are
+    set with ``set_callbacks``.
 warm_start : bool, default=False
-    Go on from the weights of the last fit, at `lr` again. What the network is made
-    of must not have changed.
+    Start from the weights of the last fit, with `lr` as learning rate. The parameters
+    of the network must not have changed.
 random_state : int, RandomState or None, default=None
-    Seeds the weights, the order of batches, dropout and the held-out part.
+    Seeds weights, batches, dropout and the held-out part.
 verbose : int, default=0
-    1 prints a row an epoch."""
+    1 prints a row per epoch."""
 
 _ATTRIBUTES = """dims_in_ : dict of str to int
-    Dimension of each block in fit, by its name. Predicting wants the same.
+    Dimension of each block in fit, by name.
 layer_weights_ : dict of str to float
-    Weight of each layer or source where `attention` is "task"; under the softmax gate
-    they sum to 1. Others depend on the word, see `attention_weights`.
+    Weight of each layer or source with ``attention="task"``; they sum to 1 with the
+    softmax gate. For other attentions see `attention_weights`.
 gamma_ : float
-    What their sum is multiplied by, where `attention` is "task".
+    Factor of the scalar mix with ``attention="task"``.
 trained_ : dict of str to torch Module
-    The networks of `trainable`, by the names of the sources ("finetuned" for a
-    single one). ``save(folder)`` writes a transformer for others to load.
+    The networks of `trainable`, by the names of the sources ("finetuned" for a single
+    transformer, which has ``save(folder)``).
 net_ : skorch.NeuralNet
-    The trained net. ``net_.module_.mixer`` holds projections and attention.
+    The trained net. ``net_.module_.mixer`` has the projections and the attention.
 history_ : skorch History
-    One record an epoch: losses, held-out score, duration.
+    One record per epoch: losses, held-out score, duration.
 n_iter_ : int
-    Epochs trained.
+    Number of epochs trained.
 classes_ : ndarray of shape (n_classes,), or list of them
-    Only where y holds labels; a list where these are several columns."""
+    Only if y holds labels; a list for several columns of labels."""
 
 _OPTIONS = """\
-    How the net is trained. An option that is missing has its default; a parameter
-    search reaches it as ``train_options__gradient_clip``.
+    Further options of training; keys that are missing have their defaults. Parameter
+    searches access a single option as ``train_options__gradient_clip``.
 
-    - ``lr_factor`` : float, default=%(lr_factor)s. Factor of the learning rate after
+    - ``lr_factor`` : float, default=%(lr_factor)s. Multiplies the learning rate after
       ``lr_patience`` epochs without improvement.
     - ``lr_patience`` : int, default=%(lr_patience)s. Epochs without improvement before
       the learning rate is reduced.

@@ -170,12 +170,12 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         check_is_fitted(self, "net_")
         if not isinstance(self._target, ColumnsTarget):
             return super().score(X, y, sample_weight)
-        found = self.predict(X)
-        y = check_target(y, len(found), caller=type(self).__name__)
+        predicted = self.predict(X)
+        y = check_target(y, len(predicted), caller=type(self).__name__)
         self._target.check_shape(y, caller=type(self).__name__)
-        # As objects, so that labels of another type are wrong and no error.
-        right = (found.astype(object) == y.astype(object)).all(axis=1)
-        return float(np.average(right, weights=sample_weight))
+        # As objects, so that labels of another type count as wrong.
+        correct = (predicted.astype(object) == y.astype(object)).all(axis=1)
+        return float(np.average(correct, weights=sample_weight))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

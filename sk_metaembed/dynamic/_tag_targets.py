@@ -119,7 +119,7 @@ def allowed_tags(classes, scheme):
     return between.tolist(), start.tolist(), end.tolist()
 
 
-def weighted_span_f1(right, found, weights, lengths, classes, scheme):
+def weighted_span_f1(right, predicted, weights, lengths, classes, scheme):
     """Return the F1 of spans, each with the weight of its first token; 0 without spans.
 
     Parameters
@@ -133,7 +133,7 @@ def weighted_span_f1(right, found, weights, lengths, classes, scheme):
     """
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     sums, spans = [], []
-    for codes in (right, found):
+    for codes in (right, predicted):
         marked = tags_to_spans(TokenSequences(classes, codes, offsets), scheme)
         starts = offsets[marked.rows] + marked.starts
         sums.append(weights[starts].sum())

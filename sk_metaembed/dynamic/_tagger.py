@@ -15,21 +15,21 @@ from .training._plan import scaled
 _ENTRIES = {
     "encoder": None,
     "encoder_dim": """encoder_dim : int or tuple of int, default=200
-    Size of the BiLSTM (one direction), or of several stacked ones.""",
+    Size of the BiLSTM (one direction), or sizes of stacked layers.""",
     "embedding_dropout": """embedding_dropout, encoder_dropout, head_dropout : float, \
 default=0.5, 0.0, 0.5
     Dropout on mixed vectors, on the input of recurrent layers, and in the head: on
-    the BiLSTM's states and on hidden layers.""",
+    the states of the BiLSTM and on hidden layers.""",
     "early_stopping": """early_stopping : bool, default=True
-    Hold a part of the sentences out, follow the F1 of its spans if there is a
-    `scheme`, else its accuracy, and keep the weights of the best epoch. False trains
-    on all data for `max_epochs` at one learning rate.""",
+    Hold out a part of the sentences, monitor the F1 of its spans if there is a
+    `scheme`, otherwise its accuracy, and restore the weights of the best epoch. False
+    trains on all data for `max_epochs` at a constant learning rate.""",
     "validation_fraction": """validation_fraction : float, default=0.1
-    Size of that part. ``fit`` also takes `X_val`.""",
+    Fraction of the sentences to hold out. ``fit`` also accepts `X_val`.""",
     "class_weight": """class_weight : dict, "balanced" or None, default=None
-    How much each tag counts in the loss and in the held-out score, where a span
-    counts as its first token does; tags not named count 1, and "balanced" makes rare
-    ones count more. The Notes tell what it means in a CRF.""",
+    Weight of each tag in the loss and in the held-out score, where a span has the
+    weight of its first token; tags that are not named have weight 1, and "balanced"
+    gives rare tags larger weights. See the Notes for its meaning in a CRF.""",
 }
 
 
@@ -248,8 +248,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     def _read_target(self, y, X, *, caller):
         if isinstance(X, SequencePairs):
             raise TypeError(
-                f"{caller} tags single sequences, got {X!r}. Pass one side: X.first or "
-                "X.second."
+                f"{caller} tags single sequences, got {X!r}. Pass X.first or X.second."
             )
         tags = read_tags(y, tokens_of(X), caller=caller)
         if self.scheme is not None:
@@ -259,8 +258,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     def _make_target(self, y, classes, weights):
         if classes is None and y.n_tokens == 0:
             raise ValueError(
-                f"{type(self).__name__}: y holds no tags, because all sentences are "
-                "empty. It needs at least one token to learn from."
+                f"{type(self).__name__}: y has no tags because all sentences are "
+                "empty; at least one token is required."
             )
         monitor = "valid_acc" if self.scheme is None else "valid_f1"
         return TagTarget(y, classes, loss=self.decoder, monitor=monitor)

@@ -118,14 +118,14 @@ def trainable_pairs(trainable, *, caller):
     for pair in pairs:
         named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
         if not named or not _can_be_trained(pair[1]):
-            came = pair[1] if named else pair
-            kind = f"class {came.__name__}" if isinstance(came, type) else None
+            source = pair[1] if named else pair
+            kind = f"class {source.__name__}" if isinstance(source, type) else None
             todo = "Wrap a transformer in it: FineTuned(TransformerEmbedding(...))."
-            if _can_be_trained(came):
+            if _can_be_trained(source):
                 todo = "Give each one in a list a name: [('bert', FineTuned(...))]."
             raise TypeError(
                 f"{caller}: trainable takes a FineTuned source, a CharEmbedding, or a "
-                f"list of pairs (name, source); got {kind or type(came).__name__}. "
+                f"list of pairs (name, source); got {kind or type(source).__name__}. "
                 f"{todo}"
             )
     return pairs
@@ -135,9 +135,9 @@ def check_same_sources(before, now, *, caller):
     """Raise unless the trainable sources are those of the last fit."""
     if before != now:
         raise ValueError(
-            f"{caller} goes on with the net of the last fit, whose trainable sources "
-            f"are {before}, but {now} are asked for. Only their learning rates can "
-            "change. Set them back, or fit with warm_start=False, or a clone."
+            f"{caller} continues with the net of the last fit, whose trainable sources "
+            f"are {before}, but `trainable` is {now}. Only their learning rates can "
+            "change. Reset it, use warm_start=False, or fit a clone."
         )
 
 
@@ -202,13 +202,13 @@ def _tokens_of_pairs(X, pairs, caller):
 
 
 def _check_kind(X, pairs, caller):
-    came = isinstance(X, SequencePairs)
-    if pairs and not came:
+    has_pairs = isinstance(X, SequencePairs)
+    if pairs and not has_pairs:
         raise TypeError(
             f"{caller} was fitted on pairs of sequences and takes SequencePairs, got "
             f"{type(X).__name__}. Put the PairEncoder of fit before it."
         )
-    if pairs is False and came:
+    if pairs is False and has_pairs:
         raise TypeError(
             f"{caller} was fitted on single sequences, got {X!r}. Pass one side, "
             "X.first or X.second, or fit again on pairs."
@@ -237,18 +237,19 @@ def check_dims(dims, trained, projection_dim, layer_norm, *, caller):
     twice = [name for name in trained.dims if name in dims]
     if twice:
         raise ValueError(
-            f"{caller}: X has a block {twice[0]!r}, and so is a trainable source "
-            "named. Give it another name: trainable=[('another', FineTuned(...))]."
+            f"{caller}: duplicate source name {twice[0]!r}: it is used by a block of X "
+            "and by a trainable source. Rename one of them, for example as "
+            "trainable=[('another', FineTuned(...))]."
         )
     dims = {**dims, **trained.dims}
     if projection_dim is None and len(set(dims.values())) > 1:
         raise ValueError(
-            f"{caller}: without a projection all sources need one dimension, got "
-            f"{dims}. Set projection_dim, for example to {min(dims.values())}."
+            f"{caller}: all sources must have the same dimension without a projection, "
+            f"got {dims}. Set projection_dim, for example to {min(dims.values())}."
         )
     if layer_norm and (projection_dim or min(dims.values())) == 1:
         raise ValueError(
-            f"{caller}: layer_norm=True leaves nothing of vectors of one dimension, "
-            "whose mean is the number itself. Set projection_dim to 2 or more, or "
+            f"{caller}: layer_norm=True needs at least 2 dimensions: normalizing a "
+            "single value always gives 0. Set projection_dim to 2 or more, or "
             "layer_norm=False."
         )

@@ -219,7 +219,7 @@ def test_a_damaged_file_is_told_and_training_begins_anew(damage, tmp_path):
         data[len(data) // 2] ^= 8
     file.write_bytes(data if damage == "flip" else data[:-100])
     X = make_embedded(24)
-    with pytest.warns(UserWarning, match=r"is damaged .* Training begins anew"):
+    with pytest.warns(UserWarning, match=r"is corrupt .* Training starts from"):
         estimator.fit(X, LABELS)
     assert_same(estimator, clone(SUBJECT).fit(X, LABELS))
     assert list(tmp_path.iterdir()) == []
@@ -251,7 +251,7 @@ def test_a_file_in_the_folders_place(tmp_path):
     place = tmp_path / "file"
     place.write_text("")
     estimator = clone(SUBJECT).set_params(train_options__checkpoint=place)
-    with pytest.raises(FileExistsError, match="is no folder to write to"):
+    with pytest.raises(FileExistsError, match="is not a writable directory"):
         estimator.fit(make_embedded(24), LABELS)
 
 

@@ -13,7 +13,7 @@ from sk_metaembed import (
     DynamicMetaRegressor,
 )
 from sk_metaembed.dynamic._targets import ColumnsTarget, classification_target
-from sk_metaembed.dynamic.nets._mixing import Heads, WeightedLoss, share_of_hits
+from sk_metaembed.dynamic.nets._mixing import Heads, WeightedLoss, accuracies
 from sk_metaembed.dynamic.training._plan import split_rows
 
 from .conftest import make_embedded
@@ -107,8 +107,8 @@ def test_the_loss_is_the_mean_of_the_columns_losses():
     parts = [single(part, labels[:, j], weights) for j, part in enumerate(outputs)]
     both = WeightedLoss("columns-cross-entropy")(outputs, labels, weights)
     torch.testing.assert_close(both, sum(parts) / 2)
-    hits = [share_of_hits(part, labels[:, j]) for j, part in enumerate(outputs)]
-    torch.testing.assert_close(share_of_hits(outputs, labels), sum(hits) / 2)
+    hits = [accuracies(part, labels[:, j]) for j, part in enumerate(outputs)]
+    torch.testing.assert_close(accuracies(outputs, labels), sum(hits) / 2)
 
 
 def test_each_column_has_a_head_and_all_share_the_encoder(X, y):

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sk_metaembed._training import _parameters
 from sk_metaembed._training._parameters import resolve_device
 from sk_metaembed.dynamic.training import _distributed
-from sk_metaembed.dynamic.training._distributed import PartedError, Processes
+from sk_metaembed.dynamic.training._distributed import Processes, ProcessFailedError
 
 from . import launched
 
@@ -144,9 +144,9 @@ def test_the_launch_asks_for_bfloat16(accelerate, monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"kind": "FSDP"}, "Accelerate is set to FSDP"),
+        ({"kind": "FSDP"}, "the Accelerate backend FSDP is not"),
         ({"precision": "fp16"}, "is set to 'fp16'. Use --mixed_precision bf16"),
-        ({"launched": "4"}, "4 processes were started, but Accelerate sees this one"),
+        ({"launched": "4"}, "4 processes were started, but Accelerate sees only this"),
     ],
 )
 def test_settings_that_cannot_be_kept(monkeypatch, settings, said):
@@ -179,7 +179,7 @@ def test_a_wait_in_vain_ends_with_a_sentence(monkeypatch):
         raise RuntimeError("Timed out waiting 1800000ms")
 
     monkeypatch.setattr(torch.distributed, "all_reduce", wait)
-    with pytest.raises(PartedError, match=r"InitProcessGroupKwargs.*Timed out"):
+    with pytest.raises(ProcessFailedError, match=r"InitProcessGroupKwargs.*Timed out"):
         Processes(0, 2, torch.device("cpu")).check()
 
 

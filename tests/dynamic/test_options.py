@@ -35,7 +35,7 @@ def classifier(**options):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"encoder_dim": ()}, ValueError, "encoder_dim .* got no size at all"),
+        ({"encoder_dim": ()}, ValueError, "encoder_dim .* got no size"),
         ({"encoder_dim": (4, 0)}, ValueError, "encoder_dim .* got 0"),
         ({"hidden_dims": (-2,)}, ValueError, "hidden_dims .* got -2"),
         ({"hidden_dims": ("x",)}, ValueError, "hidden_dims .* got 'x'"),
@@ -172,7 +172,7 @@ def test_going_on_takes_the_settings_of_now(embedded, labels):
     assert (group["lr"], group["weight_decay"]) == (0.01, 0.5)
     assert model.net_.batch_size == 7
     assert model.net_.autocast == torch.bfloat16
-    with pytest.raises(ValueError, match="encoder is 'mean', but 'max' is asked for"):
+    with pytest.raises(ValueError, match="encoder is 'mean', but 'max' is requested"):
         model.set_params(encoder="max").fit(embedded, labels)
     assert model.predict(embedded).shape == (60,)
 

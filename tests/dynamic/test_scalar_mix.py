@@ -224,7 +224,7 @@ def test_going_on_may_change_the_pull_but_not_the_net(layers, y):
     before = spread(model)
     model.set_params(mix_penalty=10.0, max_epochs=30).fit(layers, y)
     assert spread(model) < before / 2
-    with pytest.raises(ValueError, match="layer_norm is False, but True is asked for"):
+    with pytest.raises(ValueError, match="layer_norm is False, but True is requested"):
         model.set_params(layer_norm=True).fit(layers, y)
 
 
@@ -264,7 +264,7 @@ def test_other_attentions_have_no_scalar_mix(layers, y, attention):
         ({"mix_penalty": np.inf}, "'mix_penalty' parameter"),
         ({"mix_penalty": np.nan}, "'mix_penalty' parameter"),
         ({"layer_norm": "yes"}, "'layer_norm' parameter"),
-        ({"layer_norm": True, "projection_dim": 1}, "leaves nothing of vectors of one"),
+        ({"layer_norm": True, "projection_dim": 1}, "needs at least 2 dimensions"),
     ],
 )
 def test_what_makes_no_mix_gets_a_sentence(layers, y, options, message):

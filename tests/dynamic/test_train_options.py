@@ -120,7 +120,7 @@ def test_options_train_the_net(embedded, labels):
 
     net = decayed(weight_decay=0.5, micro_batch_size=7, gradient_clip=0.25)
     assert net.optimizer_.param_groups[0]["weight_decay"] == 0.5
-    assert net.at_once == 7
+    assert net.micro_batch_size == 7
     assert dict(net.callbacks_)["clip"].gradient_clip_value == 0.25
     assert "clip" not in dict(decayed(gradient_clip=None).callbacks_)
     plateau = dict(decayed(lr_factor=0.4, lr_patience=5).callbacks_)["plateau"]

@@ -529,9 +529,9 @@ def test_input_that_does_not_fit_the_sources_gets_a_sentence(data):
     tokens, y = data
     embedded = FunctionEmbedding(spelling).fit_transform(tokens)
     model = classifier()
-    with pytest.raises(ValueError, match="without a projection all sources need one"):
+    with pytest.raises(ValueError, match="must have the same dimension without"):
         classifier(projection_dim=None).fit(embedded, y)
-    with pytest.raises(ValueError, match="X has a block 'function'"):
+    with pytest.raises(ValueError, match="duplicate source name 'function'"):
         classifier([("function", FineTuned(source()))]).fit(embedded, y)
     model.fit(embedded, y)
     with pytest.raises(TypeError, match="takes EmbeddedSequences, got TokenSequences"):

@@ -10,7 +10,11 @@ import threading
 import torch
 
 from sk_metaembed.dynamic.training import _distributed
-from sk_metaembed.dynamic.training._distributed import ALONE, PartedError, Processes
+from sk_metaembed.dynamic.training._distributed import (
+    SINGLE_PROCESS,
+    Processes,
+    ProcessFailedError,
+)
 
 
 class Meeting:
@@ -64,7 +68,7 @@ class ThreadProcesses(Processes):
     def _all_gather(self, value):
         found = self.meeting.exchange(self.rank, copy.deepcopy(value))
         if found is None:
-            raise PartedError("nobody came")
+            raise ProcessFailedError("nobody came")
         return copy.deepcopy(found)
 
 
@@ -74,7 +78,7 @@ def run_together(monkeypatch, count, function):
     results = [None] * count
 
     def processes_of(device, *, caller):
-        return own.processes if device == "accelerate" else ALONE
+        return own.processes if device == "accelerate" else SINGLE_PROCESS
 
     monkeypatch.setattr(_distributed, "processes_of", processes_of)
 

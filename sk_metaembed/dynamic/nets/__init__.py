@@ -1,1 +1,1 @@
-"""The torch modules of the Dynamic* estimators: mixing, encoders, CRF, ranking."""
+"""Torch modules of the Dynamic* estimators: mixing, encoders, CRF, ranking."""

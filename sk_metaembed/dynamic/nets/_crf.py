@@ -1,20 +1,16 @@
-"""A linear-chain CRF over the tokens of a batch: loss, best tags, marginals.
+"""The network of a tagger and its linear-chain CRF: loss, best tags, marginals.
 
-Everything stands on one recurrence. The *lookahead* of a token is, for each of its
-tags, the log of the summed exponentials of all paths from there to the end of the
-sentence. Given the tag before, the token's tag is then distributed as a softmax,
+All results use one recurrence. The *lookahead* of a token is, for each of its tags, the
+log of the summed exponentials of all paths from there to the end of the sentence. Given
+the previous tag, the tag of the token is distributed as a softmax,
 
     p(y_t | y_(t-1), x) = softmax over y_t of T[y_(t-1), y_t] + lookahead_t[y_t]
 
-so that the log-likelihood of a sentence is a sum of cross-entropies, one a token, which
-can be weighted one by one; the marginals are these distributions applied one after the
-other; and with a maximum instead of the sum, going forwards by the best next tag gives
-the best path. A lookahead may be shifted by any number, which keeps it small on long
-sentences. Sentences are read from their own ends: there is no padding to mask.
-
-The network of a tagger: mixer, BiLSTM, scores of tags; and its loss.
-
-What early stopping of a tagger follows: accuracy, or span F1 under a scheme.
+so the log-likelihood of a sentence is a sum of cross-entropies, one per token, which
+can be weighted. The marginals are these distributions applied in sequence. With a
+maximum in place of the sum, choosing the best next tag from left to right gives the
+best path. A lookahead may be shifted by a constant, which keeps it small for long
+sentences. Sentences are read from their own ends, so there is no padding to mask.
 """
 
 from typing import NamedTuple
@@ -34,7 +30,7 @@ FORBIDDEN = -1e4
 
 
 class Chain(NamedTuple):
-    """Scores of tags beside each other.
+    """Scores of adjacent tags.
 
     Attributes
     ----------
@@ -50,7 +46,7 @@ class Chain(NamedTuple):
 
 
 def lookahead(scores, chain, grid, *, best=False):
-    """Return what follows each token, by its tag, its own score included.
+    """Return the scores of the rest of the sentence, from each tag of each token on.
 
     Parameters
     ----------
@@ -58,40 +54,33 @@ def lookahead(scores, chain, grid, *, best=False):
     chain : Chain
     grid : Grid
     best : bool, default=False
-        The score of the best path instead of the log-sum over all paths.
+        The score of the best path in place of the log-sum over all paths.
 
     Returns
     -------
     float32 tensor of shape (n_tokens, n_tags)
-        Each row shifted by some number.
+        Each row shifted by a constant.
     """
     if len(scores) == 0:
         return scores
     steps = scores[grid.backwards]
     ahead = steps[0] + chain.ends
-    found = [ahead]
+    steps_ahead = [ahead]
     for step in steps[1:]:
         paths = chain.transitions + ahead[:, None, :]
         ahead = step + (paths.amax(dim=2) if best else paths.logsumexp(dim=2))
         ahead = ahead - ahead.detach().amax(dim=1, keepdim=True)
-        found.append(ahead)
-    return torch.stack(found).flatten(0, 1)[grid.at_backwards]
+        steps_ahead.append(ahead)
+    return torch.stack(steps_ahead).flatten(0, 1)[grid.at_backwards]
 
 
 def tag_losses(scores, chain, grid, tags):
-    """Return minus the log-probability of each token's tag, given the one before.
-
-    Parameters
-    ----------
-    scores : float32 tensor of shape (n_tokens, n_tags)
-    chain : Chain
-    grid : Grid
-    tags : int64 tensor of shape (n_tokens,)
+    """Return the negative log-probability of each token's tag given the previous tag.
 
     Returns
     -------
     float32 tensor of shape (n_tokens,)
-        A sentence's sum is minus the log-likelihood of its tags.
+        The sum over a sentence is the negative log-likelihood of its tags.
     """
     ahead = lookahead(scores, chain, grid)
     before = torch.cat([chain.transitions, chain.starts[None]])
@@ -108,50 +97,44 @@ def best_tags(scores, chain, grid):
         return grid.segments
     steps = lookahead(scores, chain, grid, best=True)[grid.onwards]
     tags = (chain.starts + steps[0]).argmax(dim=1)
-    found = [tags]
+    path = [tags]
     for step in steps[1:]:
         tags = (chain.transitions[tags] + step).argmax(dim=1)
-        found.append(tags)
-    return torch.stack(found).flatten()[grid.at_onwards]
+        path.append(tags)
+    return torch.stack(path).flatten()[grid.at_onwards]
 
 
 def tag_probabilities(scores, chain, grid):
-    """Return the probability of each tag at each token, over all paths.
-
-    Returns
-    -------
-    float32 tensor of shape (n_tokens, n_tags)
-        Rows sum to 1.
-    """
+    """Return the marginal probability of each tag, float32 (n_tokens, n_tags)."""
     if len(scores) == 0:
         return scores
     steps = lookahead(scores, chain, grid)[grid.onwards]
     shares = torch.softmax(chain.starts + steps[0], dim=1)
-    found = [shares]
+    marginals = [shares]
     for step in steps[1:]:
         onwards = torch.softmax(chain.transitions + step[:, None, :], dim=2)
         # A product and a sum: a matrix product would be rounded under autocast.
         shares = (shares[:, :, None] * onwards).sum(dim=1)
         shares = shares / shares.sum(dim=1, keepdim=True)
-        found.append(shares)
-    return torch.stack(found).flatten(0, 1)[grid.at_onwards]
+        marginals.append(shares)
+    return torch.stack(marginals).flatten(0, 1)[grid.at_onwards]
 
 
 def _is_first(grid):
-    """Tell which tokens begin a sentence."""
+    """Return which tokens are the first of a sentence."""
     first = torch.ones_like(grid.segments, dtype=torch.bool)
     first[1:] = grid.segments[1:] != grid.segments[:-1]
     return first
 
 
 class TagScores(NamedTuple):
-    """What the network says of a batch's tokens.
+    """Output of the network for the tokens of a batch.
 
     Attributes
     ----------
     scores : float32 tensor of shape (n_tokens, n_tags)
     chain : Chain or None
-        None where every token is decided by itself.
+        None if every token is classified on its own.
     grid : Grid
     """
 
@@ -161,7 +144,7 @@ class TagScores(NamedTuple):
 
 
 class TaggingNet(MixingNet):
-    """Mix the sources, read the sentence both ways, and score each token's tags.
+    """Mix the sources, read the sentence in both directions, and score tags of tokens.
 
     Parameters
     ----------
@@ -171,11 +154,11 @@ class TaggingNet(MixingNet):
     encoder_dims, hidden_dims : tuple of int
     encoder_dropout, head_dropout : float
     learns_chain : bool
-        Whether scores of tags beside each other are learned: a CRF.
+        Whether scores of adjacent tags are learned, as in a CRF.
     allowed : tuple of three lists, or None
-        Which tags may follow each other, begin and end a sentence; None for all.
+        Allowed transitions, first and last tags; None for all.
     **mixing
-        As `MixingNet` takes them.
+        As for `MixingNet`.
     """
 
     def __init__(
@@ -212,7 +195,7 @@ class TaggingNet(MixingNet):
         return decoded(self(batch))[:, None]
 
     def probabilities(self, batch):
-        """Return each tag's probability, (n_tokens, n_tags)."""
+        """Return the probability of each tag, (n_tokens, n_tags)."""
         scores, chain, grid = self(batch)
         if chain is None:
             return torch.softmax(scores, dim=1)
@@ -226,13 +209,13 @@ def decoded(outputs):
 
 
 class TagChain(nn.Module):
-    """The scores of tags beside each other, learned or given by a scheme alone.
+    """Scores of adjacent tags, learned or given by a scheme only.
 
     Parameters
     ----------
     n_tags : int
     learned : bool
-        Whether there are scores to learn; else they are 0 where allowed.
+        Whether scores are learned; otherwise they are 0 if allowed.
     allowed : tuple of three lists, or None
     """
 
@@ -251,7 +234,7 @@ class TagChain(nn.Module):
             self.register_buffer(f"forbidden_{name}", penalty)
 
     def forward(self):
-        """Return the `Chain` of now."""
+        """Return the current `Chain`."""
         return Chain(*(self._scores(name) for name in Chain._fields))
 
     def _scores(self, name):
@@ -265,13 +248,13 @@ def _penalties(allowed):
 
 
 class TagLoss(nn.Module):
-    """The mean over tokens of minus the log-probability of their tags.
+    """The weighted mean over tokens of the negative log-probability of their tags.
 
     Parameters
     ----------
     kind : {"crf", "softmax"}
-        Of a tag given the one before it, so that a sentence's sum is minus the
-        log-likelihood of the CRF; or of each tag by itself.
+        Whether probabilities are given the previous tag, so that their sum is the
+        log-likelihood of the CRF, or of each tag on its own.
     """
 
     compares_rows = False
@@ -281,7 +264,7 @@ class TagLoss(nn.Module):
         self.kind = kind
 
     def forward(self, outputs, tags, weights):
-        """Return the scalar loss; `weights` has one number a token."""
+        """Return the scalar loss; `weights` has one number per token."""
         scores, chain, grid = outputs
         if self.kind == "crf":
             losses = tag_losses(scores, chain, grid, tags)
@@ -291,9 +274,9 @@ class TagLoss(nn.Module):
 
 
 class ValidTags(Callback):
-    """Records ``valid_acc`` or ``valid_f1`` of the held-out sentences.
+    """Record ``valid_acc`` or ``valid_f1`` of the held-out sentences.
 
-    Tokens count by their weights, and a span as its first token does.
+    Tokens have their weights, and a span that of its first token.
 
     Parameters
     ----------
@@ -307,7 +290,7 @@ class ValidTags(Callback):
         self.scheme = scheme
 
     def on_epoch_begin(self, net, **kwargs):
-        """Forget the last epoch."""
+        """Discard the results of the last epoch."""
         self.parts_ = []
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
@@ -320,15 +303,17 @@ class ValidTags(Callback):
 
     def on_epoch_end(self, net, **kwargs):
         """Write the score into the history."""
-        parts = sum(net.processes_.gathered(self.parts_), [])
-        right, found, weights, lengths = map(np.concatenate, zip(*parts, strict=True))
+        parts = sum(net.processes_.all_gather(self.parts_), [])
+        right, predicted, weights, lengths = map(
+            np.concatenate, zip(*parts, strict=True)
+        )
         self.parts_ = []
         weights = weights.astype(np.float64)
         if self.scheme is not None:
             f1 = weighted_span_f1(
-                right, found, weights, lengths, self.classes, self.scheme
+                right, predicted, weights, lengths, self.classes, self.scheme
             )
             net.history.record("valid_f1", f1)
             return
         total = max(weights.sum(), 1e-12)
-        net.history.record("valid_acc", float((right == found) @ weights / total))
+        net.history.record("valid_acc", float((right == predicted) @ weights / total))

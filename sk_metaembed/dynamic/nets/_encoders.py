@@ -1,20 +1,14 @@
-"""Encoders: the tokens of each sequence to one vector.
+"""Encoders: from the tokens of each sequence to one vector.
 
-Tokens that no source knows are mixed to zeros. Pools leave them out, as `Pooling` does;
-recurrent layers read the zeros, so that the distances between the other tokens stay the
-same. A sequence without known tokens gives zeros.
+Tokens that no source knows are zero vectors. Pools skip them, as `Pooling` does;
+recurrent layers read them, so that distances between other tokens are preserved. A
+sequence without known tokens is encoded as zeros.
 
-Recurrences over sequences that stand one behind the other, without padding.
-
-A bidirectional layer over padded input would read padding backwards before the
-first word. Here each direction is a layer of its own, and the backward one reads
-every sequence from its own end: both see real tokens first, so what follows them
-can be ignored, and the batch stays dense, which CPU kernels are fast on.
-
-Dropout whose mask is drawn a byte an entry.
-
-torch draws a CPU mask in double precision, which took a third of the time of
-training a mean encoder; random bytes take a quarter of that.
+Recurrent layers run over sequences without padding. A bidirectional layer over padded
+input would read padding before the first word in backward direction. Here each
+direction is a layer of its own, and the backward one starts at the end of every
+sequence. Steps after a sequence are ignored, and the batch stays dense, which is fast
+in CPU kernels.
 """
 
 import torch
@@ -29,7 +23,7 @@ def _columns(tokens, places):
 
 
 def _at(states, places, shape):
-    """Return the states of a flattened grid's places, (*shape, dim)."""
+    """Return the states at positions of the flattened grid, (*shape, dim)."""
     n_columns = states.shape[0] * states.shape[1]
     extra = shape[1:].numel()
     flat = states.reshape(n_columns // extra, *shape[1:], states.shape[-1])
@@ -57,7 +51,7 @@ class MaskedLSTM(nn.Module):
         Parameters
         ----------
         tokens : tensor of shape (n_tokens, dim_in) or (n_tokens, n_streams, dim_in)
-            Streams are read side by side: no state passes between them.
+            Streams are independent of each other.
         grid : Grid
 
         Returns
@@ -79,15 +73,17 @@ class MaskedLSTM(nn.Module):
 
 
 class ByteDropout(nn.Module):
-    """Set entries to zero with some probability, in steps of 1/256.
+    """Dropout with a probability in steps of 1/256, whose mask is made of random bytes.
 
-    What is kept is divided by the probability of keeping, as counted in those steps,
-    so that the mean is exact. A GPU and a compiled network drop as torch does.
+    torch draws a CPU mask in double precision, which takes a third of the training time
+    of a mean encoder; random bytes take a quarter of that. Remaining entries are
+    divided by the probability of keeping in these steps, so that the mean is exact.
+    GPUs and compiled networks use the dropout of torch.
 
     Parameters
     ----------
     rate : float
-        In [0, 1); rounded to the nearest 1/256.
+        In [0, 1); rounded to a multiple of 1/256.
     """
 
     def __init__(self, rate):
@@ -95,7 +91,7 @@ class ByteDropout(nn.Module):
         self.rate = rate
 
     def forward(self, x):
-        """Return x with entries dropped while training, else x."""
+        """Return x with entries dropped in training, otherwise x."""
         if not self.training or self.rate == 0:
             return x
         if torch.compiler.is_compiling():
@@ -122,7 +118,9 @@ def _random_bytes(shape):
 
 def known_tokens(tokens, grid):
     """Return the tokens that some source knows, and their `Segments`."""
-    return (tokens if grid.kept is None else tokens[grid.kept]), grid.known
+    return (
+        tokens if grid.known_index is None else tokens[grid.known_index]
+    ), grid.known
 
 
 def segment_sum(tokens, of):
@@ -141,7 +139,7 @@ def segment_max(tokens, of):
 
 
 def or_zeros(vectors, grid):
-    """Return the vectors, zeros for sequences without a known token."""
+    """Return the vectors, with zeros for sequences without known tokens."""
     return vectors * (grid.known.lengths > 0)[:, None]
 
 
@@ -171,7 +169,7 @@ class MaxEncoder(nn.Module):
 
 
 class AttentionEncoder(nn.Module):
-    """A weighted mean over the known tokens; their weights are learned from them."""
+    """A weighted mean over the known tokens, with learned weights."""
 
     def __init__(self, dim_in):
         super().__init__()
@@ -190,15 +188,15 @@ class AttentionEncoder(nn.Module):
 
 
 class BiLSTM(nn.Module):
-    """Bidirectional LSTM layers, one over the other, over the tokens of a batch.
+    """Stacked bidirectional LSTM layers over the tokens of a batch.
 
     Parameters
     ----------
     dim_in : int
     dims : tuple of int
-        Sizes of one direction's states.
+        Sizes of one direction.
     dropout : float
-        On each layer's input.
+        On the input of each layer.
     """
 
     def __init__(self, dim_in, dims, dropout):
@@ -226,14 +224,14 @@ class BiLSTMMaxEncoder(BiLSTM):
 
 
 class GRUEncoder(nn.Module):
-    """GRU layers, one over the other, over the tokens of a batch; the last state.
+    """Stacked GRU layers over the tokens of a batch, and the last state.
 
     Parameters
     ----------
     dim_in : int
     dims : tuple of int
     dropout : float
-        On each layer's input.
+        On the input of each layer.
     """
 
     def __init__(self, dim_in, dims, dropout):
@@ -246,7 +244,7 @@ class GRUEncoder(nn.Module):
         self.dim = dims[-1]
 
     def forward(self, tokens, grid):
-        """Return each sequence's last state, (n_sequences, dims[-1])."""
+        """Return the last state of each sequence, (n_sequences, dims[-1])."""
         if len(tokens) == 0:
             return tokens.new_zeros(len(grid.lengths), self.dim)
         states = tokens[grid.onwards]
@@ -261,20 +259,16 @@ _RECURRENT = {"bilstm-max": BiLSTMMaxEncoder, "gru": GRUEncoder}
 
 
 def make_encoder(name, dim_in, dims, dropout):
-    """Return the encoder of that name.
+    """Return the encoder of a name, a Module with the attribute `dim`.
 
     Parameters
     ----------
     name : {"bilstm-max", "gru", "mean", "max", "attention"}
     dim_in : int
     dims : tuple of int
-        Sizes of the recurrent layers; pools have none.
+        Sizes of the recurrent layers; ignored by pools.
     dropout : float
-        On the recurrent layers' input.
-
-    Returns
-    -------
-    nn.Module with an attribute `dim`
+        On the input of recurrent layers.
     """
     if name in _POOLS:
         return _POOLS[name](dim_in)

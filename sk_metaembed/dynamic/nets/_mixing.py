@@ -1,7 +1,4 @@
-"""The whole network: mixer, encoder, head; and its losses.
-
-The mixing mechanism: a weighted sum of blocks, at three grains.
-"""
+"""The network of the Dynamic* estimators: mixer, encoder and head, with its losses."""
 
 import torch
 from skorch.callbacks import Callback
@@ -12,19 +9,19 @@ from ._encoders import ByteDropout, MaskedLSTM, make_encoder
 
 
 def gate_weights(scores, known, gate):
-    """Turn scores into weights over the sources that know a word.
+    """Return the weights of the sources that know a word, (n_rows, n_sources).
 
     Parameters
     ----------
     scores : tensor of shape (n_rows, n_sources)
     known : bool tensor of shape (n_rows, n_sources)
     gate : {"softmax", "sigmoid"}
-        Softmax over the known sources, or each source by itself.
+        Softmax over the known sources, or a sigmoid of each.
 
     Returns
     -------
     tensor of shape (n_rows, n_sources)
-        0 where a source does not know the word; a row without any known source is 0.
+        0 if a source does not know the word, also in rows without any known source.
     """
     scores = scores.float()
     if gate == "sigmoid":
@@ -34,20 +31,20 @@ def gate_weights(scores, known, gate):
 
 
 class Mixer(nn.Module):
-    """Project every source, weigh the projections, and sum them.
+    """Project all sources, weight the projections, and sum them.
 
     Parameters
     ----------
     dims : list of int
-        The sources' dimensions.
+        Dimensions of the sources.
     projection_dim : int or None
-        None leaves the vectors as they are; their dimensions must then agree.
+        None for no projection; the dimensions must then be equal.
     attention : {"task", "word", "context", "uniform"}
     gate : {"softmax", "sigmoid"}
     activation : {"relu", None}
         Applied to the sum.
     layer_norm : bool, default=False
-        Bring each projected vector to mean 0 and variance 1 before it is weighed.
+        Normalize each projected vector to mean 0 and variance 1 before weighting.
     """
 
     def __init__(
@@ -78,13 +75,7 @@ class Mixer(nn.Module):
         return self.mix(batch)[0]
 
     def mix(self, batch):
-        """Return mixed vectors and weights a token.
-
-        Returns
-        -------
-        mixed : tensor of shape (n_tokens, dim)
-        weights : tensor of shape (n_tokens, n_sources)
-        """
+        """Return mixed vectors (n_tokens, dim) and weights (n_tokens, n_sources)."""
         if batch.shares_rows and self.attention != "context":
             index = batch.index[0]
             mixed, weights = self.mix_rows(*self.project(batch))
@@ -93,11 +84,11 @@ class Mixer(nn.Module):
         return self.mix_rows(projected, known, batch.grid)
 
     def project(self, batch, per_token=False):
-        """Return each source's projections, and where they are known.
+        """Return the projections of each source, and where they are known.
 
         Returns
         -------
-        projected : list of tensor of shape (n_rows, dim), one a source
+        projected : list of tensor of shape (n_rows, dim), one per source
         known : bool tensor of shape (n_rows, n_sources)
         """
         projected = [p(v) for p, v in zip(self.projections, batch.values, strict=True)]
@@ -122,9 +113,9 @@ class Mixer(nn.Module):
         return (torch.relu(mixed) if self.activation == "relu" else mixed), weights
 
     def penalty(self):
-        """Return the squared norm of the scalar mix's scores, 0 where it has none.
+        """Return the squared norm of the scalar mix's scores, 0 for other attentions.
 
-        Equal weights have scores of 0: what makes this small makes weights equal.
+        Scores of 0 are equal weights.
         """
         return self.source_scores.square().sum() if self.attention == "task" else 0.0
 
@@ -142,7 +133,7 @@ class Mixer(nn.Module):
         return weights.tolist(), float(self.gamma.detach())
 
     def scores(self, projected, grid):
-        """Return one score a row and source, (n_rows, n_sources)."""
+        """Return the score of each source, (n_rows, n_sources)."""
         if self.attention == "task":
             return self.source_scores.expand(len(projected[0]), -1)
         if self.attention == "word":
@@ -181,18 +172,18 @@ def _orthogonal(module):
 
 
 class MixingNet(nn.Module):
-    """The mixer of sources, of which some may be trained along, and a dropout.
+    """Networks of trainable sources, the mixer of all sources, and a dropout.
 
     Parameters
     ----------
     dims : list of int
     projection_dim, attention, gate, activation
-        As `Mixer` takes them.
+        As for `Mixer`.
     embedding_dropout : float
     layer_norm : bool, default=False
-        As `Mixer` takes it.
+        As for `Mixer`.
     trained : TrainedSources, default=None
-        Sources whose networks are trained too; `dims` has theirs at its end.
+        Trainable sources; their dimensions are the last ones of `dims`.
     """
 
     def __init__(
@@ -217,15 +208,15 @@ class MixingNet(nn.Module):
         )
 
     def mix(self, batch):
-        """Return mixed vectors and weights a token, as `Mixer.mix` does."""
+        """Return mixed vectors and weights per token, as `Mixer.mix` does."""
         if batch.pieces:
             pairs = zip(self.trained, batch.pieces, strict=True)
-            found = [p if isinstance(p, Computed) else net(p) for net, p in pairs]
-            batch = batch.completed([vectors for each in found for vectors in each])
+            outputs = [p if isinstance(p, Computed) else net(p) for net, p in pairs]
+            batch = batch.completed([vectors for each in outputs for vectors in each])
         return self.mixer.mix(batch)
 
     def target(self, y):
-        """Return what the loss compares outputs with, of a batch's targets."""
+        """Return what the loss compares outputs with, from the targets of a batch."""
         return y
 
 
@@ -236,15 +227,15 @@ class DynamicMetaNet(MixingNet):
     ----------
     dims : list of int
     n_outputs : int or tuple of int
-        Of several columns of labels the sizes, and each has a head of its own.
+        A tuple for several columns of labels, with a head per column.
     encoder : str
     encoder_dims, hidden_dims : tuple of int
     encoder_dropout, head_dropout : float
     pairs : bool, default=False
-        Whether batches hold pairs, first sides and then second ones, whose vectors u
-        and v go into the head as [u; v; |u - v|; u * v].
+        Whether batches hold pairs, first sides and then second sides, whose vectors u
+        and v are the input [u; v; |u - v|; u * v] of the head.
     **mixing
-        As `MixingNet` takes them.
+        As for `MixingNet`.
     """
 
     def __init__(
@@ -273,7 +264,7 @@ class DynamicMetaNet(MixingNet):
         return self.encoder(self.dropout(self.mix(batch)[0]), batch.grid)
 
     def forward(self, batch):
-        """Return the outputs, (n_rows, n_outputs), in float32; a tuple of columns."""
+        """Return the outputs, float32 (n_rows, n_outputs), a tuple for columns."""
         vectors = self.encode(batch)
         outputs = self.head(joined(vectors) if self.pairs else vectors)
         if isinstance(outputs, tuple):
@@ -281,19 +272,19 @@ class DynamicMetaNet(MixingNet):
         return outputs.float()
 
     def outputs(self, batch):
-        """Return the outputs side by side, (n_rows, n_outputs), in float32."""
+        """Return the outputs of all columns, float32 (n_rows, n_outputs)."""
         outputs = self(batch)
         return torch.cat(outputs, dim=1) if isinstance(outputs, tuple) else outputs
 
 
 def joined(vectors):
-    """Return [u; v; |u - v|; u * v] of each pair, from all u and then all v."""
+    """Return [u; v; |u - v|; u * v] of each pair, from all u followed by all v."""
     u, v = vectors.chunk(2)
     return torch.cat([u, v, (u - v).abs(), u * v], dim=1)
 
 
 def make_head(dim_in, hidden_dims, n_outputs, dropout):
-    """Return the layers that map vectors to outputs, several where these are."""
+    """Return the layers from vectors to outputs, `Heads` for a tuple of sizes."""
     if isinstance(n_outputs, tuple):
         return Heads(dim_in, hidden_dims, n_outputs, dropout)
     layers, dim = [], dim_in
@@ -303,18 +294,8 @@ def make_head(dim_in, hidden_dims, n_outputs, dropout):
     return nn.Sequential(*layers, nn.Linear(dim, n_outputs))
 
 
-def share_of_hits(outputs, labels):
-    """Return which rows are labelled right; of several columns the share of them.
-
-    Parameters
-    ----------
-    outputs : tensor of shape (n_rows, n_classes), or tuple of them
-    labels : int64 tensor of shape (n_rows,) or (n_rows, n_columns)
-
-    Returns
-    -------
-    float32 tensor of shape (n_rows,)
-    """
+def accuracies(outputs, labels):
+    """Return the accuracy of each row, float32 (n_rows,), a mean over columns."""
     if not isinstance(outputs, tuple):
         return (outputs.argmax(dim=1) == labels).float()
     best = torch.stack([part.argmax(dim=1) for part in outputs], dim=1)
@@ -338,19 +319,19 @@ class ValidAccuracy(Callback):
         if training or y_pred is None:
             return
         sequences, labels = batch
-        hits = share_of_hits(y_pred, labels)
+        hits = accuracies(y_pred, labels)
         self.right_ += float((hits * sequences.weights).sum())
         self.total_ += float(sequences.weights.sum())
 
     def on_epoch_end(self, net, **kwargs):
         """Write the share into the history."""
-        counts = net.processes_.gathered((self.right_, self.total_))
+        counts = net.processes_.all_gather((self.right_, self.total_))
         right, total = (sum(part) for part in zip(*counts, strict=True))
         net.history.record("valid_acc", right / max(total, 1e-12))
 
 
 class Heads(nn.Module):
-    """A head of its own for each column of labels.
+    """A head per column of labels.
 
     Parameters
     ----------
@@ -371,13 +352,13 @@ class Heads(nn.Module):
 
 
 class WeightedLoss(nn.Module):
-    """The mean of a loss over the batch, each sequence by its weight.
+    r"""The weighted mean of a loss over the sequences of a batch.
 
     Parameters
     ----------
     kind : {"cross-entropy", "columns-cross-entropy", "binary-cross-entropy", \
-"squared-error"}
-        For one label, a label a column, a label set, or numbers a sequence.
+    "squared-error"}
+        For one label, several columns of labels, a label set, or numbers.
     """
 
     compares_rows = False

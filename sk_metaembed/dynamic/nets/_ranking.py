@@ -1,4 +1,4 @@
-"""A ranker's network, its loss, and the score that early stopping follows."""
+"""The network of a ranker, its loss, and the score of early stopping."""
 
 import numpy as np
 import torch
@@ -10,12 +10,12 @@ from ._mixing import DynamicMetaNet
 
 
 class RankingNet(DynamicMetaNet):
-    """Captions and images to vectors of length one in a space that they share.
+    """Map captions and images to vectors of length one in a shared space.
 
     Parameters
     ----------
     dims, n_outputs, **options
-        As `DynamicMetaNet` takes them.
+        As for `DynamicMetaNet`.
     n_features : int
         Of an image.
     """
@@ -33,20 +33,20 @@ class RankingNet(DynamicMetaNet):
         return nn.functional.normalize(self.image_map(features).float())
 
     def target(self, y):
-        """Return the vectors and numbers of the images that belong to captions."""
+        """Return the vectors and numbers of the captions' images."""
         return self.image_vectors(y[:, :-1]), y[:, -1]
 
 
 class RankingLoss(nn.Module):
-    """Hinges on how much more like its own image a caption is than like others.
+    """Hinge loss between the similarity of a pair and those of non-matching ones.
 
     Parameters
     ----------
     kind : tuple of ({"sum", "hardest"}, float)
-        Which of a batch's negatives count, and the margin.
+        Which negatives of a batch are used, and the margin.
     """
 
-    compares_rows = True  # a row's loss is told by the other rows of its batch
+    compares_rows = True  # the loss of a row depends on the others
 
     def __init__(self, kind):
         super().__init__()
@@ -55,28 +55,31 @@ class RankingLoss(nn.Module):
     def forward(self, captions, target, weights):
         """Return the scalar loss of captions and their images."""
         images, codes = target
-        likeness = captions @ images.T
-        own = likeness.diagonal()
+        similarity = captions @ images.T
+        own = similarity.diagonal()
         same = codes[:, None] == codes
-        sides = [self._hinges(likeness, own, same), self._hinges(likeness.T, own, same)]
+        sides = [
+            self._hinges(similarity, own, same),
+            self._hinges(similarity.T, own, same),
+        ]
         losses = sum(sides)
         return (losses * weights).sum() / weights.sum().clamp(min=1e-12)
 
-    def _hinges(self, likeness, own, same):
-        hinges = (self.margin + likeness - own[:, None]).clamp(min=0)
+    def _hinges(self, similarity, own, same):
+        hinges = (self.margin + similarity - own[:, None]).clamp(min=0)
         hinges = hinges.masked_fill(same, 0.0)
         return hinges.sum(dim=1) if self.negatives == "sum" else hinges.amax(dim=1)
 
 
 class ValidRecall(Callback):
-    """Records ``valid_recall``: the mean of R@1, R@5 and R@10 in both directions."""
+    """Record ``valid_recall``: the mean of R@1, R@5 and R@10 in both directions."""
 
     def on_epoch_begin(self, net, **kwargs):
-        """Forget the last epoch."""
+        """Discard the results of the last epoch."""
         self.parts_ = []
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
-        """Keep the vectors of a batch of the held-out part."""
+        """Store the vectors of a batch of the held-out part."""
         if training or y_pred is None:
             return
         with torch.no_grad():
@@ -86,7 +89,7 @@ class ValidRecall(Callback):
 
     def on_epoch_end(self, net, **kwargs):
         """Write the score into the history."""
-        parts = sum(net.processes_.gathered(self.parts_), [])
+        parts = sum(net.processes_.all_gather(self.parts_), [])
         captions, images, codes = map(np.concatenate, zip(*parts, strict=True))
         self.parts_ = []
         _, firsts, codes = np.unique(codes, return_index=True, return_inverse=True)

@@ -1,1 +1,1 @@
-"""Training of the Dynamic* estimators: batches, fit, predict, several processes."""
+"""Training of the Dynamic* estimators: plan, batches, fit, prediction, processes."""

@@ -1,4 +1,4 @@
-"""Where a killed fit goes on: one file a fit, in a folder that many fits may share."""
+"""Checkpoints of fits: one file per fit, in a directory that fits may share."""
 
 import os
 import warnings
@@ -19,7 +19,7 @@ from ..._training._random import current_generators
 from .._trainable import blocks_of, tokens_of
 
 _VERSION = 1
-# Not part of what a fit is known by: they change no weights, or stand elsewhere in it.
+# Not part of the key of a fit: they do not change the weights, or are in it otherwise.
 _FREE = {
     "callbacks",
     "device",
@@ -34,60 +34,49 @@ _FREE = {
 
 
 class Checkpoint(Callback):
-    """Writes all that a fit needs to go on, at the end of each epoch.
+    """Write the state of a fit at the end of each epoch.
 
     Parameters
     ----------
     file : Path
     random_state : RandomState
         The fit draws from it, and has not yet.
-    found : dict or None
-        What a fit that was killed has left.
+    resumed : dict or None
+        The state that an interrupted fit has left.
     caller : str
-        The estimator's name.
+        Name of the estimator.
     """
 
-    def __init__(self, file, random_state, found, caller):
+    def __init__(self, file, random_state, resumed, caller):
         self._writer = CheckpointWriter(file, caller)
-        self._random, self._found = _plain(random_state), found
+        self._random, self._resumed = _plain(random_state), resumed
         self._done = 0
 
     def restore(self, net):
-        """Bring a net to where the killed fit was.
-
-        Parameters
-        ----------
-        net : SequenceNet
-            Initialised.
-
-        Returns
-        -------
-        int
-            Epochs that need not be trained any more.
-        """
-        if self._found is not None:
-            load_net_state_dict(net, self._found["plain"], self._found["tensors"])
-            _set(net.iterator_train__rng, self._found["batches"])
-            self._done = self._found["done"]
+        """Restore the state of an interrupted fit; return the number of epochs done."""
+        if self._resumed is not None:
+            load_net_state_dict(net, self._resumed["plain"], self._resumed["tensors"])
+            _set(net.iterator_train__rng, self._resumed["batches"])
+            self._done = self._resumed["done"]
         return self._done
 
     def on_train_begin(self, net, **kwargs):
-        """Bring the callbacks, which have begun anew, to where they were."""
-        if self._found is None:
+        """Restore the callbacks, which skorch has reset before."""
+        if self._resumed is None:
             return
-        for name, best in self._found["bests"].items():
+        for name, best in self._resumed["bests"].items():
             dict(net.callbacks_)[name].best_score_ = best
         stop, plateau = _followers(net)
         if stop is not None:
-            told = self._found["stop"]
-            stop.misses_, stop.dynamic_threshold_, stop.best_epoch_ = told
-            stop.best_model_weights_ = self._found["best"]
-            plateau.lr_scheduler_.load_state_dict(self._found["plateau"])
-        current_generators().set_states(self._found["generators"], net.device)
-        self._found = None
+            state = self._resumed["stop"]
+            stop.misses_, stop.dynamic_threshold_, stop.best_epoch_ = state
+            stop.best_model_weights_ = self._resumed["best"]
+            plateau.lr_scheduler_.load_state_dict(self._resumed["plateau"])
+        current_generators().set_states(self._resumed["generators"], net.device)
+        self._resumed = None
 
     def on_epoch_end(self, net, **kwargs):
-        """Write, once all other callbacks have seen the epoch."""
+        """Write the state, after all other callbacks."""
         self._done += 1
         if not net.processes_.is_main:
             return
@@ -111,7 +100,7 @@ class Checkpoint(Callback):
         self._writer.write(content)
 
     def end(self, net):
-        """Remove the file of a fit that is over; one that Ctrl-C ended may go on."""
+        """Remove the file of a finished fit; a fit ended by Ctrl-C may be resumed."""
         if "train_loss" in net.history[-1] and net.processes_.is_main:
             self._writer.file.unlink(missing_ok=True)
 
@@ -126,63 +115,61 @@ def with_checkpoint(plan, validation):
     validation : tuple
         ``X_val`` and ``y_val`` as they were given.
 
-    Returns
-    -------
-    FitPlan
-
     Raises
     ------
     OSError
-        If there is no such folder, and none can be made, or it may not be written.
+        If the directory does not exist and cannot be created, or is not writable.
     """
     if plan.model.options.checkpoint is None:
         return plan
     caller = plan.model.caller
     folder = _folder(plan.model.options.checkpoint, caller)
     file = folder / f"{joblib.hash(_content_of(plan, validation))}.pt"
-    # Of several processes the main one: others may be on machines without the folder.
-    found = plan.processes.told(_found(file, caller))
+    # The main process reads: others may be on machines without the directory.
+    resumed = plan.processes.broadcast(_read(file, caller))
     random_state = plan.random_state
     if plan.params["random_state"] is None:
-        # Numbers that nobody could draw again: the fit gets a generator of its own.
+        # A later fit could not draw the same numbers from the global generator.
         seed = random_state.randint(np.iinfo(np.int32).max)
         random_state = np.random.RandomState(seed)
-        if found is not None:
-            _set(random_state, found["random"])
-    checkpoint = Checkpoint(file, random_state, found, caller)
+        if resumed is not None:
+            _set(random_state, resumed["random"])
+    checkpoint = Checkpoint(file, random_state, resumed, caller)
     return plan._replace(checkpoint=checkpoint, random_state=random_state)
 
 
 def _folder(place, caller):
     folder = Path(place).expanduser()
-    told = f"{caller}: checkpoint={os.fspath(place)!r} is no folder to write to"
+    message = f"{caller}: checkpoint={os.fspath(place)!r} is not a writable directory"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise type(error)(f"{told} ({error}). Give another.") from error
+        raise type(error)(f"{message} ({error}). Pass a different one.") from error
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(f"{told}. Mend its rights, or give another.")
+        raise PermissionError(
+            f"{message}. Fix its permissions or pass a different one."
+        )
     return folder
 
 
-def _found(file, caller):
+def _read(file, caller):
     try:
-        found = read_checkpoint(file, "cpu")
+        state = read_checkpoint(file, "cpu")
     except FileNotFoundError:
         return None
     except CorruptCheckpointError as error:
         warnings.warn(
-            f"{caller}: the checkpoint {file} is damaged ({error}). Training begins "
-            "anew.",
+            f"{caller}: the checkpoint {file} is corrupt ({error}). Training "
+            "starts from the beginning.",
             UserWarning,
             stacklevel=2,
         )
         return None
-    return found if found.get("version") == _VERSION else None
+    return state if state.get("version") == _VERSION else None
 
 
 def _content_of(plan, validation):
-    """Return all that the weights after the fit depend on."""
+    """Return everything that the weights after a fit depend on."""
     content = {
         "version": _VERSION,
         "class": plan.model.caller,
@@ -204,12 +191,12 @@ def _content_of(plan, validation):
 
 
 def _counts(name, value):
-    """Tell whether a parameter goes in; sources that are trained do by their own."""
+    """Return whether a parameter is part of it; trainable sources have own keys."""
     return name not in _FREE and not hasattr(value, "get_params")
 
 
 def _content(X):
-    """Return what sequences hold, without what they may have worked out since."""
+    """Return the content of sequences, without cached attributes."""
     if not hasattr(X, "blocks") and not hasattr(X, "codes"):
         sides = getattr(X, "sequences", None)
         return X if sides is None else ["pairs", _content(sides)]
@@ -220,18 +207,18 @@ def _content(X):
 
 
 def _followers(net):
-    """Return what follows the held-out part: early stopping, and the learning rate."""
+    """Return early stopping and learning-rate scheduler, or None for each."""
     callbacks = dict(net.callbacks_)
     return callbacks.get("stop"), callbacks.get("plateau")
 
 
 def _scores(net):
-    """Return skorch's means of losses, which know the best epoch."""
+    """Return the callbacks of mean losses, which store the best epoch."""
     return [(n, c) for n, c in net.callbacks_ if isinstance(c, PassthroughScoring)]
 
 
 def _plain(random):
-    """Return a RandomState's state as torch saves it without pickles."""
+    """Return the state of a RandomState as torch saves it without pickle."""
     name, keys, *rest = random.get_state()
     return [name, torch.from_numpy(keys.astype(np.int64)), *rest]
 

@@ -1,16 +1,9 @@
-"""From sequences and their blocks to batches of tensors, bucketed by length.
+"""Batches of tensors from sequences and their blocks, or from pairs of sequences.
 
-Nothing here is padded: a batch is its tokens one behind the other and the lengths.
-A table of types or sequences lies on the device once; a batch carries row numbers.
-
-Pairs of sequences in batches: what trains and predicts a net that reads both.
-
-Where the tokens of a batch stand: one behind the other, and in a grid of steps.
-
-Worked out in NumPy and sent along with the batch, so that the network itself never
-asks the device for a number: that would stall a GPU and break compiled graphs.
-
-Handing a read-only array to a library that cannot say "read-only".
+Nothing is padded: a batch holds its tokens one after the other, and their lengths.
+Tables of types and sequences are on the device once, and a batch has row numbers.
+Positions are computed in NumPy and sent along with the batch, so that the network never
+reads a number from the device: this would stall a GPU and break compiled graphs.
 """
 
 from dataclasses import dataclass, field, replace
@@ -42,10 +35,10 @@ class Segments(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """Places of a batch's tokens.
+    """Positions of the tokens of a batch.
 
-    A grid place without a token holds the number of some other token: what is
-    computed there is never read.
+    A grid position without a token has the number of another token: what is computed
+    there is never read.
 
     Attributes
     ----------
@@ -53,14 +46,14 @@ class Grid:
     segments : int64 tensor of shape (n_tokens,)
         The sequence of each token.
     onwards, backwards : int64 tensor of shape (max_length, n_sequences)
-        The token at each step, read from each sequence's beginning or end.
+        The token at each step, read from the start or the end of each sequence.
     at_onwards, at_backwards : int64 tensor of shape (n_tokens,)
-        The place of each token in the flattened grids.
+        The position of each token in the flattened grids.
     last : int64 tensor of shape (n_sequences,)
-        The place of each sequence's last token in the flattened `onwards`.
+        The position of each sequence's last token in the flattened `onwards`.
     known : Segments
         The tokens that some source knows.
-    kept : int64 tensor or None
+    known_index : int64 tensor or None
         Their indices; None if all tokens are known.
     """
 
@@ -72,7 +65,7 @@ class Grid:
     at_backwards: torch.Tensor
     last: torch.Tensor
     known: Segments
-    kept: torch.Tensor | None = None
+    known_index: torch.Tensor | None = None
 
     @classmethod
     def of(cls, lengths, send, known=None):
@@ -106,16 +99,18 @@ class Grid:
         parts = {name: send(part) for name, part in parts.items()}
         if known is None:
             return cls(**parts, known=Segments(parts["lengths"], parts["segments"]))
-        kept = np.flatnonzero(known)
-        segments = segments[kept]
+        known_index = np.flatnonzero(known)
+        segments = segments[known_index]
         counts = np.bincount(segments, minlength=n)
         return cls(
-            **parts, known=Segments(send(counts), send(segments)), kept=send(kept)
+            **parts,
+            known=Segments(send(counts), send(segments)),
+            known_index=send(known_index),
         )
 
 
-class _Borrowed:
-    """An array's memory, offered as writable."""
+class _Writable:
+    """The memory of an array, exposed as writable."""
 
     def __init__(self, array):
         self._array = array
@@ -123,22 +118,13 @@ class _Borrowed:
         self.__array_interface__ = {**array.__array_interface__, "data": data}
 
 
-def borrow(array):
+def as_writable(array):
     """Return an array on the same memory that is marked writable.
 
-    The containers' arrays are read-only. torch has no such notion: it warns and
-    wraps them all the same. Whoever borrows promises not to write.
-
-    Parameters
-    ----------
-    array : ndarray
-
-    Returns
-    -------
-    ndarray
-        Contiguous; on the same memory if `array` is.
+    The arrays of the containers are read-only, which torch does not support: it warns
+    and wraps them. The caller must not write.
     """
-    return np.asarray(_Borrowed(np.ascontiguousarray(array)))
+    return np.asarray(_Writable(np.ascontiguousarray(array)))
 
 
 # Enough tokens to fill a matrix product, few enough to stay in a laptop's memory.
@@ -147,25 +133,25 @@ _TOKENS_PER_BATCH = 16_384
 
 @dataclass(frozen=True)
 class Batch:
-    """Some sequences' vectors.
+    """The vectors of some sequences.
 
     Attributes
     ----------
     values : list of tensor of shape (n_rows_i, dim_i)
-        One a source. Sources whose rows agree share one entry of `index`.
+        One per source. Sources with the same rows share one entry of `index`.
     known : list of bool tensor of shape (n_rows_i,)
     index : list of int64 tensor of shape (n_tokens,)
-        The row of each token, one a source.
+        The row of each token, one tensor per source.
     grid : Grid or None
-        Where the tokens stand; None where none is needed.
+        Positions of the tokens; None if they are not needed.
     rows : ndarray of int64, shape (n_sequences,)
-        Which sequences of the data these are.
+        The sequences of the data in this batch.
     weights : tensor of float32, shape (n_sequences,) or (n_tokens,), or None
-        How much each sequence, or each token of a tagger, counts in the loss.
+        Weight of each sequence, or of each token for a tagger, in the loss.
     pieces : list
-        What each source needs that is trained along and computes its vectors itself.
+        The inputs of the networks of trainable sources.
     pieces_index : list of int64 tensor of shape (n_tokens,)
-        The row of each token in the vectors that these sources will give.
+        The row of each token in the outputs of these networks.
     """
 
     values: list
@@ -186,12 +172,7 @@ class Batch:
         return all(index is self.index[0] for index in self.index)
 
     def completed(self, vectors):
-        """Return the batch with the vectors of the sources that are trained along.
-
-        Parameters
-        ----------
-        vectors : list of (values, known)
-        """
+        """Return the batch with the (values, known) of trainable sources."""
         values, known = (list(part) for part in zip(*vectors, strict=True))
         # Blocks hold zeros there; a network may return anything.
         values = [
@@ -208,18 +189,18 @@ class Batch:
 
 
 class SequenceData:
-    """All blocks of sequences, ready to be cut into batches.
+    """All blocks of sequences, to be divided into batches.
 
     Parameters
     ----------
-    X : EmbeddedSequences, or TokenSequences where all sources are trained
+    X : EmbeddedSequences, or TokenSequences if all sources are trainable
     device : torch.device
-        Where tables of types and of sequences are put, once. Token-level blocks stay
-        on the host and travel batch by batch.
+        Tables of types and sequences are copied to it once. Token-level blocks stay in
+        host memory and are sent per batch.
     trained : TrainedSources, default=None
-        Those that are trained along.
     per_token : bool, default=False
-        Whether there is a position for each token even if no source looks at tokens.
+        Whether there is a position for each token even if all sources are at sequence
+        level.
     """
 
     def __init__(self, X, device, trained=None, per_token=False):
@@ -246,7 +227,7 @@ class SequenceData:
         self._known = None if known.all() else known
 
     def _trained_kinds(self):
-        """Return level and own codes of each kind of vectors that is trained."""
+        """Return level and own type codes of each kind of trained vectors."""
         return [
             (level, codes)
             for opened, codes in zip(self._opened, self.own_codes, strict=True)
@@ -265,12 +246,12 @@ class SequenceData:
         if block.level == "token":
             return None
         return (
-            torch.from_numpy(borrow(block.values)).to(self.device),
-            torch.from_numpy(borrow(block.known)).to(self.device),
+            torch.from_numpy(as_writable(block.values)).to(self.device),
+            torch.from_numpy(as_writable(block.known)).to(self.device),
         )
 
     def positions(self, rows):
-        """Return where the tokens of some sequences stand, sequence by sequence."""
+        """Return the token positions of some sequences, in their order."""
         return span_index(self.offsets, rows)[0]
 
     def batch(self, rows):
@@ -307,13 +288,13 @@ class SequenceData:
 
     @property
     def is_static(self):
-        """Whether every source has one vector a type."""
+        """Whether every source has one vector per type."""
         blocks = all(block.level == "type" for block in self.blocks)
         shares_types = all(codes is None for codes in self.own_codes)
         return blocks and all(self.of_types) and shares_types
 
     def type_batch(self, types):
-        """Return a `Batch` of types, for what does not depend on a sequence."""
+        """Return a `Batch` of types, for results that do not depend on a sequence."""
         rows = self._tensor(types)
         index = torch.arange(len(types), device=self.device)
         return Batch(
@@ -341,7 +322,7 @@ class SequenceData:
         return np.logical_or.reduce(known)
 
     def known_sequences(self):
-        """Return which sequences have anything that some source knows."""
+        """Return which sequences have a token or vector that some source knows."""
         if self.level == "sequence":
             return self.known_at("sequence")
         rows = self.tokens.segment_ids()[self.known_at("token")]
@@ -360,9 +341,9 @@ class SequenceData:
 
 
 class _Places:
-    """Where each level's rows of a batch come from, computed once per level.
+    """The rows of a batch in the tables of each level, computed once per level.
 
-    Types are computed once more for each source with type codes of its own.
+    Rows of types are computed once more for each source with its own type codes.
     """
 
     def __init__(self, data, rows, positions, lengths):
@@ -444,18 +425,17 @@ class SequenceDataset(Dataset):
 
 
 class BucketLoader:
-    """Batches of sequences of about equal length.
+    """Batches of sequences of similar length.
 
-    Sorting by length leaves next to nothing to pad, which is most of what a
-    recurrent encoder's time depends on. Ties are shuffled, and so is the order of
-    the batches; without `shuffle` the order is fixed and batches are filled up to a
-    number of tokens.
+    Sorting by length leaves almost no padding in the grids of recurrent encoders.
+    Sequences of equal length are shuffled, and so is the order of the batches; without
+    `shuffle` the order is fixed and batches are filled up to a number of tokens.
 
     Parameters
     ----------
     dataset : SequenceDataset
     batch_size : int
-        Sequences in a batch; without `shuffle`, the smallest number.
+        Sequences per batch; without `shuffle`, the minimum.
     shuffle : bool
     rng : numpy RandomState, default=None
     """
@@ -471,7 +451,7 @@ class BucketLoader:
             yield self.dataset.batch(rows)
 
     def row_batches(self):
-        """Return which rows each batch of an epoch has."""
+        """Return the rows of each batch of an epoch."""
         return self._shuffled() if self.shuffle else self._filled()
 
     def _shuffled(self):
@@ -495,17 +475,16 @@ class BucketLoader:
 
 
 class PairData:
-    """Both sides of pairs, ready to be cut into batches of pairs.
+    """Both sides of pairs, to be divided into batches of pairs.
 
-    A batch holds the first sides of its pairs, then the second ones, so that mixer and
-    encoder read them as any other sequences, in one go. Its rows are numbers of pairs.
+    A batch holds the first sides of its pairs, then the second sides, so that mixer and
+    encoder read them in one pass. Its rows are numbers of pairs.
 
     Parameters
     ----------
     X : SequencePairs
     device : torch.device
     trained : TrainedSources, default=None
-        As `SequenceData` takes it.
     """
 
     def __init__(self, X, device, trained=None):
@@ -517,7 +496,7 @@ class PairData:
 
     @property
     def lengths(self):
-        """Length of the longer side of each pair, which decides on a batch's steps."""
+        """Length of the longer side of each pair, which is the steps of a batch."""
         return self.sequences.lengths.reshape(2, -1).max(axis=0)
 
     def batch(self, rows):
@@ -527,20 +506,7 @@ class PairData:
 
 
 def rows_of(X, device, trained, per_token=False):
-    """Return the data whose rows have a target each: sequences, or pairs.
-
-    Parameters
-    ----------
-    X : EmbeddedSequences, TokenSequences or SequencePairs
-    device : torch.device
-    trained : TrainedSources
-    per_token : bool, default=False
-        As `SequenceData` takes it.
-
-    Returns
-    -------
-    SequenceData or PairData
-    """
+    """Return the data of X with one row per target: `SequenceData` or `PairData`."""
     if isinstance(X, SequencePairs):
         return PairData(X, device, trained)
     return SequenceData(X, device, trained, per_token)

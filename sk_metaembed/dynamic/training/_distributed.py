@@ -1,10 +1,9 @@
-"""The processes that train one net together, as Hugging Face Accelerate starts them.
+"""Several processes that train one net, launched by Hugging Face Accelerate.
 
-A batch that is shared: by several processes, or computed part after part.
-
-Each process has all the data and takes its rows of every batch. A part's loss counts by
-the weight of its rows, so that losses and gradients add up to those of the whole batch,
-however unequal the parts are.
+Each process has all data and computes its rows of every batch, possibly in parts. The
+loss of a part is weighted by its rows, so that losses and gradients add up to those of
+the whole batch, however unequal the parts are. skorch's AccelerateMixin averages the
+processes instead, which is another gradient if shares are unequal.
 """
 
 import atexit
@@ -22,30 +21,31 @@ from torch import distributed
 
 from ..._training._parameters import worker_index
 
-# They wrap network or optimizer in ways that a skorch net knows nothing of.
+# They wrap network or optimizer in classes that skorch does not support.
 _REFUSED = {"FSDP", "DEEPSPEED", "MEGATRON_LM", "XLA", "TP"}
 
 
-class PartedError(RuntimeError):
-    """Some other process cannot go on, so that this one cannot either."""
+class ProcessFailedError(RuntimeError):
+    """Another process failed, so this one cannot continue."""
 
 
 class Processes:
-    """Processes that train one net, of which this is one; or this one alone.
+    """The processes that train one net, of which this is one.
 
-    Whatever they do together begins by asking whether all of them can: one that fails
-    comes to the same place with its error, and the others end with a sentence.
+    Every collective operation first checks that all processes are able to continue: a
+    process that fails joins the check with its error, and the others raise
+    `ProcessFailedError`.
 
     Parameters
     ----------
     rank : int, default=0
         The number of this process.
     count : int, default=1
-        How many there are.
+        The number of processes.
     device : torch.device, default=None
-        Where this one computes; None where Accelerate has no say.
+        The device of this process; None without Accelerate.
     bfloat16 : bool, default=False
-        Whether matrix products are asked for in mixed precision.
+        Whether Accelerate is set to mixed precision.
     """
 
     def __init__(self, rank=0, count=1, device=None, bfloat16=False):
@@ -57,11 +57,11 @@ class Processes:
 
     @property
     def is_main(self):
-        """Whether this is the one that writes and prints."""
+        """Whether this is the process that writes and prints."""
         return self.rank == 0
 
     def check(self, error=None):
-        """Go on if all can.
+        """Continue if all processes can.
 
         Parameters
         ----------
@@ -70,8 +70,8 @@ class Processes:
 
         Raises
         ------
-        PartedError
-            If this one can and another cannot.
+        ProcessFailedError
+            If this process can continue and another cannot.
         """
         if self.count == 1:
             return
@@ -83,53 +83,43 @@ class Processes:
         reasons = self._all_gather(said)
         if error is None:
             rank, why = next((i, r) for i, r in enumerate(reasons) if r is not None)
-            raise PartedError(
+            raise ProcessFailedError(
                 f"Training ended in process {self.rank} because process {rank} of "
                 f"{self.count} could not go on. It says: {why}"
             )
 
-    def total(self, tensor):
+    def all_reduce(self, tensor):
         """Replace a tensor by its sum over all processes, and return it."""
         if self.count > 1:
             self.check()
             self._all_reduce(tensor)
         return tensor
 
-    def from_main(self, tensor):
+    def broadcast_tensor(self, tensor):
         """Replace a tensor by that of the main process, and return it."""
         if self.count > 1:
             self.check()
             self._broadcast(tensor)
         return tensor
 
-    def gathered(self, value):
-        """Return a list of all processes' values, any objects."""
+    def all_gather(self, value):
+        """Return a list of the values of all processes, any objects."""
         if self.count == 1:
             return [value]
         self.check()
         return self._all_gather(value)
 
-    def told(self, value):
+    def broadcast(self, value):
         """Return the main process's value, any object."""
-        return self.gathered(value if self.is_main else None)[0]
+        return self.all_gather(value if self.is_main else None)[0]
 
     def rows(self, own, sizes):
-        """Return the rows of all processes, those of this one with their gradient.
-
-        Parameters
-        ----------
-        own : tensor of shape (sizes[rank], ...)
-        sizes : list of int
-
-        Returns
-        -------
-        tensor of shape (sum(sizes), ...)
-        """
+        """Return the rows of all processes, those of this one with their gradient."""
         start = sum(sizes[: self.rank])
         stop = start + sizes[self.rank]
         whole = own.new_zeros(sum(sizes), *own.shape[1:])
         whole[start:stop] = own.detach()
-        self.total(whole)
+        self.all_reduce(whole)
         return torch.cat([whole[:start], own, whole[stop:]])
 
     def _all_reduce(self, tensor):
@@ -147,7 +137,7 @@ class Processes:
         try:
             function(*args)
         except RuntimeError as error:
-            raise PartedError(
+            raise ProcessFailedError(
                 f"Training ended in process {self.rank} because another of the "
                 f"{self.count} processes ended, or did not come within the time limit; "
                 "look at what the others say. Every process must make the same calls "
@@ -157,7 +147,7 @@ class Processes:
             ) from error
 
 
-ALONE = Processes()
+SINGLE_PROCESS = Processes()
 
 
 @contextmanager
@@ -178,12 +168,12 @@ def joint_fit(device, *, caller):
     processes = processes_of(device, caller=caller)
     try:
         yield processes
-    except PartedError:
+    except ProcessFailedError:
         raise
     except BaseException as error:
         try:
             processes.check(error)
-        except PartedError as lost:
+        except ProcessFailedError as lost:
             error.add_note(str(lost))
         raise
     processes.check()
@@ -195,23 +185,19 @@ def processes_of(device, *, caller):
     Parameters
     ----------
     device : str
-        Only "accelerate" stands for more than this one.
+        Only "accelerate" stands for more than this process.
     caller : str
         Name of the estimator.
-
-    Returns
-    -------
-    Processes
 
     Raises
     ------
     ImportError
-        If they are asked for and Accelerate is not installed.
+        If Accelerate is required and not installed.
     ValueError
-        If Accelerate is set to what cannot be done.
+        If a setting of Accelerate is not supported.
     """
     if device != "accelerate":
-        return ALONE
+        return SINGLE_PROCESS
     _refuse_workers(caller)
     try:
         from accelerate import Accelerator
@@ -234,10 +220,10 @@ def processes_of(device, *, caller):
 
 @lru_cache(maxsize=1)
 def _leave_at_exit():
-    """Have this process leave the group before it ends.
+    """Leave the process group at exit.
 
-    Else a thread of gloo may still run then, which aborts it, and the launcher ends
-    the others.
+    A thread of gloo could otherwise still run and abort the process, and then the
+    launcher ends the others.
     """
     atexit.register(_leave)
 
@@ -252,7 +238,7 @@ def _n_launched():
 
 
 def _refuse_workers(caller):
-    """Raise where a fit runs beside others in one of the launched processes."""
+    """Raise in workers and threads, where the fits of processes can get mixed up."""
     is_thread = threading.current_thread() is not threading.main_thread()
     if _n_launched() > 1 and (worker_index() is not None or is_thread):
         raise ValueError(
@@ -268,8 +254,8 @@ def _check_settings(accelerator, caller):
     if kind in _REFUSED:
         raise ValueError(
             f"{caller}: device='accelerate' trains on several CPUs, GPUs or machines, "
-            f"each with all the weights; Accelerate is set to {kind}. Answer no to it "
-            "in `accelerate config`."
+            f"each with all the weights; the Accelerate backend {kind} is not "
+            "supported. Disable it in `accelerate config`."
         )
     if accelerator.mixed_precision not in ("no", "bf16"):
         raise ValueError(
@@ -280,25 +266,25 @@ def _check_settings(accelerator, caller):
     if _n_launched() > accelerator.num_processes:
         raise ValueError(
             f"{caller}: {_n_launched()} processes were started, but Accelerate sees "
-            f"this one alone, on {accelerator.device}. Without GPUs it wants to be "
-            "told: set the environment variable ACCELERATE_USE_CPU=true."
+            f"only this one, on {accelerator.device}. Without GPUs, set the "
+            "environment variable ACCELERATE_USE_CPU=true."
         )
 
 
 @dataclass(frozen=True)
 class SharedBatch:
-    """What a process computes of a batch.
+    """The share of a process in a batch.
 
-    Unpacked, it is its last part, which is what a training step's outputs belong to.
+    Unpacking gives its last part, which the outputs of a training step belong to.
 
     Attributes
     ----------
     parts : list of (Batch, target)
-        Computed one after the other. None where there are more processes than rows.
+        Computed one after the other. Empty if there are more processes than rows.
     shares : list of float
-        What each part weighs in the whole batch.
+        The weight of each part in the whole batch.
     sizes : list of int
-        How many rows each process has.
+        The number of rows of each process.
     """
 
     parts: list
@@ -316,18 +302,22 @@ class SharedBatch:
 
 
 class ShareLoader:
-    """Yields the share that this process has of each batch of a loader.
+    """Yield the share of this process in each batch of a loader.
 
     Parameters
     ----------
     loader : BucketLoader
     processes : Processes
-    at_once : int or None
-        Largest number of rows that are computed at once.
+    micro_batch_size : int or None
+        Largest number of rows per part.
     """
 
-    def __init__(self, loader, processes, at_once):
-        self.loader, self.processes, self.at_once = loader, processes, at_once
+    def __init__(self, loader, processes, micro_batch_size):
+        self.loader, self.processes, self.micro_batch_size = (
+            loader,
+            processes,
+            micro_batch_size,
+        )
 
     def __iter__(self):
         for rows in self.loader.row_batches():
@@ -338,7 +328,7 @@ class ShareLoader:
         # In strides, because rows are sorted by length.
         shares = [rows[rank :: processes.count] for rank in range(processes.count)]
         own = shares[processes.rank]
-        n_parts = -(-len(own) // (self.at_once or max(len(own), 1)))
+        n_parts = -(-len(own) // (self.micro_batch_size or max(len(own), 1)))
         parts = np.array_split(own, n_parts) if n_parts else []
         whole = max(_sum(dataset.weights[rows]), 1e-12)
         return SharedBatch(
@@ -353,17 +343,9 @@ def _sum(weights):
 
 
 def train_share(net, batch):
-    """Compute this process's share of a batch, and the whole batch's gradients.
+    """Compute the share of this process and the gradients of the whole batch.
 
-    Parameters
-    ----------
-    net : SequenceNet
-    batch : SharedBatch
-
-    Returns
-    -------
-    dict
-        The ``loss`` of the whole batch, and ``y_pred`` of the last part.
+    Returns a dict with the ``loss`` of the whole batch and ``y_pred`` of the last part.
     """
     net._set_training(True)
     loss, y_pred = torch.zeros((), device=net.device), None
@@ -389,7 +371,7 @@ def valid_share(net, batch):
         for part, share in _parts(net, batch):
             y_pred, _, reported = _forward(net, batch, part, share)
             loss += reported
-    return {"loss": net.processes_.total(loss), "y_pred": y_pred}
+    return {"loss": net.processes_.all_reduce(loss), "y_pred": y_pred}
 
 
 def _parts(net, batch):
@@ -400,7 +382,7 @@ def _parts(net, batch):
 
 
 def _forward(net, batch, part, share):
-    """Return the outputs, the loss to derive, and what to add up to that of all."""
+    """Return outputs, the loss to differentiate, and its term of the whole loss."""
     if net.criterion_.compares_rows:
         return _compared(net, batch, part)
     X, y = part
@@ -410,7 +392,7 @@ def _forward(net, batch, part, share):
 
 
 def _compared(net, batch, part):
-    """As `_forward`, where rows are compared with those of all the batch."""
+    """Return the same for losses that compare all rows of the batch."""
     processes = net.processes_
     if part is None:
         empty = torch.zeros(0, device=net.device)
@@ -428,7 +410,7 @@ def _compared(net, batch, part):
 
 
 def _add_up(net, loss):
-    """Add up gradients and loss over all processes; return the loss."""
+    """Sum gradients and loss over all processes; return the loss."""
     processes = net.processes_
     if processes.count == 1:
         return loss
@@ -437,7 +419,7 @@ def _add_up(net, loss):
     # A weight that no process used keeps no gradient, so that Adam leaves it alone.
     used = loss.new_tensor([float(weight.grad is not None) for weight in weights])
     flat = [grad.reshape(-1).float() for grad in grads]
-    whole = processes.total(torch.cat([*flat, used, loss.reshape(1)]))
+    whole = processes.all_reduce(torch.cat([*flat, used, loss.reshape(1)]))
     sizes = [len(grad) for grad in flat]
     *flat, used, loss = whole.split([*sizes, len(weights), 1])
     for weight, grad, n_users in zip(weights, flat, used.tolist(), strict=True):
@@ -445,13 +427,8 @@ def _add_up(net, loss):
     return loss[0]
 
 
-def align(net):
-    """Give all processes the weights of the main one, bit by bit.
-
-    Parameters
-    ----------
-    net : SequenceNet
-    """
+def sync_weights(net):
+    """Copy the weights of the main process to all others, bit by bit."""
     if net.processes_.count == 1:
         return
     by_type = {}
@@ -461,12 +438,14 @@ def align(net):
                 by_type.setdefault(tensor.dtype, []).append(tensor)
         for tensors in by_type.values():
             flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-            parts = net.processes_.from_main(flat).split([t.numel() for t in tensors])
+            parts = net.processes_.broadcast_tensor(flat).split(
+                [t.numel() for t in tensors]
+            )
             for tensor, part in zip(tensors, parts, strict=True):
                 tensor.copy_(part.view_as(tensor))
 
 
-def check_same_data(plan, train_set, valid_set):
+def check_identical_data(plan, train_set, valid_set):
     """Raise unless all processes were given the same data and settings.
 
     Parameters
@@ -485,7 +464,7 @@ def check_same_data(plan, train_set, valid_set):
     marks |= _marks(train_set, "training")
     if valid_set is not None:
         marks |= _marks(valid_set, "held-out")
-    first = processes.told(marks)
+    first = processes.broadcast(marks)
     wrong = [name for name in {**first, **marks} if first.get(name) != marks.get(name)]
     if wrong:
         name = wrong[0]

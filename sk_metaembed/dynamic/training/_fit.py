@@ -20,7 +20,7 @@ from ..._training._callbacks import StopOnRequest
 from ..._training._parameters import resolve_device
 from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._data import SequenceDataset, rows_of
-from ._distributed import align, check_same_data
+from ._distributed import check_identical_data, sync_weights
 from ._skorch_net import make_net, update_net
 
 # Callbacks that write or print: only the main one of several processes runs them.
@@ -52,7 +52,7 @@ def train_net(plan, tasks=None):
     device = _device(plan)
     train_set, valid_set = _datasets(plan, device)
     if plan.processes.count > 1:
-        check_same_data(plan, train_set, valid_set)
+        check_identical_data(plan, train_set, valid_set)
     seed = plan.random_state.randint(np.iinfo(np.int32).max)
     with local_generators(seed):
         if plan.net is None:
@@ -108,9 +108,9 @@ def _resumed_net(plan):
         has = getattr(net, f"module__{name}")
         if has != requested:
             raise ValueError(
-                f"{model.caller} goes on with the net of the last fit, whose {name} is "
-                f"{has!r}, but {requested!r} is asked for. Set it back, or fit with "
-                "warm_start=False, or a clone."
+                f"{model.caller} continues with the net of the last fit, whose {name} "
+                f"is {has!r}, but {requested!r} is requested. Reset it, use "
+                "warm_start=False, or fit a clone."
             )
     net.restore_optimizer()
     _move(net, plan.processes.device)
@@ -144,18 +144,18 @@ def _run(net, plan, train_set, valid_set, tasks):
     net.max_epochs, net.processes_ = plan.epochs - n_done, processes
     net.verbose = verbose if processes.is_main else 0
     try:
-        align(net)
+        sync_weights(net)
         net.partial_fit(train_set)
         if checkpoint is not None:
             checkpoint.end(net)
-        align(net)
-        net.history = processes.told(net.history)
+        sync_weights(net)
+        net.history = processes.broadcast(net.history)
     except torch.OutOfMemoryError as error:
         raise MemoryError(
-            "The GPU's memory does not suffice for a step of about "
-            f"{net.batch_size} sequences ({error}). Use a smaller batch_size or "
-            "dtype='bfloat16', or a micro_batch_size; of trained transformers, fewer "
-            "layers or a smaller max_length."
+            f"Out of GPU memory in a training step of about {net.batch_size} sequences "
+            f"({error}). Use a smaller batch_size, or the train options "
+            "micro_batch_size or dtype='bfloat16'; for trained transformers, train "
+            "fewer layers or use a smaller max_length."
         ) from error
     finally:
         net.callbacks_, net.max_epochs, net.verbose = callbacks, max_epochs, verbose

@@ -209,7 +209,7 @@ def check_validation(X_val, y_val, *, caller):
         missing = "X_val" if X_val is None else "y_val"
         raise ValueError(
             f"{caller}: {missing} is missing. X_val and y_val, held-out sequences and "
-            "their targets, come together or not at all."
+            "their targets, must be passed together."
         )
     if X_val is not None and len(X_val) == 0:
         raise ValueError(f"{caller}: X_val holds no sequences. Leave it out.")

@@ -1,30 +1,27 @@
-"""Running a trained net over all the data, in batches, in the data's order.
-
-Vectors of types from sources that are trained along, computed once a type.
-"""
+"""Prediction: a trained net applied to all data, in batches and in order."""
 
 import numpy as np
 import torch
 
 from ._data import BucketLoader, PairData, SequenceData, SequenceDataset, rows_of
 
-# What a network for types is given at once.
-_TYPES_AT_ONCE = 16_384
+# Rows of a type table per forward pass.
+_TYPES_PER_BATCH = 16_384
 
 
 class Computed(list):
-    """Pairs (values, known) of a batch that no network need compute any more."""
+    """Pairs (values, known) of a batch that are computed already."""
 
 
 class TypeVectors:
-    """All types' vectors, in place of what a network would be given.
+    """Vectors of all types, in place of the input of a network.
 
     Parameters
     ----------
     vectors : list of (values, known)
-        Tensors whose rows are the types.
+        Tensors with one row per type.
     known : dict of str to ndarray of bool
-        By level, as pieces have it.
+        Known types, by level.
     """
 
     def __init__(self, vectors, known):
@@ -36,20 +33,11 @@ class TypeVectors:
         return Computed((values[rows], known[rows]) for values, known in self._vectors)
 
 
-def settle(net, data):
-    """Have trained sources of one vector a type compute each type that occurs once.
+def compute_types(net, data):
+    """Compute the vectors of trainable type-level sources once per occurring type.
 
-    For predicting, where weights rest; in training they change from batch to batch.
-
-    Parameters
-    ----------
-    net : SequenceNet
-    data : SequenceData
-
-    Returns
-    -------
-    SequenceData
-        The same.
+    For prediction only: in training the weights change from batch to batch. Returns
+    `data`.
     """
     net.module_.eval()
     for i, (of_types, codes) in enumerate(
@@ -65,75 +53,36 @@ def settle(net, data):
 
 def _all_types(network, pieces, used, data):
     whole = []
-    for start in range(0, len(used), _TYPES_AT_ONCE):
-        types = used[start : start + _TYPES_AT_ONCE]
-        found = network(pieces.batch(types, data._tensor))
+    for start in range(0, len(used), _TYPES_PER_BATCH):
+        types = used[start : start + _TYPES_PER_BATCH]
+        outputs = network(pieces.batch(types, data._tensor))
         if not whole:
             n = len(pieces.known["type"])
-            whole = [[part.new_zeros(n, *part.shape[1:]) for part in v] for v in found]
+            whole = [
+                [part.new_zeros(n, *part.shape[1:]) for part in v] for v in outputs
+            ]
         rows = data._tensor(types)
-        for tables, parts in zip(whole, found, strict=True):
+        for tables, parts in zip(whole, outputs, strict=True):
             for table, part in zip(tables, parts, strict=True):
                 table[rows] = part
     return TypeVectors(whole, pieces.known)
 
 
-# Rows of the type table that are mixed at once.
-_TYPES_PER_BATCH = 16_384
-
-
 def data_for(net, X, trained, per_token=False):
-    """Return X as the net reads it, on the net's device.
-
-    Parameters
-    ----------
-    net : SequenceNet
-    X : EmbeddedSequences or TokenSequences
-    trained : TrainedSources
-    per_token : bool, default=False
-        As `SequenceData` takes it.
-
-    Returns
-    -------
-    SequenceData
-    """
+    """Return X as `SequenceData` on the device of the net."""
     data = SequenceData(X, torch.device(net.device), trained, per_token)
-    return settle(net, data)
+    return compute_types(net, data)
 
 
 def row_data_for(net, X, trained):
-    """Return X as the net reads it, one row an output: of pairs, both sides at once.
-
-    Parameters
-    ----------
-    net : SequenceNet
-    X : EmbeddedSequences, TokenSequences or SequencePairs
-    trained : TrainedSources
-
-    Returns
-    -------
-    SequenceData or PairData
-    """
+    """Return X as `SequenceData` or `PairData`, one row per output."""
     data = rows_of(X, torch.device(net.device), trained)
-    settle(net, data.sequences if isinstance(data, PairData) else data)
+    compute_types(net, data.sequences if isinstance(data, PairData) else data)
     return data
 
 
 def run_sequences(net, data, function, dim):
-    """Apply a function of batches to every sequence, or to every pair.
-
-    Parameters
-    ----------
-    net : SequenceNet
-    data : SequenceData or PairData
-    function : callable
-        Batch to tensor of shape (n_sequences, dim).
-    dim : int
-
-    Returns
-    -------
-    ndarray of float32, shape (n_sequences, dim)
-    """
+    """Apply a function of batches to sequences or pairs, float32 (n_sequences, dim)."""
     results = np.zeros((len(data), dim), dtype=np.float32)
     for rows, values in net.map_batches(function, _batches(net, data)):
         results[rows] = values
@@ -141,12 +90,12 @@ def run_sequences(net, data, function, dim):
 
 
 def mixes_per_type(net, data):
-    """Whether mixed vectors and weights depend on a token's type alone."""
+    """Return whether mixed vectors and weights depend on the type of a token only."""
     return data.is_static and net.module_.mixer.attention != "context"
 
 
 def run_positions(net, data, pick, dim):
-    """Apply the mixer to every type, if that is enough, else to every token.
+    """Apply the mixer to every type, if that is sufficient, otherwise to every token.
 
     Parameters
     ----------
@@ -159,8 +108,8 @@ def run_positions(net, data, pick, dim):
     Returns
     -------
     values : ndarray of float32, shape (n_rows, dim)
-        Rows are types, tokens or sequences, as `level` says. Types that no sequence
-        uses are zero.
+        Rows are types, tokens or sequences, according to `level`. Types that do not
+        occur are zero.
     level : {"type", "token", "sequence"}
     """
     mix = net.module_.mix
@@ -177,20 +126,7 @@ def run_positions(net, data, pick, dim):
 
 
 def run_tokens(net, data, function, dim):
-    """Apply a function of batches to every token.
-
-    Parameters
-    ----------
-    net : SequenceNet
-    data : SequenceData
-    function : callable
-        Batch to tensor of shape (n_tokens, dim).
-    dim : int
-
-    Returns
-    -------
-    ndarray of float32, shape (n_tokens, dim)
-    """
+    """Apply a function of batches to every token, float32 (n_tokens, dim)."""
     values = np.zeros((int(data.offsets[-1]), dim), dtype=np.float32)
     for rows, result in net.map_batches(function, _batches(net, data)):
         values[data.positions(rows)] = result
@@ -198,13 +134,13 @@ def run_tokens(net, data, function, dim):
 
 
 def _batches(net, data):
-    """Return the batches of all sequences; their rows say which they hold."""
+    """Return the batches of all sequences; `rows` of each are its sequences."""
     everything = SequenceDataset(data, np.arange(len(data)))
     return (batch for batch, _ in BucketLoader(everything, net.batch_size))
 
 
 def attention_frame(net, data, names, *, pairs):
-    """Return the weight of each source at each token.
+    """Return the weight of each source at each token, as a DataFrame.
 
     Parameters
     ----------
@@ -214,10 +150,6 @@ def attention_frame(net, data, names, *, pairs):
         The sources.
     pairs : bool
         Whether the second half of the sequences are the second sides of pairs.
-
-    Returns
-    -------
-    pandas.DataFrame
     """
     values, level = run_positions(net, data, 1, len(names))
     frame = _weights_frame(data.tokens, names, values, level)

@@ -1,4 +1,4 @@
-"""The skorch net that trains a network, alone or with other processes."""
+"""The skorch net: made of a plan, trained alone or with other processes."""
 
 import math
 from contextlib import nullcontext
@@ -16,47 +16,49 @@ from skorch.callbacks import (
 from ..._training._random import current_generators, swap_default_generators
 from ._data import BucketLoader
 from ._distributed import (
-    ALONE,
+    SINGLE_PROCESS,
     SharedBatch,
     ShareLoader,
-    align,
+    sync_weights,
     train_share,
     valid_share,
 )
 
 
 class StopWhenDiverged(Callback):
-    """Ends training with a sentence where the loss is no longer a number."""
+    """Raise an error when the loss is not finite."""
 
     def on_epoch_end(self, net, **kwargs):
-        """Look at the epoch's mean losses."""
+        """Check the mean losses of the epoch."""
         epoch = net.history[-1]
         for name in ("train_loss", "valid_loss"):
             if not math.isfinite(epoch.get(name, 0.0)):
                 raise FloatingPointError(
                     f"Training diverged: {name} is {epoch[name]} in epoch "
-                    f"{epoch['epoch']}. Use a smaller lr, keep gradient_clip set, and "
-                    "look for very large values in the vectors (preprocess='unit')."
+                    f"{epoch['epoch']}. Use a smaller lr, keep the train option "
+                    "gradient_clip, and check the vectors for very large values "
+                    "(preprocess='unit')."
                 )
 
 
-class AgreeOnEpoch(Callback):
-    """Gives all processes the numbers of the main one, so that they decide alike.
+class SyncHistory(Callback):
+    """Give all processes the losses and scores of the main one.
 
-    They are the same up to rounding, which may differ between machines.
+    They are equal up to rounding, which may differ between machines, and then early
+    stopping could decide differently.
     """
 
     def on_epoch_end(self, net, **kwargs):
-        """Write the main process's losses and scores into the history."""
+        """Write the losses and scores of the main process into the history."""
         epoch = net.history[-1]
         names = ("train_loss", "valid_loss", "valid_acc", "valid_f1", "valid_recall")
-        found = {name: epoch[name] for name in names if name in epoch}
-        for name, value in net.processes_.told(found).items():
+        record = {name: epoch[name] for name in names if name in epoch}
+        for name, value in net.processes_.broadcast(record).items():
             net.history.record(name, value)
 
 
-class StoppedTogether(KeyboardInterrupt):
-    """What skorch takes as the end of training, raised in all processes."""
+class StopAllProcesses(KeyboardInterrupt):
+    """End of training in all processes; skorch catches the base class."""
 
 
 class SavedOptimizer(torch.optim.Optimizer):
@@ -92,21 +94,23 @@ class SequenceNet(NeuralNet):
     Parameters
     ----------
     autocast : torch.dtype or None
-        Compute matrix products in this type; weights stay float32.
+        Type of matrix products; weights stay float32.
     mix_penalty : float
-        What the squared norm of the scalar mix's scores counts in training.
-    at_once : int or None
-        Largest number of rows that are computed at once in training.
+        Factor of the squared norm of the scalar mix's scores in the training loss.
+    micro_batch_size : int or None
+        Largest number of rows per forward and backward pass.
     """
 
-    processes_ = ALONE  # others while they train together
+    processes_ = SINGLE_PROCESS  # others while they train together
     is_loading_ = False  # whether all values of the modules are loaded next
     optimizer_state_ = None  # of the optimizer of a net that is being loaded
 
-    def __init__(self, *args, autocast=None, mix_penalty=0.0, at_once=None, **kwargs):
+    def __init__(
+        self, *args, autocast=None, mix_penalty=0.0, micro_batch_size=None, **kwargs
+    ):
         self.autocast = autocast
         self.mix_penalty = mix_penalty
-        self.at_once = at_once
+        self.micro_batch_size = micro_batch_size
         super().__init__(*args, **kwargs)
 
     def initialized_instance(self, instance_or_cls, kwargs):
@@ -135,12 +139,12 @@ class SequenceNet(NeuralNet):
             self.optimizer_.load_state_dict(state)
 
     def get_iterator(self, dataset, training=False):
-        """Return the batches of an epoch, or what this process has of them."""
+        """Return the batches of an epoch, or the share of this process."""
         loader = super().get_iterator(dataset, training=training)
-        at_once = self.at_once if training else None
-        if self.processes_.count == 1 and at_once is None:
+        micro_batch_size = self.micro_batch_size if training else None
+        if self.processes_.count == 1 and micro_batch_size is None:
             return loader
-        return ShareLoader(loader, self.processes_, at_once)
+        return ShareLoader(loader, self.processes_, micro_batch_size)
 
     def train_step_single(self, batch, **fit_params):
         """Compute loss and gradients of a batch."""
@@ -155,7 +159,7 @@ class SequenceNet(NeuralNet):
         return super().validation_step(batch, **fit_params)
 
     def notify(self, method_name, **cb_kwargs):
-        """Call the callbacks; an epoch ends training in all processes or in none."""
+        """Call the callbacks; the end of an epoch stops all processes or none."""
         if method_name == "on_train_end" and not self.history:
             # skorch has swallowed Ctrl-C, and callbacks look for an epoch.
             raise KeyboardInterrupt
@@ -169,28 +173,29 @@ class SequenceNet(NeuralNet):
             super().notify(method_name, **cb_kwargs)
         except KeyboardInterrupt:
             stops = True
-        if any(self.processes_.gathered(stops)):
-            raise StoppedTogether
-        align(self)
+        if any(self.processes_.all_gather(stops)):
+            raise StopAllProcesses
+        sync_weights(self)
 
     def _seed_dropout(self):
-        """Have each process drop something else of its share of the batches.
+        """Give each process its own dropout masks.
 
-        Anew each epoch and by the main process, whose generator checkpoints keep.
+        The seed is new in each epoch and drawn by the main process, whose generator is
+        part of checkpoints.
         """
         if self.processes_.count > 1:
             own = current_generators()
             seed = int(torch.randint(2**31, (), generator=own.on("cpu")))
-            seed = self.processes_.told(seed)
+            seed = self.processes_.broadcast(seed)
             if not self.processes_.is_main:
                 own.manual_seed(seed + self.processes_.rank)
 
     def fit_loop(self, *args, **kwargs):
-        """Train; a single process cannot leave the others within an epoch."""
+        """Train; one of several processes cannot stop within an epoch."""
         try:
             return super().fit_loop(*args, **kwargs)
         except KeyboardInterrupt as error:
-            if self.processes_.count == 1 or isinstance(error, StoppedTogether):
+            if self.processes_.count == 1 or isinstance(error, StopAllProcesses):
                 raise
             raise RuntimeError(
                 "Training was interrupted within an epoch. Where several processes "
@@ -212,10 +217,10 @@ class SequenceNet(NeuralNet):
         return nullcontext()
 
     def torch_compile(self, module, name):
-        """Compile the network alone.
+        """Compile the network only.
 
-        A tagger's loss goes along the sentence, and would be compiled anew, step by
-        step, for every length.
+        The loss of a tagger is a loop over the steps of a sentence and would be
+        compiled again for every length.
         """
         return module if name == "criterion" else super().torch_compile(module, name)
 
@@ -228,13 +233,13 @@ class SequenceNet(NeuralNet):
         )
 
     def get_all_learnable_params(self):
-        """Yield names and parameters; an optimizer need not know those that rest."""
+        """Yield names and parameters that require gradients."""
         for name, parameter in super().get_all_learnable_params():
             if parameter.requires_grad:
                 yield name, parameter
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
-        """Return the loss; everything lies on the device already."""
+        """Return the loss; all tensors are on the device already."""
         loss = self.criterion_(y_pred, self.module_.target(y_true), X.weights)
         if training and self.mix_penalty:
             loss = loss + self.mix_penalty * self.module_.mixer.penalty()
@@ -248,7 +253,7 @@ class SequenceNet(NeuralNet):
                 yield batch.rows, function(batch).float().cpu().numpy()
 
 
-def make_net(plan, device, rng, processes=ALONE):
+def make_net(plan, device, rng, processes=SINGLE_PROCESS):
     """Return the skorch net of a `NetPlan`; nothing is initialized yet.
 
     Parameters
@@ -257,7 +262,7 @@ def make_net(plan, device, rng, processes=ALONE):
     device : torch.device
     rng : numpy RandomState
         Shuffles the batches.
-    processes : Processes, default=ALONE
+    processes : Processes, default=SINGLE_PROCESS
 
     Returns
     -------
@@ -285,7 +290,7 @@ def make_net(plan, device, rng, processes=ALONE):
         compile=plan.options.compile,
         compile__dynamic=True,
         autocast=autocast_type(plan.options, processes),
-        at_once=plan.options.micro_batch_size,
+        micro_batch_size=plan.options.micro_batch_size,
     )
 
 
@@ -293,7 +298,7 @@ def update_net(net, plan, processes):
     """Give a net whose training continues the settings of a `NetPlan`."""
     groups = net.optimizer_.param_groups
     net.autocast = autocast_type(plan.options, processes)
-    net.at_once = plan.options.micro_batch_size
+    net.micro_batch_size = plan.options.micro_batch_size
     # Also resets the learning rate, which the last fit may have reduced.
     net.set_params(optimizer__weight_decay=plan.options.weight_decay, **plan.settings)
     for group, opened in zip(groups, plan.trained.opened, strict=False):
@@ -320,7 +325,7 @@ def make_callbacks(plan, processes):
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
         callbacks += [(monitor, plan.score)]
     if processes.count > 1:
-        callbacks += [("agree", AgreeOnEpoch())]
+        callbacks += [("sync", SyncHistory())]
     # Clones: skorch writes into its callbacks, and a parameter stays as it was given.
     # Before early stopping, which cuts the last epoch short for what follows it.
     callbacks += [clone(own, safe=False) for own in plan.callbacks]

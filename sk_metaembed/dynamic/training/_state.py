@@ -1,4 +1,4 @@
-"""A trained net as plain values and tensors, for files that hold no code."""
+"""A trained net as plain values and tensors, for files without code."""
 
 import numpy as np
 
