@@ -83,6 +83,7 @@ def data_file(remote, *, caller):
     root = os.environ.get("SK_METAEMBED_DATA")
     local = Path(root).expanduser() / remote.folder if root else None
     cache = downloads_root() / remote.folder
+    # The user's file is used as it is; only archives and downloads are checked.
     for path in ([local / remote.name] if local else []) + [cache / remote.name]:
         if path.is_file():
             return path

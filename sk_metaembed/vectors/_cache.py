@@ -84,6 +84,7 @@ def publish(target, write):
             write(temporary)
             os.rename(temporary, target)
         except OSError as error:
+            # Without locks, another process may have created the target meanwhile.
             if not target.exists():
                 raise _with_hint(error, target) from error
             return False

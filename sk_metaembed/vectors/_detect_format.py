@@ -201,6 +201,7 @@ def _with_header(path, header, rest, start):
     _check_dim(path, dim)
     row = rest.partition(b"\n")[0]
     text = _trailing_numbers(row) >= dim or not _CONTROL.search(rest[: 4 * dim + 512])
+    # Float32 values without control characters can look like text in a short sample.
     if text and _trailing_numbers(row) < dim and not _is_utf8(row):
         text = False
     return Format("text" if text else "binary", dim, n_rows, start, 1)

@@ -30,6 +30,7 @@ VERSION = 1
 META = "meta.json"
 _CHUNK_BYTES = 1 << 24
 _ARRAY_NAME = re.compile(r"[a-z]+\.npy")
+# Without the index, which follows from the words.
 _HASHED_FILES = ("words.npy", "offsets.npy", "vectors.npy", "buckets.npy")
 _HASHED_META = ("version", "count", "dim", "dtype", "subwords")
 
@@ -144,7 +145,7 @@ class StoreWriter:
         if len(rows) < len(first):
             self.repairs["duplicate_words"] += len(first) - len(rows)
             packed = packed.take(rows)
-            slots, _ = build_index(packed)
+            slots, _ = build_index(packed)  # rows have moved
             self._matrix.select(rows)
         self._matrix.close()
         self._write_meta(packed, slots, source)
@@ -174,6 +175,7 @@ class StoreWriter:
             path.name: path.stat().st_size
             for path in sorted(self.directory.glob("*.npy"))
         }
+        # Written last: a directory without it is not a store.
         text = json.dumps(meta, indent=1, ensure_ascii=True)
         (self.directory / META).write_text(text, encoding="ascii")
 

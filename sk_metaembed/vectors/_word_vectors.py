@@ -643,6 +643,7 @@ class WordVectors:
         return self
 
     def __reduce__(self):
+        # A function: cloudpickle would write a method by value.
         return reopen, (self._path, self.fingerprint)
 
     # pickle and copy use `__reduce__`; skops reads the state and sets it on a new,
