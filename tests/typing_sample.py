@@ -24,8 +24,11 @@ from sk_metaembed import (
     TokenClassifier,
     Tokenizer,
     TokenSequences,
+    TransformerEmbedding,
     WordVectors,
+    cache_info,
     export_vectors,
+    limit_cache,
     load,
     make_embedding_union,
     save,
@@ -187,6 +190,9 @@ def misuse() -> None:
     """Hold calls with type errors. An ignore comment without an error fails too."""
     word_similarity_score(vectors, pairs, [1], missing="skip")  # type: ignore[call-overload]
     FunctionEmbedding(len, level="word")  # type: ignore[arg-type]
+    TransformerEmbedding("bert", subword="meen")  # type: ignore[arg-type]
+    limit_cache("cache", "10 GB")  # type: ignore[arg-type]
+    assert_type(cache_info("cache").limit, int | None)
     source_subsets([1, 2])  # type: ignore[list-item]
     analogy_score(12, questions)  # type: ignore[call-overload]
     analogy_score(vectors, questions, n_words=5)  # type: ignore[call-overload]
