@@ -9,11 +9,9 @@ processes instead, which is another gradient if shares are unequal.
 import atexit
 import os
 import threading
-import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from numbers import Number
 
 import numpy as np
 import torch
@@ -443,62 +441,3 @@ def sync_weights(net):
             )
             for tensor, part in zip(tensors, parts, strict=True):
                 tensor.copy_(part.view_as(tensor))
-
-
-def check_identical_data(plan, train_set, valid_set):
-    """Raise unless all processes were given the same data and settings.
-
-    Parameters
-    ----------
-    plan : FitPlan
-    train_set : SequenceDataset
-    valid_set : SequenceDataset or None
-
-    Raises
-    ------
-    ValueError
-        With what differs.
-    """
-    processes = plan.processes
-    marks = {f"the parameter {name}": v for name, v in _settings(plan.params).items()}
-    marks |= _marks(train_set, "training")
-    if valid_set is not None:
-        marks |= _marks(valid_set, "held-out")
-    first = processes.broadcast(marks)
-    wrong = [name for name in {**first, **marks} if first.get(name) != marks.get(name)]
-    if wrong:
-        name = wrong[0]
-        raise ValueError(
-            f"{plan.model.caller}: {name} is {marks.get(name)!r} in process "
-            f"{processes.rank}, but {first.get(name)!r} in process 0. Give all "
-            "processes the same data and parameters; each takes its share of every "
-            "batch by itself."
-        )
-
-
-def _settings(params):
-    """Return the parameters that must be the same in all processes, by name."""
-    return {
-        name: value
-        for name, value in params.items()
-        if isinstance(value, Number | str | tuple | None)
-        and name not in ("random_state", "verbose")
-        # Those of trainable sources have a device and a seed of their own.
-        and ("__" not in name or name.startswith("train_options__"))
-    }
-
-
-def _marks(dataset, part):
-    data = getattr(dataset.data, "sequences", dataset.data)
-    some = dataset.rows[:4096]
-    arrays = {
-        "targets": dataset.target[some],
-        "weights": dataset.weights[some],
-        "lengths": data.lengths,
-        "tokens": data.codes,
-    }
-    marks = {f"the number of {part} sequences": len(dataset)}
-    return marks | {
-        f"the checksum of the {part} {name}": zlib.crc32(np.ascontiguousarray(array))
-        for name, array in arrays.items()
-    }

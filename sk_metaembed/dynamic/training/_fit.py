@@ -1,5 +1,8 @@
 """Train a net by a plan: data sets, a new or a resumed net, and the training itself."""
 
+import zlib
+from numbers import Number
+
 import numpy as np
 import torch
 from skorch.callbacks import (
@@ -20,7 +23,7 @@ from ..._training._callbacks import StopOnRequest
 from ..._training._parameters import resolve_device
 from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._data import SequenceDataset, rows_of
-from ._distributed import check_identical_data, sync_weights
+from ._distributed import sync_weights
 from ._skorch_net import make_net, update_net
 
 # Callbacks that write or print: only the main one of several processes runs them.
@@ -178,3 +181,62 @@ def _free(callbacks):
             callback.best_model_weights_ = None
         elif isinstance(callback, LRScheduler):
             callback.lr_scheduler_ = None
+
+
+def check_identical_data(plan, train_set, valid_set):
+    """Raise unless all processes were given the same data and settings.
+
+    Parameters
+    ----------
+    plan : FitPlan
+    train_set : SequenceDataset
+    valid_set : SequenceDataset or None
+
+    Raises
+    ------
+    ValueError
+        With what differs.
+    """
+    processes = plan.processes
+    marks = {f"the parameter {name}": v for name, v in _settings(plan.params).items()}
+    marks |= _marks(train_set, "training")
+    if valid_set is not None:
+        marks |= _marks(valid_set, "held-out")
+    first = processes.broadcast(marks)
+    wrong = [name for name in {**first, **marks} if first.get(name) != marks.get(name)]
+    if wrong:
+        name = wrong[0]
+        raise ValueError(
+            f"{plan.model.caller}: {name} is {marks.get(name)!r} in process "
+            f"{processes.rank}, but {first.get(name)!r} in process 0. Give all "
+            "processes the same data and parameters; each takes its share of every "
+            "batch by itself."
+        )
+
+
+def _settings(params):
+    """Return the parameters that must be the same in all processes, by name."""
+    return {
+        name: value
+        for name, value in params.items()
+        if isinstance(value, Number | str | tuple | None)
+        and name not in ("random_state", "verbose")
+        # Those of trainable sources have a device and a seed of their own.
+        and ("__" not in name or name.startswith("train_options__"))
+    }
+
+
+def _marks(dataset, part):
+    data = getattr(dataset.data, "sequences", dataset.data)
+    some = dataset.rows[:4096]
+    arrays = {
+        "targets": dataset.target[some],
+        "weights": dataset.weights[some],
+        "lengths": data.lengths,
+        "tokens": data.codes,
+    }
+    marks = {f"the number of {part} sequences": len(dataset)}
+    return marks | {
+        f"the checksum of the {part} {name}": zlib.crc32(np.ascontiguousarray(array))
+        for name, array in arrays.items()
+    }
