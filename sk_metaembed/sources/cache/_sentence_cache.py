@@ -49,8 +49,8 @@ class SentenceCache:
 
     For sources whose vectors depend on the whole sentence and are expensive to compute.
     A handle is cheap: open one where it is used, ``with SentenceCache(...) as cache``,
-    and do not store it in an estimator. Once a cache is open it never raises for the
-    store's sake: a later failure gives one warning, and the vectors are computed.
+    and do not store it in an estimator. After it is opened, a failure of the store does
+    not raise: it gives one warning, and the vectors are computed.
 
     Parameters
     ----------

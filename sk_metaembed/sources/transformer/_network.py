@@ -158,7 +158,7 @@ class Network:
     def check_pieces(self, ids):
         """Raise ValueError if ids are beyond the input table.
 
-        torch would name an index only, and on a GPU the process could not continue.
+        torch's own error names only an index, and a GPU is unusable after it.
         """
         table = _input_table(self.module)
         highest = ids.max()
