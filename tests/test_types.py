@@ -20,7 +20,7 @@ from .test_public import METHODS, OBJECTS, ROOT
 
 ANNOTATED = {"adapters", "datasets", "inspection", "metrics", "sequences", "utils"}
 ANNOTATED |= {"persistence", "scale", "vectors"}
-ANNOTATED |= {"elmo", "meta", "pooling"}
+ANNOTATED |= {"dynamic", "elmo", "meta", "pooling"}
 OPERATORS = ("call", "contains", "enter", "exit", "getitem", "init", "iter", "len")
 GENERIC = {"Callable", "Iterable", "Iterator", "Mapping", "Sequence"}
 GENERIC |= {"dict", "frozenset", "list", "set", "tuple", "NDArray"}

@@ -13,6 +13,9 @@ from sk_metaembed import (
     AverageMetaEmbedding,
     Block,
     CommonComponentRemoval,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaTagger,
     ElmoLanguageModel,
     EmbeddedSequences,
     EmbeddingUnion,
@@ -186,6 +189,21 @@ def stores(path: str) -> None:
     load_vectors("glove")  # type: ignore[arg-type]
 
 
+def nets(X: EmbeddedSequences, labels: list[str]) -> None:
+    """Hold calls that train networks, which the test does not run."""
+    clf = DynamicMetaClassifier("context", train_options={"gradient_clip": 1.0})
+    assert_type(clf.fit(X, labels, X_val=X, y_val=labels), DynamicMetaClassifier)
+    assert_type(clf.partial_fit(["a text"], ["a"]), DynamicMetaClassifier)
+    assert_type(clf.predict(X), NDArray[Any])
+    assert_type(clf.score(X, labels), float)
+    assert_type(clf.layer_weights_, dict[str, float])
+    assert_type(clf.get_params(), dict[str, Any])
+    tagger = DynamicMetaTagger(scheme="IOB2")
+    assert_type(tagger.predict(X), NDArray[np.object_])
+    assert_type(tagger.predict_proba(X), list[NDArray[np.float32]])
+    assert_type(DynamicMetaEmbedding(output="sequence").gamma_, float)
+
+
 def misuse() -> None:
     """Hold calls with type errors. An ignore comment without an error fails too."""
     word_similarity_score(vectors, pairs, [1], missing="skip")  # type: ignore[call-overload]
@@ -203,6 +221,8 @@ def misuse() -> None:
     Pooling(mode="meen")  # type: ignore[arg-type]
     OneToNMetaEmbedding(solver="sgd")  # type: ignore[arg-type]
     ElmoLanguageModel(schedule="linear")  # type: ignore[arg-type]
+    DynamicMetaClassifier("words")  # type: ignore[arg-type]
+    DynamicMetaTagger(scheme="BIO", train_options=[("lr", 1)])  # type: ignore[arg-type]
     DistanceDisplay(np.eye(2), labels=["a", "b"]).plot(kind="tree")  # type: ignore[arg-type]
     TrainingCurveDisplay.from_history("history.json")  # type: ignore[arg-type]
     check_estimator(Tokenizer(), on_fail="ignore")  # type: ignore[arg-type]

@@ -26,6 +26,13 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
     return metaestimators.available_if(check)
 
 
+def with_callbacks(method: Method) -> Method:
+    """Return scikit-learn's decorator of methods that run callbacks."""
+    from sklearn import callback
+
+    return callback.with_callbacks(method)
+
+
 def rollback_on_error(fit: Method) -> Method:
     """Decorate a `fit` that restores the estimator's attributes on any exception.
 

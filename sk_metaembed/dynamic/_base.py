@@ -1,11 +1,16 @@
 """What the Dynamic* estimators share: parameters, fit, reading further data."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._decorators import with_callbacks
 from ..sequences import SequencePairs
 from ..sequences._mixins import EmbeddedInputMixin
 from ._parameters import (
@@ -14,7 +19,6 @@ from ._parameters import (
     check_parameters,
     option_params,
     pop_options,
-    read_train_options,
 )
 from ._targets import check_classes, check_target
 from ._trainable import (
@@ -28,16 +32,24 @@ from ._trainable import (
     visual_block,
 )
 from .training._plan import (
-    NETWORK,
-    SETTINGS,
     FitPlan,
-    NetPlan,
     check_validation,
     checked_weights,
     label_weights,
+    make_net_plan,
     scaled,
     split_rows,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from .._core._typing import RandomState, Tags
+    from ._parameters import Attention, ClassWeight, Encoder
+    from ._trainable import Input
 
 
 class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition):
@@ -56,34 +68,34 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     # editors and type checkers read names and defaults from it.
     def __init__(
         self,
-        attention="word",
+        attention: Attention = "word",
         *,
-        trainable=None,
-        gate="softmax",
-        projection_dim=256,
-        activation="relu",
-        layer_norm=False,
-        mix_penalty=0.0,
-        encoder="bilstm-max",
-        encoder_dim=512,
-        hidden_dims=(512, 512),
-        embedding_dropout=0.2,
-        encoder_dropout=0.0,
-        head_dropout=0.2,
-        lr=4e-4,
-        batch_size=64,
-        max_epochs=100,
-        early_stopping=True,
-        validation_fraction=0.1,
-        patience=3,
-        train_options=None,
-        class_weight=None,
-        device="auto",
-        callbacks=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-    ):
+        trainable: Any = None,
+        gate: Literal["softmax", "sigmoid"] = "softmax",
+        projection_dim: int | None = 256,
+        activation: Literal["relu"] | None = "relu",
+        layer_norm: bool = False,
+        mix_penalty: float = 0.0,
+        encoder: Encoder = "bilstm-max",
+        encoder_dim: int | Sequence[int] = 512,
+        hidden_dims: Sequence[int] = (512, 512),
+        embedding_dropout: float = 0.2,
+        encoder_dropout: float = 0.0,
+        head_dropout: float = 0.2,
+        lr: float = 4e-4,
+        batch_size: int = 64,
+        max_epochs: int = 100,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        patience: int = 3,
+        train_options: dict[str, Any] | None = None,
+        class_weight: ClassWeight = None,
+        device: str = "auto",
+        callbacks: Sequence[Any] | None = None,
+        warm_start: bool = False,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.attention = attention
         self.trainable = trainable
         self.gate = gate
@@ -112,7 +124,15 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X, y=None, sample_weight=None, *, X_val=None, y_val=None):
+    def fit(
+        self,
+        X: Input,
+        y: ArrayLike | Tags | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Input | None = None,
+        y_val: ArrayLike | Tags | None = None,
+    ) -> Self:
         """Train on labelled sequences.
 
         Unless `early_stopping` is False or `X_val` is given, a part of the sequences is
@@ -153,7 +173,13 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return self._fit(X, y, sample_weight, resumes, validation=(X_val, y_val))
 
     @with_callbacks
-    def partial_fit(self, X, y=None, classes=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: Input,
+        y: ArrayLike | Tags | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Train for one more epoch, without a held-out part.
 
         For data that arrive in parts, and for training loops with their own stopping
@@ -254,13 +280,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _hold_out(self, plan, X_val, y_val):
         """Return the plan with the held-out part, if there is to be one."""
-        caller, held_out = type(self).__name__, None
+        name, held_out = type(self).__name__, None
         if X_val is not None:
-            X_val = self._read(X_val, f"{caller}'s X_val")
-        check_validation(X_val, y_val, caller=caller)
+            X_val = self._read(X_val, f"{name}'s X_val")
+        check_validation(X_val, y_val, caller=name)
         if X_val is not None:
-            y_val = self._read_target(y_val, X_val, caller=f"{caller}'s y_val")
-            held_out = X_val, y_val
+            held_out = X_val, self._read_target(y_val, X_val, caller=f"{name}'s y_val")
         elif self.early_stopping:
             held_out = self._split(plan)
         monitor = None if held_out is None else self._target.monitor
@@ -274,24 +299,16 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _net_plan(self):
         """Return the `NetPlan` of the fitted target and the parameters."""
-        network, loss, score = self._torch_parts()
-        return NetPlan(
-            caller=type(self).__name__,
-            network_class=network,
-            network=self._network_parameters(),
-            loss_class=loss,
-            loss=self._target.loss,
-            score=score,
+        return make_net_plan(
+            self.get_params(deep=False),
+            self._torch_parts(),
+            self._specific_parameters(),
+            target=self._target,
             trained=self._trained,
-            settings={name: getattr(self, name) for name in SETTINGS},
-            options=self._train_options(),
-            callbacks=self.callbacks or [],
-            patience=self.patience,
+            dims=list(self._source_dims().values()),
+            option_defaults=self._option_defaults,
+            caller=type(self).__name__,
         )
-
-    def _train_options(self):
-        defaults, caller = self._option_defaults, type(self).__name__
-        return read_train_options(self.train_options, defaults, caller=caller)
 
     def _train(self, plan):
         """Train by a plan and adopt the net."""
@@ -319,18 +336,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         from .nets._mixing import DynamicMetaNet, ValidAccuracy, WeightedLoss
 
         return DynamicMetaNet, WeightedLoss, ValidAccuracy()
-
-    def _network_parameters(self):
-        """Return the parameters of the network."""
-        return {
-            "trained": self._trained,
-            "dims": list(self._source_dims().values()),
-            "n_outputs": self._target.n_outputs,
-            "encoder_dims": tuple(np.atleast_1d(self.encoder_dim).tolist()),
-            "hidden_dims": tuple(self.hidden_dims),
-            **{name: getattr(self, name) for name in NETWORK},
-            **self._specific_parameters(),
-        }
 
     def _specific_parameters(self):
         """Return the network parameters that not all kinds of networks have."""
@@ -365,8 +370,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
         check_is_fitted(self, "net_")
         X = self._read(X, type(self).__name__)
-        sequences = X.sequences if isinstance(X, SequencePairs) else X
-        return data_for(self.net_, sequences, self._trained, self._target.per_token)
+        return data_for(self.net_, X, self._trained, self._target.per_token)
 
     def _outputs(self, X):
         """Return the net's outputs, float32 of shape (n_rows, n_outputs)."""
@@ -378,7 +382,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         n_outputs = int(np.sum(self._target.n_outputs))
         return run_sequences(net, data, net.module_.outputs, n_outputs)
 
-    def attention_weights(self, X):
+    def attention_weights(self, X: Input) -> pd.DataFrame:
         """Return the weight of each source at each token.
 
         The weights that predictions mix the sources with. They show how much a source
@@ -407,7 +411,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return attention_frame(self.net_, data, names, pairs=self._reads_pairs)
 
     @property
-    def trained_(self):
+    def trained_(self) -> dict[str, Any]:
         """The networks of the trainable sources by name, as torch modules.
 
         Empty without trainable sources. That of a transformer has ``save(folder)``.
@@ -415,7 +419,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return dict(zip(self._trained.names, self.net_.module_.trained, strict=True))
 
     @property
-    def layer_weights_(self):
+    def layer_weights_(self) -> dict[str, float]:
         """The scalar mix: the weight of each layer or source by name.
 
         Only with ``attention="task"``.
@@ -423,7 +427,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return dict(zip(self._source_dims(), self._scalar_mix()[0], strict=True))
 
     @property
-    def gamma_(self):
+    def gamma_(self) -> float:
         """The factor of the scalar mix. Only with ``attention="task"``."""
         return self._scalar_mix()[1]
 
@@ -431,7 +435,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         check_is_fitted(self, "net_")
         return self.net_.module_.mixer.scalar_mix(caller=type(self).__name__)
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with those of the trainable sources.
 
         Parameters
@@ -450,7 +454,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             params |= option_params(self.train_options, self._option_defaults)
         return params
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, also those of trainable sources and single train options.
 
         A fitted net does not change before the next fit. The name of a named source
@@ -477,7 +481,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """Return the net as plain values and tensors, for a saved file."""
         from .training._state import net_parts
 
-        return net_parts(self.net_, self._network_parameters())
+        return net_parts(self.net_, self._net_plan().network)
 
     def _set_net(self, plain, tensors):
         """Restore the net from the output of `_net_parts`."""

@@ -1,5 +1,9 @@
 """DynamicMetaEmbedding: DME and CDME as a transformer."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -10,6 +14,15 @@ from ._base import BaseDynamicMeta
 from ._parameters import describe
 from ._targets import any_target
 from ._trainable import TransformingMixin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core._typing import RandomState
+    from ._parameters import Attention, ClassWeight, Encoder
+    from ._trainable import Input
 
 
 @describe(encoder="mean", hidden_dims="()", lr="1e-3")
@@ -113,35 +126,35 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
 
     def __init__(
         self,
-        attention="word",
+        attention: Attention = "word",
         *,
-        trainable=None,
-        gate="softmax",
-        projection_dim=256,
-        activation="relu",
-        layer_norm=False,
-        mix_penalty=0.0,
-        encoder="mean",
-        encoder_dim=512,
-        hidden_dims=(),
-        embedding_dropout=0.2,
-        encoder_dropout=0.0,
-        head_dropout=0.2,
-        lr=1e-3,
-        batch_size=64,
-        max_epochs=100,
-        early_stopping=True,
-        validation_fraction=0.1,
-        patience=3,
-        train_options=None,
-        class_weight=None,
-        device="auto",
-        callbacks=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-        output="tokens",
-    ):
+        trainable: Any = None,
+        gate: Literal["softmax", "sigmoid"] = "softmax",
+        projection_dim: int | None = 256,
+        activation: Literal["relu"] | None = "relu",
+        layer_norm: bool = False,
+        mix_penalty: float = 0.0,
+        encoder: Encoder = "mean",
+        encoder_dim: int | Sequence[int] = 512,
+        hidden_dims: Sequence[int] = (),
+        embedding_dropout: float = 0.2,
+        encoder_dropout: float = 0.0,
+        head_dropout: float = 0.2,
+        lr: float = 1e-3,
+        batch_size: int = 64,
+        max_epochs: int = 100,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        patience: int = 3,
+        train_options: dict[str, Any] | None = None,
+        class_weight: ClassWeight = None,
+        device: str = "auto",
+        callbacks: Sequence[Any] | None = None,
+        warm_start: bool = False,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        output: Literal["tokens", "sequence"] = "tokens",
+    ) -> None:
         super().__init__(
             attention,
             trainable=trainable,
@@ -175,7 +188,9 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     def _make_target(self, y, classes, weights):
         return any_target(y, classes, weights, caller=type(self).__name__)
 
-    def transform(self, X):
+    def transform(
+        self, X: Input
+    ) -> EmbeddedSequences | SequencePairs | NDArray[np.float32]:
         """Return the mixed word vectors, or the vectors of the encoder.
 
         Dropout is off: a sequence has the same output each time, alone or in a batch.
@@ -210,7 +225,9 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         mixed = EmbeddedSequences(data.tokens, [block])
         return SequencePairs(mixed) if self._reads_pairs else mixed
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
         """Return one name per dimension of the output.
 
         They name the columns of ``output="sequence"``, also in the data frames of
@@ -235,7 +252,9 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
             names = [f"{f}__{name}" for f in PAIR_FEATURES for name in names]
         return np.asarray(names, dtype=object)
 
-    def set_output(self, *, transform=None):
+    def set_output(
+        self, *, transform: Literal["default", "pandas", "polars"] | None = None
+    ) -> Self:
         """Set the container of the output of ``output="sequence"``.
 
         With ``output="tokens"`` the choice is stored until `output` is set to

@@ -1,10 +1,12 @@
 """The parameters of the Dynamic* estimators: constraints, training options, docs."""
 
+from __future__ import annotations
+
 import os
 import re
 from inspect import cleandoc
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from sklearn.utils._param_validation import (
     Interval,
@@ -14,6 +16,13 @@ from sklearn.utils._param_validation import (
 
 from .._core._parameters import is_integer
 from .._training._parameters import check_callbacks
+
+if TYPE_CHECKING:
+    Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
+    Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean", "max", "attention"]
+    ClassWeight: TypeAlias = (
+        dict[Any, float] | list[dict[Any, float]] | Literal["balanced"] | None
+    )
 
 ENCODERS = ("bilstm-max", "gru", "mean", "max", "attention")
 

@@ -1,5 +1,9 @@
 """DynamicMetaClassifier and DynamicMetaRegressor: the whole network as an estimator."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -7,6 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from ._base import BaseDynamicMeta
 from ._parameters import describe
 from ._targets import ColumnsTarget, NumberTarget, check_target, classification_target
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ._trainable import Input
 
 
 @describe(encoder="bilstm-max", hidden_dims="(512, 512)", lr="4e-4")
@@ -104,7 +113,7 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     def _make_target(self, y, classes, weights):
         return classification_target(y, classes, caller=type(self).__name__)
 
-    def predict(self, X):
+    def predict(self, X: Input) -> NDArray[Any]:
         """Return the predicted labels.
 
         With one label per sequence, or several columns of labels, the most probable
@@ -125,7 +134,9 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         outputs = self._outputs(X)
         return self._target.decode(outputs)
 
-    def predict_proba(self, X):
+    def predict_proba(
+        self, X: Input
+    ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
         """Return the probabilities of labels.
 
         Probabilities are not calibrated; networks trained for many epochs tend to be
@@ -146,7 +157,9 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         outputs = self._outputs(X)
         return self._target.probabilities(outputs)
 
-    def score(self, X, y, sample_weight=None):
+    def score(
+        self, X: Input, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the accuracy.
 
         Searches compare candidates by it unless `scoring` is given. For classes of very
@@ -171,11 +184,14 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         if not isinstance(self._target, ColumnsTarget):
             return super().score(X, y, sample_weight)
         predicted = self.predict(X)
-        y = check_target(y, len(predicted), caller=type(self).__name__)
-        self._target.check_shape(y, caller=type(self).__name__)
+        labels: NDArray[Any] = check_target(
+            y, len(predicted), caller=type(self).__name__
+        )
+        self._target.check_shape(labels, caller=type(self).__name__)
         # As objects, so that labels of another type count as wrong.
-        correct = (predicted.astype(object) == y.astype(object)).all(axis=1)
-        return float(np.average(correct, weights=sample_weight))
+        correct = (predicted.astype(object) == labels.astype(object)).all(axis=1)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        return float(np.average(correct, weights=weights))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -235,7 +251,7 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
     def _make_target(self, y, classes, weights):
         return NumberTarget(y, weights)
 
-    def predict(self, X):
+    def predict(self, X: Input) -> NDArray[np.float64]:
         """Return the predicted numbers.
 
         Predictions are not limited to the range of the training targets.

@@ -1,6 +1,9 @@
 """DynamicMetaRanker: captions and images in a shared space."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils import check_array
@@ -25,6 +28,17 @@ from ._trainable import TransformingMixin
 from .training._plan import scaled
 
 _IMAGES_PER_BATCH = 4096
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core._typing import RandomState
+    from ._parameters import Attention, Encoder
+    from ._trainable import Input
+
+
 _ENTRIES = {
     "encoder_dim": """encoder_dim : int or tuple of int, default=512
     Size of the recurrent layer (one direction), or sizes of stacked layers.""",
@@ -145,36 +159,36 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
 
     def __init__(
         self,
-        attention="word",
+        attention: Attention = "word",
         *,
-        trainable=None,
-        gate="softmax",
-        projection_dim=256,
-        activation="relu",
-        layer_norm=False,
-        mix_penalty=0.0,
-        encoder="bilstm-max",
-        encoder_dim=512,
-        hidden_dims=(),
-        embedding_dropout=0.2,
-        encoder_dropout=0.0,
-        head_dropout=0.2,
-        lr=4e-4,
-        batch_size=128,
-        max_epochs=100,
-        early_stopping=True,
-        validation_fraction=0.1,
-        patience=3,
-        train_options=None,
-        device="auto",
-        callbacks=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-        shared_dim=512,
-        margin=0.2,
-        negatives="sum",
-    ):
+        trainable: Any = None,
+        gate: Literal["softmax", "sigmoid"] = "softmax",
+        projection_dim: int | None = 256,
+        activation: Literal["relu"] | None = "relu",
+        layer_norm: bool = False,
+        mix_penalty: float = 0.0,
+        encoder: Encoder = "bilstm-max",
+        encoder_dim: int | Sequence[int] = 512,
+        hidden_dims: Sequence[int] = (),
+        embedding_dropout: float = 0.2,
+        encoder_dropout: float = 0.0,
+        head_dropout: float = 0.2,
+        lr: float = 4e-4,
+        batch_size: int = 128,
+        max_epochs: int = 100,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        patience: int = 3,
+        train_options: dict[str, Any] | None = None,
+        device: str = "auto",
+        callbacks: Sequence[Any] | None = None,
+        warm_start: bool = False,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        shared_dim: int = 512,
+        margin: float = 0.2,
+        negatives: Literal["sum", "hardest"] = "sum",
+    ) -> None:
         super().__init__(
             attention,
             trainable=trainable,
@@ -207,7 +221,7 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
         self.margin = margin
         self.negatives = negatives
 
-    def transform(self, X):
+    def transform(self, X: Input) -> NDArray[np.float32]:
         """Return the vectors of captions in the shared space.
 
         Their products with vectors of `transform_images` are cosine similarities, so
@@ -230,7 +244,7 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
         vectors = run_sequences(net, data, net.module_, dim)
         return np.where(data.known_sequences()[:, None], vectors, np.float32(0))
 
-    def transform_images(self, images):
+    def transform_images(self, images: ArrayLike) -> NDArray[np.float32]:
         """Return the vectors of images in the shared space.
 
         Captions are not needed, so the images of a collection can be mapped once.
@@ -248,18 +262,18 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
         import torch
 
         check_is_fitted(self, "net_")
-        images = check_array(images, dtype=np.float32, input_name="images")
-        images = self._target.standardized(images, caller=type(self).__name__)
+        features = check_array(images, dtype=np.float32, input_name="images")
+        features = self._target.standardized(features, caller=type(self).__name__)
         net, results = self.net_, []
         net.module_.eval()
         with torch.inference_mode():
-            for start in range(0, len(images), _IMAGES_PER_BATCH):
-                part = torch.from_numpy(images[start : start + _IMAGES_PER_BATCH])
+            for start in range(0, len(features), _IMAGES_PER_BATCH):
+                part = torch.from_numpy(features[start : start + _IMAGES_PER_BATCH])
                 vectors = net.module_.image_vectors(part.to(net.device))
                 results.append(vectors.cpu().numpy())
         return np.concatenate(results)
 
-    def rank(self, X, images, n=10):
+    def rank(self, X: Input, images: ArrayLike, n: int = 10) -> NDArray[np.int64]:
         """Return the most similar images of each caption.
 
         Every caption is compared with every image. For repeated queries over a large
@@ -282,7 +296,9 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
         self._check_rank(n, "n")
         return best_matches(self.transform(X), self.transform_images(images), n)
 
-    def rank_captions(self, images, X, n=10):
+    def rank_captions(
+        self, images: ArrayLike, X: Input, n: int = 10
+    ) -> NDArray[np.int64]:
         """Return the most similar captions of each image.
 
         Parameters
@@ -303,7 +319,9 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
         self._check_rank(n, "n")
         return best_matches(self.transform_images(images), self.transform(X), n)
 
-    def recall_at(self, X, images, k=(1, 5, 10)):
+    def recall_at(
+        self, X: Input, images: ArrayLike, k: int | Sequence[int] = (1, 5, 10)
+    ) -> pd.DataFrame:
         """Return recall at k and the median rank, in both directions.
 
         They depend on the number of images, so only figures over the same collection
@@ -341,7 +359,7 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
         ]
         return pd.DataFrame(rows, index=["image by caption", "caption by image"])
 
-    def score(self, X, y):
+    def score(self, X: Input, y: ArrayLike) -> float:
         """Return the mean of R@1, R@5 and R@10 in both directions.
 
         Early stopping monitors it and searches compare candidates by it. Scores of
@@ -377,7 +395,9 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
                 f"{value!r}."
             )
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
         """Return one name per dimension of the shared space.
 
         Parameters
@@ -395,7 +415,7 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
         return np.asarray([f"shared{i}" for i in range(dim)], dtype=object)
 
     @property
-    def n_image_features_(self):
+    def n_image_features_(self) -> int:
         """The number of features of an image in fit."""
         return self._target.n_features
 

@@ -1,5 +1,9 @@
 """DynamicMetaTagger: one tag per token, by the whole network."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
@@ -11,6 +15,16 @@ from ._parameters import OPTION_DEFAULTS, describe
 from ._tag_targets import TagTarget, allowed_tags, tag_weights
 from ._trainable import tokens_of
 from .training._plan import scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core._typing import RandomState
+    from ._parameters import Attention
+    from ._trainable import Input
+
 
 _ENTRIES = {
     "encoder": None,
@@ -140,35 +154,35 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
 
     def __init__(
         self,
-        attention="word",
+        attention: Attention = "word",
         *,
-        trainable=None,
-        gate="softmax",
-        projection_dim=256,
-        activation="relu",
-        layer_norm=False,
-        mix_penalty=0.0,
-        encoder_dim=200,
-        hidden_dims=(),
-        embedding_dropout=0.5,
-        encoder_dropout=0.0,
-        head_dropout=0.5,
-        lr=1e-3,
-        batch_size=32,
-        max_epochs=100,
-        early_stopping=True,
-        validation_fraction=0.1,
-        patience=10,
-        train_options=None,
-        class_weight=None,
-        device="auto",
-        callbacks=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-        decoder="crf",
-        scheme=None,
-    ):
+        trainable: Any = None,
+        gate: Literal["softmax", "sigmoid"] = "softmax",
+        projection_dim: int | None = 256,
+        activation: Literal["relu"] | None = "relu",
+        layer_norm: bool = False,
+        mix_penalty: float = 0.0,
+        encoder_dim: int | Sequence[int] = 200,
+        hidden_dims: Sequence[int] = (),
+        embedding_dropout: float = 0.5,
+        encoder_dropout: float = 0.0,
+        head_dropout: float = 0.5,
+        lr: float = 1e-3,
+        batch_size: int = 32,
+        max_epochs: int = 100,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        train_options: dict[str, Any] | None = None,
+        class_weight: dict[str, float] | Literal["balanced"] | None = None,
+        device: str = "auto",
+        callbacks: Sequence[Any] | None = None,
+        warm_start: bool = False,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        decoder: Literal["crf", "softmax"] = "crf",
+        scheme: Literal["IOB2", "IOBES", "BIOES"] | None = None,
+    ) -> None:
         super().__init__(
             attention,
             trainable=trainable,
@@ -200,7 +214,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         self.decoder = decoder
         self.scheme = scheme
 
-    def predict(self, X):
+    def predict(self, X: Input) -> NDArray[np.object_]:
         """Return the best tag sequence of each sentence.
 
         With a CRF or a scheme it is the best sequence as a whole (Viterbi), which may
@@ -222,7 +236,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         codes = run_tokens(net, data, net.module_.decode, 1)[:, 0].astype(np.int64)
         return decode_tags(codes, self.classes_, data.offsets)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Input) -> list[NDArray[np.float32]]:
         """Return the probability of each tag at each token.
 
         Parameters

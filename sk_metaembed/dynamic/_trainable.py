@@ -1,5 +1,9 @@
 """The input of Dynamic* estimators: reading and checking X, and trainable sources."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 from sklearn.base import TransformerMixin
 from sklearn.utils._repr_html.estimator import _VisualBlock
 
@@ -11,6 +15,21 @@ from ..sequences import (
 )
 from ..sequences._mixins import block_dims, check_blocks, check_embedded
 from ..sequences._sequence_pairs import holds_pairs, read_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+    from .._core._typing import Texts
+
+    Input: TypeAlias = (
+        EmbeddedSequences
+        | SequencePairs
+        | TokenSequences
+        | Texts
+        | Iterable[Iterable[Iterable[str]]]
+    )
 
 
 class TrainedSources:
@@ -81,7 +100,9 @@ class TrainedSources:
 class TransformingMixin(TransformerMixin):
     """`fit_transform` of the `BaseDynamicMeta` subclasses that are transformers."""
 
-    def fit_transform(self, X, y=None, **fit_params):
+    def fit_transform(
+        self, X: Input, y: ArrayLike | None = None, **fit_params: Any
+    ) -> Any:
         """Train, and transform the same sequences.
 
         The training sequences are transformed by the fitted network, without dropout or

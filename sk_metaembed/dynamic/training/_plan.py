@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from .._parameters import TrainOptions
+from .._parameters import TrainOptions, read_train_options
 from .._targets import ColumnsTarget, own_type
 
 # Parameters that go to the skorch net by the same name, and that a saved net keeps.
@@ -107,6 +107,52 @@ class FitPlan(NamedTuple):
     params: dict
     held_out: tuple | None = None
     checkpoint: Any = None
+
+
+def make_net_plan(
+    params, torch_parts, specific, *, target, trained, dims, option_defaults, caller
+):
+    """Return the `NetPlan` of an estimator.
+
+    Parameters
+    ----------
+    params : dict
+        Parameters of the estimator, by name.
+    torch_parts : tuple of (type, type, skorch Callback)
+        Classes of network and loss, and the callback of the held-out score.
+    specific : dict
+        Parameters of the network that not all kinds of networks have.
+    target : LabelTarget or one of its siblings
+    trained : TrainedSources
+    dims : list of int
+        Dimensions of all sources.
+    option_defaults : dict
+    caller : str
+        Name of the estimator.
+    """
+    network_class, loss_class, score = torch_parts
+    options = params["train_options"]
+    return NetPlan(
+        caller=caller,
+        network_class=network_class,
+        network={
+            "trained": trained,
+            "dims": dims,
+            "n_outputs": target.n_outputs,
+            "encoder_dims": tuple(np.atleast_1d(params["encoder_dim"]).tolist()),
+            "hidden_dims": tuple(params["hidden_dims"]),
+            **{name: params[name] for name in NETWORK},
+            **specific,
+        },
+        loss_class=loss_class,
+        loss=target.loss,
+        score=score,
+        trained=trained,
+        settings={name: params[name] for name in SETTINGS},
+        options=read_train_options(options, option_defaults, caller=caller),
+        callbacks=params["callbacks"] or [],
+        patience=params["patience"],
+    )
 
 
 def checked_weights(sample_weight, X, *, caller):

@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from ...sequences import SequencePairs
 from ._data import BucketLoader, PairData, SequenceData, SequenceDataset, rows_of
 
 # Rows of a type table per forward pass.
@@ -69,8 +70,9 @@ def _all_types(network, pieces, used, data):
 
 
 def data_for(net, X, trained, per_token=False):
-    """Return X as `SequenceData` on the device of the net."""
-    data = SequenceData(X, torch.device(net.device), trained, per_token)
+    """Return X, both sides of pairs, as `SequenceData` on the device of the net."""
+    sequences = X.sequences if isinstance(X, SequencePairs) else X
+    data = SequenceData(sequences, torch.device(net.device), trained, per_token)
     return compute_types(net, data)
 
 
