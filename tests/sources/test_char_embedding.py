@@ -220,7 +220,7 @@ def test_warm_start_accepts_other_words(data):
     model.partial_fit(new, [0, 1])
     weight = model.trained_["charembedding"].characters.weight
     assert weight[list("日".encode())].any()
-    with pytest.raises(ValueError, match="goes on with the net of the last fit"):
+    with pytest.raises(ValueError, match="continues with the net of the last fit"):
         model.set_params(trainable__char_dim=7).partial_fit(new, [0, 1])
 
 
