@@ -76,20 +76,9 @@ def reconstruction_loss(
 ):
     """Return the mean loss of some rows, as a tensor.
 
-    Parameters
-    ----------
-    encodings : list of tensors of shape (n_rows, n_components)
-        Per source.
-    decoders : list of Layer
-        From the meta vector; if decoupled, from the encoding of the same source.
-    targets : list of tensors of shape (n_rows, dim)
-    known : list of tensors of shape (n_rows, 1)
-        1 if the source knows the row, else 0.
-    weights : sequence of float
-        Of the sources' errors.
-    variant : {"decoupled", "concatenated", "averaged"}
-    alignment_weight : float
-        Weight of the distance between encodings, if decoupled.
+    Per source: encodings (n_rows, n_components), targets (n_rows, dim), and `known`
+    (n_rows, 1) as 0 or 1. Decoders map from the meta vector; if decoupled, from the
+    encoding of the same source.
     """
     n_rows = len(targets[0])
     inputs = _decoder_inputs(encodings, known, variant)
@@ -118,24 +107,10 @@ def _decoder_inputs(encodings, known, variant):
 
 
 def train_encoders(estimator, sources, known, weights, *, caller):
-    """Train an encoder per source; the decoders are discarded.
+    """Return an encoder (Layer) per source, and the mean loss per epoch.
 
-    Parameters
-    ----------
-    estimator : AutoencodedMetaEmbedding
-        Has the training parameters.
-    sources : list of ndarray of float32, shape (n_rows, dim)
-        Zeros for unknown rows.
-    known : ndarray of bool, shape (n_rows, n_sources)
-    weights : ndarray of shape (n_sources,)
-    caller : str
-
-    Returns
-    -------
-    encoders : list of Layer
-        In float32.
-    curve : list of float
-        Mean loss per epoch.
+    `sources` are float32, (n_rows, dim), with zeros for unknown rows; `known` has the
+    shape (n_rows, n_sources). Decoders are discarded.
     """
     import torch
 

@@ -164,25 +164,11 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
 
 
 def covariances(blocks, rows, means, *, normalize):
-    """Return the covariances of the sources, jointly and separately, over some rows.
+    """Return the covariances of the sources over some rows, jointly and per source.
 
-    Parameters
-    ----------
-    blocks : sequence of Block
-        With the same rows.
-    rows : ndarray of int
-        The rows to learn from.
-    means : sequence of ndarray of shape (dim,)
-        Per block, subtracted first.
-    normalize : bool
-        Whether to scale each vector to unit length before.
-
-    Returns
-    -------
-    shared : ndarray of float64, shape (sum of dims, sum of dims)
-        Each row is weighted by one over the number of sources that know it.
-    own : list of ndarray of float64, shape (dim, dim)
-        Per block. Like `shared` a sum, over the number of known vectors.
+    Jointly (sum of dims, sum of dims), each row weighted by one over the number of
+    sources that know it; and a list of (dim, dim). Both are sums over the number of
+    known vectors, after subtracting `means`.
     """
     dims = [block.dim for block in blocks]
     n_known = known_matrix(blocks)[rows].sum(axis=1)

@@ -24,26 +24,10 @@ def seeded_generator(random_state, device):
 def minimize(batch_loss, optimizer, n_rows, estimator, generator, *, caller):
     """Take gradient steps on shuffled mini-batches until the loss converges.
 
-    Parameters
-    ----------
-    batch_loss : callable
-        Maps a tensor of row indices to the mean loss of these rows.
-    optimizer : torch optimizer
-    n_rows : int
-    estimator : estimator with the parameters batch_size, max_iter, tol and verbose
-    generator : torch.Generator
-        Shuffles the rows, on its device.
-    caller : str
-
-    Returns
-    -------
-    list of float
-        The mean loss per epoch.
-
-    Notes
-    -----
-    Raises FloatingPointError if the loss is not finite. A keyboard interrupt ends
-    training with a warning; in the first epoch it propagates.
+    ``batch_loss(rows)`` maps a tensor of row indices to their mean loss. The estimator
+    has the parameters batch_size, max_iter, tol and verbose. Returns the mean loss per
+    epoch. Raises FloatingPointError if the loss is not finite. A keyboard interrupt
+    ends training with a warning; in the first epoch it propagates.
     """
     import torch
     from tqdm.auto import tqdm

@@ -30,18 +30,9 @@ _BYTES = 2**25  # of the differences between words and neighbors in memory
 def row_neighbors(sources, known, n_neighbors, *, verbose=0):
     """Return each row's nearest other rows in every source that knows it.
 
-    Parameters
-    ----------
-    sources : list of ndarray of float32, shape (n_rows, dim)
-    known : ndarray of bool, shape (n_rows, n_sources)
-    n_neighbors : int
-        Per source; fewer if it knows fewer rows.
-    verbose : int, default=0
-
-    Returns
-    -------
-    ndarray of int32, shape (n_rows, n_sources * n_neighbors)
-        Each neighbor once, in increasing order after entries of -1.
+    `known` has the shape (n_rows, n_sources). The result, int32 of shape (n_rows,
+    n_sources * n_neighbors), has each neighbor once, in increasing order after entries
+    of -1.
     """
     from sklearn.neighbors import NearestNeighbors
     from tqdm.auto import tqdm
@@ -80,19 +71,9 @@ def _drop_self(near, own):
 def query_neighbors(queries, known, sources, sources_known, n_neighbors):
     """Return the rows of the sources that are nearest to each query.
 
-    Parameters
-    ----------
-    queries : list of ndarray of float32, shape (n_queries, dim)
-        Per source.
-    known : ndarray of bool, shape (n_queries, n_sources)
-    sources : list of ndarray of float32, shape (n_rows, dim)
-    sources_known : ndarray of bool, shape (n_rows, n_sources)
-    n_neighbors : int
-
-    Returns
-    -------
-    ndarray of int32, shape (n_queries, n_sources * n_neighbors)
-        As for `row_neighbors`; the same for a query alone and in a batch.
+    Queries are float32 of shape (n_queries, dim) per source, known as (n_queries,
+    n_sources). The result is as for `row_neighbors`, and the same for a query alone and
+    in a batch.
     """
     neighbors = np.full((*known.shape, n_neighbors), -1, dtype=np.int32)
     for i, (values, source_queries) in enumerate(zip(sources, queries, strict=True)):
@@ -124,30 +105,11 @@ def reconstruction_weights(
 ):
     """Return the weights that best reconstruct each query from its neighbors.
 
-    Parameters
-    ----------
-    queries : list of ndarray of float32, shape (n_queries, dim)
-        Per source.
-    known : ndarray of bool, shape (n_queries, n_sources)
-        Sources that do not know a query are ignored.
-    sources : list of ndarray of float32, shape (n_rows, dim)
-        Zeros for unknown rows.
-    neighbors : ndarray of int, shape (n_queries, width)
-        Rows of the sources; -1 for none.
-    regularization : float
-        Added to the diagonal of each query's Gram matrix, times its trace.
-    verbose : int, default=0
-
-    Returns
-    -------
-    ndarray of float32, shape (n_queries, width)
-        Rows sum to 1; zero for no neighbor. The same for a query alone and in a batch.
-
-    Notes
-    -----
-    With ``d_u`` the differences ``s(v) - s(u)`` of all sources, stacked, and
-    ``G = [d_u . d_u']``, the least-squares problem under ``sum(w) = 1`` is solved by
-    ``G w = 1``, scaled.
+    Weights have the shape (n_queries, width) of `neighbors`; rows sum to 1, with zeros
+    for missing neighbors (-1). Sources that do not know a query are ignored. With
+    ``d_u`` the differences ``s(v) - s(u)`` of all sources, stacked, and ``G = [d_u .
+    d_u']``, the least-squares problem under ``sum(w) = 1`` is solved by ``G w = 1``,
+    scaled.
     """
     from tqdm.auto import tqdm
 
@@ -209,31 +171,11 @@ def smallest_eigenpairs(
 ):
     """Return the eigenvectors of the smallest eigenvalues of M = (I - W)'(I - W).
 
-    Parameters
-    ----------
-    W : csr_array of shape (n, n)
-        Rows sum to 1.
-    n_components : int
-    tol : float
-        Largest residual ``|M x - e x|`` of a unit vector x, over the largest e
-        returned.
-    max_iter : int
-    rng : RandomState
-    n_jobs : int, default=1
-        Threads of the sparse products.
-    verbose : int, default=0
-    caller : str, default=""
-
-    Returns
-    -------
-    eigenvalues : ndarray of float64, shape (n_kept,)
-        In increasing order. ``n_kept`` is at most n minus the number of components.
-    vectors : ndarray of float32, shape (n, n_kept)
-        Orthonormal, and orthogonal to vectors that are constant in each component.
-    parts : ndarray of int32, shape (n,)
-        Index of the connected component of each word.
-    n_iter : int
-        1 if M was decomposed directly.
+    The rows of W, (n, n), sum to 1; `tol` is the largest residual ``|M x - e x|`` over
+    the largest e. Returns increasing eigenvalues, (n_kept,), with at most n minus the
+    number of connected components; float32 vectors, (n, n_kept), orthogonal to vectors
+    constant in a component; the component of each word, (n,); and the number of
+    iterations, 1 if M was decomposed directly.
     """
     n = W.shape[0]
     n_parts, parts = connected_components(W, directed=False)

@@ -33,23 +33,11 @@ class SharedRows(NamedTuple):
 
 
 def nearest_rows(queries, candidates, n_neighbors):
-    """Return the nearest candidates of queries by cosine, nearest first.
+    """Return the nearest candidates of queries by cosine, and these cosines.
 
-    Parameters
-    ----------
-    queries : ndarray of float32, shape (n_queries, dim)
-        Unit vectors.
-    candidates : ndarray of float32, shape (n_candidates, dim)
-        Unit vectors.
-    n_neighbors : int
-        Limited to the number of candidates.
-
-    Returns
-    -------
-    neighbors : ndarray of int, shape (n_queries, n_neighbors)
-        The same for a query alone and in a batch, except for ties, which depend on the
-        rounding of the BLAS.
-    similarities : ndarray of float32, shape (n_queries, n_neighbors)
+    Both have the shape (n_queries, n_neighbors). Inputs are float32 unit vectors. A
+    query has the same neighbors alone and in a batch, except for ties, which depend on
+    the rounding of the BLAS.
     """
     n_neighbors = min(n_neighbors, len(candidates))
     neighbors = np.empty((len(queries), n_neighbors), dtype=np.intp)

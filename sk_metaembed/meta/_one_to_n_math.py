@@ -75,19 +75,8 @@ def _products(sources, pattern, rows):
 def encoder(pattern, decoders, weights, penalty):
     """Return the map from vectors of some sources to the optimal meta vector.
 
-    Parameters
-    ----------
-    pattern : tuple of int
-        Indices of the sources that know the row.
-    decoders : Decoders
-    weights : ndarray of shape (n_sources,)
-    penalty : float
-        Of the squared meta vector.
-
-    Returns
-    -------
-    ndarray of float64, shape (1 + dims, n_components)
-        The meta vector is ``[1, vectors of these sources] @ encoder``.
+    Its shape is (1 + dims, n_components): a meta vector is ``[1, vectors of these
+    sources] @ encoder``. `penalty` is that of the squared meta vector.
     """
     weighted = [weights[i] * decoders.matrices[i] for i in pattern]
     gram = np.diag(np.full(len(weighted[0]), penalty, dtype=np.float64))
@@ -102,16 +91,11 @@ def encoder(pattern, decoders, weights, penalty):
 
 
 def meta_moments(moments, decoders, weights, penalty):
-    """Return second moments of meta vectors, and with the sources' vectors.
+    """Return sums of products of ``[1, meta vector]``, and with the sources' vectors.
 
-    Returns
-    -------
-    own : list of ndarray of shape (1 + n_components, 1 + n_components)
-        Per source, of ``[1, meta vector]``, over the rows that it knows.
-    cross : list of ndarray of shape (1 + n_components, dim)
-        Per source, of ``[1, meta vector]`` with its vectors.
-    overall : ndarray of shape (1 + n_components, 1 + n_components)
-        Of ``[1, meta vector]``, over all rows.
+    Per source, with itself over the rows that the source knows, (1 + n_components,) *
+    2; per source, with its vectors, (1 + n_components, dim); and with itself over all
+    rows.
     """
     size = 1 + len(decoders.matrices[0])
     own = [np.zeros((size, size)) for _ in decoders.matrices]
@@ -230,24 +214,10 @@ _INITIAL_SCALE = 0.03  # standard deviation of the initial entries
 
 
 def descend(estimator, sources, known, weights, n_components, *, caller):
-    """Learn meta vectors and decoders on mini-batches of words (AdaGrad).
+    """Return Decoders learned by AdaGrad on mini-batches, and the loss per epoch.
 
-    Parameters
-    ----------
-    estimator : OneToNMetaEmbedding
-        Has the training parameters.
-    sources : list of ndarray of float32, shape (n_rows, dim)
-        Centered, zeros for unknown rows.
-    known : ndarray of bool, shape (n_rows, n_sources)
-    weights : ndarray of shape (n_sources,)
-    n_components : int
-    caller : str
-
-    Returns
-    -------
-    decoders : Decoders
-    curve : list of float
-        Mean loss per epoch.
+    `sources` are centered float32, (n_rows, dim), with zeros for unknown rows; `known`
+    has the shape (n_rows, n_sources).
     """
     import torch
 

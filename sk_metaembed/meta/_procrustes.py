@@ -40,13 +40,13 @@ def centered_rows(block, mean):
 
     Zeros for unknown rows, and for vectors equal to the mean.
     """
-    centred = np.empty((block.n_rows, block.dim), dtype=np.float32)
+    centered = np.empty((block.n_rows, block.dim), dtype=np.float32)
     for rows in chunks(block.n_rows):
         values = source_rows(block, rows, normalize=True) - mean
         values[~block.known[rows]] = 0
         values[np.abs(values).max(axis=1, initial=0) < _MIN_ENTRY] = 0
-        centred[rows] = normalize_rows(values)
-    return centred
+        centered[rows] = normalize_rows(values)
+    return centered
 
 
 def cross_products(vectors, row_weights):
@@ -98,26 +98,11 @@ def rotations_onto(vectors, target):
 
 
 def rotations_to_mean(products, dims, weights, *, max_iter, tol, caller):
-    """Return the maps of all sources onto their mean (generalized Procrustes).
+    """Return the maps of all sources onto their mean, (dim, largest dim), and n_iter.
 
-    Parameters
-    ----------
-    products : ndarray of float64, shape (sum of dims, sum of dims)
-        From `cross_products`, each row weighted by one over the sum of the weights of
-        the sources that know it; rows known to only one source must have weight 0.
-    dims : sequence of int
-    weights : ndarray of shape (n_sources,)
-        Of the sources in the mean.
-    max_iter : int
-    tol : float
-        Relative improvement of the fit below which the iteration stops.
-    caller : str
-
-    Returns
-    -------
-    rotations : list of ndarray of float64, shape (dim, largest dim)
-        The first source with the largest dim that shares a row keeps its axes.
-    n_iter : int
+    `products` are from `cross_products`, each row weighted by one over the sum of the
+    weights of the sources that know it; rows known to only one source have weight 0.
+    The first source with the largest dim that shares a row keeps its axes.
     """
     # The mean shape is sum_j k_j x_j R_j; `products` has all sums over rows that its
     # products with x_i need, so an iteration does not read the rows.

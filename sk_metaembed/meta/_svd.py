@@ -221,30 +221,13 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
 
 
 def exact_svd(parts, n_rows, dim, n_components):
-    """Return the leading right singular vectors of a matrix given in parts.
+    """Return singular values, right singular vectors and sum of squares of a matrix.
 
-    Parameters
-    ----------
-    parts : iterable of ndarray of float32, shape (n_rows_of_part, dim)
-    n_rows, dim : int
-        Shape of the matrix.
-    n_components : int
-        At most the smaller of them.
-
-    Returns
-    -------
-    values : ndarray of float64, shape (n_components,)
-        Singular values in decreasing order.
-    directions : ndarray of float64, shape (n_components, dim)
-        Orthonormal rows.
-    total : float
-        Sum of all squared singular values.
-
-    Notes
-    -----
-    A tall matrix is decomposed by its Gram matrix in float64. This changes a singular
-    value s by about ``dim eps64 / 2 (s_max / s)`` s_max, which for every s that is kept
-    is less than the effect of rounding the vectors to float32, eps32 s_max.
+    The matrix, (n_rows, dim), is given in parts, cut between rows. Values are in
+    decreasing order, (n_components,), vectors are rows, (n_components, dim). A tall
+    matrix is decomposed by its Gram matrix in float64. This changes a singular value s
+    by about ``dim eps64 / 2 (s_max / s)`` s_max, which for every s that is kept is less
+    than the effect of rounding the vectors to float32, eps32 s_max.
     """
     if n_rows < dim:
         whole = np.concatenate(list(parts)).astype(np.float64)

@@ -58,19 +58,10 @@ def block_bags(tokens, block):
 def run_kernel(name, bags, arguments, out, column):
     """Run a kernel over all sequences; compiled, and in threads if the input is large.
 
-    The number of threads is numba's (``NUMBA_NUM_THREADS``), which joblib reduces in
-    its worker processes.
-
-    Parameters
-    ----------
-    name : str
-        A function of `_kernels_numba` and `_kernels_python`.
-    bags : Bags
-    arguments : tuple
-        Arguments of this kernel, between `offsets` and `first`.
-    out : ndarray of float32, shape (n_sequences, n_columns)
-        Written to from `column` on.
-    column : int
+    `name` is a function of `_kernels_numba` and `_kernels_python`; `arguments` are its
+    own, between `offsets` and `first`. Writes into `out`, (n_sequences, n_columns),
+    from `column` on. The number of threads is numba's (``NUMBA_NUM_THREADS``), which
+    joblib reduces in its worker processes.
     """
     n_sequences = len(bags.offsets) - 1
     entries = len(bags.rows) * bags.values.shape[1]

@@ -24,28 +24,12 @@ if TYPE_CHECKING:
 
 
 def top_components(X, n_components, mean=None):
-    """Return the first right singular vectors of a matrix, and its singular values.
+    """Return the first right singular vectors of X as rows, and the singular values.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    n_components : int
-        At most the smaller side of X.
-    mean : ndarray of shape (n_features,), default=None
-        Subtracted from the rows first.
-
-    Returns
-    -------
-    components : ndarray of float64, shape (n_components, n_features)
-        Orthonormal rows, the entry of largest magnitude positive. Rows beyond the rank
-        of the matrix are zero.
-    singular_values : ndarray of float64, shape (n_components,)
-        In decreasing order.
-
-    Notes
-    -----
-    Computed from the eigenvectors of the smaller of ``X.T X`` and ``X X.T``, which is
-    cheaper than a full SVD and needs no copy of a tall X.
+    Rows, (n_components, n_features), have a positive entry of largest magnitude; rows
+    beyond the rank are zero. `mean` is subtracted first. Computed from the eigenvectors
+    of the smaller of ``X.T X`` and ``X X.T``, which is cheaper than a full SVD and
+    needs no copy of a tall X.
     """
     n_samples, n_features = X.shape
     if n_features <= n_samples:

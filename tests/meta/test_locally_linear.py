@@ -56,7 +56,7 @@ def graph(sources, known, n_neighbors, regularization=0.01):
     return neighbors, weights
 
 
-# -- neighbours ---------------------------------------------------------------------
+# -- neighbors ---------------------------------------------------------------------
 
 
 def test_neighbors_are_the_union_of_the_nearest_of_each_source():

@@ -90,7 +90,7 @@ def test_recovers_through_noise_better_than_zero_padding(target):
 def test_the_map_is_scipys(target="a"):
     _, (a, b) = planted((5, 5), noise=0.3)
     combiner = ProcrustesMetaEmbedding("a").fit(embed(a, b))
-    expected, _ = orthogonal_procrustes(*(centred(x) for x in (b, a)))
+    expected, _ = orthogonal_procrustes(*(centered(x) for x in (b, a)))
     np.testing.assert_allclose(combiner.rotations_["b"], expected, atol=1e-5)
 
 
@@ -101,7 +101,7 @@ def test_a_short_source_is_mapped_as_if_padded():
     np.testing.assert_allclose(nearest_rotation(x.T @ y), expected[:3], atol=1e-10)
 
 
-def centred(values):
+def centered(values):
     block = Block("x", values, "type")
     mean = known_mean(block, np.arange(len(values)), normalize=True)
     return centered_rows(block, mean)
@@ -162,7 +162,7 @@ def test_the_mean_shape_is_a_better_fit_than_any_target():
     def loss(target):
         combiner = ProcrustesMetaEmbedding(target).fit(X)
         aligned = [
-            centred(s) @ combiner.rotations_[n]
+            centered(s) @ combiner.rotations_[n]
             for s, n in zip(sources, "abcd", strict=True)
         ]
         return np.square(aligned - np.mean(aligned, axis=0)).sum()
@@ -215,7 +215,7 @@ def test_rows_that_are_not_shared_change_no_map(target):
 
 
 @both_kinds
-def test_a_missing_vector_comes_from_the_neighbours(target):
+def test_a_missing_vector_comes_from_the_neighbors(target):
     _, (a, b) = planted((6, 6), noise=0.1)
     known = np.ones((2, N_ROWS), bool)
     known[1, :3] = False
@@ -295,13 +295,13 @@ def test_weights_are_those_of_the_average():
     _, (a, b) = planted((6, 6), noise=0.2)
     X = embed(a, b)
     only_a = ProcrustesMetaEmbedding("a", weights={"b": 0})
-    np.testing.assert_allclose(values_of(only_a, X), centred(a), atol=1e-6)
+    np.testing.assert_allclose(values_of(only_a, X), centered(a), atol=1e-6)
     combiner = ProcrustesMetaEmbedding("a", weights=[3, 1]).fit(X)
-    expected = (3 * centred(a) + centred(b) @ combiner.rotations_["b"]) / 4
+    expected = (3 * centered(a) + centered(b) @ combiner.rotations_["b"]) / 4
     values = combiner.transform(X).blocks[0].values
     np.testing.assert_allclose(values, expected, atol=1e-5)
     free = ProcrustesMetaEmbedding(weights={"b": 0})
-    np.testing.assert_allclose(values_of(free, X), centred(a), atol=1e-5)
+    np.testing.assert_allclose(values_of(free, X), centered(a), atol=1e-5)
 
 
 @both_kinds

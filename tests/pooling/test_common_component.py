@@ -24,14 +24,14 @@ def X():
 
 
 @pytest.mark.parametrize("shape", [(40, 7), (7, 7), (4, 7), (1, 7), (7, 1)])
-@pytest.mark.parametrize("centred", [False, True])
-def test_components_are_those_of_an_svd(X, shape, centred):
+@pytest.mark.parametrize("centered", [False, True])
+def test_components_are_those_of_an_svd(X, shape, centered):
     X = np.resize(X, shape)
-    mean = X.mean(axis=0) if centred else None
+    mean = X.mean(axis=0) if centered else None
     k = min(3, *shape)
     components, values = top_components(X, k, mean)
     _, expected_values, expected = np.linalg.svd(
-        X - X.mean(axis=0) if centred else X, full_matrices=False
+        X - X.mean(axis=0) if centered else X, full_matrices=False
     )
     np.testing.assert_allclose(values, expected_values[:k], rtol=1e-6, atol=1e-6)
     for one, other, value in zip(components, expected, values, strict=False):
