@@ -23,11 +23,11 @@ from ._parameters import (
 from ._targets import check_classes, check_target
 from ._trainable import (
     TrainedSources,
+    all_tokens,
     check_dims,
     check_same_sources,
     dims_of,
     read_input,
-    tokens_of,
     trainable_pairs,
     visual_block,
 )
@@ -254,7 +254,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     def _start(self, X, y, weights, processes, classes=None):
         """Set what a new net depends on, and forget the last one."""
         caller = type(self).__name__
-        trained = TrainedSources(self._pairs(), tokens_of(X))
+        trained = TrainedSources(self._pairs(), all_tokens(X))
         dims = dims_of(X)
         check_dims(dims, trained, self.projection_dim, self.layer_norm, caller=caller)
         self.__dict__.pop("net_", None)
@@ -269,7 +269,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _check_unchanged(self, X):
         """Raise unless the trainable sources are those of the last fit."""
-        trained = TrainedSources(self._pairs(), tokens_of(X))
+        trained = TrainedSources(self._pairs(), all_tokens(X))
         check_same_sources(self._trained, trained, caller=type(self).__name__)
         self._trained = trained  # with the learning rates of now
 

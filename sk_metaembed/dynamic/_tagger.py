@@ -9,11 +9,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from ..sequences import SequencePairs
 from ..sequences._mixins import TaggerMixin
+from ..sequences._sequence_pairs import tokens_of
 from ..sequences._tags import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
 from ._parameters import OPTION_DEFAULTS, describe
 from ._tag_targets import TagTarget, allowed_tags, tag_weights
-from ._trainable import tokens_of
 from .training._plan import scaled
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ..sequences import (
     check_tokens,
 )
 from ..sequences._mixins import block_dims, check_blocks, check_embedded
-from ..sequences._sequence_pairs import holds_pairs, read_pairs
+from ..sequences._sequence_pairs import holds_pairs, read_pairs, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -236,10 +236,9 @@ def _check_kind(X, pairs, caller):
         )
 
 
-def tokens_of(X):
+def all_tokens(X):
     """Return the tokens of what `read_input` returns, of both sides of pairs."""
-    X = X.sequences if isinstance(X, SequencePairs) else X
-    return X if isinstance(X, TokenSequences) else X.tokens
+    return tokens_of(X.sequences if isinstance(X, SequencePairs) else X)
 
 
 def blocks_of(X):

@@ -16,7 +16,8 @@ from ..._training._checkpoint_file import (
 )
 from ..._training._net_state import load_net_state_dict, net_state_dict
 from ..._training._random import current_generators
-from .._trainable import blocks_of, tokens_of
+from ...sequences._sequence_pairs import tokens_of
+from .._trainable import blocks_of
 
 _VERSION = 1
 # Not part of the key of a fit: they do not change the weights, or are in it otherwise.

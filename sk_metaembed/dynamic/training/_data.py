@@ -16,7 +16,8 @@ from torch.utils.data import Dataset
 from ...sequences import SequencePairs
 from ...sequences._block import LEVELS
 from ...sequences._indexing import span_index
-from .._trainable import blocks_of, tokens_of
+from ...sequences._sequence_pairs import tokens_of
+from .._trainable import blocks_of
 
 
 class Segments(NamedTuple):
