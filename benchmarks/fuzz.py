@@ -52,6 +52,7 @@ with atheris.instrument_imports(**SEEN):
     import sk_metaembed.persistence._schema as schema_file
     import sk_metaembed.pooling
     import sk_metaembed.sources.cache._sentence_cache as sentence_cache
+    import sk_metaembed.sources.cache._sqlite as cache_store
     import sk_metaembed.vectors._convert as convert
     import sk_metaembed.vectors._kernels_numba
     import sk_metaembed.vectors._store_files as store_files
@@ -123,7 +124,7 @@ def cache_file(data):
     folder = WORK / "cache"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    (folder / "sk_metaembed-sentences-1-1.sqlite").write_bytes(data)
+    cache_store.current_file(folder).write_bytes(data)
     with sentence_cache.SentenceCache(folder, "m") as held:
         keys = held.keys([("a", "b"), ("c",)], 0)
         assert held.get_many(keys)[1] is None
@@ -201,7 +202,7 @@ def fasttext_seeds():
 
 def store_seeds():
     words = [f"w{i}" for i in range(4)]
-    convert.arrays_store(
+    convert.store_arrays(
         *convert.check_arrays(words, np.eye(4)[:, :2]), path=WORK / "seed"
     )
     (WORK / "out").mkdir()

@@ -30,7 +30,7 @@ from sk_metaembed import (
     TransformerEmbedding,
     Word2VecEmbedding,
 )
-from sk_metaembed.utils._checks_data import outputs, seeded, values_of
+from sk_metaembed.utils._checks_data import output_values, outputs, seeded
 from sk_metaembed.utils._checks_state import _data, _draw, _generators
 
 from .test_estimators import END, FASTTEXT, GENSIM, LANGUAGE_MODEL, NET
@@ -89,7 +89,7 @@ def numbers(estimator, seed, barrier=None):
     if barrier is not None:
         barrier.wait(timeout=60)
     found = outputs(estimator.fit(X, y), X).values()
-    found = [values_of(output) for output in found]
+    found = [output_values(output) for output in found]
     return np.concatenate([f.ravel() for f in found if f is not None])
 
 

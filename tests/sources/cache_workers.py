@@ -122,9 +122,10 @@ def fork_while_locked(directory):
         ours = fill(cache, 10, start=10)
         own = cache._store._connection is not connection
         os._exit(0 if own and all(cache.get_many(before + ours)) else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    done.set()
+    status = os.waitpid(child, 0)[1]
+    done.set()  # before any failure: this process ends when its threads have ended
     thread.join()
+    assert status == 0
     assert all(cache.get_many(cache.keys(numbered(20), 0)))
 
 

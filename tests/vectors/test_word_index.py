@@ -4,7 +4,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sk_metaembed import WordVectors
-from sk_metaembed.vectors._word_index import build_index, find, pack
+from sk_metaembed.vectors._word_index import FEW, PackedWords, build_index, find, pack
 
 texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)
 
@@ -115,3 +115,15 @@ def test_not_a_word(wv, words, error, message):
         wv.lookup(words)
     with pytest.raises(error, match=message):
         wv.vectors_for(words)
+
+
+@pytest.mark.parametrize("n_queries", [1, FEW + 1])
+def test_an_index_beyond_the_words_is_corrupt(n_queries):
+    """The loops, in Python and compiled, read no word behind the last one."""
+    packed = pack([f"w{i}" for i in range(7)])
+    slots, _ = build_index(packed)
+    fewer = PackedWords(packed.blob, packed.offsets[:-1])
+    assert find(pack(["w5"] * n_queries), fewer, slots).tolist() == [5] * n_queries
+    for words in (["w6"], ["w5", "w6", "w0"]):
+        with pytest.raises(ValueError, match="index of the store is corrupt"):
+            find(pack(words * n_queries), fewer, slots)

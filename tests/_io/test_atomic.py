@@ -1,0 +1,119 @@
+"""Atomic writes: the target is complete or unchanged, and nothing else is left."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from sk_metaembed._io._atomic import atomic_path, atomic_write
+
+
+class Stop(BaseException):
+    """Raised in the middle of a write; not an Exception, like Ctrl-C."""
+
+
+def write_path(target, content):
+    with atomic_path(target) as part:
+        part.write_bytes(content[:3])
+        yield
+        part.write_bytes(content)
+
+
+def write_file(target, content):
+    with atomic_write(target) as file:
+        file.write(content[:3])
+        file.flush()
+        yield
+        file.write(content[3:])
+
+
+@pytest.fixture(params=[write_path, write_file])
+def write(request):
+    """Return a generator function that yields in the middle of a write."""
+    return request.param
+
+
+@pytest.fixture(params=[None, b"old"], ids=["new", "existing"])
+def target(request, tmp_path):
+    target = tmp_path / "target"
+    if request.param is not None:
+        target.write_bytes(request.param)
+    return target
+
+
+def content_of(target):
+    return target.read_bytes() if target.exists() else None
+
+
+def test_content_appears_at_once(write, target):
+    before = content_of(target)
+    steps = write(target, b"content")
+    next(steps)
+    assert content_of(target) == before
+    assert len(list(target.parent.glob(".target.*.part"))) == 1
+    next(steps, None)
+    assert target.read_bytes() == b"content"
+    assert list(target.parent.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("error", [OSError, Stop])
+def test_an_error_changes_nothing(error, write, target):
+    before = content_of(target)
+    steps = write(target, b"content")
+    next(steps)
+    with pytest.raises(error):
+        steps.throw(error())
+    assert content_of(target) == before
+    assert list(target.parent.iterdir()) == ([] if before is None else [target])
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_failure_at_the_end_changes_nothing(call, target, monkeypatch):
+    before = content_of(target)
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, call, full)
+    with (
+        pytest.raises(OSError, match="No space left") as caught,
+        atomic_write(target) as file,
+    ):
+        file.write(b"content")
+    assert caught.value.filename == os.fspath(target)
+    assert content_of(target) == before
+    assert list(target.parent.iterdir()) == ([] if before is None else [target])
+
+
+def test_an_error_that_names_another_file_still_does(tmp_path):
+    with (
+        pytest.raises(FileNotFoundError) as caught,
+        atomic_write(tmp_path / "target"),
+    ):
+        (tmp_path / "missing").read_bytes()
+    assert caught.value.filename == os.fspath(tmp_path / "missing")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from sk_metaembed._io._atomic import atomic_write
+
+with atomic_write(Path(sys.argv[1])) as file:
+    file.write(b"con")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
+def test_kill_9_changes_nothing(target):
+    before = content_of(target)
+    run = [sys.executable, "-c", KILLED, str(target)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.run(run, env=env).returncode == -signal.SIGKILL
+    assert content_of(target) == before
+    (part,) = target.parent.glob(".target.*.part")
+    assert part.read_bytes() == b"con"
