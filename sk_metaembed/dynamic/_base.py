@@ -16,6 +16,9 @@ from ..sequences._mixins import EmbeddedInputMixin
 from ._parameters import (
     CONSTRAINTS,
     OPTION_DEFAULTS,
+    Attention,
+    ClassWeight,
+    Encoder,
     check_parameters,
     option_params,
     pop_options,
@@ -48,7 +51,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .._core._typing import RandomState, Tags
-    from ._parameters import Attention, ClassWeight, Encoder
     from ._trainable import Input
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import PAIR_FEATURES, pair_features
 from ..sequences import Block, EmbeddedSequences, SequencePairs
 from ._base import BaseDynamicMeta
-from ._parameters import describe
+from ._parameters import Attention, ClassWeight, Encoder, describe
 from ._targets import any_target
 from ._trainable import TransformingMixin
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core._typing import RandomState
-    from ._parameters import Attention, ClassWeight, Encoder
     from ._trainable import Input
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from inspect import cleandoc
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from sklearn.utils._param_validation import (
     Interval,
@@ -17,14 +17,13 @@ from sklearn.utils._param_validation import (
 from .._core._parameters import is_integer
 from .._training._parameters import check_callbacks
 
-if TYPE_CHECKING:
-    Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
-    Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean", "max", "attention"]
-    ClassWeight: TypeAlias = (
-        dict[Any, float] | list[dict[Any, float]] | Literal["balanced"] | None
-    )
+Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
+Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean", "max", "attention"]
+ClassWeight: TypeAlias = (
+    dict[Any, float] | list[dict[Any, float]] | Literal["balanced"] | None
+)
 
-ENCODERS = ("bilstm-max", "gru", "mean", "max", "attention")
+ENCODERS = get_args(Encoder)
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 _DROPOUT = Interval(Real, 0, 1, closed="left")

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._parameters import is_integer
 from ..sequences import SequencePairs
 from ._base import BaseDynamicMeta
-from ._parameters import OPTION_DEFAULTS, describe
+from ._parameters import OPTION_DEFAULTS, Attention, Encoder, describe
 from ._retrieval import (
     ImageTarget,
     best_matches,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._core._typing import RandomState
-    from ._parameters import Attention, Encoder
     from ._trainable import Input
 
 

@@ -12,7 +12,7 @@ from ..sequences._mixins import TaggerMixin
 from ..sequences._sequence_pairs import tokens_of
 from ..sequences._tags import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
-from ._parameters import OPTION_DEFAULTS, describe
+from ._parameters import OPTION_DEFAULTS, Attention, describe
 from ._tag_targets import TagTarget, allowed_tags, tag_weights
 from .training._plan import scaled
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core._typing import RandomState
-    from ._parameters import Attention
     from ._trainable import Input
 
 
