@@ -169,6 +169,23 @@ def test_killed_around_the_last_rename(pipe, texts, whole, out, monkeypatch):
         out.unlink()
 
 
+def test_a_corrupt_batch_of_a_complete_output(pipe, texts, whole, out, monkeypatch):
+    """The mark at the end counts only with all batches before it."""
+
+    def stop(*args):
+        raise Stop
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_partial_output.os, "fsync", stop)
+        with pytest.raises(Stop):
+            run(pipe, texts, out)
+    assert (parts(out) / "end").exists()
+    data = parts(out) / "00000003.data"
+    data.write_bytes(data.read_bytes()[:-1])
+    assert run(pipe, texts, out).resumed == 12
+    assert is_like(out, whole)
+
+
 def is_like_beside_copy(out, whole):
     return not parts(out).exists() and out.read_bytes() == whole.read_bytes()
 

@@ -307,6 +307,29 @@ def test_an_entry_under_the_wrong_key_is_detected(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("values", "known"),
+    [
+        (np.ones((1, 3)), [True]),  # would be broadcast to both tokens
+        (np.ones((3, 3)), [True] * 3),
+        (np.ones((2, 1)), [True] * 2),
+        (np.ones((2, 4)), [True] * 2),
+        (np.ones(3), True),
+    ],
+)
+def test_an_entry_of_another_shape_is_computed_again(tmp_path, values, known):
+    """Its checksum is right: it does not belong to a sentence of this source."""
+    with SentenceCache(tmp_path, "m") as cache:
+        bare, _ = run(cache)
+        key = cache.key(("to", "be"), LAYERS[0].name)
+        assert cache.get_many([key])[0][0].shape == (2, 3)
+        cache.put_many([key], [(values, known)])
+        result, computed = run(cache)
+        assert computed == [("to", "be")]
+        equal(result, bare)
+        assert run(cache)[1] == []
+
+
+@pytest.mark.parametrize(
     "change",
     [
         "DELETE FROM settings",
@@ -429,6 +452,22 @@ def wait_for(pipe, count):
         assert pipe.poll(20)
         last = pipe.recv()
     return last
+
+
+def test_a_failed_write_changes_nothing(tmp_path, monkeypatch):
+    def fail(execute):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    store = _sqlite.CacheStore(tmp_path, "m")
+    store.put([(b"a", b"old")])
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "_evict", fail)  # the last step of a write
+        with pytest.raises(sqlite3.OperationalError):
+            store.put([(b"a", b"new"), (b"b", b"new")])
+    assert store.read([b"a", b"b"]) == [b"old", None]
+    store.put([(b"b", b"new")])
+    assert store.read([b"a", b"b"]) == [b"old", b"new"]
+    store.close()
 
 
 def test_killed_writers_lose_no_stored_entry(tmp_path):
