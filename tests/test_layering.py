@@ -118,13 +118,27 @@ def violations(sources):
     return sorted(set(found))
 
 
+def exported(sources):
+    """Return the module of each name that a package's ``__init__`` imports."""
+    return {
+        f"{name}.{alias.asname or alias.name}": f"{name}.{node.module}"
+        for (name, is_package), source in sources.items()
+        if is_package
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module
+        for alias in node.names
+    }
+
+
 def circles(sources):
     """Return the modules that import each other in a circle, late imports included."""
     names = dict(sources.keys())
+    homes = exported(sources)
     graph = {}
     for (name, is_package), source in sources.items():
         targets = set(imports(source, name, is_package))
         # A package's __init__ loads its modules: only they can form circles.
+        targets = {homes.get(t, t) for t in targets} - {name}
         graph[name] = {t for t in targets if t in names and not names[t]}
     while True:
         imported = set().union(*graph.values()) if graph else set()
@@ -152,10 +166,12 @@ def single_importers(sources):
     if it keeps the import of a heavy library lazy, or if it has an idea of its own.
     """
     importers = {name: set() for name, is_package in sources if not is_package}
+    eager = set()
     for (name, is_package), source in sources.items():
         for target in imports(source, name, is_package):
             if target in importers and target != name:
                 importers[target].add(name)
+        eager.update(imports(source, name, is_package, late=False))
     return sorted(
         name
         for name, found in importers.items()
@@ -163,10 +179,14 @@ def single_importers(sources):
         and name.rpartition(".")[2].startswith("_")
         and name not in {"_version", *ALTERNATIVES}
         and not any(sources.get((importer, True)) for importer in found)
-        and not _third_parties(sources[name, False]) & HEAVY
-        and "_io._numba" not in imports(sources[name, False], name, False)
+        and (name in eager or not _is_heavy(name, sources[name, False]))
         and code_lines(sources[name, False]) < OWN_IDEA
     )
+
+
+def _is_heavy(name, source):
+    is_compiled = "_io._numba" in imports(source, name, False)
+    return is_compiled or bool(_third_parties(source) & HEAVY)
 
 
 def single_subclasses(sources):
@@ -175,6 +195,10 @@ def single_subclasses(sources):
     for (_, is_package), source in sources.items():
         nodes = list(ast.walk(ast.parse(source)))
         bases = [b for n in nodes if isinstance(n, ast.ClassDef) for b in n.bases]
+        for node in nodes:
+            for field in ("annotation", "returns"):
+                if annotation := getattr(node, field, None):
+                    bases.extend(ast.walk(annotation))
         for node in nodes:
             if isinstance(node, ast.ClassDef):
                 defined.add(node.name)
@@ -317,11 +341,29 @@ def test_planted_helper_with_one_user_is_caught(source, found):
     assert "meta._helper" not in single_importers(sources)
 
 
+def test_planted_heavy_helper_that_is_not_lazy_is_caught():
+    sources = {
+        ("meta", True): "from ._user import g",
+        ("meta._user", False): "from ._helper import f",
+        ("meta._helper", False): "import torch",
+    }
+    assert single_importers(sources) == ["meta._helper"]
+
+
+def test_planted_circle_through_a_room_is_caught():
+    sources = {
+        ("meta", True): "from ._a import A",
+        ("meta._a", False): "from ._b import B",
+        ("meta._b", False): "def late():\n    from . import A",
+    }
+    assert circles(sources) == ["meta._a", "meta._b"]
+
+
 def test_planted_base_with_one_subclass_is_caught():
     sources = {
         ("meta._a", False): "class Base: pass\nclass Twice: pass\nclass Used: pass",
         ("meta._b", False): "class A(Base, Twice, _a.Used): pass\nclass B(Twice): pass",
-        ("meta._c", False): "Used()",
+        ("meta._c", False): "Used()\ndef f(x: Base) -> Base: ...",
     }
     assert single_subclasses(sources) == ["Base"]
 
@@ -337,6 +379,7 @@ def test_the_map_shows_every_room_and_only_imports_that_are_allowed():
 
 
 def test_the_guide_names_files_that_exist():
-    table = GUIDE.partition("## Where do I change")[2].partition("##")[0]
-    for path in re.findall(r"`(\w+/[\w/]+(?:\.py|/))`", table):
-        assert (ROOT / path).exists(), path
+    paths = re.findall(r"`(\w+/[\w/]+(?:\.py|/))`", GUIDE)
+    assert len(paths) > 20
+    for path in paths:
+        assert any((root / path).exists() for root in (ROOT, ROOT.parent)), path

@@ -138,6 +138,42 @@ def length(function):
     return function.end_lineno - function.lineno + 1 - docstring
 
 
+# Files of several public classes with one idea.
+SHARED = {"_errors", "_mixins", "_predictors"}
+
+
+def is_named_after(stem, name):
+    """Return whether the words of a file's name are words of a class's name."""
+    return all(word in name.lower() for word in stem.strip("_").split("_"))
+
+
+def classes_by_file():
+    """Return the file of each class of the package."""
+    return {
+        node.name: path
+        for path in FILES
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def test_public_classes_are_in_files_named_after_them():
+    files = classes_by_file()
+    # A named tuple is defined with the function that returns it.
+    stems = {
+        thing.__name__: files[thing.__name__].stem
+        for thing in OBJECTS.values()
+        if isinstance(thing, type) and not issubclass(thing, tuple)
+    }
+    wrong = {
+        name: stem
+        for name, stem in stems.items()
+        if stem not in SHARED and not is_named_after(stem, name)
+    }
+    assert wrong == {}
+    assert not is_named_after("_stuff", "Pooling")
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_module_says_what_it_is_for(path):
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
