@@ -1,7 +1,7 @@
 """Meta-embeddings as scikit-learn steps.
 
-Public names are loaded when they are first used, so that importing the package
-costs next to nothing and pulls in none of torch, gensim or transformers.
+Public names are loaded on first use, so importing the package is fast and does not
+import torch, gensim or transformers.
 """
 
 from importlib import import_module

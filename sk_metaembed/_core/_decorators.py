@@ -1,7 +1,7 @@
 """Decorators of estimators' methods that keep the methods' types.
 
-scikit-learn's own have no annotations: to type checkers, and to users of the methods,
-everything behind them would be Any.
+scikit-learn's own decorators have no annotations: type checkers would treat the
+decorated methods as Any.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Name objects by their room, not by the private file that defines them.
 
-Pickles, saved files and tracebacks name a class by its ``__module__``. If it is the
-room, a class may move to another private file and old files still load.
+Pickles, saved files and tracebacks name a class by its ``__module__``. If this is the
+room, a class can move to another private file and old files can still be loaded.
 """
 
 

@@ -1,4 +1,4 @@
-"""Compressed files, recognized by their first bytes, and decompression bombs."""
+"""Detection of compressed files by their first bytes, and of decompression bombs."""
 
 import bz2
 import gzip

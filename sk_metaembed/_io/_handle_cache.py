@@ -9,7 +9,7 @@ class HandleCache:
     """Handles by key: all that are in use, and the last few that were.
 
     Workers and the candidates of a search drop a handle and request it again, so the
-    `maxsize` handles used last stay open without a user.
+    `maxsize` most recently used handles stay open without a user.
     """
 
     def __init__(self, maxsize):

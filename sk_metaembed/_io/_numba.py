@@ -1,6 +1,7 @@
 """Compile loops with numba, with or without a writable cache directory.
 
-Imports numba, so only modules of compiled loops, which are imported late, import it.
+This module imports numba, so only modules with compiled loops, which are imported late,
+may import it.
 """
 
 import numba

@@ -1,7 +1,7 @@
 """Arrays in temporary files, for vectors that exceed a memory limit.
 
-The file is unlinked when it is created, so nothing is left of it when the array is
-collected, or the process ends or is killed.
+The file is unlinked when it is created, so its space is freed when the array is
+collected or the process ends, even if it is killed.
 """
 
 import os

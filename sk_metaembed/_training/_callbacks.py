@@ -1,6 +1,6 @@
 """Callbacks of skorch nets that report epochs to scikit-learn's callbacks.
 
-Imports skorch, and with it torch, so it is itself imported late.
+This module imports skorch and torch, so it must be imported inside functions.
 """
 
 from skorch.callbacks import Callback

@@ -1,7 +1,6 @@
 """Checkpoint files: replaced atomically, verified by a digest, loaded without code.
 
-`torch.load` verifies no checksum of what it reads, so a digest of our own ends the
-file.
+`torch.load` does not verify checksums, so the file ends with a digest of its content.
 """
 
 import os
@@ -15,7 +14,7 @@ _DIGEST_SIZE = 16  # bytes, after the content
 
 
 class CorruptCheckpointError(ValueError):
-    """The file is not a checkpoint, or it is damaged."""
+    """The file is not a checkpoint, or it is corrupt."""
 
 
 def write_checkpoint(file, content):
@@ -54,7 +53,7 @@ def read_checkpoint(file, device):
     FileNotFoundError
         If there is no such file.
     CorruptCheckpointError
-        If it is another kind of file, or damaged.
+        If it is another kind of file, or corrupt.
     """
     import torch
 
@@ -80,7 +79,7 @@ def _digest_matches(stream):
 
 
 class CheckpointWriter:
-    """Write a checkpoint repeatedly; a full disk warns once and ends no training."""
+    """Write a checkpoint repeatedly; on an OSError, warn once and continue."""
 
     def __init__(self, file, caller):
         self.file, self.caller = Path(file), caller

@@ -32,7 +32,7 @@ def _module(module):
 
 
 def load_net_state_dict(net, plain, tensors, *, optimizer=True):
-    """Give an initialised net what another had learned.
+    """Load the output of `net_state_dict` into an initialized net.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def load_net_state_dict(net, plain, tensors, *, optimizer=True):
     Raises
     ------
     RuntimeError
-        If the shapes are not the net's.
+        If the shapes differ from those of the net.
     """
     from skorch.history import History
 

@@ -7,8 +7,8 @@ import re
 def resolve_device(name, *, caller):
     """Return the torch device of "auto", "cuda:auto" or a torch device name.
 
-    "auto" is a GPU if there is one; "cuda:auto" gives each worker of joblib another GPU
-    while there are more. A ValueError is raised if there is no such device.
+    "auto" is a GPU if there is one; "cuda:auto" assigns the GPUs to joblib's workers in
+    turn. A ValueError is raised if the device does not exist.
     """
     import torch
 

@@ -4,7 +4,7 @@ torch's default generators are shared by all threads of a process: seeding them 
 the numbers of fits in other threads and the caller's own. A fit draws from generators
 of its own instead, so its result depends on its seed alone.
 
-Imports torch, so it is itself imported only by modules that need torch.
+This module imports torch, so only modules that need torch may import it.
 """
 
 import threading
@@ -62,7 +62,7 @@ def _devices(device):
 
 @contextmanager
 def local_generators(seed):
-    """Give the code inside, in this thread, `Generators` of its own."""
+    """Use new `Generators` for the code inside the context, in this thread."""
     generators = Generators(seed)
     token = _current.set(generators)
     try:
@@ -99,9 +99,9 @@ class GeneratorMode(TorchDispatchMode):
     Layers take no generator, so it is added to each operation that draws. This slows
     down every operation, which does not matter where a network is built once.
 
-    One thread at a time, by `generator_mode_lock`: torch notes for the whole process
-    whether a mode is active, and threads that overlap would leave this set, which turns
-    off `torch.compile`.
+    `generator_mode_lock` admits one thread at a time: torch stores for the whole
+    process whether a mode is active, and overlapping threads would leave this flag set,
+    which disables `torch.compile`.
     """
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
