@@ -42,7 +42,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         With fit and transform, from a list of texts (or of token lists) to an array, a
         sparse matrix or a DataFrame with one row per text; or to a `TokenSequences` or
         `EmbeddedSequences`. It is cloned before it is fitted.
-    features : sequence of {"u", "v", "absdiff", "product"}, default=all four
+    features : sequence of str, default=("u", "v", "absdiff", "product")
         The vector of the first side, that of the second, the absolute value of their
         difference, and their elementwise product. "absdiff" and "product" alone do not
         depend on the order of the sides, which suits symmetric relations such as
@@ -276,8 +276,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        input_features : object
-            Ignored.
+        input_features : ignored
+            The columns are named after the features of the encoder.
 
         Returns
         -------

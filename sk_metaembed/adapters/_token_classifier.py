@@ -51,7 +51,7 @@ def _estimator_has(name):
 class TokenClassifier(
     MetaEstimatorMixin, TaggerMixin, EmbeddedInputMixin, BaseEstimator
 ):
-    """Tag tokens by a scikit-learn classifier, each token separately.
+    """Tag tokens with a scikit-learn classifier, each token separately.
 
     The features of a token are its vectors of all sources, concatenated; `window` adds
     those of its neighbors. With ``LogisticRegression`` it is a tagger for named
@@ -101,12 +101,12 @@ class TokenClassifier(
     for batches of bounded size. If no vector depends on context and `window` is 0, each
     distinct word is predicted once.
 
-    Each token is decided separately: without a `scheme` an I may follow an O.
+    Each token is classified separately: without a `scheme` an I may follow an O.
     `span_f1_score` reads such spans like the scorer conlleval, and so does the repair
     by a scheme: the score is the same. Probabilities are those of single tokens.
 
-    To scikit-learn it is not a classifier, because lists are no class labels: folds are
-    not stratified, and searches need ``scoring=make_scorer(span_f1_score)``.
+    scikit-learn does not treat it as a classifier, because lists are not class labels:
+    folds are not stratified, and searches need ``scoring=make_scorer(span_f1_score)``.
     ``cross_val_predict`` returns tags, but not probabilities.
 
     Examples
@@ -297,7 +297,7 @@ class TokenClassifier(
         if not has_fit_parameter(last, "sample_weight"):
             raise ValueError(
                 f"{type(self).__name__}: sample_weight was passed, but "
-                f"{type(last).__name__} takes none."
+                f"{type(last).__name__} does not support it."
             )
         return {name: weights}
 

@@ -174,7 +174,7 @@ def test_weights_reach_the_last_step_of_a_pipeline_or_are_refused():
     tagger = TokenClassifier(inside).fit(X, TAGS, sample_weight=weights)
     given = tagger.estimator_[-1].sample_weight_
     assert given.tolist() == [2.0] * 3 + [1.0] * 5 + [3.0] * 2
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes none"):
+    with pytest.raises(ValueError, match="KNeighborsClassifier does not support it"):
         TokenClassifier(KNeighborsClassifier()).fit(X, TAGS, sample_weight=weights)
     with sklearn.config_context(enable_metadata_routing=True):
         tagger = TokenClassifier(Recording()).set_fit_request(sample_weight=True)
