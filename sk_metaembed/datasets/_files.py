@@ -1,6 +1,6 @@
-"""Files of data sets: found in a folder, a package or the cache, or downloaded; tables.
+"""Locate or download the files of data sets, and read tables of text.
 
-An archive is unpacked here, not by pooch: only one member is copied, to a fixed path,
+Archives are unpacked here and not by pooch: only one member is copied, to a fixed path,
 atomically and with a limit on its size.
 """
 
@@ -68,7 +68,7 @@ class RemoteFile(NamedTuple):
 
 
 def data_file(remote, *, caller):
-    """Return the path of a data set's file, downloaded if it is nowhere else.
+    """Return the path of a data set's file, which is downloaded if necessary.
 
     Searched in this order: the file below ``SK_METAEMBED_DATA``; the file in the cache;
     its archive in either; the URLs.
@@ -123,7 +123,7 @@ def _offline_hint(remote, archive, root):
 
 
 def copy_member(archive, member, target):
-    """Copy one file of a zip or tar archive; names in the archive set no other path.
+    """Copy one file of a zip or tar archive to `target`, whatever its path there.
 
     Raises
     ------
