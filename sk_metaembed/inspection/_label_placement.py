@@ -2,8 +2,8 @@
 
 Labels are placed greedily: each takes the first free offset around its point, and
 avoids lines and dots. adjustText moves labels iteratively instead. For 20 points it
-takes 1.1 seconds or more, against 0.15 to 0.19 for this module; it puts labels on
-lines and dots, and cannot leave out a label that does not fit.
+takes 1.1 seconds or more, compared with 0.15 to 0.19 for this module; it places labels
+on lines and dots, and cannot omit a label that does not fit.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""PairwiseDisplay: base of the displays that compare each token with each other."""
+"""PairwiseDisplay: base class of the displays that compare tokens pairwise."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def axis_labels(projector, shares, number):
 
 
 def outside_legend(axes, whole):
-    """Draw a legend beside a row of panels, beside the figure if `whole`."""
+    """Draw a legend next to a row of panels, next to the figure if `whole`."""
     handles, names = axes[-1].get_legend_handles_labels()
     style = {"frameon": False, "ncols": -(-len(names) // _LEGEND_ROWS)}
     if whole:

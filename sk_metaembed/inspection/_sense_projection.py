@@ -170,7 +170,7 @@ class SenseProjectionDisplay:
         For each panel one label per position, None for labels that do not fit. Empty
         lists without labels.
     legend_ : matplotlib Legend or None
-        Beside the panels.
+        Next to the panels.
 
     See Also
     --------

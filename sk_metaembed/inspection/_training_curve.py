@@ -167,7 +167,7 @@ class TrainingCurveDisplay:
     epochs : ndarray of int, shape (n_epochs,)
         Numbers of the epochs.
     best_epoch : int, default=None
-        Epoch to mark. None marks none.
+        Epoch to mark. None marks no epoch.
 
     Attributes
     ----------
