@@ -1,4 +1,4 @@
-"""Analogies: man is to king as woman is to the word with the best objective."""
+"""Accuracy on analogy questions, such as: man is to king as woman is to queen."""
 
 from __future__ import annotations
 
@@ -89,16 +89,17 @@ def analogy_score(
         Category of each question, for the report.
     vocabulary : sequence of str or int, default=None
         Candidate answers, most frequent first. A larger vocabulary is harder: compare
-        only scores with the same one. An int means so many words of the embedding, None
-        all of them; an estimator has no words of its own and needs a list. Questions
-        with a word that is not in the vocabulary are missing.
+        only scores with the same one. An int is a number of words of the embedding,
+        from the first; None means all of them. An estimator has no vocabulary and
+        requires a list. Questions with a word that is not in the vocabulary are
+        missing.
     method : {"3cosadd", "3cosmul"}, default="3cosadd"
         Objective; see Notes.
     epsilon : float, default=1e-3
         Positive constant of 3CosMul.
     ignore_case : bool, default=True
         Whether words that differ only in case are equal: the first in the vocabulary
-        represents the word of a question, and none of them is a candidate answer to it.
+        represents the word of a question, and all of them are excluded as its answer.
     missing : {"omit", "wrong"}, default="omit"
         How to treat questions with a word that is not in the vocabulary or has no
         vector: drop them or count them as wrong.

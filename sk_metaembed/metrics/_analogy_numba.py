@@ -46,7 +46,7 @@ def best_in_tile(
     abc : ndarray of int64, shape (n_questions, 3)
         Rows of `cosines`.
     excluded, offsets : ndarray of int64
-        ``excluded[offsets[w]:offsets[w + 1]]`` are no answers to questions with word w.
+        ``excluded[offsets[w]:offsets[w + 1]]`` cannot answer questions with word w.
     first, last : int
         Range of questions.
     best : ndarray of float32, shape (n_questions,)

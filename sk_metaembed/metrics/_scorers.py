@@ -220,8 +220,8 @@ def make_word_similarity_scorer(
     Notes
     -----
     All folds are scored on the same pairs; folds only vary the training data, which may
-    contain words of the pairs. This is no leak, as the ratings are never learned from,
-    but evaluate the result of a search on other sets.
+    contain words of the pairs. This is not leakage, because nothing is trained on the
+    ratings. Evaluate the result of a search on other sets.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sentence similarity: similar sentences should have vectors with a large cosine."""
+"""Correlation of cosines of sentence vectors with human similarity ratings."""
 
 from __future__ import annotations
 

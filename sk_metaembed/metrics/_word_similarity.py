@@ -1,4 +1,4 @@
-"""Word similarity: similar words should have vectors with a large cosine."""
+"""Correlation of cosines of word vectors with human similarity ratings."""
 
 from __future__ import annotations
 
