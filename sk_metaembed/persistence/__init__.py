@@ -1,6 +1,6 @@
 """Save estimators to files that contain no code, and load them: `save` and `load`.
 
-Of the other rooms, this one uses only the methods that describe a handle or a net.
+Other rooms are used only through the methods that describe a handle or a net.
 """
 
 from .._core._public_module import set_public_module

@@ -1,13 +1,13 @@
 """Plain values in the structure of a saved file: placeholders and their codecs.
 
 A list of a million words would be a million nodes, and dictionary keys that are not
-strings would come back as another type; arrays are compact and are validated before
+strings would be restored as another type; arrays are compact and are validated before
 anything is created from them.
 
 Random states, generators and frozen distributions have codecs of their own although
-skops has nodes for them. skops passes the position of a Mersenne Twister on unchecked
-(10**6 in place of at most 624 crashes the process), needs one trusted class for each
-distribution of scipy, and importing it to read a file would import torch.
+skops has nodes for them. skops does not check the position of a Mersenne Twister (10**6
+instead of at most 624 crashes the process), requires one trusted class for each
+distribution of scipy, and imports torch.
 """
 
 import os

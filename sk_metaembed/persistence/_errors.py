@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class SavedFileError(ValueError):
     """A saved file cannot be loaded.
 
-    It is corrupt, is not a file of `save`, or needs types or functions that the caller
-    has not trusted. Catch it where files come from other people.
+    It is corrupt, was not written by `save`, or needs types or functions that the
+    caller does not trust. Catch it when loading files from others.
 
     See Also
     --------
@@ -45,8 +45,8 @@ class SavedFileError(ValueError):
 class UntrustedError(SavedFileError):
     """A saved file contains types, functions or options that are not trusted.
 
-    Read the names before passing them to ``load(path, trusted=...)``: what they stand
-    for can run code.
+    Read the names before passing them to ``load(path, trusted=...)``: what they refer
+    to can run code.
 
     Parameters
     ----------

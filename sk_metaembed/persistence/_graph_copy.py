@@ -16,7 +16,7 @@ ROOT = "the estimator"
 class GraphCopier:
     """Copy all that is reachable from an object, without modifying it.
 
-    An object that is met twice is copied once, so that shared objects stay shared.
+    An object that occurs twice is copied once, so that shared objects stay shared.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ class GraphCopier:
             return self._done[key][1]
         if key in self._open:
             raise TypeError(
-                f"{where} refers back to itself; only a pickle can save such an object."
+                f"{where} has a circular reference; only a pickle can save such an "
+                "object."
             )
         self._open.add(key)
         new = self._replace(value, where, self)

@@ -1,4 +1,4 @@
-"""Load an estimator from a file; no code in the file is run."""
+"""Load an estimator from a file without running code from it."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     ----------
     path : str or path-like
         The file.
-    trusted : sequence of str, default=()
-        Names that the file may contain beyond this list, as the error message gives
-        them: classes of other libraries, functions, and parameters such as
+    trusted : sequence of str or None, default=()
+        Names that the file may contain in addition to this list, as listed in the error
+        message: classes of other libraries, functions, and parameters such as
         "trust_remote_code=True". Pass them only for files whose origin you know.
 
     Returns
     -------
     estimator
-        The saved estimator. Its methods return the same values, bit for bit, on a
-        machine and with libraries like those it was saved with.
+        The saved estimator. Its methods return the same values, bit for bit, with the
+        same versions of libraries on the same kind of machine.
 
     Raises
     ------
@@ -65,7 +65,8 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
         If the file needs something that is not trusted.
     SavedFileError
         If the file was not written by `save`, is corrupt, has a newer format, or refers
-        to vectors or models that were moved or changed. Both errors are a ValueError.
+        to vectors or models that were moved or changed. Both are subclasses of
+        ValueError.
     ImportError
         If safetensors is not installed.
 
@@ -314,8 +315,8 @@ def _open_reference(module, kind, content, file):
         return module.from_reference(kind, content)
     except (OSError, ValueError, ImportError) as error:
         raise SavedFileError(
-            f"{file.label} does not contain the {kind} but refers to files, which are "
-            f"not as they were: {error} Restore them, or save again with bundle=True."
+            f"{file.label} refers to files of the {kind} that were moved or changed: "
+            f"{error} Restore them, or save again with bundle=True."
         ) from error
 
 

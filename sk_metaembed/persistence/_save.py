@@ -190,7 +190,7 @@ class Encoder:
     Attributes
     ----------
     members : dict of str to bytes or Path
-        Contents of the file beside the structure.
+        Contents of the file in addition to the structure.
     """
 
     def __init__(self, bundle):

@@ -3,8 +3,9 @@
 skops checks that each class is trusted and then calls it if the file says so. Here a
 class of this library is created in one way only, the file cannot name methods or choose
 constructor arguments, and the size of an array is checked against its bytes before
-memory is allocated. Reading does without skops, whose import imports torch: objects
-are built for the node types that are allowed below, after all nodes are checked.
+memory is allocated. Files are read without skops, because importing it imports torch:
+objects are built for the node types that are allowed below, after all nodes are
+checked.
 """
 
 import io
@@ -114,7 +115,7 @@ def _check_node(node, trusted):
     allowed = loader in _LOADERS or may_call
     if not allowed or (required and loader not in required):
         raise SavedFileError(
-            f"The structure holds {name} by way of {loader}, which is not allowed in "
+            f"The structure contains {name} with loader {loader}, not allowed in "
             "saved estimators."
         )
     if loader == "DictNode":

@@ -71,7 +71,7 @@ def test_a_moved_name_is_created_in_its_only_way(old, moved, tmp_path):
         )
         path = tmp_path / "forged.skm"
         path.write_bytes(forge.zipped(forge.with_schema(parts, schema)))
-        with pytest.raises(SavedFileError, match=f"Pooling by way of {loader}"):
+        with pytest.raises(SavedFileError, match=f"Pooling with loader {loader}"):
             load(path, trusted=[OLD, "sk_metaembed.pooling.Pooling"])
 
 
