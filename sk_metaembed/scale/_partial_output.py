@@ -1,9 +1,9 @@
 """The finished batches of an output, from which an interrupted call resumes.
 
-A folder beside the output holds two files per batch: its bytes, and a note with their
-checksum and the place in the source where the next batch starts. Each file is renamed
-to its name once it is complete, the note last. The output is assembled in one pass when
-all batches are finished, so its bytes do not depend on interruptions.
+A folder next to the output contains two files per batch: its bytes, and a note with
+their checksum and the place in the source where the next batch starts. Each file is
+renamed to its name once it is complete, the note last. The output is assembled in one
+pass when all batches are finished, so its bytes do not depend on interruptions.
 """
 
 import errno
