@@ -30,7 +30,7 @@ class Block:
         Finite float32 or float16; other numbers are converted to float32. Unknown rows
         may hold anything, including NaN, and become zeros.
     level : {"type", "token", "sequence"}
-        What a row is the vector of: a distinct token, one occurrence of it, or a whole
+        What each row represents: a distinct token, one occurrence of it, or a whole
         sequence.
     known : array-like of bool, shape (n_rows,), default=None
         Which rows have a vector. None means all. No step combines, pools, attends to or

@@ -72,7 +72,7 @@ class EmbeddedSequences:
     >>> array.shape, mask.tolist()
     ((2, 2, 2), [[True, True], [True, False]])
 
-    Blocks can be read, replaced and brought to the level of tokens:
+    Blocks can be read, replaced and broadcast to token level:
 
     >>> embedded.block("static").known_share
     1.0
@@ -150,7 +150,7 @@ class EmbeddedSequences:
         Parameters
         ----------
         level : {"type", "token", "sequence"}
-            What a row is the vector of.
+            What each row represents.
 
         Returns
         -------

@@ -1,7 +1,7 @@
-"""Mixins that tell steps on texts and tokens from steps on numbers.
+"""Mixins for steps that take texts, tokens or embedded sequences, not numbers.
 
-For steps that are written from scratch: the base classes of sources and meta-embedders
-inherit from them.
+They are for steps written from scratch: the base classes of sources and meta-embedders
+derive from them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Error messages for rows of user input: what a row is, and what to do about it."""
+"""Error messages for invalid rows of user input, with the remedy."""
 
 import datetime
 import decimal

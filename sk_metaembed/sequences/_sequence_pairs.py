@@ -1,4 +1,4 @@
-"""SequencePairs: pairs of sequences over one table of types, and how they are read."""
+"""SequencePairs: pairs of sequences over one table of types, and their validation."""
 
 from __future__ import annotations
 

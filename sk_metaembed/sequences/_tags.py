@@ -332,7 +332,7 @@ def convert_tags(y: Tags, to: Literal["IOB2", "IOBES", "BIOES"]) -> NDArray[np.o
     TypeError
         If y is not a collection of lists of str.
     ValueError
-        If a tag belongs to none of these schemes; the message names its row.
+        If a tag does not belong to any of these schemes; the message names its row.
 
     See Also
     --------

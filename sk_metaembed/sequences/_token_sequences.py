@@ -147,8 +147,8 @@ class TokenSequences:
     ) -> Self:
         """Build from lists of tokens; types are in first-seen order.
 
-        It takes Python time per token: build large corpora that are already coded with
-        the constructor.
+        Each token is processed in Python: use the constructor for large corpora that
+        are already coded.
 
         Parameters
         ----------
@@ -355,8 +355,8 @@ class TokenSequences:
     def to_padded(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Return the codes padded to the longest sequence, and a mask.
 
-        The padding is 0, which is also the code of a type: only the mask tells them
-        apart.
+        The padding is 0, which is also the code of a type: use the mask to distinguish
+        them.
 
         Returns
         -------
@@ -434,7 +434,7 @@ def _check_layout(types, codes, offsets):
             f"Types must be str, got {type(wrong[0]).__name__}: {wrong[0]!r}."
         )
     if len(set(types)) != len(types):
-        raise ValueError("Types must be distinct: some token is twice in `types`.")
+        raise ValueError("Types must be distinct; `types` contains duplicates.")
     if len(codes) and not (codes.min() >= 0 and codes.max() < len(types)):
         raise ValueError(
             f"Codes must be in [0, {len(types)}), the rows of `types`; got values from "
