@@ -1,4 +1,4 @@
-"""Sources: steps that give token sequences their vectors."""
+"""Sources: steps that map tokens to vectors."""
 
 from .._core._public_module import set_public_module
 from ._base import BaseEmbedding, Preprocessing

@@ -212,9 +212,9 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
 
     Notes
     -----
-    A word is read as its UTF-8 bytes between two boundary marks, as in ELMo, so there
-    is no vocabulary to be outside of. A byte that does not occur in the training data
-    has a zero vector. An empty word is unknown.
+    A word is read as its UTF-8 bytes between two boundary marks, as in ELMo, so no word
+    is out of vocabulary. A byte that does not occur in the training data has a zero
+    vector. An empty word is unknown.
 
     Filters are centred on each character and padded with zeros beyond the marks.
     Padding is excluded from maxima and states, so a word has the same vector alone and

@@ -159,11 +159,11 @@ class ElmoEmbedding(BaseEmbedding):
     The mix is ``gamma * sum_k softmax(mix_weights)_k h_k`` over the layers ``h_k``,
     where ``h_0`` is the word vector concatenated with itself.
 
-    AllenNLP and bilm-tf carry LSTM states from one batch to the next, so a sentence
-    gets other vectors the second time, and published vectors are reproduced by one
-    order of batches only. Here no state is carried, unless ``stateful=True``: then each
-    call of `transform` is a batch, the number of carried rows is that of the longest
-    batch so far, and `reset_states` and `fit` discard the states.
+    AllenNLP and bilm-tf carry LSTM states from one batch to the next, so a sentence has
+    different vectors the second time, and published vectors are reproduced by one order
+    of batches only. Here no state is carried, unless ``stateful=True``: then each call
+    of `transform` is a batch, the number of carried rows is that of the longest batch
+    so far, and `reset_states` and `fit` discard the states.
 
     Words are truncated to 48 bytes of UTF-8, as in training. Lone surrogates, which
     UTF-8 cannot encode, are omitted.
@@ -300,7 +300,7 @@ class ElmoEmbedding(BaseEmbedding):
         return self
 
     def reset_states(self) -> Self:
-        """Discard the states of ``stateful=True``, so that the next call starts afresh.
+        """Discard the states of ``stateful=True``; the next call starts from zeros.
 
         Returns
         -------

@@ -54,7 +54,7 @@ def fingerprint_of(options, weights=()):
 def is_dense_tensor(value):
     """Return whether a value of a state dict is a plain dense tensor.
 
-    Others, such as quantized tensors, store scales beside their numbers.
+    Others, such as quantized tensors, store scales in addition to their numbers.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Corpora, log level and progress of gensim's training."""
+"""Helpers for training with gensim: corpora, log level and progress bars."""
 
 import logging
 import os

@@ -254,7 +254,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
         The open store.
     coverage_ : dict
         Share of the training data's ``"types"`` and ``"tokens"`` that are known. Words
-        that got a vector by ``oov="mean"`` or ``"random"`` do not count.
+        with a vector from ``oov="mean"`` or ``"random"`` do not count.
     dims_ : dict of str to int
         Dimension of the block, by block name.
     n_missing_ : int

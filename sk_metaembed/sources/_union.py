@@ -377,8 +377,8 @@ class EmbeddingUnion(
         sources = [pair for pair in self.sources if pair[0] in used]
         if not sources:
             raise ValueError(
-                f"EmbeddingUnion: no source is left of {names}: dropped are {dropped}, "
-                f"active is {self.active!r}. Activate at least one that is not dropped."
+                f"EmbeddingUnion: no source of {names} is active and not dropped; got "
+                f"active={self.active!r} and dropped {dropped}. Activate at least one."
             )
         return sources
 

@@ -201,10 +201,10 @@ def limit_cache(directory: StrPath, size: float | None) -> None:
 def clear_cache(directory: StrPath) -> None:
     """Remove all entries of a sentence cache and free their space.
 
-    Only the cache's own files are changed. Other processes may use the cache meanwhile:
-    they find no entries and compute again. The limit stays. A file that SQLite cannot
-    empty, because it is corrupt or the disk is full, is removed and a new one created,
-    with the same limit if it can still be read.
+    Only the cache's own files are changed. Other processes may use the cache at the
+    same time: they find no entries and compute again. The limit is kept. A file that
+    SQLite cannot empty, because it is corrupt or the disk is full, is removed and a new
+    one created, with the same limit if it can still be read.
 
     Parameters
     ----------

@@ -4,9 +4,9 @@ A contextual source supplies a function that embeds a list of distinct sentences
 module passes it the sentences that are missing, stores the results slice by slice, and
 scatters them to the rows of blocks.
 
-A grid search needs the same sentences once per fold and candidate. SQLite would copy
-each entry every time and its checksum would be computed again; instead, whatever was
-read or computed once stays in a table in memory, and blocks refer to its rows.
+A grid search needs the same sentences once per fold and candidate. Reading an entry
+from SQLite copies it and verifies its checksum, so entries that were read or computed
+once stay in a table in memory, and blocks refer to its rows.
 """
 
 import os

@@ -64,9 +64,9 @@ class SentenceCache:
         Precision of stored and returned vectors. Part of the key.
     size_limit : int, default=None
         Maximum number of bytes of the store; beyond it the oldest entries are removed.
-        It belongs to the directory and binds all sources and processes. None leaves the
-        current limit, ``math.inf`` removes it. SQLite's log can add some tens of
-        megabytes.
+        It belongs to the directory and applies to all sources and processes. None
+        leaves the current limit, ``math.inf`` removes it. SQLite's log can add some
+        tens of megabytes.
 
     Attributes
     ----------

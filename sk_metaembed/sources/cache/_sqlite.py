@@ -1,13 +1,13 @@
 """The SQLite store behind the sentence cache, and its files.
 
-SQLite in write-ahead mode, LMDB and diskcache were measured on 20,000 entries of
-20 x 384 float32, with one and two processes. LMDB reads two to five times as fast and
-writes up to twice as fast, but SQLite also reads and writes thousands of sentences per
-second, where a transformer on a CPU embeds some hundreds. A truncated store file
-decides: LMDB maps it and the process ends with a bus error; SQLite raises an exception.
-SQLite also needs no map size in advance, can be opened several times per process, keeps
-no reader slots of killed processes, and is part of Python. diskcache, also on SQLite,
-was no faster.
+SQLite in write-ahead mode, LMDB and diskcache were measured on 20,000 entries of 20 x
+384 float32, with one and two processes. LMDB reads two to five times as fast and writes
+up to twice as fast, but SQLite also reads and writes thousands of sentences per second,
+where a transformer on a CPU embeds some hundreds. The deciding difference is a
+truncated store file: LMDB maps it and the process ends with a bus error; SQLite raises
+an exception. SQLite also needs no map size in advance, can be opened several times per
+process, keeps no reader slots of killed processes, and is part of Python. diskcache,
+also on SQLite, was no faster.
 
 Reading writes nothing, so entries are evicted in the order in which they were written:
 recording each use would turn the reads of a grid search into writes.

@@ -175,7 +175,7 @@ class TransformerEmbedding(BaseEmbedding):
     the case for tokenizers written in Python.
 
     A token without a piece is not known: its rows are zero. This happens to tokens that
-    a callable `tokenizer` invented, and to those cut off by `truncate`; `coverage_`
+    a callable `tokenizer` created, and to those cut off by `truncate`; `coverage_`
     counts them. A word that consists of the unknown piece has a contextual vector, yet
     `coverage_` counts it as unknown, and in the block "static" it is not known. `fit`
     warns if most tokens of the training fold are such words.

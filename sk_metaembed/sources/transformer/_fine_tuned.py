@@ -240,12 +240,12 @@ _METHODS = ("full", "lora")
 class FineTuned(CheckedParametersMixin, BaseEstimator):
     """Fine-tune a transformer jointly with a dynamic meta-embedding.
 
-    For the parameter `trainable` of `DynamicMetaClassifier`, `DynamicMetaEmbedding` and
-    `DynamicMetaRegressor`: the transformer is trained with them, as one of several
-    sources or as the only one. Use it if there are enough labels to train a network of
-    millions of weights, and the task differs from what it was pretrained on. A frozen
-    `TransformerEmbedding` computes each sentence once; this class computes it in every
-    epoch.
+    For the parameter `trainable` of the ``Dynamic*`` estimators, such as
+    `DynamicMetaClassifier`: the transformer is trained with the estimator, as one of
+    several sources or as the only one. Use it if there are enough labels to train a
+    network of millions of weights, and the task differs from what it was pretrained on.
+    A frozen `TransformerEmbedding` computes each sentence once; this class computes it
+    in every epoch.
 
     Parameters
     ----------
@@ -281,9 +281,10 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
     -----
     Texts are read as by `TransformerEmbedding`: the original texts, if X has them.
 
-    Each fit trains its own copy in float32, on the estimator's device and in its
-    `dtype`: the parameters `device`, `dtype`, `compile` and `cache` of `source` have no
-    effect. During training the model's own dropout is active.
+    Each fit trains its own copy, with float32 weights, on the estimator's device and
+    with its train option ``dtype``: the parameters `device`, `dtype`, `compile` and
+    `cache` of `source` have no effect. During training the model's own dropout is
+    active.
 
     A pickle of the fitted estimator contains the trained weights and, to resume
     training, the optimizer's state of twice the size; ``net_.trim_for_prediction()``
@@ -345,7 +346,7 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
         self.lr = lr
 
     def prepare(self, tokens: TokenSequences) -> FineTuneSpec:
-        """Return what an estimator needs to train the source; loads and trains nothing.
+        """Return the specification by which an estimator trains the source.
 
         The ``Dynamic*`` estimators call this method in `fit` with the training texts.
         The source is cloned, and its weights are read when training begins.

@@ -1,7 +1,7 @@
-"""Checks of a tokenizer: whether it is the model's, and how it reads the data.
+"""Check that a tokenizer belongs to its model and can read the data.
 
-What it can read, and which sequences are too long, is remembered in the aligner: the
-candidates of a search check the same fold again and again.
+Readable words and lengths of sequences are cached in the aligner, because all
+candidates of a search check the same fold.
 """
 
 import warnings
