@@ -71,9 +71,9 @@ def parametrize_with_checks(
     estimators : list of estimator instances
         A source must have vectors for some of `WORDS`, the words of the checks.
     expected_failed_checks : callable, default=None
-        Function from an estimator to a dict of check names and reasons. These tests
-        are marked as expected failures. A name without arguments stands for all
-        variants of a check, a name with arguments, as in the test's id, for one.
+        Function from an estimator to a dict of check names and reasons. These tests are
+        marked as expected failures. A name without arguments applies to all variants of
+        a check; a name with arguments, as in the test's id, to one.
 
     Returns
     -------
