@@ -1,6 +1,6 @@
-"""Word vectors on disk: an immutable, memory-mapped store that goes by reference.
+"""Word vectors on disk: an immutable, memory-mapped store, passed by reference.
 
-It deals with words, rows and file formats, not with estimators.
+This room deals with words, rows and file formats, not with estimators.
 """
 
 from .._core._public_module import set_public_module

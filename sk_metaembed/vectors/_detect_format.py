@@ -1,4 +1,4 @@
-"""The stream of a source file, and its format, detected from the content alone."""
+"""Read a source file as a stream, and detect its format from the content."""
 
 import lzma
 import os

@@ -1,4 +1,4 @@
-"""Downloads into the cache: checked, complete or absent, resumed after interruption.
+"""Downloads into the cache: verified, atomic, and resumed after an interruption.
 
 pooch restarts an interrupted download, supports one URL per file, and downloads a file
 once per process that needs it; it would save 75 lines and add up to eight packages.

@@ -9,8 +9,8 @@
 ``buckets.npy`` n-gram vectors of fastText, where the source has them
 =============== ======================================================
 
-Opening checks sizes, types and shapes before compiled code relies on them. What takes
-time for millions of words is checked by the compiled loops, and by `check_content`.
+Opening checks sizes, types and shapes before compiled code relies on them. Checks that
+take time for millions of words are left to the compiled loops and `check_content`.
 """
 
 import hashlib
@@ -211,7 +211,7 @@ class StoreWriter:
             )
         if self._selected is not None:
             n_words = self._selected[0].n_words
-            return f"{self.label}: contains none of the {n_words} words="
+            return f"{self.label}: does not contain any of the {n_words} words="
         return f"{self.label}: contains no words; at least one is required."
 
     def _warn_not_finite(self):

@@ -1,6 +1,6 @@
 """`WordVectors`: words and their vectors in an immutable, memory-mapped store.
 
-A handle goes by reference: a copy or clone is the handle itself, and a pickle contains
+Handles are passed by reference: a copy or clone is the handle itself, and a pickle has
 the path and fingerprint of the store. A process has one handle per store, so that all
 users share one memory map.
 """
@@ -45,10 +45,10 @@ class WordVectors:
     r"""Words and their vectors in an immutable store on disk, memory-mapped.
 
     Use it wherever vectors are shared: as a parameter of an estimator, in a grid
-    search, among worker processes. The handle goes by reference: cloning and copying
-    return the handle itself, a pickle contains the path and fingerprint of the store,
-    and each process maps a store once. A machine thus has one copy of the matrix,
-    whatever the number of candidates and workers.
+    search, among worker processes. The handle is passed by reference: cloning and
+    copying return the handle itself, a pickle contains the path and fingerprint of the
+    store, and each process maps a store once. A machine thus has one copy of the
+    matrix, whatever the number of candidates and workers.
 
     Create one with `open`, `convert`, `from_arrays` or `from_keyed_vectors`; do not
     call the constructor.
