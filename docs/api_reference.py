@@ -155,6 +155,8 @@ ROOMS = {
             "Installed with pip": [
                 "load_bbc_news",
                 "load_glove_6b_50d",
+                "load_minilm",
+                "load_mpnet",
             ],
             "Read from files": ["load_conll"],
             "Downloaded once and cached": [
@@ -165,8 +167,6 @@ ROOMS = {
                 "fetch_sts_benchmark",
             ],
             "From the folder SK_METAEMBED_DATA": [
-                "load_minilm",
-                "load_mpnet",
                 "load_sst2",
                 "load_vectors",
                 "load_word_similarity",
