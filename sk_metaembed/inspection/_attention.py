@@ -137,14 +137,14 @@ def dominant_source(weights):
     return source, np.where(source < 0, 0.0, strength)
 
 
-def blend_with_white(colour, strength):
-    """Return a tint of a #rrggbb colour, on which black is readable at any strength.
+def blend_with_white(color, strength):
+    """Return a tint of a #rrggbb color, on which black is readable at any strength.
 
     >>> blend_with_white("#000000", 0.0), blend_with_white("#000000", 1.0)
     ('#e6e6e6', '#737373')
     """
     opacity = _MIN_OPACITY + _OPACITY_RANGE * strength
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    parts = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(255 - opacity * (255 - part)):02x}" for part in parts)
 
 

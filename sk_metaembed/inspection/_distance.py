@@ -30,7 +30,7 @@ class DistanceDisplay(PairwiseDisplay):
     """Pairwise distances between tokens, as a graph or a heat map.
 
     The graph places tokens on a plane so that their distances in the picture
-    approximate those under the embedding, and joins near tokens by lines labelled with
+    approximate those under the embedding, and joins near tokens by lines labeled with
     the true distance. Create a display with `from_embedded`, `from_estimator`,
     `from_words` or `from_vectors`; the constructor takes precomputed distances.
 
@@ -230,7 +230,7 @@ class DistanceDisplay(PairwiseDisplay):
         values_format : str, default=None
             Format of the numbers, such as ``".1f"``. None writes two decimals.
         colorbar : bool, default=True
-            Whether to draw a colour bar.
+            Whether to draw a color bar.
         im_kw : dict, default=None
             Passed to ``Axes.imshow`` for the heat map.
         line_kw : dict, default=None

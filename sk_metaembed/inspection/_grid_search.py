@@ -344,7 +344,7 @@ class GridSearchDisplay:
             The parameter with one row per value. None takes the one whose name ends in
             "active", or else the first with several values.
         columns : str, default=None
-            The parameter with one colour and marker per value. None takes the next one
+            The parameter with one color and marker per value. None takes the next one
             with several values, if there is one.
         metric : str, default="score"
             Name of one of several scores.

@@ -92,8 +92,8 @@ def _font_size(ax, longest, n):
     return min(10.0, 10.0 * 0.85 * cell / max(box.width, box.height))
 
 
-def _readable_on(colour):
-    """Return "black" or "white", whichever has more contrast with a colour."""
-    parts = np.asarray(colour[:3])
+def _readable_on(color):
+    """Return "black" or "white", whichever has more contrast with a color."""
+    parts = np.asarray(color[:3])
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "white"

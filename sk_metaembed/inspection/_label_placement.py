@@ -1,4 +1,4 @@
-"""Draw points joined by labelled lines, without overlapping text.
+"""Draw points joined by labeled lines, without overlapping text.
 
 Labels are placed greedily: each takes the first free offset around its point, and
 avoids lines and dots. adjustText moves labels iteratively instead. For 20 points it
@@ -8,7 +8,7 @@ on lines and dots, and cannot omit a label that does not fit.
 
 import numpy as np
 
-# Near pairs are black and thick, distant ones grey and thin: no colour is needed.
+# Near pairs are black and thick, distant ones gray and thin: no color is needed.
 _DARK, _LIGHT = 0.0, 0.78
 _THICK, _THIN = 3.0, 0.7
 
@@ -46,10 +46,10 @@ def draw_lines(ax, positions, pairs, distances, line_kw):
     low, high = (others.min(), others.max()) if len(others) else (0.0, 1.0)
     high = max(high, low + 1e-12)
     lengths = distances[tuple(pairs.T)]
-    greys = LinearSegmentedColormap.from_list("near_far", [str(_DARK), str(_LIGHT)])
+    grays = LinearSegmentedColormap.from_list("near_far", [str(_DARK), str(_LIGHT)])
     style = {
         "array": lengths,
-        "cmap": greys,
+        "cmap": grays,
         "linewidths": np.interp(lengths, [low, high], [_THICK, _THIN]),
         "zorder": 1,
     }

@@ -41,8 +41,8 @@ def classical_plane(distances):
     hold, which the cosine distance allows.
     """
     squares = distances**2
-    centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True)
-    values, vectors = np.linalg.eigh(-(centred + squares.mean()) / 2)
+    centered = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(-(centered + squares.mean()) / 2)
     axes, _ = svd_flip(vectors[:, :-3:-1], None)
     return np.sqrt(np.maximum(values[:-3:-1], 0)) * axes
 

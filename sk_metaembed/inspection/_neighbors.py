@@ -1,4 +1,4 @@
-"""NeighborsDisplay: nearest neighbours of words under several embeddings."""
+"""NeighborsDisplay: nearest neighbors of words under several embeddings."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from .._core._typing import WordEmbedding
 
 _MAX_WORDS = 24  # panels
-_MAX_LENGTH = 18  # characters of a neighbour
+_MAX_LENGTH = 18  # characters of a neighbor
 _COLUMN_WIDTH, _ROW_HEIGHT, _MAX_WIDTH = 1.75, 0.27, 11.0  # inches
 
 
 class Nearest(NamedTuple):
-    """Neighbours of words under one embedding, nearest first."""
+    """Neighbors of words under one embedding, nearest first."""
 
     neighbors: np.ndarray  # (n_words, n_neighbors) of str, None where there are fewer
     cosines: np.ndarray  # (n_words, n_neighbors), NaN there
@@ -39,7 +39,7 @@ class Nearest(NamedTuple):
 def nearest(values, known, queries, vocabulary, n_neighbors):
     """Return the nearest words of `queries` (rows of `values`), themselves excluded.
 
-    Words that are not known have no neighbours and are not neighbours. Ties go to the
+    Words that are not known have no neighbors and are not neighbors. Ties go to the
     earlier word of the vocabulary.
     """
     unit = normalize_rows(np.asarray(values))
@@ -115,13 +115,13 @@ def check_words(words, vocabulary, caller):
 
 
 class NeighborsDisplay:
-    """Nearest neighbours of words under several embeddings, side by side.
+    """Nearest neighbors of words under several embeddings, side by side.
 
     Shows what a word means to each source and to their combination: one panel per word,
-    one column per embedding, the nearest neighbour on top with its cosine similarity.
-    Neighbours shared by several embeddings are bold and joined by lines. Create a
+    one column per embedding, the nearest neighbor on top with its cosine similarity.
+    Neighbors shared by several embeddings are bold and joined by lines. Create a
     display with `from_estimator` or `from_embeddings`; the constructor takes
-    precomputed neighbours.
+    precomputed neighbors.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class NeighborsDisplay:
     cosines : ndarray of shape (n_words, n_embeddings, n_neighbors)
         Their cosine similarities.
     words : list of str, length n_words
-        The words with these neighbours.
+        The words with these neighbors.
     embeddings : list of str, length n_embeddings
         Names of the embeddings.
 
@@ -143,7 +143,7 @@ class NeighborsDisplay:
     text_ : list of list of matplotlib Text
         One list per panel, column by column from top to bottom.
     links_ : list of list of matplotlib Line2D
-        One list per panel: the lines between shared neighbours.
+        One list per panel: the lines between shared neighbors.
 
     See Also
     --------
@@ -151,7 +151,7 @@ class NeighborsDisplay:
 
     Notes
     -----
-    Neighbours are searched in a given vocabulary, such as the most frequent words: rare
+    Neighbors are searched in a given vocabulary, such as the most frequent words: rare
     words are near to many others by chance. Cosines of different embeddings are on
     different scales; compare ranks. A contextual source sees each word alone.
 
@@ -205,7 +205,7 @@ class NeighborsDisplay:
         n_neighbors: int = 8,
         **options: Any,
     ) -> Self:
-        """Show neighbours under an estimator's sources and their combination.
+        """Show neighbors under an estimator's sources and their combination.
 
         The whole vocabulary is embedded, word by word. Steps after the last one that
         returns blocks, such as `Pooling` and a classifier, are ignored.
@@ -223,7 +223,7 @@ class NeighborsDisplay:
         vocabulary : sequence of str or TokenSequences
             The words to search.
         n_neighbors : int, default=8
-            Number of neighbours per word.
+            Number of neighbors per word.
         **options
             Passed to `plot`.
 
@@ -254,9 +254,9 @@ class NeighborsDisplay:
         n_neighbors: int = 8,
         **options: Any,
     ) -> Self:
-        """Show neighbours under embeddings of any kind.
+        """Show neighbors under embeddings of any kind.
 
-        A word without a vector in one of the embeddings has no neighbours there.
+        A word without a vector in one of the embeddings has no neighbors there.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class NeighborsDisplay:
             The words to search. Words without a vector in an embedding are left out
             there.
         n_neighbors : int, default=8
-            Number of neighbours per word.
+            Number of neighbors per word.
         **options
             Passed to `plot`.
 
@@ -330,7 +330,7 @@ class NeighborsDisplay:
     ) -> Self:
         """Write one panel per word.
 
-        Neighbours under several embeddings are bold and joined by lines. The font
+        Neighbors under several embeddings are bold and joined by lines. The font
         shrinks until columns do not touch.
 
         Parameters
@@ -342,9 +342,9 @@ class NeighborsDisplay:
             Maximum number of panels in a row. None takes as many as fit into a figure
             11 inches wide.
         text_kw : dict, default=None
-            Passed to ``Axes.text`` for the neighbours.
+            Passed to ``Axes.text`` for the neighbors.
         line_kw : dict, default=None
-            Passed to ``Axes.plot`` for the lines between shared neighbours.
+            Passed to ``Axes.plot`` for the lines between shared neighbors.
 
         Returns
         -------
@@ -400,7 +400,7 @@ class NeighborsDisplay:
         return texts
 
     def _link(self, ax, number, line_kw):
-        """Join shared neighbours in adjacent columns."""
+        """Join shared neighbors in adjacent columns."""
         to_data = ax.transData.inverted()
         ends = {}
         for text in self.text_[number]:
@@ -422,20 +422,20 @@ class NeighborsDisplay:
         return lines
 
     def _counts(self, number):
-        """Return the number of embeddings under which each word is a neighbour."""
+        """Return the number of embeddings under which each word is a neighbor."""
         return Counter(
             word for near in self.neighbors[number] for word in near if word is not None
         )
 
     def frame(self) -> pd.DataFrame:
-        """Return the neighbours as a table, without drawing.
+        """Return the neighbors as a table, without drawing.
 
         Returns
         -------
         pandas.DataFrame
-            One row per neighbour: ``word``, ``embedding``, ``rank`` from 1,
+            One row per neighbor: ``word``, ``embedding``, ``rank`` from 1,
             ``neighbor``, ``cosine``, and ``n_embeddings``, the number of embeddings
-            with this neighbour.
+            with this neighbor.
         """
         import pandas as pd
 

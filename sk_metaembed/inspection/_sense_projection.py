@@ -135,7 +135,7 @@ class SenseProjectionDisplay:
     """Occurrences of a word in context on a plane, one panel per layer or source.
 
     Shows whether an embedding separates the senses of a word, and in which layer:
-    occurrences are coloured by sense and labelled by their adjacent words, and the
+    occurrences are colored by sense and labeled by their adjacent words, and the
     title of each panel contains the mean silhouette. Create a display with
     `from_embedded`, `from_estimator` or `from_vectors`; the constructor takes
     precomputed positions.

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-# The lightness of this map is monotonic, so that it is readable in grey, and it looks
-# the same with red-green colour blindness.
+# The lightness of this map is monotonic, so that it is readable in gray, and it looks
+# the same with red-green color blindness.
 _IMAGE = {"cmap": "cividis", "vmin": -1, "vmax": 1}
 
 
@@ -51,9 +51,9 @@ class SimilarityDisplay(PairwiseDisplay):
 
     Notes
     -----
-    The colour scale always ranges from -1 to 1, so that heat maps of different blocks,
+    The color scale always ranges from -1 to 1, so that heat maps of different blocks,
     contexts and models can be compared. To draw several side by side, pass each an `ax`
-    and ``colorbar=False``, and draw one colour bar for all with
+    and ``colorbar=False``, and draw one color bar for all with
     ``figure.colorbar(display.im_, ax=axes)``. Cosines of contextual vectors often lie
     in a narrow, high range: compare values within one block, not across blocks.
 
@@ -162,7 +162,7 @@ class SimilarityDisplay(PairwiseDisplay):
         values_format : str, default=None
             Format of the values, such as ``".1f"``. None writes two decimals.
         colorbar : bool, default=True
-            Whether to draw a colour bar.
+            Whether to draw a color bar.
         im_kw : dict, default=None
             Passed to ``Axes.imshow``: ``cmap``, ``vmin`` and ``vmax`` among others.
         text_kw : dict, default=None

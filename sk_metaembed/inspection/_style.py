@@ -1,6 +1,6 @@
-"""Colours and markers of all displays, and the late import of matplotlib."""
+"""Colors and markers of all displays, and the late import of matplotlib."""
 
-# Okabe and Ito's palette; hatches and markers distinguish groups without colour.
+# Okabe and Ito's palette; hatches and markers distinguish groups without color.
 _COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -16,7 +16,7 @@ _MARKERS = ("o", "^", "s", "D", "P", "v", "X")
 
 
 def bar_style(number):
-    """Return the colour and hatch of bar group `number`."""
+    """Return the color and hatch of bar group `number`."""
     return {
         "color": _COLOURS[number % len(_COLOURS)],
         "hatch": _HATCHES[number % len(_HATCHES)],
@@ -26,7 +26,7 @@ def bar_style(number):
 
 
 def point_style(number):
-    """Return the colour and marker of point group `number`."""
+    """Return the color and marker of point group `number`."""
     return {
         "color": _COLOURS[number % len(_COLOURS)],
         "marker": _MARKERS[number % len(_MARKERS)],

@@ -14,7 +14,7 @@ _PADDING, _GAP = 3.0, 3.0  # points within a box and between boxes
 _MIN_SCALE = 0.5  # of these sizes; smaller words are unreadable
 _UNKNOWN = {"facecolor": "white", "linestyle": ":"}
 
-# Boxes have their own colours and everything else inherits the page's, so that the
+# Boxes have their own colors and everything else inherits the page's, so that the
 # fragment is readable on dark and light pages.
 _STYLE = """
 .skme-words{font-family:sans-serif;font-size:14px;line-height:1.2;max-width:60em}
@@ -68,8 +68,8 @@ def _symbol(number):
 def _legend(texts, sources):
     entries = []
     for number, name in enumerate(sources):
-        colour = blend_with_white(point_style(number)["color"], 1.0)
-        key = f'<span class="b" style="background:{colour}">{_symbol(number)}</span>'
+        color = blend_with_white(point_style(number)["color"], 1.0)
+        key = f'<span class="b" style="background:{color}">{_symbol(number)}</span>'
         entries.append(f"<li>{key} <bdi>{escape(name)}</bdi></li>")
     if not texts.weights.any(axis=1).all():
         entries.append('<li><span class="b u">?</span> no source knows the word</li>')
@@ -84,8 +84,8 @@ def _box(texts, i, sources):
         attributes, note = 'class="b" style="background:#f2f2f2"', "even"
         spoken = note
     if number >= 0:
-        colour = blend_with_white(point_style(number)["color"], texts.strength[i])
-        attributes = f'class="b" style="background:{colour}"'
+        color = blend_with_white(point_style(number)["color"], texts.strength[i])
+        attributes = f'class="b" style="background:{color}"'
         note = f"{_symbol(number)} {format_weight(weights[number])}"
         spoken = f"{sources[number]} {weights[number]:.2f}"
     pairs = zip(sources, weights, strict=True)
@@ -222,8 +222,8 @@ def _place(ax, texts, artists, layout, scale, widths):
         if texts.weights[i].any():
             style = {"facecolor": "#f2f2f2"}
         if number >= 0:
-            colour = point_style(number)["color"]
-            style = {"facecolor": blend_with_white(colour, texts.strength[i])}
+            color = point_style(number)["color"]
+            style = {"facecolor": blend_with_white(color, texts.strength[i])}
         box = Rectangle((x, y), widths[i], height, edgecolor="0.6", lw=0.5, **style)
         boxes.append(ax.add_patch(box))
         middle = x + widths[i] / 2

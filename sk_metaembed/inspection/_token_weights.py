@@ -32,7 +32,7 @@ class TokenWeightsDisplay:
     """Words of some texts, shaded by their dominant source.
 
     Shows the attention of `DynamicMetaEmbedding`, `DynamicMetaClassifier` and the other
-    ``Dynamic*`` estimators for single words: colour and symbol stand for the source
+    ``Dynamic*`` estimators for single words: color and symbol stand for the source
     with the largest weight, the depth of the shade and the number for that weight.
     Create a display with `from_estimator`; the constructor takes precomputed weights.
     Draw it with matplotlib, or show it in a notebook or a page as HTML.
@@ -70,8 +70,8 @@ class TokenWeightsDisplay:
     for all. On ties, as with ``attention="uniform"``, there is no dominant source.
 
     The HTML is self-contained, without scripts or external resources, and all text is
-    escaped. Sources are marked by symbol, colour and words, and a table contains all
-    weights. The boxes have their own colours, so that they are readable on dark and
+    escaped. Sources are marked by symbol, color and words, and a table contains all
+    weights. The boxes have their own colors, so that they are readable on dark and
     light pages.
 
     Examples

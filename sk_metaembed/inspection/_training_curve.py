@@ -410,7 +410,7 @@ _BEST = {"color": "black", "linestyle": ":", "linewidth": 1, "zorder": 0.5}
 
 
 def _line_style(name, number):
-    """Return colour and marker by number, and dashes for held-out data."""
+    """Return color and marker by number, and dashes for held-out data."""
     style = point_style(number)
     return {
         "color": style["color"],
