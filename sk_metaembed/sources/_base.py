@@ -101,8 +101,8 @@ def top_directions(values, mean, n_directions):
     dim = values.shape[1]
     scatter = np.zeros((dim, dim))
     for rows in chunks(len(values)):
-        centred = values[rows].astype(np.float32, copy=False) - mean
-        scatter += centred.T @ centred
+        centered = values[rows].astype(np.float32, copy=False) - mean
+        scatter += centered.T @ centered
     _, vectors = np.linalg.eigh(scatter)
     return vectors[:, dim - n_directions :].T.astype(np.float32)
 

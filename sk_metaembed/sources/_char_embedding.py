@@ -178,7 +178,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
     Parameters
     ----------
     kind : {"cnn", "bilstm"}, default="cnn"
-        "cnn" applies convolutional filters over neighbouring characters and takes the
+        "cnn" applies convolutional filters over neighboring characters and takes the
         maximum of each over the word [1]_. "bilstm" takes the final states of an LSTM
         in each direction [2]_; it sees the whole word in order and is slower.
     char_dim : int, default=30
@@ -216,7 +216,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
     is out of vocabulary. A byte that does not occur in the training data has a zero
     vector. An empty word is unknown.
 
-    Filters are centred on each character and padded with zeros beyond the marks.
+    Filters are centered on each character and padded with zeros beyond the marks.
     Padding is excluded from maxima and states, so a word has the same vector alone and
     in any batch.
 

@@ -127,7 +127,7 @@ class SourceSelector(
 
     Notes
     -----
-    Ties are resolved in favour of the earlier source. NaN counts as the lowest score. A
+    Ties are resolved in favor of the earlier source. NaN counts as the lowest score. A
     single source is kept without a score under "auto". As in scikit-learn, "auto"
     excludes at least one source: the first step is always taken, whatever its score. To
     allow all sources, search over ``{"select": [selector, "passthrough"]}``.

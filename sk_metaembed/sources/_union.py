@@ -117,7 +117,7 @@ def _check_same_tokens(name, source, embedded, tokens):
         raise ValueError(
             f"EmbeddingUnion: source {name!r} returned vectors of other tokens "
             f"({result!r}) than its input ({tokens!r}). Sources must not change the "
-            "tokens; tokenise before the union."
+            "tokens; tokenize before the union."
         )
 
 

@@ -371,7 +371,7 @@ def _split_words(words, chosen):
 
 
 def window_spans(n_pieces, capacity):
-    """Return begin and end of windows, (n_windows, 2); neighbours share half.
+    """Return begin and end of windows, (n_windows, 2); neighbors share half.
 
     The last one ends with the text and is as long as the others.
 
