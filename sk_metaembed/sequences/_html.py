@@ -11,7 +11,7 @@ _PREVIEW_TOKENS = 12
 _LONGEST = 40  # characters of a displayed word
 _SAMPLE = 1000  # types that are measured
 
-# Only translucent greys, which read on dark and on light pages.
+# Only translucent grays, which read on dark and on light pages.
 _STYLE = """
 .skme-data{font-size:14px;max-width:70em;overflow-x:auto}
 .skme-data p{margin:.3em 0}
