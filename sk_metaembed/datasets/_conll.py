@@ -43,7 +43,7 @@ def load_conll(
     ----------
     path : str or path-like
         The file; ``.gz``, ``.bz2`` and ``.xz`` are decompressed.
-    columns : sequence of str, or dict of str to int, default=("tokens", "tags")
+    columns : sequence of str or None, or dict of str to int, default=("tokens", "tags")
         The name of every column, with None for columns to skip; or the names and
         indices of some, negative from the right. One name must be "tokens".
         For CoNLL-2003 pass ``("tokens", "pos", "chunks", "tags")`` or

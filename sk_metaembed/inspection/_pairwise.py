@@ -98,7 +98,7 @@ class PairwiseDisplay:
             With the vectors to compare.
         block : str, default=None
             Name of the block to show. None takes the only one.
-        tokens : sequence of tuple or str, default=None
+        tokens : sequence of tuple, str or int, default=None
             The tokens to compare, in this order: (sequence, position), counted from 0;
             (sequence, word), if the word occurs once in the sequence; or a word, if it
             occurs once in all sequences or the block has one vector per word. If the
