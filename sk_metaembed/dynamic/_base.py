@@ -1,4 +1,4 @@
-"""What the Dynamic* estimators share: parameters, fit, reading further data."""
+"""Base class of the Dynamic* estimators: parameters, fit, and reading of data."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         X_val: Input | None = None,
         y_val: ArrayLike | Tags | None = None,
     ) -> Self:
-        """Train on labelled sequences.
+        """Train on labeled sequences.
 
         Unless `early_stopping` is False or `X_val` is given, a part of the sequences is
         held out to find the best epoch. The net starts from new weights, except with
@@ -169,7 +169,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         Notes
         -----
         A keyboard interrupt ends training as early stopping does: with the best weights
-        so far. With `checkpoint`, the same call resumes training later.
+        so far. With the train option ``checkpoint``, the same call resumes training
+        later.
         """
         resumes = self.warm_start and hasattr(self, "net_")
         return self._fit(X, y, sample_weight, resumes, validation=(X_val, y_val))
@@ -357,7 +358,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return {**self.dims_in_, **self._trained.dims}
 
     def _read(self, X, caller, fitted=True):
-        """Return X as sequences that fit may see, or that it has seen the like of."""
+        """Return X as sequences, after a check against the input of fit if fitted."""
         return read_input(
             X,
             dims=self.dims_in_ if fitted else None,
@@ -387,14 +388,14 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     def attention_weights(self, X: Input) -> pd.DataFrame:
         """Return the weight of each source at each token.
 
-        The weights that predictions mix the sources with. They show how much a source
+        Sources are mixed with these weights for prediction. They show how much a source
         contributes, not how much it helps. With ``attention="context"`` the weights of
         a word differ between sequences.
 
         Parameters
         ----------
         X : EmbeddedSequences or SequencePairs
-            With the blocks that fit saw; tokens or texts if it saw none.
+            With the blocks of fit; tokens or texts if fit saw no blocks.
 
         Returns
         -------

@@ -110,7 +110,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     >>> dme.attention_weights(X[:1]).columns.tolist()
     ['sequence', 'position', 'token', 'a', 'b']
 
-    The scalar mix has a weight per source and a factor:
+    The scalar mix has one weight per source and a factor:
 
     >>> mix = DynamicMetaEmbedding("task", projection_dim=4, max_epochs=1)
     >>> weights = mix.fit(X, [1, 0] * 20).layer_weights_

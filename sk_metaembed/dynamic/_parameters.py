@@ -270,7 +270,7 @@ _DEFAULTS = {
 
 
 def describe(entries=None, **defaults):
-    """Return a class decorator that fills the docstring's placeholders.
+    """Return a class decorator that fills the placeholders of a docstring.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
     The published model end to end: sources are projected, weighted per word and summed,
     a BiLSTM with max pooling over time encodes the sequence, and a multi-layer head
     predicts the label. Use `DynamicMetaEmbedding` instead to put another classifier
-    behind the meta-embedding.
+    after the meta-embedding.
 
     `SequencePairs`, the output of a `PairEncoder`, are read by one mixer and encoder,
     and the head reads [u; v; abs(u-v); u*v] of their vectors: the published model for
@@ -272,5 +272,5 @@ class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        tags.regressor_tags.poor_score = True  # a net on a few rows is no good model
+        tags.regressor_tags.poor_score = True  # a net on a few rows is a poor model
         return tags

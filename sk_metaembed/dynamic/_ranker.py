@@ -224,7 +224,7 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
         """Return the vectors of captions in the shared space.
 
         Their products with vectors of `transform_images` are cosine similarities, so
-        that any nearest-neighbour index can search them.
+        that any nearest-neighbor index can search them.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Retrieval of images by captions and back: the training target, ranks and recall.
 
-Imports no torch. Equal rows of features are one image with several captions.
+Equal rows of features are one image with several captions. torch is not imported.
 """
 
 import numpy as np

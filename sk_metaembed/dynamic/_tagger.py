@@ -107,9 +107,10 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     and predicts the most probable allowed sequence. If no sequence of the training tags
     is allowed, the one with the fewest violations is predicted.
 
-    Sequence-level sources have the same vector for all tokens of a sequence. The tagger
-    is not a classifier to scikit-learn, which has no labels that are lists: use
-    ``scoring=make_scorer(span_f1_score)`` in a search; splitters keep sentences whole.
+    Sequence-level sources have the same vector for all tokens of a sequence.
+    scikit-learn does not treat the tagger as a classifier, because lists are not class
+    labels: use ``scoring=make_scorer(span_f1_score)`` in a search; splitters keep
+    sentences whole.
 
     References
     ----------

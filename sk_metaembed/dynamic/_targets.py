@@ -24,8 +24,8 @@ def check_target(y, n_rows, *, caller):
     y = _as_array(y, caller)
     if y.ndim == 0:
         raise ValueError(
-            f"{caller}: y must be an array-like with one row a sequence, got a single "
-            f"value of type {kind}. Pass a list or an array."
+            f"{caller}: y must be an array-like with one row per sequence, got a "
+            f"single value of type {kind}. Pass a list or an array."
         )
     if len(y) != n_rows:
         raise ValueError(
@@ -128,7 +128,7 @@ def check_classes(classes, target, *, caller):
 
 
 class PerSequence:
-    """What targets have in common; those of tokens override it."""
+    """Base class of targets; targets of tokens override its methods."""
 
     monitor = "valid_loss"
     takes_classes = False
@@ -163,7 +163,7 @@ class LabelTarget(PerSequence):
         if len(strange):
             row = int(strange[0])
             raise ValueError(
-                f"{caller}: label {y.tolist()[row]!r} at row {row} is none of the "
+                f"{caller}: label {y.tolist()[row]!r} at row {row} is not one of the "
                 f"classes {self.classes.tolist()}. Pass every class in partial_fit's "
                 "`classes`, or fit again on all the data."
             )
@@ -197,7 +197,7 @@ class IndicatorTarget(PerSequence):
         """Return the indicators as float32."""
         if y.ndim != 2 or y.shape[1] != self.n_outputs:
             raise ValueError(
-                f"{caller}: y must have {self.n_outputs} columns, one a label; got "
+                f"{caller}: y must have {self.n_outputs} columns, one per label; got "
                 f"shape {y.shape}."
             )
         strange = np.argwhere(~np.isin(y, [0, 1]))

@@ -1,4 +1,4 @@
-"""The input of Dynamic* estimators: reading and checking X, and trainable sources."""
+"""Validation of the input of Dynamic* estimators, and their trainable sources."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 class TrainedSources:
-    """The trainable sources of an estimator, opened for its training fold.
+    """The trainable sources of an estimator, prepared for its training fold.
 
-    A trainable source has the method ``open(tokens)``, called with the TokenSequences
-    of the training fold. It returns a small object that can be pickled, that is equal
-    to another one if both describe the same network, and that has
+    A trainable source has the method ``prepare(tokens)``, which is called with the
+    TokenSequences of the training fold. It returns a small object that can be pickled,
+    that is equal to another one if both describe the same network, and that has
 
     ``dims``, ``levels``
         Dimension and level of each kind of vectors, by name. Levels are "token" or
@@ -51,10 +51,10 @@ class TrainedSources:
         ``takes_generator = True``; training of other modules is limited to one thread
         at a time, because they draw from the default generators of torch.
     ``pieces(tokens)``
-        Returns the input of the network: an object with ``batch(rows, send)``, the
-        pieces of some sequences, or of some types if the level is "type"; and
-        ``known``, an array of bool per level. If its types differ from those of the
-        tokens it also has ``codes``, an array with the type of each token.
+        Returns the input of the network: an object with ``batch(rows, send)``, which
+        returns the pieces of some sequences, or of some types if the level is "type";
+        and ``known``, a dict from level to an array of bool. If its types differ from
+        those of the tokens it also has ``codes``, an array with the type of each token.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class TrainedSources:
     Attributes
     ----------
     opened : list
-        What the sources returned.
+        What ``prepare`` returned, per source.
     names : list of str
         Names of the sources.
     dims : dict of str to int

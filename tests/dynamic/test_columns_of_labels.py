@@ -139,7 +139,7 @@ def test_class_weights_are_multiplied_over_columns(X, y):
     expected = np.where(y[:, 0] == "high", 2.0, 1) * np.where(y[:, 2], 3.0, 1)
     np.testing.assert_allclose(weights, expected / expected.mean(), rtol=1e-6)
     for wrong in ({"high": 2.0}, [{"high": 2.0}]):
-        with pytest.raises(ValueError, match="list of 3 entries, one a column"):
+        with pytest.raises(ValueError, match="list of 3 entries, one per column"):
             model.set_params(class_weight=wrong).fit(X, y)
     with pytest.raises(ValueError, match="column 1 of y: class_weight names 'high'"):
         model.set_params(class_weight=[None, {"high": 1}, None]).fit(X, y)

@@ -207,7 +207,7 @@ def test_an_error_in_one_process_ends_all(monkeypatch, moment):
     results = together(monkeypatch, 3, run)
     assert isinstance(results[1][0], OSError)
     for rank in (0, 2):
-        assert "because process 1 of 3 could not go on" in str(results[rank][0])
+        assert "because process 1 of 3 failed" in str(results[rank][0])
         assert "OSError: the disk is full" in str(results[rank][0])
     assert curve(results[2][1]).tolist() == curve(results[0][1]).tolist()
 

@@ -189,7 +189,9 @@ def test_warm_start_and_partial_fit_go_on(embedded, labels):
         again.partial_fit(embedded[rows], labels[rows], classes=["high", "low", "mid"])
     assert again.n_iter_ == 2
     assert again.predict_proba(embedded).shape == (60, 3)
-    with pytest.raises(ValueError, match="label 'new' at row 0 is none of the classes"):
+    with pytest.raises(
+        ValueError, match="label 'new' at row 0 is not one of the classes"
+    ):
         again.partial_fit(embedded[:1], ["new"])
 
 

@@ -104,7 +104,7 @@ def test_what_was_killed_goes_on_to_the_same_weights(found):
 
 def test_an_error_is_told_to_the_others(found):
     assert found.other["failed"] == "OSError: the disk is full"
-    assert "because process 1 of 2 could not go on" in found.main["failed"]
+    assert "because process 1 of 2 failed" in found.main["failed"]
     assert "OSError: the disk is full" in found.main["failed"]
 
 

@@ -42,7 +42,7 @@ def classifier(**options):
         ({"hidden_dims": [3.5]}, ValueError, "hidden_dims .* got 3.5"),
         ({"device": "gpu"}, ValueError, "'gpu' is not a torch device"),
         ({"callbacks": ["stop"]}, TypeError, "skorch callbacks .* got 'stop'"),
-        ({"class_weight": {"nope": 2}}, ValueError, "names 'nope', which is none of"),
+        ({"class_weight": {"nope": 2}}, ValueError, "'nope', which is not one of"),
         ({"class_weight": {"high": -1}}, ValueError, "numbers of 0 or more"),
         ({"class_weight": {"high": "a"}}, ValueError, "numbers of 0 or more"),
         ({"class_weight": {"high": 0, "low": 0}}, ValueError, "not 0 for every row"),
@@ -260,11 +260,11 @@ def test_types_that_no_sequence_uses_are_not_known(embedded, labels):
     assert block.known[used].any()
 
 
-def test_a_source_named_like_a_column_is_said(embedded, labels):
+def test_a_source_named_like_a_column_raises(embedded, labels):
     named = embedded.with_blocks([b.rename(f"t{b.name}") for b in embedded.blocks])
     named = named.with_blocks([named.blocks[0].rename("token"), named.blocks[1]])
     model = classifier().fit(named, labels)
-    with pytest.raises(ValueError, match="source is named 'token'"):
+    with pytest.raises(ValueError, match="source name 'token' is also"):
         model.attention_weights(named)
 
 

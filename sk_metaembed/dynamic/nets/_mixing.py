@@ -156,9 +156,9 @@ def _projection(dim_in, dim_out):
 
 
 def _normalized(vectors):
-    # Each row by itself and nothing learned: bilm-tf's and AllenNLP's formula, but that
-    # they take mean and variance over the whole batch, so that a word's vector depends
-    # on the sentences beside it. Theirs is the small number too.
+    # The formula and epsilon of bilm-tf and AllenNLP, without learned parameters. They
+    # take mean and variance over the whole batch, so that a word's vector depends on
+    # the other sentences; here each row is normalized separately.
     return nn.functional.layer_norm(vectors, vectors.shape[-1:], eps=1e-12)
 
 

@@ -41,9 +41,9 @@ class Checkpoint(Callback):
     ----------
     file : Path
     random_state : RandomState
-        The fit draws from it, and has not yet.
+        Used by the fit, which has not drawn from it yet.
     resumed : dict or None
-        The state that an interrupted fit has left.
+        The state of an interrupted fit.
     caller : str
         Name of the estimator.
     """

@@ -1,4 +1,4 @@
-"""Several processes that train one net, launched by Hugging Face Accelerate.
+"""Training of one net by several processes, launched by Hugging Face Accelerate.
 
 Each process has all data and computes its rows of every batch, possibly in parts. The
 loss of a part is weighted by its rows, so that losses and gradients add up to those of
@@ -83,7 +83,7 @@ class Processes:
             rank, why = next((i, r) for i, r in enumerate(reasons) if r is not None)
             raise ProcessFailedError(
                 f"Training ended in process {self.rank} because process {rank} of "
-                f"{self.count} could not go on. It says: {why}"
+                f"{self.count} failed: {why}"
             )
 
     def all_reduce(self, tensor):
@@ -137,11 +137,11 @@ class Processes:
         except RuntimeError as error:
             raise ProcessFailedError(
                 f"Training ended in process {self.rank} because another of the "
-                f"{self.count} processes ended, or did not come within the time limit; "
-                "look at what the others say. Every process must make the same calls "
-                "of fit in the same order. Where some need long in between, set "
-                "Accelerate's InitProcessGroupKwargs(timeout=...) at the beginning "
-                f"of the script. ({error})"
+                f"{self.count} processes ended or timed out; see the messages of the "
+                "others. All processes must call fit in the same order. If some need "
+                "more time between these calls, set Accelerate's "
+                "InitProcessGroupKwargs(timeout=...) at the beginning of the script. "
+                f"({error})"
             ) from error
 
 
@@ -183,7 +183,7 @@ def processes_of(device, *, caller):
     Parameters
     ----------
     device : str
-        Only "accelerate" stands for more than this process.
+        Only "accelerate" means more than this process.
     caller : str
         Name of the estimator.
 
@@ -241,9 +241,9 @@ def _refuse_workers(caller):
     if _n_launched() > 1 and (worker_index() is not None or is_thread):
         raise ValueError(
             f"{caller}: device='accelerate' shares each fit among the "
-            f"{_n_launched()} processes of the launch, which must come to it one fit "
-            "after the other; but this is a worker of joblib or a thread. Use n_jobs=1 "
-            "in searches and cross-validation."
+            f"{_n_launched()} processes of the launch, which must run the same fits in "
+            "the same order, but this call is in a worker of joblib or in a thread. "
+            "Use n_jobs=1 in searches and cross-validation."
         )
 
 
@@ -273,7 +273,7 @@ def _check_settings(accelerator, caller):
 class SharedBatch:
     """The share of a process in a batch.
 
-    Unpacking gives its last part, which the outputs of a training step belong to.
+    Unpacking returns its last part, to which the outputs of a training step belong.
 
     Attributes
     ----------

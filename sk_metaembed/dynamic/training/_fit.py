@@ -175,7 +175,7 @@ def _acting(callbacks, processes):
 
 
 def _free(callbacks):
-    """Drop what would go into pickles as a second copy of the net's state."""
+    """Drop what pickles would contain as a second copy of the net's state."""
     for _, callback in callbacks:
         if isinstance(callback, EarlyStopping):
             callback.best_model_weights_ = None
@@ -208,9 +208,9 @@ def check_identical_data(plan, train_set, valid_set):
         name = wrong[0]
         raise ValueError(
             f"{plan.model.caller}: {name} is {marks.get(name)!r} in process "
-            f"{processes.rank}, but {first.get(name)!r} in process 0. Give all "
-            "processes the same data and parameters; each takes its share of every "
-            "batch by itself."
+            f"{processes.rank}, but {first.get(name)!r} in process 0. Pass the same "
+            "data and parameters in all processes; each one selects its share of every "
+            "batch itself."
         )
 
 

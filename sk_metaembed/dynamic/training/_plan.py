@@ -1,7 +1,7 @@
-"""One fit as data: what a net is built of, what it is trained on, and how.
+"""Plan of a fit: the net, its data, and the options of training.
 
-An estimator writes its plan, and training reads it: nothing below `dynamic` sees an
-estimator. Imports no torch, because the estimators' classes need the names in here.
+An estimator creates the plan, and training reads it, without access to the estimator.
+This module does not import torch, because the classes of the estimators import it.
 """
 
 from typing import Any, NamedTuple
@@ -210,8 +210,8 @@ def label_weights(class_weight, y, target, *, caller):
         strange = [label for label in class_weight if label not in target.classes]
         if strange:
             raise ValueError(
-                f"{caller}: class_weight names {strange[0]!r}, which is none of the "
-                f"classes {target.classes.tolist()}."
+                f"{caller}: class_weight names {strange[0]!r}, which is not one of "
+                f"the classes {target.classes.tolist()}."
             )
         weights = np.array([class_weight.get(label, 1.0) for label in y.tolist()])
     else:
@@ -225,7 +225,7 @@ def label_weights(class_weight, y, target, *, caller):
 
 
 def _column_weights(class_weight, y, target, caller):
-    """Return the product of the weights of a row's labels, one a column."""
+    """Return the product of the weights of a row's labels, one per column."""
     target.check_shape(y, caller=caller)
     n_columns = y.shape[1]
     if class_weight == "balanced":
@@ -233,8 +233,8 @@ def _column_weights(class_weight, y, target, caller):
     if not isinstance(class_weight, list) or len(class_weight) != n_columns:
         raise ValueError(
             f"{caller}: y has {n_columns} columns of labels, so class_weight must be "
-            f"'balanced' or a list of {n_columns} entries, one a column, each a dict, "
-            f"'balanced' or None; got {class_weight!r}."
+            f"'balanced' or a list of {n_columns} entries, one per column, each a "
+            f"dict, 'balanced' or None; got {class_weight!r}."
         )
     weights = np.ones(len(y))
     for j, (given, column) in enumerate(zip(class_weight, target.columns, strict=True)):

@@ -162,8 +162,8 @@ def _by_pair(frame, n_pairs):
     """Return rows of all first, then all second sides by pair, with a column side."""
     if "side" in frame:
         raise ValueError(
-            "A source is named 'side', which is a column of its own in this table of "
-            "pairs. Give the source another name, for example in EmbeddingUnion."
+            "The source name 'side' is also the name of a column of this table of "
+            "pairs. Rename the source, for example in EmbeddingUnion."
         )
     rows = frame["sequence"].to_numpy()
     sides = np.where(rows < n_pairs, "first", "second")
@@ -183,8 +183,8 @@ def _weights_frame(tokens, names, values, level):
     taken = {"sequence", "position", "token"} & set(names)
     if taken:
         raise ValueError(
-            f"A source is named {taken.pop()!r}, which is a column of its own in this "
-            "table. Give the source another name, for example in EmbeddingUnion."
+            f"The source name {taken.pop()!r} is also the name of a column of this "
+            "table. Rename the source, for example in EmbeddingUnion."
         )
     columns = dict(zip(names, values.T, strict=True))
     if level == "sequence":

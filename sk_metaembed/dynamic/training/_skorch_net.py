@@ -1,4 +1,4 @@
-"""The skorch net: made of a plan, trained alone or with other processes."""
+"""SequenceNet: the skorch net of a plan, for one or several processes."""
 
 import math
 from contextlib import nullcontext
@@ -42,7 +42,7 @@ class StopWhenDiverged(Callback):
 
 
 class SyncHistory(Callback):
-    """Give all processes the losses and scores of the main one.
+    """Copy the losses and scores of the main process to all processes.
 
     They are equal up to rounding, which may differ between machines, and then early
     stopping could decide differently.
@@ -178,7 +178,7 @@ class SequenceNet(NeuralNet):
         sync_weights(self)
 
     def _seed_dropout(self):
-        """Give each process its own dropout masks.
+        """Seed the dropout masks of each process differently.
 
         The seed is new in each epoch and drawn by the main process, whose generator is
         part of checkpoints.
@@ -198,9 +198,9 @@ class SequenceNet(NeuralNet):
             if self.processes_.count == 1 or isinstance(error, StopAllProcesses):
                 raise
             raise RuntimeError(
-                "Training was interrupted within an epoch. Where several processes "
-                "train together, only the end of an epoch can end it with a trained "
-                "net."
+                "Training was interrupted within an epoch, so there is no trained net. "
+                "With several processes, training can only be stopped at the end of an "
+                "epoch."
             ) from error
 
     def infer(self, x, **fit_params):
@@ -295,7 +295,7 @@ def make_net(plan, device, rng, processes=SINGLE_PROCESS):
 
 
 def update_net(net, plan, processes):
-    """Give a net whose training continues the settings of a `NetPlan`."""
+    """Set the settings of a `NetPlan` on a net whose training continues."""
     groups = net.optimizer_.param_groups
     net.autocast = autocast_type(plan.options, processes)
     net.micro_batch_size = plan.options.micro_batch_size
