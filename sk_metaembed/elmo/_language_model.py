@@ -78,9 +78,9 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         Activation of the convolutions.
     skip_connections : bool, default=True
         Whether layers after the first add their input to their output.
-    cell_clip : float, default=3.0
+    cell_clip : float or None, default=3.0
         Maximum absolute value of the cell state; None for no limit.
-    proj_clip : float, default=3.0
+    proj_clip : float or None, default=3.0
         Maximum absolute value of the hidden state; None for no limit.
     max_characters : int, default=50
         Maximum number of bytes read per word, including its two marks.
@@ -103,7 +103,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         Maximum learning rate of Adam.
     schedule : {"cosine", "constant"}, default="cosine"
         Learning-rate schedule: "cosine" warms up, then decays over all epochs.
-    gradient_clip : float, default=1.0
+    gradient_clip : float or None, default=1.0
         Maximum norm of the gradient; None for no limit.
     batch_size : int, default=64
         Number of rows read in parallel.
@@ -125,8 +125,8 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     checkpoint_every : int, default=500
         Number of batches between two checkpoints.
     callbacks : list of skorch callbacks, default=None
-        Called per batch and epoch; or (name, callback) pairs. scikit-learn's own
-        callbacks are set by ``set_callbacks``: each epoch is a task, and a scoring
+        Callbacks, or (name, callback) pairs, called per batch and epoch. scikit-learn's
+        own callbacks are set by ``set_callbacks``: each epoch is a task, and a scoring
         callback, such as ``ScoringMonitor(scoring={"score": score_of})`` with
         ``score_of(model, X, y)``, reads the corpus once more per epoch.
     random_state : int, RandomState instance or None, default=None
