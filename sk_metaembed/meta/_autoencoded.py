@@ -177,10 +177,10 @@ def _initial_layers(estimator, sources, generator):
 
 
 class AutoencodedMetaEmbedding(BaseMetaEmbedding):
-    """Train encoders of the sources whose codes reconstruct the sources.
+    """Train encoders whose outputs reconstruct the sources (DAEME, CAEME, AAEME).
 
-    DAEME, CAEME and AAEME. The result is a nonlinear function of the sources, and with
-    "averaged" sources of any dimension share one space.
+    The result is a nonlinear function of the sources. With "averaged", sources of any
+    dimension share one space.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class BlocksTransformer(
 
     Subclasses implement ``_outputs(blocks)``, which returns the output blocks, and
     ``_fit_combination(blocks, y)`` if they learn. ``_set_out(outputs)`` receives the
-    output for the blocks of fit, or for none of their rows.
+    output for the blocks of fit, or for zero rows of them.
     """
 
     _parameter_constraints: dict = {}

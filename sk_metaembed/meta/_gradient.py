@@ -1,6 +1,6 @@
 """Mini-batch gradient descent, for meta-embeddings without a closed form.
 
-torch is imported late: only these need it, and only in fit.
+torch is imported inside functions, because only `fit` of these methods needs it.
 """
 
 import math

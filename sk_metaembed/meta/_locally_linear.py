@@ -36,7 +36,7 @@ _MIN_SHARE = 0.01  # of an axis: axes that neighbors do not preserve are small, 
 
 
 class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
-    """Embed how each word is reconstructed from its neighbors in all sources (LLE).
+    """Preserve how neighbors in all sources reconstruct each word (LLE).
 
     No map of a whole source is learned, only one set of weights per word that
     reconstructs it from its neighbors in all sources. This combines sources whose
@@ -128,8 +128,8 @@ class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
     to its own neighbors. Here all neighbors take part, so that the result does not
     depend on the origin of a source; this also gave better similarities. The paper
     multiplies each weight by the number of sources in which u is a neighbor; rows then
-    no longer sum to one, and the constant vector, which it drops, is no eigenvector.
-    This is not done here.
+    no longer sum to one, and the constant vector, which it drops, is not an
+    eigenvector. This is not done here.
 
     Rows of fit that are equal in all sources count once, and a row that is equal to one
     of fit gets the vector of that row in `transform`. A vector of zeros has no

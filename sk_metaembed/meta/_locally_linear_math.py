@@ -1,7 +1,7 @@
 """Reconstruction weights of words, and the eigenvectors of their graph.
 
 Pure functions of arrays. Sources are lists of arrays with the same rows, zeros for
-unknown rows; -1 stands for no neighbor.
+unknown rows; -1 means no neighbor.
 
 The eigenvectors of M = (I - W)'(I - W) are computed by Chebyshev-filtered subspace
 iteration. M is never formed: it and its factorizations fill up, which rules out shift

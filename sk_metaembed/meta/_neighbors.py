@@ -99,7 +99,7 @@ def missing_pairs(missing, informative, usable):
     """Yield (predictor, target, rows): sources, and the rows that one can predict.
 
     `missing` and `informative` have the shape (n_rows, n_sources); `usable`, of shape
-    (n_sources, n_sources), tells whether the first source can predict the second.
+    (n_sources, n_sources), is True where the first source can predict the second.
     """
     for predictor, target in np.argwhere(usable & ~np.eye(len(usable), dtype=bool)):
         rows = np.flatnonzero(missing[:, target] & informative[:, predictor])

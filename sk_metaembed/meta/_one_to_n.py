@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 class OneToNMetaEmbedding(BaseMetaEmbedding):
     """Learn meta vectors from which linear maps reconstruct every source (1TON, 1TON+).
 
-    It needs no common dimension, weights sources by how far they are trusted, and
-    embeds words that some sources lack without imputing anything.
+    Sources need no common dimension and can be weighted by their reliability, and words
+    that some sources lack are embedded without imputation.
 
     Parameters
     ----------
