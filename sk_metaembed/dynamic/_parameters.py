@@ -1,4 +1,4 @@
-"""The parameters of the Dynamic* estimators: constraints, training options, docs."""
+"""Parameters of the Dynamic* estimators: constraints, training options, docs."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ so the log-likelihood of a sentence is a sum of cross-entropies, one per token, 
 can be weighted. The marginals are these distributions applied in sequence. With a
 maximum in place of the sum, choosing the best next tag from left to right gives the
 best path. A lookahead may be shifted by a constant, which keeps it small for long
-sentences. Sentences are read from their own ends, so there is no padding to mask.
+sentences. Each sentence is read from its own end, so no padding has to be masked.
 """
 
 from typing import NamedTuple

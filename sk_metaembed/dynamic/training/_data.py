@@ -1,9 +1,10 @@
 """Batches of tensors from sequences and their blocks, or from pairs of sequences.
 
 Nothing is padded: a batch holds its tokens one after the other, and their lengths.
-Tables of types and sequences are on the device once, and a batch has row numbers.
-Positions are computed in NumPy and sent along with the batch, so that the network never
-reads a number from the device: this would stall a GPU and break compiled graphs.
+Tables of types and sequences are copied to the device once, and a batch contains row
+numbers. Positions are computed in NumPy and sent along with the batch, so that the
+network never reads a number from the device: this would stall a GPU and break compiled
+graphs.
 """
 
 from dataclasses import dataclass, field, replace

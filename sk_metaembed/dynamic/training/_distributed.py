@@ -3,7 +3,7 @@
 Each process has all data and computes its rows of every batch, possibly in parts. The
 loss of a part is weighted by its rows, so that losses and gradients add up to those of
 the whole batch, however unequal the parts are. skorch's AccelerateMixin averages the
-processes instead, which is another gradient if shares are unequal.
+means of the processes instead, which gives a different gradient if shares are unequal.
 """
 
 import atexit
