@@ -1,4 +1,4 @@
-"""Packing: sequences of different lengths, step by step, without padding."""
+"""Packing of sequences of different lengths, step by step, without padding."""
 
 import numpy as np
 

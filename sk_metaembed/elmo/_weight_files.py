@@ -2,7 +2,8 @@
 
 h5py reads data sets that a file stores in other files, allocates as much memory as a
 file declares, and raises many kinds of exceptions for corrupt files. The checks here
-refuse the first two, and turn all errors into ValueErrors with one message.
+reject external data and sizes beyond the file, and convert all errors to ValueErrors
+with one message.
 """
 
 import os
