@@ -51,7 +51,7 @@ class ManyLangs:
     def __call__(self, sentences):
         """Return the last layer for all tokens, in sentence order."""
         order = sorted(range(len(sentences)), key=lambda i: -len(sentences[i]))
-        found = {}
+        results = {}
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]
             marked = [["<bos>", *sentences[i], "<eos>"] for i in rows]
@@ -60,5 +60,5 @@ class ManyLangs:
             )
             last = self._model(None, characters, masks)[-1].numpy()
             for i, vectors in zip(rows, last, strict=True):
-                found[i] = vectors[1 : len(sentences[i]) + 1]
-        return np.concatenate([found[i] for i in range(len(sentences))])
+                results[i] = vectors[1 : len(sentences[i]) + 1]
+        return np.concatenate([results[i] for i in range(len(sentences))])

@@ -19,8 +19,8 @@ from sk_metaembed.metrics import analogy_score
 
 def generated(questions, n_words, dim):
     """Return vectors of the questions' words and of additional words."""
-    asked = list(dict.fromkeys(questions.ravel().tolist()))
-    words = asked + [f"w{i}" for i in range(n_words - len(asked))]
+    requested = list(dict.fromkeys(questions.ravel().tolist()))
+    words = requested + [f"w{i}" for i in range(n_words - len(requested))]
     np.random.default_rng(0).shuffle(words)
     vectors = KeyedVectors(dim)
     values = np.random.default_rng(1).standard_normal((n_words, dim), np.float32)

@@ -165,8 +165,8 @@ def print_tasks(cluster, store, data, folds):
         cluster.scheduler.add_plugin(sizes, name="sizes")
         run_search(store, data, folds, scatter=scatter)
         cluster.scheduler.remove_plugin(name="sizes")
-        found = sizes.of("fit_and_score")
-        median = statistics.median(found)
+        result = sizes.of("fit_and_score")
+        median = statistics.median(result)
         print(f"A task of the search, {name}: {median:,.0f} bytes.")
 
 
@@ -254,7 +254,7 @@ def main():
             lists = [(train.tolist(), test.tolist()) for train, test in folds]
             # Held on the workers throughout: data released by one search may disappear
             # while the next search uses equal data with the same names.
-            kept = client.scatter(
+            scattered = client.scatter(
                 [*scattered(data, folds), *scattered((), lists)], broadcast=True
             )
             print_search(cluster, store, data, folds, options.repeats)
@@ -267,7 +267,7 @@ def main():
             print_partitions(cluster, client, store, data)
             print_store(folder, store)
             print_kill(cluster, client, store, data, lists)
-            del kept, alive
+            del scattered, alive
 
 
 if __name__ == "__main__":

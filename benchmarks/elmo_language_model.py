@@ -92,17 +92,17 @@ def unseen(rows, train, size=13):
 
     seen = {gram for row in train for gram in grams(row)}
     whole = set(map(tuple, train))  # for shorter rows
-    kept = [
+    selected = [
         row for row in rows if tuple(row) not in whole and seen.isdisjoint(grams(row))
     ]
     n_words = sum(map(len, rows))
-    share = 1 - sum(map(len, kept)) / n_words
+    share = 1 - sum(map(len, selected)) / n_words
     print(
-        f"{len(rows) - len(kept)} of {len(rows)} held-out paragraphs were seen, with "
-        f"{share:.1%} of {n_words} words: left out",
+        f"{len(rows) - len(selected)} of {len(rows)} held-out paragraphs were seen, "
+        f"with {share:.1%} of {n_words} words: left out",
         flush=True,
     )
-    return kept
+    return selected
 
 
 class KneserNey:
@@ -311,13 +311,15 @@ def tell(first, tuned, train, domain, tests, name_of_domain):
     print(f"held-out words that count as <UNK>: {' and '.join(shares)}")
     print(f"\n| perplexity, held out | other news | {name_of_domain} |\n|---|---|---|")
     for corpus, rows in (("", train), (f", {name_of_domain} added", train + domain)):
-        for name, found in n_gram_rows(rows, tests, vocabulary):
-            print(f"| {name}{corpus} | " + " | ".join(f"{p:.1f}" for p in found) + " |")
+        for name, result in n_gram_rows(rows, tests, vocabulary):
+            print(
+                f"| {name}{corpus} | " + " | ".join(f"{p:.1f}" for p in result) + " |"
+            )
     for name, model in (("biLM", first), ("biLM, fine-tuned", tuned)):
         rows = biLM_row(model, tests)
         for k, direction in enumerate(("forward", "backward", "both")):
-            told = " | ".join(f"{row[k]:.1f}" for row in rows)
-            print(f"| {name}, {direction} | {told} |")
+            report = " | ".join(f"{row[k]:.1f}" for row in rows)
+            print(f"| {name}, {direction} | {report} |")
 
 
 if __name__ == "__main__":

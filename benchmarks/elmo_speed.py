@@ -108,11 +108,11 @@ class PlainElmo:
         """Return token vectors, (n_sentences, n_words, projection_dim)."""
         w, o = self.w, self.options
         x = w["char_embed"][ids.flatten(0, 1)].transpose(1, 2)
-        found = [
+        results = [
             F.conv1d(x, w[f"CNN/W_cnn_{i}"], w[f"CNN/b_cnn_{i}"]).amax(-1)
             for i in range(len(o.filters))
         ]
-        x = torch.relu(torch.cat(found, dim=1))
+        x = torch.relu(torch.cat(results, dim=1))
         for k in range(o.n_highway):
             at = f"CNN_high_{k}/"
             carry = torch.sigmoid(F.linear(x, w[at + "W_carry"], w[at + "b_carry"]))
@@ -169,10 +169,10 @@ class PlainElmo:
     @torch.inference_mode()
     def __call__(self, sentences):
         """Return the last layer over all tokens, in batches of 32."""
-        found = []
+        results = []
         for start in range(0, len(sentences), 32):
-            found += self.batch(sentences[start : start + 32])
-        return torch.cat(found).cpu().numpy()
+            results += self.batch(sentences[start : start + 32])
+        return torch.cat(results).cpu().numpy()
 
 
 def timed(run):
@@ -212,26 +212,26 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--batch-tokens", type=int, default=None)
     parser.add_argument("--plain", nargs="*", default=["shrinking", "padded"])
-    told = parser.parse_args()
-    if told.threads:
-        torch.set_num_threads(told.threads)
+    args = parser.parse_args()
+    if args.threads:
+        torch.set_num_threads(args.threads)
 
-    rows = sentences(told.sentences)
+    rows = sentences(args.sentences)
     tokens = TokenSequences.from_lists(rows)
-    options = make_options(told.size)
+    options = make_options(args.size)
     weights = random_weights(options)
     with tempfile.TemporaryDirectory() as folder:
         source = ElmoEmbedding(
             *write_model(folder, options, weights),
             output="layers",
-            device=told.device,
-            dtype=told.dtype,
-            batch_tokens=told.batch_tokens,
+            device=args.device,
+            dtype=args.dtype,
+            batch_tokens=args.batch_tokens,
         ).fit(tokens[:1])
         source.transform(tokens[:2])  # reads the weights
     device = source._model.spec.device
     sides = {"ours": lambda: source.transform(tokens).blocks[-1].values}
-    for kind in told.plain:
+    for kind in args.plain:
         plain = PlainElmo(options, weights, device, kind == "shrinking")
         plain(rows[:2])
         sides[f"plain, {kind}"] = lambda plain=plain: plain(rows)
@@ -244,14 +244,14 @@ def main():
         sides["elmoformanylangs"] = lambda: peer(rows)
 
     times = {name: [] for name in sides}
-    found = {}
-    for _ in range(told.repeats):
+    results = {}
+    for _ in range(args.repeats):
         for name, run in sides.items():
-            found[name], *seconds = timed(run)
+            results[name], *seconds = timed(run)
             times[name].append(seconds)
     load = os.getloadavg()[0]
     print(
-        f"{told.size}, {device}, {told.dtype}, {torch.get_num_threads()} threads, load "
+        f"{args.size}, {device}, {args.dtype}, {torch.get_num_threads()} threads, load "
         f"{load:.1f}; {len(rows)} sentences, {tokens.n_tokens} tokens, "
         f"{tokens.n_types} types"
     )
@@ -259,7 +259,7 @@ def main():
     for name, seconds in times.items():
         seconds = np.array(seconds)
         is_peer = name == "elmoformanylangs"  # with different vectors
-        gap = np.nan if is_peer else np.abs(found[name] - found["ours"]).max()
+        gap = np.nan if is_peer else np.abs(results[name] - results["ours"]).max()
         print(
             f"{name:17} {tokens.n_tokens / median(seconds[:, 0]):8.0f} tokens/s, "
             f"{1e3 * median(seconds[:, 1]) / tokens.n_tokens:6.2f} ms CPU a token; "

@@ -272,8 +272,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("parser", choices=PARSERS)
     parser.add_argument("--minutes", type=float, default=2)
-    asked = parser.parse_args()
-    function, seeds, longest = PARSERS[asked.parser]
+    args = parser.parse_args()
+    function, seeds, longest = PARSERS[args.parser]
     corpus = WORK / "corpus"
     corpus.mkdir()
     for number, seed in enumerate(seeds()):
@@ -294,9 +294,9 @@ def main():
 
     for file in sorted(corpus.iterdir()):  # the seeds are valid
         function(file.read_bytes())
-    limits = [f"-max_total_time={int(60 * asked.minutes)}", f"-max_len={longest}"]
+    limits = [f"-max_total_time={int(60 * args.minutes)}", f"-max_len={longest}"]
     limits += ["-timeout=30", "-rss_limit_mb=6500", "-print_final_stats=1"]
-    limits += [f"-artifact_prefix={tempfile.gettempdir()}/fuzz-{asked.parser}-"]
+    limits += [f"-artifact_prefix={tempfile.gettempdir()}/fuzz-{args.parser}-"]
     atheris.Setup([sys.argv[0], *limits, str(corpus)], one)
     try:
         atheris.Fuzz()

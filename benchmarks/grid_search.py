@@ -89,9 +89,9 @@ def gensim_steps(folder, words):
 
         def pooled(self, tokens):
             kv = self.vectors
-            found = [kv[token] for token in tokens if token in kv]
-            found = np.array(found or [np.zeros(kv.vector_size)])
-            return getattr(found, self.mode)(axis=0)
+            results = [kv[token] for token in tokens if token in kv]
+            results = np.array(results or [np.zeros(kv.vector_size)])
+            return getattr(results, self.mode)(axis=0)
 
     matrix = np.load(folder / "matrix.npy", mmap_mode="r")
     kv = KeyedVectors(matrix.shape[1])

@@ -133,21 +133,21 @@ def shared_words():
 
 def similarities(vectors, shared):
     """Return Spearman x 100 per data set, over shared and union pairs."""
-    found = {"shared": {}, "union": {}}
+    results = {"shared": {}, "union": {}}
     everything = set(vocabulary().types)
     for name in WORD_SIMILARITY:
         data = load_word_similarity(name)
         pairs = [(a.lower(), b.lower()) for a, b in data.pairs]
         for kind, words in (("shared", set(shared)), ("union", everything)):
-            kept = [i for i, pair in enumerate(pairs) if words.issuperset(pair)]
+            selected = [i for i, pair in enumerate(pairs) if words.issuperset(pair)]
             rho = word_similarity_score(
                 vectors,
-                [pairs[i] for i in kept],
-                np.asarray(data.scores)[kept],
+                [pairs[i] for i in selected],
+                np.asarray(data.scores)[selected],
                 missing="zero",
             )
-            found[kind][name] = 100 * rho
-    return found
+            results[kind][name] = 100 * rho
+    return results
 
 
 def sentence_accuracy(vectors):
@@ -198,7 +198,7 @@ def measured_apart(method, preprocess):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def kept_rows(path):
+def read_rows(path):
     """Return the stored rows by method and preprocessing."""
     lines = path.read_text().splitlines() if path.exists() else []
     rows = [json.loads(line) for line in lines]
@@ -243,18 +243,18 @@ def main():
     if options.one:
         print(json.dumps(measure(*options.one)))
         return
-    rows = kept_rows(options.results)
-    wanted = [(m, p) for m in options.methods for p in options.preprocess]
-    left = [] if options.table else [pair for pair in wanted if pair not in rows]
+    rows = read_rows(options.results)
+    requested = [(m, p) for m in options.methods for p in options.preprocess]
+    left = [] if options.table else [pair for pair in requested if pair not in rows]
     with ThreadPoolExecutor(options.jobs) as pool, options.results.open("a") as file:
         for row in pool.map(lambda pair: measured_apart(*pair), left):
             print(json.dumps(row), file=file, flush=True)
             print(row["method"], row["preprocess"], row.get("error", ""), flush=True)
             rows[row["method"], row["preprocess"]] = row
-    found = [rows[p] for p in wanted if p in rows and "error" not in rows[p]]
-    print_table(found)
+    results = [rows[p] for p in requested if p in rows and "error" not in rows[p]]
+    print_table(results)
     for kind in ("shared", "union"):
-        print_sets(found, kind)
+        print_sets(results, kind)
 
 
 if __name__ == "__main__":

@@ -62,15 +62,15 @@ def vectors(texts):
         load_minilm(), output=("words", "mean"), max_length=128, truncate=True
     )
     tokens = Tokenizer().transform(texts)
-    found = {}
+    results = {}
     for read, X in (("normalised", tokens.to_list()), ("original", tokens)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # truncated articles
             embedded = source.fit_transform(X)
         words, mean = embedded.names
-        found[read, "sentence"] = embedded.block(mean).values
-        found[read, "words"] = Pooling().fit_transform(embedded.select([words]))
-    return found
+        results[read, "sentence"] = embedded.block(mean).values
+        results[read, "words"] = Pooling().fit_transform(embedded.select([words]))
+    return results
 
 
 def classifier():
@@ -82,11 +82,11 @@ def sst2():
     """Return the correctness of each test sentence, by kind of vectors."""
     parts = {name: load_sst2(name) for name in ("train", "dev", "test")}
     rows = np.random.default_rng(0).permutation(len(parts["train"].target))[:N_TRAIN]
-    kept = {"train": rows, "dev": slice(None), "test": slice(None)}
+    selected = {"train": rows, "dev": slice(None), "test": slice(None)}
     X, y = {}, {}
     for name, part in parts.items():
-        X[name] = vectors([detokenized(row) for row in part.tokens[kept[name]]])
-        y[name] = part.target[kept[name]]
+        X[name] = vectors([detokenized(row) for row in part.tokens[selected[name]]])
+        y[name] = part.target[selected[name]]
     right = {}
     for kind in X["test"]:
         fitted = [
@@ -125,14 +125,14 @@ def stsb():
     return cosines, test.scores
 
 
-def show(task, found, measure):
+def show(task, result, measure):
     """Print both figures and their difference with its interval, times 100."""
     rng = np.random.default_rng(0)
-    n = len(next(iter(found.values())))
+    n = len(next(iter(result.values())))
     draws = [np.arange(n), *rng.integers(0, n, (N_DRAWS, n))]
     for what in ("sentence", "words"):
         before, now = (
-            100 * np.array([measure(found[read, what], rows) for rows in draws])
+            100 * np.array([measure(result[read, what], rows) for rows in draws])
             for read in ("normalised", "original")
         )
         gain = now - before

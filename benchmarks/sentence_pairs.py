@@ -138,18 +138,18 @@ class Results:
     def __init__(self, path):
         self.path = path
         lines = path.read_text("utf-8").splitlines() if path.exists() else []
-        self.found = [json.loads(line) for line in lines]
+        self.results = [json.loads(line) for line in lines]
 
     def missing(self, task, row, seeds):
         """Return the seeds without a result."""
-        done = {r["seed"] for r in self.found if (r["task"], r["row"]) == (task, row)}
+        done = {r["seed"] for r in self.results if (r["task"], r["row"]) == (task, row)}
         return [seed for seed in range(seeds) if seed not in done]
 
     def add(self, task, row, seed, dev, test, epochs, seconds):
         """Append one result."""
         result = {"task": task, "row": row, "seed": seed, "dev": dev, "test": test}
         result |= {"epochs": epochs, "cpu_seconds": seconds}
-        self.found.append(result)
+        self.results.append(result)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(result) + "\n")
 
@@ -160,9 +160,9 @@ class Results:
             f"\n| {task} | test {score} | std | dev | seeds | epochs | CPU s per fit |"
         )
         print("|---|---|---|---|---|---|---|")
-        rows = dict.fromkeys(r["row"] for r in self.found if r["task"] == task)
+        rows = dict.fromkeys(r["row"] for r in self.results if r["task"] == task)
         for row in rows:
-            own = [r for r in self.found if (r["task"], r["row"]) == (task, row)]
+            own = [r for r in self.results if (r["task"], r["row"]) == (task, row)]
             test = np.array([r["test"] for r in own])
             std = test.std(ddof=1) if len(own) > 1 else 0.0
             dev, epochs, seconds = (
@@ -175,11 +175,11 @@ class Results:
             )
 
 
-def run(task, seeds, results, wanted):
+def run(task, seeds, results, expected):
     """Compute the missing results of one task."""
 
-    def is_wanted(label):
-        return not wanted or any(part in label for part in wanted)
+    def is_requested(label):
+        return not expected or any(part in label for part in expected)
 
     texts, y = load(task)
     sources = [
@@ -189,11 +189,11 @@ def run(task, seeds, results, wanted):
     encoder = PairEncoder(EmbeddingUnion(sources)).fit(texts[0])
     X = [encoder.transform(part) for part in texts]
     for label, inputs, scaled in linear_rows(texts, X):
-        if is_wanted(label) and results.missing(task, label, 1):
+        if is_requested(label) and results.missing(task, label, 1):
             begin = time.process_time()
             dev, test = linear(task, inputs, y, scaled)
             results.add(task, label, 0, dev, test, 0, time.process_time() - begin)
-    rows = [row for row in net_rows(X) if is_wanted(row[0])]
+    rows = [row for row in net_rows(X) if is_requested(row[0])]
     for seed in range(
         seeds
     ):  # in the order of seeds, so that partial results fill a table

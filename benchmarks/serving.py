@@ -88,13 +88,13 @@ def fit(name, folder):
 
 def memory():
     """Return the peak resident memory and the current PSS, in MiB."""
-    found = {}
+    results = {}
     for file in ("/proc/self/status", "/proc/self/smaps_rollup"):
         for line in Path(file).read_text().splitlines():
             field, _, value = line.partition(":")
             if field in ("VmHWM", "Pss"):
-                found[field] = int(value.split()[0]) / 1024
-    return found["VmHWM"], found["Pss"]
+                results[field] = int(value.split()[0]) / 1024
+    return results["VmHWM"], results["Pss"]
 
 
 def serve(name, way, folder, calls, clock):
@@ -144,12 +144,12 @@ def measured(name, way, folder, args):
     return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
 
 
-def report(found):
+def report(results):
     """Print the tables."""
     head = ["loading, imports included"]
     head += [f"{way}: {what}" for way in WAYS for what in ("CPU s", "peak", "PSS")]
     print_head([*head, "CPU, ratio", "peak, ratio"])
-    for name, runs in found.items():
+    for name, runs in results.items():
         cells = []
         for way in WAYS:
             cells.append(f"{runs[way]['load_cpu']:.2f}")
@@ -159,12 +159,12 @@ def report(found):
         print("|", " | ".join([NAMES[name], *cells]), "|")
     head = ["ms, one row", "first call", "title: p50", "p99", "article: p50", "p99"]
     print_head([*head, "peak MiB", "title, relative to TF-IDF", "article, relative"])
-    for name, runs in found.items():
+    for name, runs in results.items():
         run = runs["save"]
         keys = ("first", "title_p50", "title_p99", "article_p50", "article_p99")
         cells = [f"{1000 * run[key]:.2f}" for key in keys] + [f"{run['peak']:.0f}"]
         for key in ("title_p50", "article_p50"):
-            tfidf = found.get("tfidf", runs)["save"]
+            tfidf = results.get("tfidf", runs)["save"]
             cells.append(f"{run[key] / tfidf[key]:.2f}")
         print("|", " | ".join([NAMES[name], *cells]), "|")
 

@@ -105,11 +105,11 @@ def dynamic(folder, rng, texts, y, tags):
     wv = sk.WordVectors.from_arrays(WORDS, numbers, cache_dir=stores)
     source = sk.PretrainedEmbedding(wv)
     X = source.fit_transform(texts)
-    kept = {**NET, "train_options": {"checkpoint": folder / "fits"}}
-    net = sk.DynamicMetaClassifier(encoder="mean", hidden_dims=(), **kept).fit(X, y)
+    options = {**NET, "train_options": {"checkpoint": folder / "fits"}}
+    net = sk.DynamicMetaClassifier(encoder="mean", hidden_dims=(), **options).fit(X, y)
     path = sk.save(net, folder / "net.skm")
     assert np.array_equal(sk.load(path).predict(X), net.predict(X))
-    tagger = sk.DynamicMetaTagger(encoder_dim=6, early_stopping=False, **kept)
+    tagger = sk.DynamicMetaTagger(encoder_dim=6, early_stopping=False, **options)
     tagger.fit(X, tags).predict(X)
     characters = sk.CharEmbedding(char_dim=4)
     sk.DynamicMetaClassifier(trainable=characters, encoder="mean", **NET).fit(texts, y)
@@ -167,7 +167,7 @@ def main():
     process, rng = psutil.Process(), np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as own:
         tempfile.tempdir = own  # remaining files are from the library
-        series, begin, said, n = [(0.0, *state(process, own))], time.time(), -9.0, 0
+        series, begin, reported, n = [(0.0, *state(process, own))], time.time(), -9.0, 0
         print(" minute  round  memory MB  handles  files")
         while (passed := (time.time() - begin) / 60) < minutes or n < 8:
             for work in WORK:
@@ -177,8 +177,8 @@ def main():
                 shutil.rmtree(folder)
             n += 1
             series.append((passed, *state(process, own)))
-            if passed - said > minutes / 20:
-                said = passed
+            if passed - reported > minutes / 20:
+                reported = passed
                 _, memory, handles, files = series[-1]
                 print(f"{passed:7.1f} {n:6} {memory:10.1f} {handles:8} {files:6}")
                 sys.stdout.flush()

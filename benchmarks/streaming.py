@@ -82,8 +82,8 @@ def run_streaming(folder, options):
         batch_size=options.batch_size,
         n_jobs=options.n_jobs,
     )
-    told = {"rows": result.rows, "seconds": result.seconds, "resumed": result.resumed}
-    print(json.dumps({**told, "peak": peak_memory(), "cpu": time.process_time()}))
+    figures = {name: getattr(result, name) for name in ("rows", "seconds", "resumed")}
+    print(json.dumps({**figures, "peak": peak_memory(), "cpu": time.process_time()}))
 
 
 def run_in_memory(folder, options):
@@ -110,10 +110,10 @@ def run_whole(folder, options):
     begin = time.perf_counter()
     texts = (folder / "documents.txt").read_text(encoding="utf-8").splitlines()
     read = time.perf_counter()
-    found = pipe.transform(texts)
+    result = pipe.transform(texts)
     computed = time.perf_counter()
-    flat = pa.array(found.reshape(-1))
-    listed = pa.FixedSizeListArray.from_arrays(flat, found.shape[1])
+    flat = pa.array(result.reshape(-1))
+    listed = pa.FixedSizeListArray.from_arrays(flat, result.shape[1])
     parquet.write_table(
         pa.table({"vector": listed}),
         folder / "whole.parquet",
@@ -125,8 +125,8 @@ def run_whole(folder, options):
         os.fsync(file.fileno())  # as in the streaming run
     seconds = time.perf_counter() - begin
     (folder / "whole.parquet").unlink()
-    told = {"rate": len(texts) / (computed - read), "whole": len(texts) / seconds}
-    print(json.dumps({**told, "peak": peak_memory()}))
+    figures = {"rate": len(texts) / (computed - read), "whole": len(texts) / seconds}
+    print(json.dumps({**figures, "peak": peak_memory()}))
 
 
 def command(what, folder, options, out="streamed.parquet"):
@@ -138,8 +138,8 @@ def command(what, folder, options, out="streamed.parquet"):
         "--out": out,
         "--folder": folder,
     }
-    told = [str(part) for pair in numbers.items() for part in pair]
-    return [sys.executable, __file__, "--run", what, *told]
+    flags = [str(part) for pair in numbers.items() for part in pair]
+    return [sys.executable, __file__, "--run", what, *flags]
 
 
 def in_a_process(*args, **kwargs):
@@ -154,7 +154,7 @@ def killed_and_resumed(folder, options, seconds):
     """Kill the streaming at random times and resume it; return the figures."""
     rng = random.Random(options.seed)
     moments = sorted(rng.uniform(0.05, 0.95) for _ in range(options.kills))
-    last, kept = 0.0, []
+    last, finished = 0.0, []
     parts = folder / ".killed.parquet.parts"
     for moment in moments:
         process = subprocess.Popen(
@@ -166,9 +166,9 @@ def killed_and_resumed(folder, options, seconds):
         process.send_signal(signal.SIGKILL)
         process.wait()
         last = moment
-        kept.append(len([*parts.glob("*.json")]))
-    told = in_a_process("stream", folder, options, out="killed.parquet")
-    return kept, told
+        finished.append(len([*parts.glob("*.json")]))
+    result = in_a_process("stream", folder, options, out="killed.parquet")
+    return finished, result
 
 
 def report(folder, options):
@@ -203,14 +203,15 @@ def report(folder, options):
         f"peak {streamed['peak']:,.0f} MB"
     )
     if options.kills:
-        kept, told = killed_and_resumed(folder, options, streamed["seconds"])
+        finished, last = killed_and_resumed(folder, options, streamed["seconds"])
         same = filecmp.cmp(
             folder / "streamed.parquet", folder / "killed.parquet", shallow=False
         )
         print(
-            f"killed {len(kept)} times, with {kept} batches finished; the last run "
-            f"found {told['resumed']:,} rows and took {told['seconds']:,.1f} s. Output "
-            f"equal byte for byte: {same}"
+            f"killed {len(finished)} times, with {finished} batches finished; "
+            f"the last run found {last['resumed']:,} rows and took "
+            f"{last['seconds']:,.1f} s. "
+            f"Output equal byte for byte: {same}"
         )
         if not same:
             raise SystemExit(1)

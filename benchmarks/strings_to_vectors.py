@@ -87,8 +87,8 @@ def gensim_loop(words, matrix):
     kv.add_vectors(words, matrix)
 
     def mean(text):
-        found = [kv[word] for word in text.lower().split() if word in kv]
-        return np.mean(found, axis=0) if found else np.zeros(kv.vector_size)
+        results = [kv[word] for word in text.lower().split() if word in kv]
+        return np.mean(results, axis=0) if results else np.zeros(kv.vector_size)
 
     return lambda texts: np.stack([mean(text) for text in texts])
 

@@ -116,8 +116,8 @@ def serve(side, folder, threads):
         predict()
         times += [time.perf_counter(), time.process_time()]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        told = {"times": times, "peak": peak, "passes": passes}
-        print(json.dumps(told), flush=True)
+        report = {"times": times, "peak": peak, "passes": passes}
+        print(json.dumps(report), flush=True)
 
 
 def open_sides(folder, options):
@@ -145,10 +145,10 @@ def ask(process):
     raise RuntimeError("A side ended before its time; see its message above.")
 
 
-def summary(told, n_train, n_test, clock):
+def summary(report, n_train, n_test, clock):
     """Return the median tokens/s of a training pass and of prediction."""
-    steps = np.diff([t["times"][clock::2] for t in told], axis=1)
-    passes = told[0].get("passes", 1)
+    steps = np.diff([t["times"][clock::2] for t in report], axis=1)
+    passes = report[0].get("passes", 1)
     train, predict = np.median(steps, axis=0)
     return passes * n_train / train, n_test / predict
 
@@ -168,24 +168,24 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         counts = write_data(Path(folder))
         sides = open_sides(folder, options)
-        told = {side: [] for side in sides}
+        report = {side: [] for side in sides}
         for number in range(options.rounds + 1):
             for side, process in sides.items():
                 answer = ask(process)
-                told[side] += [answer] if number else []  # the first warms up
+                report[side] += [answer] if number else []  # the first warms up
         for process in sides.values():
             process.stdin.close()
             process.wait()
-    print_table(told, counts)
+    print_table(report, counts)
 
 
-def print_table(told, counts):
+def print_table(report, counts):
     """Print tokens/s by wall and CPU time, and the peak memory."""
     names = "train a pass", "ratio", "(CPU)", "predict", "ratio", "(CPU)", "MiB"
     print(f"{counts[0]} and {counts[1]} tokens; tokens/s\n")
     print("| | " + " | ".join(names) + " |\n" + "|---" * 8 + "|")
-    ours = summary(told[SIDES[0]], *counts, 0)
-    for side, answers in told.items():
+    ours = summary(report[SIDES[0]], *counts, 0)
+    for side, answers in report.items():
         wall, cpu = (summary(answers, *counts, clock) for clock in (0, 1))
         cells = []
         for mine, theirs, busy in zip(ours, wall, cpu, strict=True):

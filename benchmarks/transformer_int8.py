@@ -114,11 +114,11 @@ def onnx_run(file, names):
     session = onnxruntime.InferenceSession(
         str(file), options, providers=["CPUExecutionProvider"]
     )
-    wanted = {told.name for told in session.get_inputs()}
+    expected = {entry.name for entry in session.get_inputs()}
 
     def run(*arrays):
         given = zip(names, arrays, strict=True)
-        given = {name: array.numpy() for name, array in given if name in wanted}
+        given = {name: array.numpy() for name, array in given if name in expected}
         return torch.from_numpy(session.run(None, given)[0])
 
     return run
@@ -131,7 +131,7 @@ def forms(path, folder, by_rows):
     def fresh():
         return AutoModel.from_pretrained(path).eval()
 
-    found = {
+    results = {
         "float32": TransformerEmbedding(path),
         "bfloat16": TransformerEmbedding(path, dtype="bfloat16"),
     }
@@ -146,10 +146,10 @@ def forms(path, folder, by_rows):
         runs[BY_ROWS] = lambda: LastLayer(torchao_int8(fresh()))
     for name, make in runs.items():
         pair = Form(fresh().config, hidden(make())), tokenizer
-        found[name] = TransformerEmbedding(pair)
+        results[name] = TransformerEmbedding(pair)
         if INT8 in name and name != BY_ROWS:
-            found[f"{name}, each alone"] = TransformerEmbedding(pair, batch_tokens=1)
-    return found
+            results[f"{name}, each alone"] = TransformerEmbedding(pair, batch_tokens=1)
+    return results
 
 
 def hidden(run):
@@ -174,7 +174,7 @@ def seconds(sources, tokens, rounds):
             wall, cpu = time.perf_counter(), time.process_time()
             source.transform(tokens)
             times[name].append((time.perf_counter() - wall, time.process_time() - cpu))
-    return {name: np.median(found, axis=0) for name, found in times.items()}
+    return {name: np.median(result, axis=0) for name, result in times.items()}
 
 
 def accuracy(source, parts):

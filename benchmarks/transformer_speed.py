@@ -98,9 +98,9 @@ class Flair:
 def timed(side):
     """Return wall and processor seconds of one round."""
     wall, cpu = time.perf_counter(), time.process_time()
-    told = side()
+    report = side()
     mine = time.perf_counter() - wall, time.process_time() - cpu
-    return mine if told is None else (told["wall"], told["cpu"])
+    return mine if report is None else (report["wall"], report["cpu"])
 
 
 def sides_of(args, path, tokens, folder):
@@ -137,7 +137,7 @@ def table(sides, tokens, rounds):
     for _ in range(rounds):
         for name, side in sides.items():
             times[name].append(timed(side))
-    medians = {name: np.median(found, axis=0) for name, found in times.items()}
+    medians = {name: np.median(result, axis=0) for name, result in times.items()}
     bare = medians[next(iter(sides))]
     n_words, n_rows = len(tokens.codes), len(tokens)
     print("| | words/s | sentences/s | relative | CPU s | relative |")

@@ -72,8 +72,8 @@ def embed(parts, transformer, cache):
 
 def select(X, *names):
     """Return the parts restricted to blocks with a name prefix."""
-    kept = [b for b in X["train"].names if b.startswith(names)]
-    return {name: part.select(kept) for name, part in X.items()}
+    selected = [b for b in X["train"].names if b.startswith(names)]
+    return {name: part.select(selected) for name, part in X.items()}
 
 
 def concatenated(X):
@@ -114,11 +114,11 @@ def run(X, parts, parameters, seed):
     model = DynamicMetaTagger(**(SETTINGS | parameters), random_state=seed)
     model.fit(X["train"], parts["train"].tags, X_val=X["dev"], y_val=parts["dev"].tags)
     seconds = time.perf_counter() - start
-    found, test = model.predict(X["test"]), parts["test"]
+    result, test = model.predict(X["test"]), parts["test"]
     surface = {"level": "surface", "tokens": test.tokens}
     return {
-        "entity": 100 * span_f1_score(test.tags, found),
-        "surface": 100 * span_f1_score(test.tags, found, **surface),
+        "entity": 100 * span_f1_score(test.tags, result),
+        "surface": 100 * span_f1_score(test.tags, result, **surface),
         "dev": 100 * max(model.history_[:, "valid_f1"]),
         "epochs": model.n_iter_,
         "seconds": seconds,
@@ -167,10 +167,10 @@ def main():
             if (label, seed) in runs:
                 continue
             data = data or inputs()
-            found = {"row": label, "seed": seed} | run(data, parts, parameters, seed)
-            runs[label, seed] = found
+            result = {"row": label, "seed": seed} | run(data, parts, parameters, seed)
+            runs[label, seed] = result
             with options.out.open("a") as file:
-                file.write(json.dumps(found) + "\n")
+                file.write(json.dumps(result) + "\n")
         ours = [runs[label, seed] for seed in range(options.seeds)]
         print(line(label, ours), flush=True)
 

@@ -203,7 +203,7 @@ def path(room, name):
 
 def rooms():
     """Return the public names of ROOMS, and the others of each room under "More"."""
-    found = {}
+    layout = {}
     for room in (*ROOMS, *sk_metaembed._ROOMS):
         home = "utils.estimator_checks" if room == "utils" else room
         title, sections = ROOMS.get(home, (home.capitalize(), {}))
@@ -214,8 +214,8 @@ def rooms():
         }
         named = {name for names in shown.values() for name in names}
         rest = [name for name in public if name not in named]
-        found[home] = title, {**shown, **({"More": rest} if rest else {})}
-    return found
+        layout[home] = title, {**shown, **({"More": rest} if rest else {})}
+    return layout
 
 
 def entries():
@@ -322,8 +322,8 @@ def escape(app, what, name, obj, options, lines):
         lines[i] = TRAILING.sub(_escaped, line)
 
 
-def _escaped(found):
-    text = found[0]
+def _escaped(match):
+    text = match[0]
     name = text.rstrip("_")
     return text if text[0] == "`" else name + r"\_" * (len(text) - len(name))
 
@@ -335,8 +335,8 @@ def resolve(app, env, node, contnode):
     """Link `Name` and `Name.method` of public objects from any page."""
     if node.get("refdomain") != "py":
         return None
-    asked = node.get("reftarget", "").removeprefix("sk_metaembed.")
-    name, _, rest = asked.partition(".")
+    requested = node.get("reftarget", "").removeprefix("sk_metaembed.")
+    name, _, rest = requested.partition(".")
     if name not in SHORT:
         return None
     target = SHORT[name] + (f".{rest}" if rest else "")

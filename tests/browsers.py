@@ -45,6 +45,6 @@ def measure(browser, html, script, folder, *, width=1000, height=700):
         path.as_uri(),
     ]
     run = subprocess.run(command, capture_output=True, timeout=120, check=True)
-    found = re.search(rb'<pre id="found">(.*?)</pre>', run.stdout, flags=re.DOTALL)
-    assert found, run.stdout[-2000:]
-    return json.loads(base64.b64decode(found[1]))
+    result = re.search(rb'<pre id="found">(.*?)</pre>', run.stdout, flags=re.DOTALL)
+    assert result, run.stdout[-2000:]
+    return json.loads(base64.b64decode(result[1]))

@@ -39,14 +39,14 @@ class _Handler(BaseHTTPRequestHandler):
     own: FileServer
 
     def do_GET(self):
-        path, wanted = self.path.partition("?")[0], self.headers.get("Range")
-        self.own.requests.append((path, wanted))
+        path, requested = self.path.partition("?")[0], self.headers.get("Range")
+        self.own.requests.append((path, requested))
         content = self.own.files.get(path)
         if content is None:
             self.send_error(404)
             return
         tag = f'"{hash(content)}"'
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        start = int(requested.removeprefix("bytes=").rstrip("-")) if requested else 0
         if not self.own.ranges or self.headers.get("If-Range", tag) != tag:
             start = 0
         if start and start >= len(content):

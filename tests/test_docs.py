@@ -43,11 +43,11 @@ def relative(path):
 
 def blocks(text):
     """Yield (line, kind, code) of a page, in order; line numbers count from 0."""
-    for found in FENCE.finditer(text):
-        lines = found["body"].split("\n")
+    for match in FENCE.finditer(text):
+        lines = match["body"].split("\n")
         options = [line.strip() for line in lines if line.strip().startswith(":")]
         code = [line for line in lines if line.strip() not in options]
-        line = text.count("\n", 0, found.start())
+        line = text.count("\n", 0, match.start())
         body = dedented(code)
         if ">>>" in body:
             continue
@@ -90,9 +90,9 @@ def test_code_of_a_page_runs(path, module):
         if kind == "doctest":
             test = doctest.DocTest([code], names, path.name, str(path), 0, text)
             test.globs = names
-            said = []
-            failed = runner.run(test, out=said.append, clear_globs=False).failed
-            assert not failed, "".join(said)
+            output = []
+            failed = runner.run(test, out=output.append, clear_globs=False).failed
+            assert not failed, "".join(output)
         else:
             compiled = compile("\n" * line + code, str(path), "exec")
             if kind == "run":
@@ -142,8 +142,8 @@ def reference(monkeypatch):
 
 def test_reference_has_every_public_name(reference):
     shown = set(reference.entries())
-    wanted = {reference.path(room, name) for room, name in public()}
-    assert shown == wanted
+    expected = {reference.path(room, name) for room, name in public()}
+    assert shown == expected
 
 
 def test_reference_names_only_what_is_public(reference):

@@ -138,7 +138,7 @@ def test_arrays_that_are_elsewhere_or_too_large(kind, match, elmo, weights):
         sk.ElmoEmbedding(elmo[0], weights).fit_transform([["a"]])
 
 
-def test_zeros_that_nobody_wrote(monkeypatch, tmp_path):
+def test_the_declared_size_of_a_sparse_dataset_is_checked(monkeypatch, tmp_path):
     from sk_metaembed.elmo._weight_files import open_hdf5, read_array
 
     with h5py.File(tmp_path / "w.hdf5", "w") as held:
@@ -185,10 +185,10 @@ def test_damaged_hdf5(changes, cut, elmo, weights):
     body=st.binary(max_size=40),
 )
 def test_any_entry(head, body):
-    told = struct.pack("<2sBBiI", b"sS", *head)
-    checksum = zlib.crc32(body, zlib.crc32(told + bytes(4), zlib.crc32(b"key")))
+    header = struct.pack("<2sBBiI", b"sS", *head)
+    checksum = zlib.crc32(body, zlib.crc32(header + bytes(4), zlib.crc32(b"key")))
     try:
-        values, known = decode(b"key", told + struct.pack("<I", checksum) + body)
+        values, known = decode(b"key", header + struct.pack("<I", checksum) + body)
     except (CorruptEntryError, OutdatedEntryError):
         return
     assert values.nbytes <= len(body)
@@ -213,10 +213,12 @@ def test_a_cache_on_a_full_disk(tmp_path):
         with SentenceCache(disk, "m") as cache:
             first = cache.keys([("first",)], 0)
             cache.put_many(first, [row])
-            with pytest.warns(UserWarning, match="new vectors are not stored") as told:
+            with pytest.warns(
+                UserWarning, match="new vectors are not stored"
+            ) as record:
                 for i in range(80):
                     cache.put_many(cache.keys([(f"w{i}",)], 0), [row])
-            assert len(told) == 1
+            assert len(record) == 1
             assert cache.get_many(first)[0] is not None
         with SentenceCache(disk, "m") as cache:
             assert cache.get_many(first)[0] is not None
@@ -245,7 +247,7 @@ def test_models_and_steps_on_a_full_disk(tmp_path):
             sk.save(source, disk / "step.skm", bundle=True)
         assert sorted(p.name for p in disk.iterdir()) == ["ballast", "model", "more"]
         # Training goes on where its checkpoint cannot be written.
-        kept = model.set_params(checkpoint=disk / "fit.pt")
+        saved = model.set_params(checkpoint=disk / "fit.pt")
         with pytest.warns(UserWarning, match="cannot be written"):
-            assert kept.fit(rows).n_iter_ == 1
+            assert saved.fit(rows).n_iter_ == 1
         assert not (disk / "fit.pt").exists()

@@ -89,10 +89,10 @@ def interrupted(step, X, y, at):
 
 
 def output(step, X):
-    found = step.transform(X) if hasattr(step, "transform") else step.predict(X)
-    if isinstance(found, sk.EmbeddedSequences):
-        return np.concatenate([block.values.ravel() for block in found.blocks])
-    return np.concatenate([np.ravel(row) for row in found])
+    result = step.transform(X) if hasattr(step, "transform") else step.predict(X)
+    if isinstance(result, sk.EmbeddedSequences):
+        return np.concatenate([block.values.ravel() for block in result.blocks])
+    return np.concatenate([np.ravel(row) for row in result])
 
 
 @pytest.fixture(scope="module")
@@ -116,16 +116,16 @@ def test_ctrl_c_in_fit(name, embedded):
         left = clone(step)
         interrupted(left, X, y, at)
         try:
-            found = output(left, X)
+            result = output(left, X)
         except NotFittedError:
             pass
         else:
-            assert found.dtype.kind != "f" or np.isfinite(found).all()
+            assert result.dtype.kind != "f" or np.isfinite(result).all()
         interrupted(shared, X, y, at)
         if name not in ("dme", "ranker"):  # a net begins anew
             np.testing.assert_array_equal(output(shared, X), expected)
-        found = output(shared.fit(X, y), X)
-        np.testing.assert_array_equal(found, expected)
+        result = output(shared.fit(X, y), X)
+        np.testing.assert_array_equal(result, expected)
 
 
 def test_other_threads_go_on_after_ctrl_c(embedded):

@@ -1,4 +1,4 @@
-"""Nobody is asked over a network by what a user does on files of their own."""
+"""Working on local files sends no request over the network."""
 
 import socket
 
@@ -19,24 +19,24 @@ Y = [1, 0, 1, 0] * 3
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def requests(monkeypatch):
     """Refuse every connection beyond this machine's own pipes, and list them."""
-    asked = []
+    requests = []
 
     def refuse(*args, **kwargs):
         if isinstance(args[0], socket.socket) and args[0].family == socket.AF_UNIX:
             return None
-        asked.append(args)
+        requests.append(args)
         raise OSError("no network in this test")
 
     for name in ("connect", "connect_ex", "sendto"):
         monkeypatch.setattr(socket.socket, name, refuse)
     for name in ("create_connection", "getaddrinfo", "gethostbyname"):
         monkeypatch.setattr(socket, name, refuse)
-    return asked
+    return requests
 
 
-def test_a_usual_pipeline_asks_nobody(asked, tmp_path, monkeypatch):
+def test_a_local_pipeline_sends_no_requests(requests, tmp_path, monkeypatch):
     monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
     lines = [f"{w} {i} {i % 3} 1\n" for i, w in enumerate(["a", "good", "bad", "dull"])]
     (tmp_path / "x.txt").write_text("".join(lines))
@@ -64,12 +64,12 @@ def test_a_usual_pipeline_asks_nobody(asked, tmp_path, monkeypatch):
     assert loaded.transform(TEXTS).tokens.n_tokens > 30
     assert len(load_conll(tmp_path / "x.conll").tokens) == 1
     assert np.load(tmp_path / "out.npy").shape[0] == 12
-    assert asked == []
+    assert requests == []
 
 
-def test_what_asks_says_so(asked, tmp_path, monkeypatch):
+def test_requests_are_detected(requests, tmp_path, monkeypatch):
     monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path))
     place = "https://example.org/options.json"
     with pytest.raises(FileNotFoundError, match=r"example\.org.*no network"):
         sk.ElmoEmbedding(place, "https://example.org/weights.hdf5").fit([["a"]])
-    assert asked
+    assert requests

@@ -46,10 +46,10 @@ def public_objects():
     """Return the public classes and functions, each once, by the path of its home."""
     named = [(sk_metaembed, name) for name in sk_metaembed.__all__]
     named += [(room(r), name) for r in ROOMS for name in room(r).__all__]
-    found = [getattr(home, name) for home, name in named]
+    results = [getattr(home, name) for home, name in named]
     return {
         f"{thing.__module__}.{thing.__qualname__}": thing
-        for thing in found
+        for thing in results
         if callable(thing)
     }
 

@@ -88,9 +88,9 @@ def numbers(estimator, seed, barrier=None):
     estimator = seeded(estimator, seed)
     if barrier is not None:
         barrier.wait(timeout=60)
-    found = outputs(estimator.fit(X, y), X).values()
-    found = [output_values(output) for output in found]
-    return np.concatenate([f.ravel() for f in found if f is not None])
+    result = outputs(estimator.fit(X, y), X).values()
+    result = [output_values(output) for output in result]
+    return np.concatenate([f.ravel() for f in result if f is not None])
 
 
 @pytest.mark.usefixtures("quick_switches")
@@ -101,8 +101,8 @@ def test_a_fit_in_eight_threads_is_the_fit_alone(estimator):
     before, barrier = _generators(), threading.Barrier(8)
     with parallel_config(backend="threading", n_jobs=8):
         calls = (delayed(numbers)(estimator, i % 2, barrier) for i in range(8))
-        found = Parallel()(calls)
-    for i, values in enumerate(found):
+        result = Parallel()(calls)
+    for i, values in enumerate(result):
         np.testing.assert_array_equal(values, alone[i % 2], err_msg=f"thread {i}")
     assert _generators() == before
 
@@ -122,8 +122,8 @@ def test_a_caller_that_draws_during_a_fit_and_the_fit_do_not_meet(estimator):
     callbacks = clone(estimator).set_params(callbacks=[Draws(drawn.append)])
     with torch.random.fork_rng():
         torch.manual_seed(5)
-        found = numbers(callbacks, 0)
-    np.testing.assert_array_equal(found, expected)
+        result = numbers(callbacks, 0)
+    np.testing.assert_array_equal(result, expected)
     own = torch.Generator().manual_seed(5)
     assert drawn == [float(torch.rand((), generator=own)) for _ in drawn] != []
 

@@ -25,13 +25,13 @@ GENERIC |= {"dict", "frozenset", "list", "set", "tuple", "NDArray"}
 
 def functions():
     """Return the public functions, methods and operators, by their dotted names."""
-    found = {p: thing for p, thing in OBJECTS.items() if not isinstance(thing, type)}
+    results = {p: thing for p, thing in OBJECTS.items() if not isinstance(thing, type)}
     for owner in owners():
         for name, member in vars(owner).items():
             function = written(member) if is_public(name) else None
             if function is not None:
-                found[f"{owner.__module__}.{owner.__qualname__}.{name}"] = function
-    return dict(sorted(found.items()))
+                results[f"{owner.__module__}.{owner.__qualname__}.{name}"] = function
+    return dict(sorted(results.items()))
 
 
 def owners():

@@ -69,7 +69,7 @@ class Oracle:
         features = []
         for i, (width, number) in enumerate(o.filters):
             filters = w[f"CNN/W_cnn_{i}"][0]
-            found = [
+            results = [
                 [
                     (seen[at : at + width] * filters[:, :, f]).sum()
                     + w[f"CNN/b_cnn_{i}"][f]
@@ -77,7 +77,7 @@ class Oracle:
                 ]
                 for at in range(len(seen) - width + 1)
             ]
-            features.append(np.max(found, axis=0))
+            features.append(np.max(results, axis=0))
         x = np.concatenate(features)
         x = np.maximum(x, 0) if o.activation == "relu" else np.tanh(x)
         for k in range(o.n_highway):

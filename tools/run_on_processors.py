@@ -141,10 +141,10 @@ def intel_library(folder):
 def describe(environment):
     """Return the selected kernels, to verify that the setting has an effect."""
     command = [sys.executable, "-c", DESCRIBE]
-    found = subprocess.run(
+    result = subprocess.run(
         command, env=environment, cwd=ROOT, check=True, capture_output=True, text=True
     )
-    return found.stdout.strip()
+    return result.stdout.strip()
 
 
 def run(environment, threads, arguments):
@@ -166,9 +166,11 @@ def run(environment, threads, arguments):
             print(line, end="", flush=True)
             last = line if line.strip() else last
     minutes = (time.perf_counter() - start) / 60
-    found = {kind: int(n) for n, kind in re.findall(r"(\d+) (\w+)", last)}
-    failed = found.get("failed", 0) + found.get("error", 0) + found.get("errors", 0)
-    counts = found.get("passed", 0), failed, found.get("skipped", 0)
+    results = {kind: int(n) for n, kind in re.findall(r"(\d+) (\w+)", last)}
+    failed = (
+        results.get("failed", 0) + results.get("error", 0) + results.get("errors", 0)
+    )
+    counts = results.get("passed", 0), failed, results.get("skipped", 0)
     return process.returncode, counts, minutes
 
 

@@ -156,7 +156,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             Weight of each sequence in the loss and in the held-out score. Sequences of
             weight 0 are left out.
         X_val : EmbeddedSequences or SequencePairs, default=None
-            Held-out sequences for early stopping, in place of a part of X and
+            Held-out sequences for early stopping, instead of a part of X and
             regardless of `early_stopping`.
         y_val : array-like, default=None
             Their targets.
@@ -274,7 +274,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """Raise unless the trainable sources are those of the last fit."""
         trained = TrainedSources(self._pairs(), all_tokens(X))
         check_same_sources(self._trained, trained, caller=type(self).__name__)
-        self._trained = trained  # with the learning rates of now
+        self._trained = trained  # has the current learning rates
 
     def _weights(self, y, weights):
         """Return the weights of sequences times those of their labels, with mean 1."""
@@ -358,7 +358,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return {**self.dims_in_, **self._trained.dims}
 
     def _read(self, X, caller, fitted=True):
-        """Return X as sequences, after a check against the input of fit if fitted."""
+        """Return X as sequences; if `fitted`, check them against those of fit."""
         return read_input(
             X,
             dims=self.dims_in_ if fitted else None,

@@ -94,8 +94,8 @@ def tag_weights(class_weight, y, classes, *, caller):
         strange = [tag for tag in class_weight if tag not in classes]
         if strange:
             raise ValueError(
-                f"{caller}: class_weight names {strange[0]!r}, which is not one of "
-                f"the classes {classes.tolist()}."
+                f"{caller}: class_weight names {strange[0]!r}, which is not one of the "
+                f"classes {classes.tolist()}."
             )
         given = [class_weight.get(tag, 1.0) for tag in classes.tolist()]
         weights = np.array(given)

@@ -14,7 +14,7 @@ _LEGEND_ROWS = 12  # per column
 
 
 def panel_axes(ax, n, n_cols, size, caller):
-    """Return n Axes (n,): those given, or a grid in place of a single one.
+    """Return n Axes (n,): those given, or a grid that replaces a single one.
 
     `size` is the width and height of one panel of a new figure in inches.
     """
@@ -111,7 +111,7 @@ def axis_labels(projector, shares, number):
 
 
 def outside_legend(axes, whole):
-    """Draw a legend next to a row of panels, next to the figure if `whole`."""
+    """Draw a legend to the right of a row of panels, or of the figure if `whole`."""
     handles, names = axes[-1].get_legend_handles_labels()
     style = {"frameon": False, "ncols": -(-len(names) // _LEGEND_ROWS)}
     if whole:

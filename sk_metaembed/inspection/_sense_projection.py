@@ -170,7 +170,7 @@ class SenseProjectionDisplay:
         For each panel one label per position, None for labels that do not fit. Empty
         lists without labels.
     legend_ : matplotlib Legend or None
-        Next to the panels.
+        To the right of the panels.
 
     See Also
     --------

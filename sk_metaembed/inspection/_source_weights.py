@@ -78,7 +78,7 @@ def draw_bars(ax, weights, sources, groups, largest, bar_kw):
 
 
 def bars_legend(ax, bars, sources):
-    """Draw a legend next to a panel, where it hides neither bars nor titles."""
+    """Draw a legend to the right of a panel, where it hides neither bars nor titles."""
     lines = [line for line in ax.lines if line.get_label() == _EVEN_SHARE["label"]]
     names = [*sources, *(line.get_label() for line in lines)]
     position = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}

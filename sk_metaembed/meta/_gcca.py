@@ -202,13 +202,13 @@ def common_directions(shared, own, regularization):
         return np.zeros(1), np.zeros((len(shared), 1))
     values, directions = eigh(whitening.T @ shared @ whitening)
     values, directions = values[::-1], directions[:, ::-1]
-    kept = values > _MIN_AGREEMENT * values[0]
-    return np.minimum(values[kept], 1.0), whitening @ directions[:, kept]
+    selected = values > _MIN_AGREEMENT * values[0]
+    return np.minimum(values[selected], 1.0), whitening @ directions[:, selected]
 
 
 def _whitening(square, regularization):
     """Return the map to uncorrelated directions of regularized variance one."""
     variances, directions = eigh(square)
-    kept = variances > max(_ROUNDING * variances[-1], _MIN_VARIANCE)
+    selected = variances > max(_ROUNDING * variances[-1], _MIN_VARIANCE)
     ridge = regularization * np.trace(square) / len(square)
-    return directions[:, kept] / np.sqrt(variances[kept] + ridge)
+    return directions[:, selected] / np.sqrt(variances[selected] + ridge)

@@ -211,9 +211,9 @@ class LocallyLinearMetaEmbedding(BaseMetaEmbedding):
             self._scale = common_scale(self._vectors_and_known(blocks)[0])
         sources, known = self._vectors_and_known(blocks)
         digests, rows = np.unique(row_digests(sources, known), return_index=True)
-        kept = np.sort(rows)
-        self._sources, self._known = [s[kept] for s in sources], known[kept]
-        self._digests, self._rows = digests, np.searchsorted(kept, rows)
+        selected = np.sort(rows)
+        self._sources, self._known = [s[selected] for s in sources], known[selected]
+        self._digests, self._rows = digests, np.searchsorted(selected, rows)
         neighbors = row_neighbors(
             self._sources, self._known, self.n_neighbors, verbose=self.verbose
         )

@@ -134,9 +134,9 @@ def start_decoders(moments, dims, weights, alpha, n_components):
     n_rows = sum(part.n_rows for part in moments)
     variances, directions = eigh(total * np.outer(factors, factors) / n_rows)
     lengths = np.sqrt(np.maximum(variances[::-1], 0))[:n_components]
-    kept = lengths > max(alpha, 1e-5 * lengths[0], 1e-12)
-    scales = np.sqrt(lengths[kept] - alpha)
-    joined = (directions[:, ::-1][:, : len(kept)][:, kept] * scales).T / factors
+    selected = lengths > max(alpha, 1e-5 * lengths[0], 1e-12)
+    scales = np.sqrt(lengths[selected] - alpha)
+    joined = (directions[:, ::-1][:, : len(selected)][:, selected] * scales).T / factors
     matrices = [joined[:, own] for own in columns]
     return Decoders(matrices, [np.zeros(dim) for dim in dims])
 

@@ -1,11 +1,10 @@
 """The zip file of a saved estimator: written atomically, validated before it is read.
 
 Members are stored without compression, so that reading cannot produce more bytes than
-the file has. The manifest contains the SHA-256 of every member, in addition to the
-CRC-32 of the zip format: the folder that a bundle is unpacked to is named by these
-digests. A CRC-32 can be forged to put other vectors under that name, and without
-digests in the manifest each `load` would read a bundle in full to find its folder (1
-GB/s).
+the file has. The manifest holds the SHA-256 of every member, in addition to the CRC-32
+of zip files: the folder that a bundle is unpacked to is named by these digests. A
+CRC-32 can be forged to put other vectors under that name, and without digests in the
+manifest each `load` would read a bundle in full to find its folder (1 GB/s).
 """
 
 import contextlib

@@ -5,9 +5,9 @@ strings would be restored as another type; arrays are compact and are validated 
 anything is created from them.
 
 Random states, generators and frozen distributions have codecs of their own although
-skops has nodes for them. skops does not check the position of a Mersenne Twister (10**6
-instead of at most 624 crashes the process), requires one trusted class for each
-distribution of scipy, and imports torch.
+skops has nodes for them. skops passes the position of a Mersenne Twister on unchecked
+(10**6 instead of at most 624 crashes the process), needs one trusted class for each
+distribution of scipy, and importing it to read a file would import torch.
 """
 
 import os
@@ -185,7 +185,7 @@ def decode_words(content):
     text = array_entry(content, "text", np.uint8)
     ends = array_entry(content, "ends", np.int64)
     if len(ends) and (np.diff(ends, prepend=0).min() < 0 or ends[-1] != len(text)):
-        raise MalformedEntryError("words overlap or are cut off")
+        raise MalformedEntryError("word offsets decrease or do not cover the text")
     data, starts = bytes(text), [0, *ends.tolist()]
     return [
         data[start:end].decode("utf-8", "surrogatepass")

@@ -100,7 +100,7 @@ def _item_place(item, where):
     named = isinstance(item, tuple) and len(item) > 1 and type(item[0]) is str
     if not (named and has_parameters(item[1])):
         return where
-    outer, _, _ = where.rpartition(", ")  # in place of "steps= of Pipeline"
+    outer, _, _ = where.rpartition(", ")  # replaces "steps= of Pipeline"
     return _inside(outer or ROOT, f"step {item[0]!r}")
 
 

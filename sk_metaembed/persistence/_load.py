@@ -329,7 +329,7 @@ def _open_bundle(module, kind, content, file, prefix):
             raise
         raise SavedFileError(
             f"{file.label} is intact, but its {kind}, unpacked to {folder}, was "
-            "changed or damaged there. Delete that folder and load again."
+            "modified or corrupted there. Delete that folder and load again."
         ) from error
 
 

@@ -190,7 +190,7 @@ class Encoder:
     Attributes
     ----------
     members : dict of str to bytes or Path
-        Contents of the file in addition to the structure.
+        Contents of the file other than the structure.
     """
 
     def __init__(self, bundle):

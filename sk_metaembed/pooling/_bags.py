@@ -42,11 +42,11 @@ def block_bags(tokens, block):
         kind = np.int32 if tokens.n_tokens < 2**31 else np.int64
         rows = np.arange(tokens.n_tokens, dtype=kind)
     if not known.all():
-        kept = known[rows]
-        codes = codes[kept]
-        rows = codes if block.level == "type" else rows[kept]
-        before = np.zeros(len(kept) + 1, dtype=np.int64)
-        np.cumsum(kept, out=before[1:])
+        is_known = known[rows]
+        codes = codes[is_known]
+        rows = codes if block.level == "type" else rows[is_known]
+        before = np.zeros(len(is_known) + 1, dtype=np.int64)
+        np.cumsum(is_known, out=before[1:])
         offsets = before[offsets]
     divisors = np.maximum(np.diff(offsets), 1).astype(np.float64)
     table, index = block.indexed()

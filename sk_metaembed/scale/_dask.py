@@ -137,14 +137,16 @@ def transform_partitions(
     build = _builder_for(data)
     if not (column is None or isinstance(column, str)):
         column = column_list(column, "column", "transform_partitions")
-    kept = column_list(keep, "keep", "transform_partitions")
-    _check_columns(data, column, kept)
+    keep_columns = column_list(keep, "keep", "transform_partitions")
+    _check_columns(data, column, keep_columns)
     sample = _sample(pipeline, data, method, dtype, column)
     names = sample.columns if sample.values.ndim == 2 else None
-    _check_names(names or ["prediction"], kept)
+    _check_names(names or ["prediction"], keep_columns)
     reference = make_reference(pipeline, folder)
     empty, missing = sample.values[:0], accepts_missing(pipeline)
-    task = PartitionTask(reference, method, dtype, column, kept, names, empty, missing)
+    task = PartitionTask(
+        reference, method, dtype, column, keep_columns, names, empty, missing
+    )
     return build(data, task)
 
 

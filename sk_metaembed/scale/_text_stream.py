@@ -125,7 +125,7 @@ class TextStream:
         Parameters
         ----------
         columns : list of str, default=()
-            Columns with texts, in place of `column`.
+            Columns with texts, instead of `column`.
         keep : list of str, default=()
             Columns to be copied.
         missing : bool, default=False

@@ -159,9 +159,9 @@ def transform_in_batches(
 
     Notes
     -----
-    Finished batches are kept as numbered files with checksums in a folder next to
-    `out`, ``.NAME.parts``; a batch that is corrupt there is computed again. The output
-    is assembled from them at the end, when it needs twice its size on the disk.
+    Finished batches are saved as numbered files with checksums in ``.NAME.parts``, a
+    folder next to `out`; a batch that is corrupt there is computed again. The output is
+    assembled from them at the end, when it needs twice its size on the disk.
 
     The pipeline is identified by a digest of all that it has learned. To resume in
     another process, load the fitted pipeline from a file instead of fitting it again,

@@ -279,7 +279,7 @@ def count_missing(rows):
 
 
 def fill_missing(rows, empty):
-    """Return rows with `empty` in place of missing ones, and a mask of these."""
+    """Return rows with missing ones replaced by `empty`, and a mask of these."""
     absent = np.array([is_missing(row) for row in rows], dtype=bool)
     if absent.any():
         pairs = zip(rows, absent, strict=True)

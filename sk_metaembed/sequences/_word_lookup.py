@@ -34,7 +34,7 @@ def lookup_vectors(embedding, words, *, caller):
     Raises
     ------
     TypeError
-        If the embedding has another type.
+        If the embedding has none of these types.
     ValueError
         If an estimator returns several blocks or not one row per word, or a mapping
         holds anything but vectors of one length.

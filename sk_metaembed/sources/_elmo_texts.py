@@ -65,7 +65,7 @@ def mean_of_words(values, sentence, spans):
 
 
 class AlignedWords(NamedTuple):
-    """The words that ELMo reads in place of tokens."""
+    """The words that ELMo reads instead of tokens."""
 
     words: np.ndarray  # (n_words,) distinct words of all texts
     groups: list  # tuples of words that overlap the same token

@@ -83,7 +83,7 @@ def wordless_checks(estimator):
 
 
 def numeric_checks(estimator):
-    """Yield scikit-learn's whole suite with words in place of numbers."""
+    """Yield scikit-learn's whole suite with words instead of numbers."""
     skipped = [getattr(sklearn_checks, name) for name in _SKIPPED]
     for check in _sklearn_suite(on_numbers(estimator)):
         if check.func not in skipped:

@@ -63,7 +63,7 @@ def parametrize_with_checks(
     The decorated function takes ``estimator`` and ``check`` and calls
     ``check(estimator)``. A test's id is the estimator's repr and the check's name, so
     that ``pytest -k check_row_alone`` selects by name; ``feed_words`` in the id marks
-    checks of scikit-learn that get words in place of numbers. Checks that require
+    checks of scikit-learn that get words instead of numbers. Checks that require
     pandas or polars are skipped if these are not installed.
 
     Parameters
@@ -122,7 +122,7 @@ def check_estimator(
     """Run all checks on an estimator.
 
     Use it in a notebook or a script, for steps of your own. The checks are those of
-    scikit-learn, with words in place of numbers, and those of this package, such as
+    scikit-learn, with words instead of numbers, and those of this package, such as
     that a row gives the same output alone and in any batch.
 
     Parameters

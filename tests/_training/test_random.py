@@ -38,14 +38,14 @@ def seeded(seed, function):
 
 def layers():
     """Return layers whose constructors draw by different functions of torch."""
-    found = [nn.Linear(3, 4), nn.LSTM(3, 2), nn.Embedding(5, 2), nn.Conv1d(2, 3, 2)]
-    nn.init.orthogonal_(found[1].weight_hh_l0)
-    nn.init.trunc_normal_(found[0].weight)
+    results = [nn.Linear(3, 4), nn.LSTM(3, 2), nn.Embedding(5, 2), nn.Conv1d(2, 3, 2)]
+    nn.init.orthogonal_(results[1].weight_hh_l0)
+    nn.init.trunc_normal_(results[0].weight)
     for factory in (torch.rand, torch.randn, torch.randperm):
-        found.append(nn.Linear(1, 1))
-        found[-1].drawn = factory(4)
-    found[-1].like = torch.randn_like(X).bernoulli_(0.3) + torch.randint(9, (10, 20))
-    return found
+        results.append(nn.Linear(1, 1))
+        results[-1].drawn = factory(4)
+    results[-1].like = torch.randn_like(X).bernoulli_(0.3) + torch.randint(9, (10, 20))
+    return results
 
 
 def tensors(modules):
@@ -53,23 +53,23 @@ def tensors(modules):
     return own + [w.detach() for m in modules for w in m.parameters()]
 
 
-def assert_equal(found, expected):
-    assert len(found) == len(expected)
-    assert all(map(torch.equal, found, expected))
+def assert_equal(result, expected):
+    assert len(result) == len(expected)
+    assert all(map(torch.equal, result, expected))
 
 
 def test_weights_are_those_of_the_seed():
     with local_generators(3), GeneratorMode():
-        found = layers()
-    assert_equal(tensors(found), tensors(seeded(3, layers)))
+        result = layers()
+    assert_equal(tensors(result), tensors(seeded(3, layers)))
 
 
 def test_networks_on_the_meta_device_draw_no_numbers():
     with local_generators(3), GeneratorMode(), torch.device("meta"):
         assert nn.Linear(2, 2).weight.device.type == "meta"
     with local_generators(3), GeneratorMode():
-        found = nn.Dropout(0.5).eval()(X)  # an operation that takes no generator
-    torch.testing.assert_close(found, X)
+        result = nn.Dropout(0.5).eval()(X)  # an operation that takes no generator
+    torch.testing.assert_close(result, X)
 
 
 def test_dropout_is_torchs_own_with_another_generator():
@@ -90,14 +90,14 @@ def test_dropout_is_torchs_own_with_another_generator():
 def test_default_generators_are_lent_and_go_on_where_the_fit_is():
     expected = seeded(3, lambda: [torch.rand(3) for _ in range(4)])
     with local_generators(3) as own:
-        found = [torch.rand(3, generator=generator_on("cpu"))]
+        results = [torch.rand(3, generator=generator_on("cpu"))]
         with swap_default_generators("cpu"):
             assert generator_on("cpu") is None
-            found.append(torch.rand(3))
+            results.append(torch.rand(3))
             with swap_default_generators("cpu"):
-                found.append(torch.rand(3))
-        found.append(torch.rand(3, generator=own.on("cpu")))
-    assert_equal(found, expected)
+                results.append(torch.rand(3))
+        results.append(torch.rand(3, generator=own.on("cpu")))
+    assert_equal(results, expected)
     assert generator_on("cpu") is None
     assert current_generators() is None
 
@@ -108,8 +108,8 @@ def test_an_error_gives_the_default_generator_back():
             torch.rand(3)
             raise ZeroDivisionError
         assert not own.swapped
-        found = torch.rand(3, generator=generator_on("cpu"))
-    assert torch.equal(found, seeded(3, lambda: torch.rand(6))[3:])
+        result = torch.rand(3, generator=generator_on("cpu"))
+    assert torch.equal(result, seeded(3, lambda: torch.rand(6))[3:])
 
 
 def test_a_fit_within_a_fit_has_generators_of_its_own():

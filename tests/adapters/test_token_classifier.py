@@ -96,8 +96,8 @@ def test_features_are_those_made_by_hand(levels, window, add_indicator):
     np.testing.assert_array_equal(tagger.estimator_.X_, expected)
     assert tagger.estimator_.X_.dtype == np.float32
     assert tagger.estimator_.y_.tolist() == [tag for row in TAGS for tag in row]
-    found = Recording().fit(expected, tagger.estimator_.y_).predict(expected)
-    assert [tag for row in tagger.predict(X) for tag in row] == found.tolist()
+    result = Recording().fit(expected, tagger.estimator_.y_).predict(expected)
+    assert [tag for row in tagger.predict(X) for tag in row] == result.tolist()
 
 
 def test_a_word_is_predicted_once_where_its_vector_is_all_there_is():
@@ -151,8 +151,8 @@ def test_class_weights_go_by_the_tags_names():
     plain = LogisticRegression(C=0.01)
     weighted = LogisticRegression(C=0.01, class_weight={"B-person": 1e4})
     assert "B-person" not in sum(TokenClassifier(plain).fit(X, TAGS).predict(X), [])
-    found = sum(TokenClassifier(weighted).fit(X, TAGS).predict(X), [])
-    assert set(found) == {"B-person"}
+    result = sum(TokenClassifier(weighted).fit(X, TAGS).predict(X), [])
+    assert set(result) == {"B-person"}
 
 
 def test_a_weight_is_a_copy():
@@ -220,8 +220,8 @@ def test_it_ends_a_pipeline_that_is_searched():
 
 
 def surface(tagger, X, y):
-    found = tagger.predict(X)
-    return span_f1_score(y, found, level="surface", tokens=X, zero_division=0)
+    result = tagger.predict(X)
+    return span_f1_score(y, result, level="surface", tokens=X, zero_division=0)
 
 
 @pytest.mark.parametrize(

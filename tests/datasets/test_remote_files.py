@@ -214,9 +214,9 @@ def test_error_without_network_says_what_to_do(cache, tmp_path, monkeypatch, is_
     if is_set:
         monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
     remote = RemoteFile("own", ("http://127.0.0.1:9/own.zip",), None, "in/own.txt")
-    with pytest.raises(FileNotFoundError) as told:
+    with pytest.raises(FileNotFoundError) as raised:
         data_file(remote, caller="fetch_own")
-    message = str(told.value)
+    message = str(raised.value)
     assert message.startswith("fetch_own: http://127.0.0.1:9/own.zip cannot be")
     assert "copy own.txt or own.zip into the folder own below" in message
     assert (f"(it is {tmp_path})" if is_set else "(it is not set)") in message

@@ -1,4 +1,4 @@
-"""What each process of a launch runs; it writes what it found into a folder."""
+"""What each process of a launch runs; it writes its results to a folder."""
 
 import json
 import os
@@ -76,7 +76,7 @@ class Seed(Callback):
         self.seed_ = torch.initial_seed()
 
 
-def said(estimator, X, y):
+def failure(estimator, X, y):
     """Return what an estimator says that cannot be trained."""
     try:
         estimator.fit(X, y)
@@ -85,7 +85,7 @@ def said(estimator, X, y):
 
 
 def main(folder):
-    """Train, and write what came of it."""
+    """Train and write the results."""
     X, y = data()
     rank = os.environ["RANK"]
     writer = Checkpoint(dirname=str(folder / f"checkpoints{rank}"))
@@ -93,31 +93,31 @@ def main(folder):
     together = model(device="accelerate", callbacks=[writer, seed], verbose=1)
     together.fit(X, y)
     weights = [w.tolist() for w in together.net_.module_.state_dict().values()]
-    found = {
+    results = {
         "count": Accelerator().num_processes,
         "losses": losses(together),
         "weights": weights,
         "seed": dict(together.net_.callbacks_)["Seed"].seed_,
     }
     if rank == "0":  # in one process alone: nothing waits for the others
-        found["labels"] = together.predict(X).tolist()
+        results["labels"] = together.predict(X).tolist()
     half = model(
         device="accelerate",
         train_options={"dtype": "bfloat16", "micro_batch_size": 4},
         max_epochs=2,
     )
-    found["bfloat16"] = losses(half.fit(X, y))
+    results["bfloat16"] = losses(half.fit(X, y))
     drops = {"device": "accelerate", "embedding_dropout": 0.5, "max_epochs": 3}
-    found["unbroken"] = losses(model(**drops).fit(X, y))
+    results["unbroken"] = losses(model(**drops).fit(X, y))
     states = folder / f"states{rank}"  # as if not on one machine
     drops |= {"train_options": {"checkpoint": states}}
-    said(model(callbacks=[Ends()], **drops), X, y)
-    found["broken"] = losses(model(**drops).fit(X, y))
-    found["failed"] = said(model(device="accelerate", callbacks=[Fails()]), X, y)
+    failure(model(callbacks=[Ends()], **drops), X, y)
+    results["broken"] = losses(model(**drops).fit(X, y))
+    results["failed"] = failure(model(device="accelerate", callbacks=[Fails()]), X, y)
     path = folder / f"{rank}.json"
-    path.write_text(json.dumps(found))
-    found["left"] = said(model(device="accelerate", callbacks=[Leaves()]), X, y)
-    path.write_text(json.dumps(found))
+    path.write_text(json.dumps(results))
+    results["left"] = failure(model(device="accelerate", callbacks=[Leaves()]), X, y)
+    path.write_text(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -102,18 +102,18 @@ FITS = {
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_a_fit_goes_on_to_the_same_weights(name, tmp_path):
+def test_a_resumed_fit_has_the_same_weights(name, tmp_path):
     estimator, target = FITS[name]
     X = make_embedded(24, lengths=(1, 7))
     y = target(X)
     whole = clone(estimator).fit(X, y)
-    kept = clone(estimator).set_params(train_options__checkpoint=tmp_path)
+    saved = clone(estimator).set_params(train_options__checkpoint=tmp_path)
     for epoch, at_end in ((2, False), (3, True)):
         kill = Kill(epoch, at_end=at_end)
         with pytest.raises(Killed):
-            clone(kept).set_params(callbacks=[kill]).fit(X, y)
+            clone(saved).set_params(callbacks=[kill]).fit(X, y)
         assert len(list(tmp_path.iterdir())) == 1
-    assert_same(kept.fit(X, y), whole)
+    assert_same(saved.fit(X, y), whole)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -148,10 +148,10 @@ def test_kill_9(tmp_path):
         def on_epoch_begin(self, net, **kwargs):
             seen.append(len(net.history))
 
-    kept = clone(SUBJECT).set_params(
+    saved = clone(SUBJECT).set_params(
         train_options__checkpoint=tmp_path, callbacks=[Note()]
     )
-    assert_same(kept.fit(X, LABELS), whole)
+    assert_same(saved.fit(X, LABELS), whole)
     assert seen[0] == 3  # two epochs were over, and are not trained again
     assert list(tmp_path.iterdir()) == []
 
@@ -165,7 +165,7 @@ def killed(folder, epoch=3, **params):
     return estimator
 
 
-def test_without_a_seed_it_goes_on_where_it_was(tmp_path):
+def test_a_fit_without_a_seed_resumes(tmp_path):
     np.random.seed(1)  # noqa: NPY002
     estimator = killed(tmp_path, random_state=None)
     np.random.seed(2)  # noqa: NPY002
@@ -175,7 +175,7 @@ def test_without_a_seed_it_goes_on_where_it_was(tmp_path):
     assert_same(resumed, again)
 
 
-def test_a_warm_start_goes_on_too(tmp_path):
+def test_a_warm_start_resumes(tmp_path):
     X = make_embedded(24)
     first = clone(SUBJECT).set_params(warm_start=True, max_epochs=2).fit(X, LABELS)
     state = weights(first), first._random.get_state()
@@ -211,7 +211,7 @@ def test_another_fit_has_a_file_of_its_own(change, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut"])
-def test_a_damaged_file_is_told_and_training_begins_anew(damage, tmp_path):
+def test_a_corrupt_file_warns_and_training_restarts(damage, tmp_path):
     estimator = killed(tmp_path)
     (file,) = tmp_path.iterdir()
     data = bytearray(file.read_bytes())
@@ -241,9 +241,9 @@ def test_a_full_disk_ends_no_training(tmp_path, monkeypatch):
     monkeypatch.setattr(_checkpoint_file, "write_checkpoint", full)
     X = make_embedded(24)
     estimator = clone(SUBJECT).set_params(train_options__checkpoint=tmp_path)
-    with pytest.warns(UserWarning, match=r"cannot be written .*No space") as told:
+    with pytest.warns(UserWarning, match=r"cannot be written .*No space") as record:
         estimator.fit(X, LABELS)
-    assert len(told) == 1
+    assert len(record) == 1
     assert_same(estimator, clone(SUBJECT).fit(X, LABELS))
 
 

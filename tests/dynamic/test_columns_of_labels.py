@@ -54,18 +54,18 @@ def test_labels_come_out_as_they_went_in(X, y):
     expected = [["high", "low"], [5, 6, 7], [False, True]]
     assert [list(column) for column in model.classes_] == expected
     assert [column.dtype.kind for column in model.classes_] == ["U", "i", "b"]
-    found = model.predict(X)
-    assert found.shape == (60, 3)
-    assert {type(value) for value in found[0]} == {str, int, bool}
-    right = (found == y.to_numpy()).mean(axis=0)
+    result = model.predict(X)
+    assert result.shape == (60, 3)
+    assert {type(value) for value in result[0]} == {str, int, bool}
+    right = (result == y.to_numpy()).mean(axis=0)
     assert (right > 0.75).all()
-    assert model.score(X, y) == (found == y.to_numpy()).all(axis=1).mean()
+    assert model.score(X, y) == (result == y.to_numpy()).all(axis=1).mean()
     shares = model.predict_proba(X)
     assert [part.shape for part in shares] == [(60, 2), (60, 3), (60, 2)]
     for j, part in enumerate(shares):
         np.testing.assert_allclose(part.sum(axis=1), 1, atol=1e-5)
         best = model.classes_[j][part.argmax(axis=1)]
-        assert best.tolist() == found[:, j].tolist()
+        assert best.tolist() == result[:, j].tolist()
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def test_labels_come_out_as_they_went_in(X, y):
 def test_every_container_of_labels_is_read_alike(X, y, convert, kind):
     labels = convert(y)
     model = DynamicMetaClassifier(**SMALL).fit(X, labels)
-    found = model.predict(X)
-    assert found.dtype.kind == kind
+    result = model.predict(X)
+    assert result.dtype.kind == kind
     assert 0 <= model.score(X, labels) <= 1
-    columns = [sorted(set(column)) for column in np.array(found, object).T.tolist()]
+    columns = [sorted(set(column)) for column in np.array(result, object).T.tolist()]
     for seen, classes in zip(columns, model.classes_, strict=True):
         assert set(seen) <= set(classes.tolist())
 
@@ -205,8 +205,8 @@ def test_searches_and_cross_validation(X, y):
     assert cross_val_predict(model, X, third, cv=2).shape == (60, 2)
 
 
-def _mean_accuracy(y, found):
-    return (np.asarray(y, object) == found).mean()
+def _mean_accuracy(y, result):
+    return (np.asarray(y, object) == result).mean()
 
 
 def test_the_transformer_learns_from_columns_too(X, y):

@@ -104,17 +104,17 @@ def test_each_token_has_the_likelihood_of_its_tag_given_the_one_before(chain):
 
 def test_the_best_path_is_the_best_of_all(chain):
     scores = scores_of(LENGTHS, len(chain.starts))
-    found = best_tags(scores, chain, grid_of(LENGTHS))
+    result = best_tags(scores, chain, grid_of(LENGTHS))
     for part in parts(LENGTHS):
         if part.start < part.stop:
             paths, totals = every_path(scores[part], chain)
-            assert found[part].tolist() == list(paths[totals.argmax()])
+            assert result[part].tolist() == list(paths[totals.argmax()])
 
 
 def test_marginals_are_sums_over_all_paths(chain):
     n_tags = len(chain.starts)
     scores = scores_of(LENGTHS, n_tags)
-    found = tag_probabilities(scores, chain, grid_of(LENGTHS))
+    result = tag_probabilities(scores, chain, grid_of(LENGTHS))
     for part in parts(LENGTHS):
         if part.start == part.stop:
             continue
@@ -123,7 +123,9 @@ def test_marginals_are_sums_over_all_paths(chain):
         expected = torch.zeros(part.stop - part.start, n_tags, dtype=torch.float64)
         for path, share in zip(paths, shares, strict=True):
             expected[torch.arange(len(path)), torch.tensor(path)] += share
-        torch.testing.assert_close(found[part].double(), expected, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(
+            result[part].double(), expected, atol=1e-5, rtol=1e-4
+        )
 
 
 def test_marginals_are_the_gradient_of_the_log_partition():
@@ -230,7 +232,7 @@ def test_it_stays_in_float32_under_autocast():
     chain, scores, grid = chain_of(5), scores_of(LENGTHS, 5), grid_of(LENGTHS)
     expected = tag_probabilities(scores, chain, grid)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = tag_probabilities(scores, chain, grid)
+        result = tag_probabilities(scores, chain, grid)
         losses = tag_losses(scores, chain, grid, scores.argmax(dim=1))
-    assert found.dtype == losses.dtype == torch.float32
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+    assert result.dtype == losses.dtype == torch.float32
+    torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-6)

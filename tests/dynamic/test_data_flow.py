@@ -34,18 +34,18 @@ def is_self(node):
 
 def reaches(source, names):
     """Return the names that a module takes from an object other than self."""
-    found = set()
+    result = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and not is_self(node.value):
-            found.add(node.attr)
+            result.add(node.attr)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
             "getattr",
             "setattr",
             "hasattr",
         ):
             name = node.args[1]
-            found.add(name.value if isinstance(name, ast.Constant) else None)
-    return found & names
+            result.add(name.value if isinstance(name, ast.Constant) else None)
+    return result & names
 
 
 @pytest.mark.parametrize(

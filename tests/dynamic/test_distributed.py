@@ -207,7 +207,7 @@ def test_an_error_in_one_process_ends_all(monkeypatch, moment):
     results = together(monkeypatch, 3, run)
     assert isinstance(results[1][0], OSError)
     for rank in (0, 2):
-        assert "because process 1 of 3 failed" in str(results[rank][0])
+        assert "because process 1 of 3 could not continue" in str(results[rank][0])
         assert "OSError: the disk is full" in str(results[rank][0])
     assert curve(results[2][1]).tolist() == curve(results[0][1]).tolist()
 
@@ -236,22 +236,22 @@ def test_an_interrupt_within_an_epoch_is_an_error(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"y": LABELS[::-1]}, "the checksum of the training targets is"),
         ({"X": X[:40], "y": LABELS[:40]}, "the number of training sequences is 40"),
         ({"lr": 0.5}, "the parameter lr is 0.5 in process 1, but 0.02 in process 0"),
     ],
 )
-def test_processes_with_other_data_are_told(monkeypatch, change, said):
+def test_processes_with_different_data_raise(monkeypatch, change, message):
     def run(rank):
         given = {"X": X, "y": LABELS} | (change if rank else {})
         given |= {"device": "accelerate", "early_stopping": False}
         return fitted(DynamicMetaClassifier(), **given)
 
     first, second = run_together(monkeypatch, 2, run)
-    assert said in str(second)
-    assert said in str(first)
+    assert message in str(second)
+    assert message in str(first)
 
 
 def test_one_process_writes_and_prints(monkeypatch, tmp_path, capsys):
@@ -306,7 +306,7 @@ def test_a_callback_of_scikit_learn_runs_once(monkeypatch):
     assert counts[1].n_tasks == 0
 
 
-def test_training_goes_on_together_and_alone(monkeypatch):
+def test_training_continues_distributed_and_alone(monkeypatch):
     task, options = TASKS["classifier"], {"device": "accelerate", "warm_start": True}
     alone = fitted(*task, warm_start=True).fit(X, LABELS)
     models = together(
@@ -340,7 +340,7 @@ def test_user_early_stopping_works_too(monkeypatch):
     assert alone.n_iter_ < 9
 
 
-def test_training_that_was_killed_goes_on_together(monkeypatch, tmp_path):
+def test_killed_training_resumes_distributed(monkeypatch, tmp_path):
     class Ends(Callback):
         def on_batch_begin(self, net, **kwargs):
             if len(net.history) == 2 and net.processes_.rank == 1:

@@ -80,7 +80,7 @@ def test_word_weights_give_a_type_level_block_and_context_a_token_level_one(
 
 
 @pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
-def test_the_scalar_mix_is_told_by_source(embedded, labels, gate):
+def test_the_scalar_mix_is_reported_per_source(embedded, labels, gate):
     model = DynamicMetaClassifier("task", gate=gate, encoder="mean", **SMALL)
     assert not hasattr(model, "layer_weights_")
     weights = model.fit(embedded, labels).layer_weights_
@@ -299,7 +299,7 @@ def test_a_single_projected_source_without_weights_is_the_source():
         (lambda X, y: (X, np.linspace(0, 1, 60)), ValueError, "Unknown label type"),
     ],
 )
-def test_bad_input_gets_a_sentence(embedded, labels, change, error, message):
+def test_bad_input_raises(embedded, labels, change, error, message):
     model = DynamicMetaClassifier(encoder="mean", **SMALL)
     with pytest.raises(error, match=message):
         model.fit(*change(embedded, labels))
@@ -327,7 +327,7 @@ def test_a_failed_fit_leaves_the_estimator_unfitted(embedded, labels):
         model.predict(embedded)
 
 
-def test_a_missing_gpu_is_said(embedded, labels):
+def test_a_missing_gpu_raises(embedded, labels):
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
     model = DynamicMetaClassifier(device="cuda", encoder="mean", **SMALL)

@@ -8,11 +8,11 @@ from sk_metaembed import (
 )
 
 
-def test_named_sources_stand_beside_each_other():
+def test_named_sources_are_shown_side_by_side():
     several = [("char", CharEmbedding()), ("letters", CharEmbedding(char_dim=8))]
     html = DynamicMetaClassifier(trainable=several)._repr_html_()
-    for told in ("DynamicMetaClassifier", "char", "letters", "CharEmbedding"):
-        assert told in html
+    for text in ("DynamicMetaClassifier", "char", "letters", "CharEmbedding"):
+        assert text in html
     assert "sk-parallel" in html
 
 

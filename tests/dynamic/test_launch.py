@@ -26,8 +26,8 @@ HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
-    """Return what two processes of one launch have found, and what was printed."""
+def launch(tmp_path_factory):
+    """Return the results and the output of two processes of one launch."""
     pytest.importorskip("accelerate")
     if not torch.distributed.is_gloo_available():
         pytest.skip("torch is built without gloo")
@@ -62,54 +62,54 @@ def alone():
     return launched.model(device="cpu").fit(*launched.data())
 
 
-def test_two_processes_have_the_losses_of_one(found, alone):
-    assert found.main["count"] == 2
-    assert found.main["losses"] == found.other["losses"]
+def test_two_processes_have_the_losses_of_one(launch, alone):
+    assert launch.main["count"] == 2
+    assert launch.main["losses"] == launch.other["losses"]
     np.testing.assert_allclose(
-        found.main["losses"], launched.losses(alone), rtol=0, atol=1e-5
+        launch.main["losses"], launched.losses(alone), rtol=0, atol=1e-5
     )
 
 
-def test_all_have_the_same_weights(found):
-    assert found.main["weights"] == found.other["weights"]
+def test_all_have_the_same_weights(launch):
+    assert launch.main["weights"] == launch.other["weights"]
 
 
-def test_one_process_predicts_what_training_alone_leads_to(found, alone):
+def test_one_process_predicts_like_training_alone(launch, alone):
     labels = alone.predict(launched.data()[0]).tolist()
-    assert np.mean(np.array(found.main["labels"]) == labels) > 0.95
+    assert np.mean(np.array(launch.main["labels"]) == labels) > 0.95
 
 
-def test_each_draws_its_own_dropout(found):
-    assert found.other["seed"] != found.main["seed"]
+def test_each_draws_its_own_dropout(launch):
+    assert launch.other["seed"] != launch.main["seed"]
 
 
-def test_one_writes_checkpoints_and_prints(found):
-    assert (found.folder / "checkpoints0" / "params.pt").exists()
-    assert not list((found.folder / "checkpoints1").iterdir())
-    assert found.printed.count("train_loss") == 1
+def test_one_writes_checkpoints_and_prints(launch):
+    assert (launch.folder / "checkpoints0" / "params.pt").exists()
+    assert not list((launch.folder / "checkpoints1").iterdir())
+    assert launch.printed.count("train_loss") == 1
 
 
-def test_bfloat16_and_parts_of_batches_come_near(found, alone):
-    assert found.main["bfloat16"] == found.other["bfloat16"]
+def test_bfloat16_and_parts_of_batches_are_close(launch, alone):
+    assert launch.main["bfloat16"] == launch.other["bfloat16"]
     exact = launched.losses(alone)[:2]
-    assert found.main["bfloat16"] != exact
-    np.testing.assert_allclose(found.main["bfloat16"], exact, atol=0.01)
+    assert launch.main["bfloat16"] != exact
+    np.testing.assert_allclose(launch.main["bfloat16"], exact, atol=0.01)
 
 
-def test_what_was_killed_goes_on_to_the_same_weights(found):
-    assert found.main["broken"] == found.main["unbroken"]
-    assert found.other["broken"] == found.main["unbroken"]
-    assert not list((found.folder / "states1").iterdir())
+def test_killed_training_resumes_to_the_same_weights(launch):
+    assert launch.main["broken"] == launch.main["unbroken"]
+    assert launch.other["broken"] == launch.main["unbroken"]
+    assert not list((launch.folder / "states1").iterdir())
 
 
-def test_an_error_is_told_to_the_others(found):
-    assert found.other["failed"] == "OSError: the disk is full"
-    assert "because process 1 of 2 failed" in found.main["failed"]
-    assert "OSError: the disk is full" in found.main["failed"]
+def test_an_error_reaches_the_other_processes(launch):
+    assert launch.other["failed"] == "OSError: the disk is full"
+    assert "because process 1 of 2 could not continue" in launch.main["failed"]
+    assert "OSError: the disk is full" in launch.main["failed"]
 
 
-def test_a_process_that_is_gone_is_not_waited_for(found):
-    assert "another of the 2 processes ended" in found.main["left"]
+def test_a_process_that_is_gone_is_not_waited_for(launch):
+    assert "another of the 2 processes ended" in launch.main["left"]
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_a_script_runs_without_a_launch_too(accelerate, alone):
     assert copied.predict(launched.data()[0]).shape == (49,)
 
 
-def test_the_launch_asks_for_bfloat16(accelerate, monkeypatch):
+def test_the_launch_requests_bfloat16(accelerate, monkeypatch):
     monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "bf16")
     model = launched.model(device="accelerate", max_epochs=1).fit(*launched.data())
     assert model.net_.autocast == torch.bfloat16
@@ -142,14 +142,14 @@ def test_the_launch_asks_for_bfloat16(accelerate, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"kind": "FSDP"}, "the Accelerate backend FSDP is not"),
         ({"precision": "fp16"}, "is set to 'fp16'. Use --mixed_precision bf16"),
         ({"launched": "4"}, "4 processes were started, but Accelerate sees only this"),
     ],
 )
-def test_settings_that_cannot_be_kept(monkeypatch, settings, said):
+def test_unsupported_settings_raise(monkeypatch, settings, message):
     monkeypatch.setenv("WORLD_SIZE", settings.get("launched", "1"))
     accelerator = SimpleNamespace(
         distributed_type=SimpleNamespace(name=settings.get("kind", "NO")),
@@ -157,11 +157,11 @@ def test_settings_that_cannot_be_kept(monkeypatch, settings, said):
         num_processes=1,
         device="cpu",
     )
-    with pytest.raises(ValueError, match=re.escape(said)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         _distributed._check_settings(accelerator, "DynamicMetaClassifier")
 
 
-def test_without_accelerate_there_is_a_sentence(monkeypatch):
+def test_missing_accelerate_raises(monkeypatch):
     monkeypatch.setitem(sys.modules, "accelerate", None)
     with pytest.raises(ImportError, match=r"sk_metaembed\[distributed\]"):
         launched.model(device="accelerate").fit(*launched.data())
@@ -174,7 +174,7 @@ def test_workers_of_joblib_cannot_share_a_fit(monkeypatch):
         launched.model(device="accelerate").fit(*launched.data())
 
 
-def test_a_wait_in_vain_ends_with_a_sentence(monkeypatch):
+def test_a_timed_out_wait_raises(monkeypatch):
     def wait(tensor):
         raise RuntimeError("Timed out waiting 1800000ms")
 
@@ -216,8 +216,8 @@ def test_workers_take_the_gpus_in_turn(monkeypatch, name, device):
     named(monkeypatch, name)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    found = resolve_device("cuda:auto", caller="DynamicMetaClassifier")
-    assert found == torch.device("cuda", device)
+    result = resolve_device("cuda:auto", caller="DynamicMetaClassifier")
+    assert result == torch.device("cuda", device)
 
 
 def test_without_a_gpu_none_is_spread():

@@ -95,9 +95,9 @@ def test_context_attention_runs_over_time_and_not_over_sources():
     mixer = mixer_for(embedded, "context")
     reference = torch.nn.LSTM(6, 2, bidirectional=True)
     recurrence = mixer.recurrence
-    for name, parameter in recurrence.onwards.named_parameters():
+    for name, parameter in recurrence.forward_lstm.named_parameters():
         getattr(reference, name).data.copy_(parameter.data)
-    for name, parameter in recurrence.backwards.named_parameters():
+    for name, parameter in recurrence.backward_lstm.named_parameters():
         getattr(reference, f"{name}_reverse").data.copy_(parameter.data)
     batch = batch_of(embedded)
     projected, _ = mixer.project(batch, per_token=True)
@@ -184,8 +184,8 @@ def test_row_alone_is_row_in_batch(levels, attention, encoder):
     together = net(batch_of(embedded))
     alone = torch.cat([net(batch_of(embedded, [i])) for i in range(len(embedded))])
     torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-4)
-    backwards = net(batch_of(embedded, np.arange(len(embedded))[::-1].copy()))
-    torch.testing.assert_close(together, backwards.flip(0), atol=1e-5, rtol=1e-4)
+    in_reverse = net(batch_of(embedded, np.arange(len(embedded))[::-1].copy()))
+    torch.testing.assert_close(together, in_reverse.flip(0), atol=1e-5, rtol=1e-4)
     assert torch.isfinite(together).all()
 
 
@@ -193,9 +193,9 @@ def test_masked_lstm_equals_torchs_packed_bidirectional_lstm():
     torch.manual_seed(0)
     ours = MaskedLSTM(3, 4)
     reference = torch.nn.LSTM(3, 4, bidirectional=True)
-    for name, parameter in ours.onwards.named_parameters():
+    for name, parameter in ours.forward_lstm.named_parameters():
         getattr(reference, name).data.copy_(parameter.data)
-    for name, parameter in ours.backwards.named_parameters():
+    for name, parameter in ours.backward_lstm.named_parameters():
         getattr(reference, f"{name}_reverse").data.copy_(parameter.data)
     lengths = torch.tensor([3, 7, 1, 5])
     tokens = torch.randn(int(lengths.sum()), 3, requires_grad=True)

@@ -48,9 +48,7 @@ def classifier(**options):
         ({"class_weight": {"high": 0, "low": 0}}, ValueError, "not 0 for every row"),
     ],
 )
-def test_options_that_build_no_net_get_a_sentence(
-    embedded, labels, options, error, message
-):
+def test_options_that_build_no_net_raise(embedded, labels, options, error, message):
     with pytest.raises(error, match=message):
         classifier(**options).fit(embedded, labels)
 
@@ -111,7 +109,7 @@ def test_numbers_take_no_class_weight(embedded, model, method, class_weight):
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
-def test_a_forgotten_y_is_told_by_the_public_class(embedded, method):
+def test_a_missing_y_names_the_public_class(embedded, method):
     with pytest.raises(ValueError, match="^DynamicMetaEmbedding requires y to be"):
         getattr(DynamicMetaEmbedding(), method)(embedded)
 

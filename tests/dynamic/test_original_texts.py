@@ -48,9 +48,9 @@ def test_pieces_are_those_of_the_frozen_source(pair, max_length):
     pieces = opened.pieces(tokens)
     rows = np.array([5, 1, 0, 2, 3])
     with torch.inference_mode():
-        found = opened.network().eval()(pieces.batch(rows, torch.from_numpy))
+        result = opened.network().eval()(pieces.batch(rows, torch.from_numpy))
     frozen = source.fit_transform(tokens)[rows]
-    for (values, known), block in zip(found, frozen.blocks, strict=True):
+    for (values, known), block in zip(result, frozen.blocks, strict=True):
         np.testing.assert_array_equal(known.numpy(), block.known)
         np.testing.assert_allclose(values.numpy(), block.values, atol=1e-5)
     for level in ("token", "sequence"):

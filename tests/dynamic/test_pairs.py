@@ -159,7 +159,7 @@ def one_hot(words):
     return np.eye(8)[[int(word[1:]) for word in words]]
 
 
-def test_weights_are_told_by_side(pairs, labels):
+def test_weights_are_reported_per_side(pairs, labels):
     model = DynamicMetaClassifier(**SMALL).fit(pairs, labels)
     frame = model.attention_weights(pairs)
     columns = ["sequence", "side", "position", "token", "s0", "s1"]
@@ -228,11 +228,11 @@ def test_trainable_sources_read_raw_pairs():
         pd.DataFrame(texts, columns=["one", "other"]),
         [tuple(side.split() for side in pair) for pair in texts],
     ):
-        found = clone(model).fit(X, y)
-        np.testing.assert_array_equal(found.predict_proba(X), expected)
-        np.testing.assert_array_equal(found.predict_proba(texts), expected)
+        result = clone(model).fit(X, y)
+        np.testing.assert_array_equal(result.predict_proba(X), expected)
+        np.testing.assert_array_equal(result.predict_proba(texts), expected)
         with pytest.raises(TypeError, match="row 0 is of type str"):
-            found.predict(["a text"])
+            result.predict(["a text"])
     assert len(cross_val_score(model, np.array(texts), y, cv=2)) == 2
     for rows in (texts, list(map(list, texts))):
         with pytest.raises(TypeError, match=r"a pair of texts or a list of two tokens"):
@@ -246,7 +246,7 @@ def test_trainable_sources_read_raw_pairs():
         tagger.fit(np.array(texts), [["O"]] * 20)
 
 
-def test_pairs_stand_in_searches_and_held_out_sets(pairs, labels):
+def test_pairs_work_in_searches_and_held_out_sets(pairs, labels):
     model = DynamicMetaClassifier(**SMALL)
     assert len(cross_val_score(model, pairs, labels, cv=3)) == 3
     grid = {"attention": ["word", "context"]}

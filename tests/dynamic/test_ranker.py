@@ -95,8 +95,8 @@ def test_the_loss_is_the_formula(negatives):
             expected += weights[i] * hinge / weights.sum()
     tensors = map(torch.from_numpy, (captions, images, codes, weights))
     captions, images, codes, weights = tensors
-    found = RankingLoss((negatives, 0.2))(captions, (images, codes), weights)
-    np.testing.assert_allclose(found.item(), expected)
+    result = RankingLoss((negatives, 0.2))(captions, (images, codes), weights)
+    np.testing.assert_allclose(result.item(), expected)
 
 
 def test_ranks_are_those_of_sorting():
@@ -127,18 +127,20 @@ def test_planted_matches_are_found():
     X, y = planted(200)
     model = DynamicMetaRanker(**OPTIONS | {"max_epochs": 15}).fit(X, y)
     new, images = planted(100, seed=1)
-    found = model.recall_at(new, images)
-    assert found.columns.tolist() == ["R@1", "R@5", "R@10", "median rank"]
+    result = model.recall_at(new, images)
+    assert result.columns.tolist() == ["R@1", "R@5", "R@10", "median rank"]
     # By chance they are .01 and .03.
-    assert found.loc["image by caption", "R@1"] > 0.3
-    assert found.loc["caption by image", "R@1"] > 0.4
-    assert found.loc["image by caption", "median rank"] <= 4
+    assert result.loc["image by caption", "R@1"] > 0.3
+    assert result.loc["caption by image", "R@1"] > 0.4
+    assert result.loc["image by caption", "median rank"] <= 4
     assert model.score(new, images) == pytest.approx(
-        found.iloc[:, :3].to_numpy().mean()
+        result.iloc[:, :3].to_numpy().mean()
     )
     distinct, codes = image_codes(images.astype(np.float32))
     first = model.rank(new, distinct, n=1)[:, 0] == codes
-    assert first.mean() == pytest.approx(found.loc["image by caption", "R@1"], abs=1e-5)
+    assert first.mean() == pytest.approx(
+        result.loc["image by caption", "R@1"], abs=1e-5
+    )
     assert model.history_[-1]["valid_recall"] > 0.5
 
 
@@ -154,7 +156,7 @@ def test_captions_of_one_image_stay_together():
     assert split_images(codes[:5], np.ones(5), 0.5, rng) is None
 
 
-def test_images_are_told_apart_by_their_features():
+def test_images_are_distinguished_by_their_features():
     features = np.array([[0.0, 1], [2, 3], [-0.0, 1], [2, 3]], dtype=np.float32)
     images, codes = image_codes(features)
     assert codes.tolist() == [0, 1, 0, 1]
@@ -227,13 +229,13 @@ def test_held_out_images_are_taken_as_given(data):
         (lambda y: y * 1e300, "at row 0 are too large for float32"),
     ],
 )
-def test_features_that_are_none_get_a_sentence(data, change, message):
+def test_invalid_features_raise(data, change, message):
     X, y = data
     with pytest.raises(ValueError, match=message):
         DynamicMetaRanker(**OPTIONS).fit(X, change(y))
 
 
-def test_other_images_than_those_of_fit_get_a_sentence(data):
+def test_images_of_another_dimension_than_in_fit_raise(data):
     X, y = data
     model = DynamicMetaRanker(**OPTIONS | {"max_epochs": 1}).fit(X, y)
     with pytest.raises(ValueError, match="must have 20 features, as in fit; got 19"):

@@ -83,7 +83,7 @@ def spread(model):
 
 @pytest.mark.parametrize("layer_norm", [False, True])
 @pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
-def test_what_comes_out_is_the_mix_that_is_told(layers, y, gate, layer_norm):
+def test_transform_returns_the_reported_mix(layers, y, gate, layer_norm):
     model = DynamicMetaEmbedding(**MIX, gate=gate, layer_norm=layer_norm)
     (block,) = model.fit_transform(layers, y).blocks
     assert list(model.layer_weights_) == ["layer0", "layer1", "layer2"]
@@ -116,12 +116,12 @@ def test_the_layer_that_tells_the_labels_gets_the_weight(layers, y):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_pull_makes_weights_equal(layers, y, kind):
-    found = [
+    results = [
         spread(kind(**MIX, mix_penalty=penalty).fit(layers, y))
         for penalty in (0.0, 0.1, 10.0)
     ]
-    assert found[0] > 1.3 * found[1] > 2 * found[2]
-    assert found[2] < 0.02
+    assert results[0] > 1.3 * results[1] > 2 * results[2]
+    assert results[2] < 0.02
 
 
 def test_the_pull_is_lambda_times_the_squared_norm_in_training_alone(layers, y):
@@ -169,11 +169,11 @@ def test_normalised_sources_do_not_depend_on_their_scale(layers, y):
         for block in layers.blocks
     )
     options = MIX | {"layer_norm": True, "max_epochs": 3}
-    found = [
+    results = [
         DynamicMetaEmbedding(**options).fit_transform(X, y) for X in (layers, scaled)
     ]
     np.testing.assert_allclose(
-        found[0].blocks[0].values, found[1].blocks[0].values, rtol=1e-3, atol=1e-3
+        results[0].blocks[0].values, results[1].blocks[0].values, rtol=1e-3, atol=1e-3
     )
 
 
@@ -267,7 +267,7 @@ def test_other_attentions_have_no_scalar_mix(layers, y, attention):
         ({"layer_norm": True, "projection_dim": 1}, "needs at least 2 dimensions"),
     ],
 )
-def test_what_makes_no_mix_gets_a_sentence(layers, y, options, message):
+def test_invalid_mixes_raise(layers, y, options, message):
     with pytest.raises(ValueError, match=message):
         DynamicMetaEmbedding(**MIX | options).fit(layers, y)
 

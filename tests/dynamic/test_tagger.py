@@ -69,12 +69,12 @@ def test_every_combination_learns(embedded, tags, attention, scheme, decoder):
     X = full(embedded)
     model = DynamicMetaTagger(attention, decoder=decoder, scheme=scheme, **LEARNING)
     assert model.fit(X, tags).score(X, tags) > 0.85
-    found = model.predict(X)
-    assert found.dtype == object
-    assert [len(row) for row in found] == embedded.tokens.lengths.tolist()
+    result = model.predict(X)
+    assert result.dtype == object
+    assert [len(row) for row in result] == embedded.tokens.lengths.tolist()
     assert set(model.classes_) == {t for row in tags for t in row}
     shares = model.predict_proba(X)
-    assert [s.shape for s in shares] == [(len(row), 5) for row in found]
+    assert [s.shape for s in shares] == [(len(row), 5) for row in result]
     for part in shares:
         np.testing.assert_allclose(part.sum(axis=1), 1, atol=1e-5)
         assert part.dtype == np.float32
@@ -96,17 +96,17 @@ def test_a_sentence_is_tagged_as_it_is_among_the_others(levels, tags):
 
 
 @pytest.mark.parametrize("decoder", ["crf", "softmax"])
-def test_a_scheme_is_kept_to_whatever_the_scores(embedded, tags, decoder):
+def test_a_scheme_is_obeyed_for_any_scores(embedded, tags, decoder):
     options = {"scheme": "IOB2", "decoder": decoder, "early_stopping": False}
     model = DynamicMetaTagger(**SMALL | options).fit(embedded, tags)
     classes = model.classes_.tolist()
     with torch.no_grad():
         bias = model.net_.module_.head[-1][-1].bias
         bias[classes.index("I-a")] += 50
-    found = model.predict(embedded)
+    result = model.predict(embedded)
     shares = model.predict_proba(embedded)
-    assert any("I-a" in row for row in found)
-    for row, part in zip(found, shares, strict=True):
+    assert any("I-a" in row for row in result)
+    for row, part in zip(result, shares, strict=True):
         for before, after in zip(["O", *row], row, strict=False):
             if after.startswith("I-"):
                 assert before in (f"B-{after[2:]}", after)
@@ -127,9 +127,9 @@ def test_iobes_closes_its_spans(embedded):
     model = DynamicMetaTagger(scheme="IOBES", **SMALL).fit(embedded, y)
     for row in model.predict(embedded):
         opened = False
-        for found in row:
-            assert opened == (found[0] in "IE")
-            opened = found[0] in "BI"
+        for tag in row:
+            assert opened == (tag[0] in "IE")
+            opened = tag[0] in "BI"
         assert not opened
 
 
@@ -154,15 +154,15 @@ def test_early_stopping_follows_spans_or_tokens(embedded, tags):
 def test_span_f1_by_hand():
     classes = np.array(["B-a", "B-b", "I-a", "O"])
     right = np.array([0, 2, 3, 1, 0])
-    found = np.array([0, 3, 3, 1, 0])
+    result = np.array([0, 3, 3, 1, 0])
     lengths = np.array([4, 0, 1])
     # Of three spans two are found, and one other.
     ones = np.ones(5)
     assert weighted_span_f1(
-        right, found, ones, lengths, classes, "IOB2"
+        right, result, ones, lengths, classes, "IOB2"
     ) == pytest.approx(2 / 3)
     weights = np.array([0, 9, 9, 1, 2.0])
-    assert weighted_span_f1(right, found, weights, lengths, classes, "IOB2") == 1
+    assert weighted_span_f1(right, result, weights, lengths, classes, "IOB2") == 1
     nothing = np.full(5, 3)
     assert weighted_span_f1(nothing, nothing, ones, lengths, classes, "IOB2") == 0
 
@@ -176,8 +176,8 @@ def test_weights_of_tags_and_sentences_move_the_decision(embedded, tags):
             model = DynamicMetaTagger(
                 class_weight={"x": weight}, decoder=decoder, **LEARNING
             )
-            found = np.concatenate(list(model.fit(embedded, noise).predict(embedded)))
-            share[weight] = (found == "x").mean()
+            result = np.concatenate(list(model.fit(embedded, noise).predict(embedded)))
+            share[weight] = (result == "x").mean()
         assert share[20.0] > 0.8 > 0.2 > share[0.05]
     y = [["x"] * len(row) if i % 2 else ["y"] * len(row) for i, row in enumerate(tags)]
     odd = np.arange(60) % 2
@@ -234,8 +234,8 @@ def test_it_is_searched_and_cross_validated(embedded, tags):
     model = DynamicMetaTagger(**SMALL | {"max_epochs": 2})
     for y in (tags, model.fit(embedded, tags).predict(embedded)):
         assert len(cross_val_score(model, embedded, y, cv=3)) == 3
-        found = cross_val_predict(model, embedded, y, cv=3)
-        assert [len(row) for row in found] == embedded.tokens.lengths.tolist()
+        result = cross_val_predict(model, embedded, y, cv=3)
+        assert [len(row) for row in result] == embedded.tokens.lengths.tolist()
     search = GridSearchCV(
         model, {"decoder": ["crf", "softmax"]}, scoring=make_scorer(span_f1_score), cv=2
     )
@@ -316,7 +316,7 @@ def test_bfloat16_and_callbacks(embedded, tags):
         (lambda X, y: (X[:0], y[:0]), ValueError, "at least one sequence"),
     ],
 )
-def test_bad_input_gets_a_sentence(embedded, tags, change, error, message):
+def test_bad_input_raises(embedded, tags, change, error, message):
     model = DynamicMetaTagger(scheme="IOB2", **SMALL)
     with pytest.raises(error, match=message):
         model.fit(*change(embedded, tags))

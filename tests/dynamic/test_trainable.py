@@ -92,8 +92,8 @@ def vectors(tuned, tokens, rows=None, network=None):
     pieces = opened.pieces(tokens)
     rows = np.arange(len(tokens))[slice(None) if rows is None else rows]
     with torch.no_grad():
-        found = network(pieces.batch(rows, torch.from_numpy))
-    return [(values.numpy(), known.numpy()) for values, known in found]
+        result = network(pieces.batch(rows, torch.from_numpy))
+    return [(values.numpy(), known.numpy()) for values, known in result]
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def vectors(tuned, tokens, rows=None, network=None):
 def test_training_starts_from_the_vectors_of_the_source(data, options):
     tokens, _ = data
     embedded = source(**options).fit_transform(tokens)
-    found = vectors(FineTuned(source(**options)), tokens)
-    assert len(found) == len(embedded.blocks)
-    for (values, known), block in zip(found, embedded.blocks, strict=True):
+    result = vectors(FineTuned(source(**options)), tokens)
+    assert len(result) == len(embedded.blocks)
+    for (values, known), block in zip(result, embedded.blocks, strict=True):
         assert_close(values, block.values, precision=1e-4)
         np.testing.assert_array_equal(known, block.known)
 
@@ -266,7 +266,7 @@ def test_a_grid_search_chooses_how_to_train(data):
     assert search.predict(["a good film", ""]).shape == (2,)
 
 
-def test_trained_sources_stand_beside_frozen_ones(data):
+def test_trained_and_frozen_sources_combine(data):
     tokens, y = data
     union = EmbeddingUnion(
         [("frozen", source()), ("spelling", FunctionEmbedding(spelling))]
@@ -316,7 +316,7 @@ def test_numbers_and_label_sets_train_it_too(data):
     assert classifier().fit(tokens, sets).predict(tokens).shape == (32, 2)
 
 
-def test_a_pickle_has_what_was_trained_and_goes_on_the_same(data):
+def test_a_pickle_has_the_trained_weights_and_continues_the_same(data):
     tokens, y = data
     model = classifier(FineTuned(source(), n_layers=1)).fit(tokens, y)
     small = pickle.dumps(model)
@@ -345,9 +345,9 @@ def test_states_hold_the_trained_weights_alone(data):
     model = classifier(FineTuned(source(), n_layers=1)).fit(*data)
     module = model.net_.module_
     state = module.state_dict()
-    kept = [name for name in state if name.startswith("trained.")]
-    assert kept
-    assert all(".encoder.layer.1." in name for name in kept)
+    selected = [name for name in state if name.startswith("trained.")]
+    assert selected
+    assert all(".encoder.layer.1." in name for name in selected)
     frozen = state_of(model.trained_["finetuned"].network)
     module.load_state_dict({n: torch.zeros_like(w) for n, w in state.items()})
     for name, weight in state_of(model.trained_["finetuned"].network).items():
@@ -518,14 +518,14 @@ def test_whatever_opens_can_be_trained(data):
         (FineTuned(TransformerEmbedding("/no/where")), OSError, "/no/where"),
     ],
 )
-def test_what_cannot_be_trained_gets_a_sentence(data, trainable, error, message):
+def test_untrainable_sources_raise(data, trainable, error, message):
     if getattr(trainable, "method", "") == "lora":
         pytest.importorskip("peft")
     with pytest.raises(error, match=message):
         classifier(trainable).fit(*data)
 
 
-def test_input_that_does_not_fit_the_sources_gets_a_sentence(data):
+def test_input_that_does_not_fit_the_sources_raises(data):
     tokens, y = data
     embedded = FunctionEmbedding(spelling).fit_transform(tokens)
     model = classifier()
@@ -568,7 +568,7 @@ def test_other_families_are_trained_at_their_top_too(data, family):
     np.testing.assert_allclose(alone, together[:8], atol=1e-5)
 
 
-def test_layers_that_cannot_be_told_apart_are_said(data):
+def test_indistinguishable_layers_raise(data):
     from transformers import AlbertConfig, AlbertModel
 
     config = AlbertConfig(

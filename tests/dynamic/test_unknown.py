@@ -106,22 +106,22 @@ def test_recurrences_read_an_unknown_token_as_zeros(encoder):
     torch.manual_seed(0)
     tokens = torch.randn(X.tokens.n_tokens, 3) * torch.from_numpy(known)[:, None]
     recurrent = make_encoder(encoder, 3, (4,), 0.0)
-    found = recurrent(tokens, grid)
+    result = recurrent(tokens, grid)
     layer = nn.GRU(3, 4) if encoder == "gru" else nn.LSTM(3, 4, bidirectional=True)
     state = {}
     if encoder == "gru":
         state = recurrent.layers[0].state_dict()
     else:
         (both,) = recurrent.layers
-        state |= both.onwards.state_dict()
-        backwards = both.backwards.state_dict()
-        state |= {f"{name}_reverse": part for name, part in backwards.items()}
+        state |= both.forward_lstm.state_dict()
+        backward = both.backward_lstm.state_dict()
+        state |= {f"{name}_reverse": part for name, part in backward.items()}
     layer.load_state_dict(state)
     offsets = X.tokens.offsets
     for i in range(len(X) - 2):
         states, _ = layer(tokens[offsets[i] : offsets[i + 1]])
         expected = states[-1] if encoder == "gru" else states.amax(dim=0)
-        torch.testing.assert_close(found[i], expected)
+        torch.testing.assert_close(result[i], expected)
 
 
 class Untidy:

@@ -68,12 +68,12 @@ def test_a_mix_that_was_learned_can_be_given(texts, layer_norm, mix_penalty):
         layer_norm=layer_norm,
     ).fit(texts)
     assert given.layer_weights_ == pytest.approx(weights)
-    found, expected = given.transform(texts), learned.transform(layers)
+    result, expected = given.transform(texts), learned.transform(layers)
     np.testing.assert_allclose(
-        found.block("elmo").values, expected.blocks[0].values, rtol=1e-5, atol=1e-5
+        result.block("elmo").values, expected.blocks[0].values, rtol=1e-5, atol=1e-5
     )
     np.testing.assert_allclose(
-        found.block("default").values,
+        result.block("default").values,
         Pooling("mean").fit_transform(expected),
         rtol=1e-5,
         atol=1e-5,

@@ -31,8 +31,8 @@ class Meeting:
             self.brought.append(value)
             if len(self.brought) == self.count:
                 self.taken, self.brought = self.brought, []
-            found = self._pass_on(rank)
-        return self.taken if found else None
+            result = self._pass_on(rank)
+        return self.taken if result else None
 
     def _pass_on(self, rank):
         self.next = (rank + 1) % self.count
@@ -66,10 +66,10 @@ class ThreadProcesses(Processes):
         tensor.copy_(self._all_gather(tensor.clone())[0])
 
     def _all_gather(self, value):
-        found = self.meeting.exchange(self.rank, copy.deepcopy(value))
-        if found is None:
+        result = self.meeting.exchange(self.rank, copy.deepcopy(value))
+        if result is None:
             raise ProcessFailedError("nobody came")
-        return copy.deepcopy(found)
+        return copy.deepcopy(result)
 
 
 def run_together(monkeypatch, count, function):

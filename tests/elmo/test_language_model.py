@@ -91,7 +91,7 @@ def test_probabilities_sum_to_one(trained):
         assert torch.exp(-losses).sum().item() == pytest.approx(1, rel=1e-5)
 
 
-def test_sampled_losses_come_near_full_ones():
+def test_sampled_losses_approximate_full_ones():
     torch.manual_seed(0)
     softmax = make_softmax("sampled", 4, 50, 20_000)
     vectors, targets = torch.randn(30, 4), torch.randint(50, (30,))

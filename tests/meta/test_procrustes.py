@@ -170,7 +170,7 @@ def test_the_mean_shape_is_a_better_fit_than_any_target():
     assert loss(None) < min(loss(name) for name in "abcd")
 
 
-def test_cross_products_stand_for_the_rows():
+def test_cross_products_suffice_without_the_rows():
     """One step on the products is one step on the rows, missing ones left out."""
     rng = np.random.default_rng(5)
     dims, weights = [3, 4], np.array([1.0, 2.0])

@@ -115,10 +115,10 @@ def test_embeddings_of_all_types_agree(kind):
         "estimator": (PretrainedEmbedding(store).fit(WORDS), WORDS),
     }[kind]
     expected = analogy_score(VECTORS, QUESTIONS, return_report=True)
-    found = analogy_score(
+    result = analogy_score(
         embedding, QUESTIONS, vocabulary=vocabulary, return_report=True
     )
-    assert found.answers.tolist() == expected.answers.tolist()
+    assert result.answers.tolist() == expected.answers.tolist()
 
 
 def test_report_counts_by_category():

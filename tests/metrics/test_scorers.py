@@ -69,11 +69,11 @@ GRID = {
 
 
 def fitted_best(search):
-    found = search.best_params_
+    result = search.best_params_
     return (
-        type(found["meta"]),
-        found["embed__a__preprocess"],
-        found["embed__b__preprocess"],
+        type(result["meta"]),
+        result["embed__a__preprocess"],
+        result["embed__b__preprocess"],
     )
 
 
@@ -148,8 +148,8 @@ def test_sentence_scorer_agrees_with_the_score_and_searches(pipeline):
     search = GridSearchCV(pipeline, {**GRID, "pool__mode": ["mean", "max"]}, cv=2)
     search.set_params(scoring=scorer).fit(TEXTS)
     best = search.best_estimator_
-    found = sentence_similarity_score(best, TEXT_PAIRS, TEXT_GOLD)
-    assert search.score(TEXTS) == pytest.approx(found)
+    result = sentence_similarity_score(best, TEXT_PAIRS, TEXT_GOLD)
+    assert search.score(TEXTS) == pytest.approx(result)
     assert search.best_score_ == max(search.cv_results_["mean_test_score"])
 
 
@@ -162,12 +162,12 @@ def test_sentence_scorer_separates_its_sets():
     scorer = make_sentence_similarity_scorer(
         sets, average=False, correlation="spearman"
     )
-    found = scorer(estimator, TEXTS, np.zeros(len(TEXTS)))
+    result = scorer(estimator, TEXTS, np.zeros(len(TEXTS)))
     for name, part in (("a", slice(0, 7)), ("b", slice(7, None))):
-        assert found[name] == sentence_similarity_score(
+        assert result[name] == sentence_similarity_score(
             estimator, TEXT_PAIRS[part], TEXT_GOLD[part], correlation="spearman"
         )
-    assert found["mean"] == pytest.approx((found["a"] + found["b"]) / 2)
+    assert result["mean"] == pytest.approx((result["a"] + result["b"]) / 2)
 
 
 def test_analogy_scorer_agrees_with_the_score(pipeline):
@@ -176,8 +176,8 @@ def test_analogy_scorer_agrees_with_the_score(pipeline):
     expected = analogy_score(
         pipeline.fit(WORDS), questions, vocabulary=WORDS, method="3cosmul"
     )
-    found = cross_val_score(pipeline, WORDS, scoring=scorer, cv=2)
-    np.testing.assert_array_equal(found, expected)
+    result = cross_val_score(pipeline, WORDS, scoring=scorer, cv=2)
+    np.testing.assert_array_equal(result, expected)
 
 
 def test_analogy_scorer_checks_its_arguments():

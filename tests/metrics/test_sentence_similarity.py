@@ -46,12 +46,12 @@ def mean_cosines():
     ("kind", "measure"), [("pearson", pearsonr), ("spearman", spearmanr)]
 )
 def test_agrees_with_cosines_and_scipy(kind, measure):
-    found = sentence_similarity_score(
+    result = sentence_similarity_score(
         pooled(), PAIRS, GOLD, correlation=kind, return_report=True
     )
-    np.testing.assert_allclose(found.similarities, mean_cosines(), atol=1e-6)
-    assert found.score == pytest.approx(measure(mean_cosines(), GOLD).statistic)
-    assert (found.n_pairs, found.n_missing) == (4, 0)
+    np.testing.assert_allclose(result.similarities, mean_cosines(), atol=1e-6)
+    assert result.score == pytest.approx(measure(mean_cosines(), GOLD).statistic)
+    assert (result.n_pairs, result.n_missing) == (4, 0)
 
 
 def test_sequence_blocks_frames_and_token_lists():
@@ -65,8 +65,8 @@ def test_sequence_blocks_frames_and_token_lists():
     frames.set_output(transform="pandas").fit(TEXTS)
     expected = sentence_similarity_score(pooled(), PAIRS, GOLD)
     for estimator in (by_text, frames):
-        found = sentence_similarity_score(estimator, pd.DataFrame(PAIRS), GOLD)
-        assert found == pytest.approx(expected)
+        result = sentence_similarity_score(estimator, pd.DataFrame(PAIRS), GOLD)
+        assert result == pytest.approx(expected)
     lists = [(a.split(), b.split()) for a, b in PAIRS]
     assert sentence_similarity_score(pooled(), lists, GOLD) == pytest.approx(expected)
 
@@ -79,19 +79,19 @@ def test_sparse_vectors_agree_with_dense_ones():
             return tfidf.transform(texts).toarray()
 
     pairs, gold = [*PAIRS, ("gnu", "tea")], [*GOLD, 0]
-    found = sentence_similarity_score(tfidf, pairs, gold, return_report=True)
+    result = sentence_similarity_score(tfidf, pairs, gold, return_report=True)
     dense = sentence_similarity_score(Dense(), pairs, gold, return_report=True)
-    np.testing.assert_allclose(found.similarities, dense.similarities, atol=1e-6)
-    assert found.n_missing == dense.n_missing == 1
+    np.testing.assert_allclose(result.similarities, dense.similarities, atol=1e-6)
+    assert result.n_missing == dense.n_missing == 1
     assert sparse.issparse(tfidf.transform(TEXTS))
 
 
 def test_sentences_without_a_known_word_have_cosine_zero():
     pairs, gold = [*PAIRS, ("gnu", "tea"), ("", "gnu")], [*GOLD, 0, 5]
-    found = sentence_similarity_score(pooled(), pairs, gold, return_report=True)
-    assert found.similarities[4:].tolist() == [0, 0]
-    assert found.n_missing == 2
-    assert np.isfinite(found.score)
+    result = sentence_similarity_score(pooled(), pairs, gold, return_report=True)
+    assert result.similarities[4:].tolist() == [0, 0]
+    assert result.n_missing == 2
+    assert np.isfinite(result.score)
 
 
 def test_both_sides_are_transformed_at_once():

@@ -28,24 +28,24 @@ TRUE = [["B-x", "I-x", "O"], [], ["B-y", "B-x"]]
 
 def spans(rows, *, sound=False, scheme="IOB2"):
     """Return the spans of tag lists as conlleval reads them, one tag at a time."""
-    found = []
+    results = []
     for i, row in enumerate(rows):
         before = "O"
         for j, tag in enumerate(row):
             goes_on = before[0] in "BI" and tag[0] in "IE" and tag[1:] == before[1:]
             if goes_on:
-                found[-1][2:4] = [j + 1, found[-1][3] + tag[0]]
+                results[-1][2:4] = [j + 1, results[-1][3] + tag[0]]
             elif tag != "O":
-                found.append([i, j, j + 1, tag[0], tag[2:]])
+                results.append([i, j, j + 1, tag[0], tag[2:]])
             before = tag
     if sound:
         ends = "BI" if scheme == "IOB2" else "ES"
-        found = [
+        results = [
             s
-            for s in found
+            for s in results
             if s[3][0] in "BS" and (s[3][-1] in ends or scheme == "IOB2")
         ]
-    return {(i, start, stop, label) for i, start, stop, _, label in found}
+    return {(i, start, stop, label) for i, start, stop, _, label in results}
 
 
 def f1(true, pred):
@@ -105,8 +105,8 @@ def test_surface_forms_are_counted_once(data):
     rng = np.random.default_rng(0)
     tokens = [rng.choice(["a", "b"], len(row)).tolist() for row in y_true]
 
-    def forms(found):
-        return {(*tokens[i][j:k], label) for i, j, k, label in found}
+    def forms(result):
+        return {(*tokens[i][j:k], label) for i, j, k, label in result}
 
     true, pred = spans(y_true), spans(y_pred)
     kinds = [forms(true), forms(pred), forms(true & pred)]
@@ -123,13 +123,13 @@ def test_surface_forms_are_counted_once(data):
         np.testing.assert_allclose(score, surface_by_hand(*kinds, average))
 
 
-def surface_by_hand(true, pred, found, average):
+def surface_by_hand(true, pred, result, average):
     """Return F1 where a form is found if it was found at one of its places."""
     labels = sorted({form[-1] for form in true | pred})
     groups = [{*labels}] if average == "micro" else [{label} for label in labels]
     scores = []
     for group in groups:
-        sizes = [sum(f[-1] in group for f in forms) for forms in (found, true, pred)]
+        sizes = [sum(f[-1] in group for f in forms) for forms in (result, true, pred)]
         scores.append(2 * sizes[0] / max(sizes[1] + sizes[2], 1))
     return np.mean(scores) if scores else 0.0
 

@@ -32,11 +32,11 @@ def keyed_vectors():
 
 def test_agrees_with_cosines_and_scipy():
     expected = [cosine(*pair) for pair in PAIRS]
-    found = report()
-    np.testing.assert_allclose(found.similarities, expected, atol=1e-6)
-    assert found.score == pytest.approx(spearmanr(expected, GOLD).statistic)
-    assert word_similarity_score(VECTORS, PAIRS, GOLD) == found.score
-    assert (found.n_pairs, found.n_missing, found.missing_words) == (5, 0, [])
+    result = report()
+    np.testing.assert_allclose(result.similarities, expected, atol=1e-6)
+    assert result.score == pytest.approx(spearmanr(expected, GOLD).statistic)
+    assert word_similarity_score(VECTORS, PAIRS, GOLD) == result.score
+    assert (result.n_pairs, result.n_missing, result.missing_words) == (5, 0, [])
 
 
 def test_agrees_with_gensim(tmp_path):
@@ -45,9 +45,9 @@ def test_agrees_with_gensim(tmp_path):
     (tmp_path / "pairs.tsv").write_text("\n".join(lines))
     kv = keyed_vectors()
     _, spearman, oov = kv.evaluate_word_pairs(str(tmp_path / "pairs.tsv"))
-    found = report(kv, pairs, [*GOLD, 4.0])
-    assert found.score == pytest.approx(spearman.statistic)
-    assert 100 * found.n_missing / found.n_pairs == pytest.approx(oov)
+    result = report(kv, pairs, [*GOLD, 4.0])
+    assert result.score == pytest.approx(spearman.statistic)
+    assert 100 * result.n_missing / result.n_pairs == pytest.approx(oov)
 
 
 @pytest.mark.parametrize("kind", ["store", "gensim", "estimator", "pipeline", "half"])
@@ -66,11 +66,11 @@ def test_embeddings_of_all_types_agree(kind):
         "half": {word: row.astype(np.float16) for word, row in VECTORS.items()},
     }[kind]
     pairs, gold = [*PAIRS, ("gnu", "cat")], [*GOLD, 5.0]
-    found, expected = report(embedding, pairs, gold), report(VECTORS, pairs, gold)
-    assert found.score == pytest.approx(expected.score)
-    assert found.missing_words == ["gnu"]
-    np.testing.assert_array_equal(found.known, expected.known)
-    np.testing.assert_allclose(found.similarities, expected.similarities, atol=2e-3)
+    result, expected = report(embedding, pairs, gold), report(VECTORS, pairs, gold)
+    assert result.score == pytest.approx(expected.score)
+    assert result.missing_words == ["gnu"]
+    np.testing.assert_array_equal(result.known, expected.known)
+    np.testing.assert_allclose(result.similarities, expected.similarities, atol=2e-3)
 
 
 def test_missing_pairs_are_dropped_or_scored():
@@ -80,10 +80,10 @@ def test_missing_pairs_are_dropped_or_scored():
     assert omit.score == report().score
     assert omit.n_missing == zero.n_missing == mean.n_missing == 2
     assert zero.missing_words == ["gnu", "yak"]
-    for found, fill in ((zero, 0.0), (mean, known.mean())):
-        np.testing.assert_allclose(found.similarities[5:], fill, atol=1e-7)
+    for result, fill in ((zero, 0.0), (mean, known.mean())):
+        np.testing.assert_allclose(result.similarities[5:], fill, atol=1e-7)
         filled = [*known, fill, fill]
-        assert found.score == pytest.approx(spearmanr(filled, gold).statistic)
+        assert result.score == pytest.approx(spearmanr(filled, gold).statistic)
 
 
 MISSING = ("omit", "zero", "mean")
@@ -92,9 +92,9 @@ MISSING = ("omit", "zero", "mean")
 @pytest.mark.parametrize("missing", MISSING)
 def test_all_pairs_missing_is_zero_with_a_warning(missing):
     with pytest.warns(UndefinedMetricWarning, match="is undefined and set to 0"):
-        found = report(VECTORS, [("a", "b"), ("c", "d")], [1, 2], missing=missing)
-    assert found.score == 0.0
-    assert found.n_missing == 2
+        result = report(VECTORS, [("a", "b"), ("c", "d")], [1, 2], missing=missing)
+    assert result.score == 0.0
+    assert result.n_missing == 2
 
 
 @pytest.mark.parametrize(
@@ -114,16 +114,16 @@ def test_an_undefined_correlation_is_zero_with_a_warning(pairs, gold, why):
 def test_zero_vectors_and_a_word_with_itself_have_cosines():
     vectors = {**VECTORS, "nil": np.zeros(5)}
     pairs = [("nil", "cat"), ("nil", "nil"), ("tea", "tea"), ("cat", "dog")]
-    found = report(vectors, pairs, [1, 2, 3, 4])
+    result = report(vectors, pairs, [1, 2, 3, 4])
     expected = [0, 0, 1, cosine("cat", "dog")]
-    np.testing.assert_allclose(found.similarities, expected, atol=1e-6)
-    assert found.n_missing == 0
+    np.testing.assert_allclose(result.similarities, expected, atol=1e-6)
+    assert result.n_missing == 0
 
 
 def test_repeated_pairs_count_repeatedly():
-    found = report(VECTORS, [*PAIRS, PAIRS[0], PAIRS[0][::-1]], [*GOLD, 1.0, 2.0])
-    assert found.n_pairs == 7
-    assert len(set(found.similarities[[0, 5, 6]])) == 1
+    result = report(VECTORS, [*PAIRS, PAIRS[0], PAIRS[0][::-1]], [*GOLD, 1.0, 2.0])
+    assert result.n_pairs == 7
+    assert len(set(result.similarities[[0, 5, 6]])) == 1
 
 
 def test_case_fallback():

@@ -34,7 +34,7 @@ MODELS = {
     "catboost": {"iterations": 3, "verbose": 0, "allow_writing_files": False},
 }
 NAMES = {"lightgbm": "LGBM", "xgboost": "XGB", "catboost": "CatBoost"}
-ASKED = {
+TRUSTED = {
     "lightgbm": {"lightgbm.sklearn.LGBMClassifier", "lightgbm.basic.Booster"},
     "xgboost": {"xgboost.sklearn.XGBClassifier", "xgboost.core.Booster"},
     "catboost": {"catboost.core.CatBoostClassifier"},
@@ -71,14 +71,16 @@ def trusted(path):
 def test_a_model_comes_back(library, tmp_path):
     pipe = embedded(model(library)).fit(TEXTS, labels(library))
     path = save(pipe, tmp_path / "m.skm")
-    assert trusted(path) == ASKED[library]
-    found = load(path, trusted=ASKED[library])
-    np.testing.assert_array_equal(found.predict_proba(TEXTS), pipe.predict_proba(TEXTS))
-    np.testing.assert_array_equal(found.predict(TEXTS), pipe.predict(TEXTS))
-    assert str(found[-1].get_params()) == str(pipe[-1].get_params())
-    clone(found).fit(TEXTS, labels(library))
-    again = save(found, tmp_path / "again.skm")
-    assert trusted(again) == ASKED[library]
+    assert trusted(path) == TRUSTED[library]
+    result = load(path, trusted=TRUSTED[library])
+    np.testing.assert_array_equal(
+        result.predict_proba(TEXTS), pipe.predict_proba(TEXTS)
+    )
+    np.testing.assert_array_equal(result.predict(TEXTS), pipe.predict(TEXTS))
+    assert str(result[-1].get_params()) == str(pipe[-1].get_params())
+    clone(result).fit(TEXTS, labels(library))
+    again = save(result, tmp_path / "again.skm")
+    assert trusted(again) == TRUSTED[library]
 
 
 @pytest.mark.parametrize("library", MODELS)
@@ -87,9 +89,9 @@ def test_a_regressor_in_a_search(library, tmp_path):
     grid = {"max_depth": [1, 2]}
     search = GridSearchCV(model(library, "Regressor"), grid, cv=2).fit(X, X[:, 0])
     path = save(search, tmp_path / "m.skm")
-    found = load(path, trusted=trusted(path))
-    np.testing.assert_array_equal(found.predict(X), search.predict(X))
-    assert found.best_params_ == search.best_params_
+    result = load(path, trusted=trusted(path))
+    np.testing.assert_array_equal(result.predict(X), search.predict(X))
+    assert result.best_params_ == search.best_params_
 
 
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
@@ -110,11 +112,11 @@ def test_early_stopping_is_kept(library, params, best, tmp_path):
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
     step = model(library).set_params(**params)
     step.fit(X[:40], y[:40], eval_set=[(X[40:], 1 - y[40:])])
-    found = load(save(step, tmp_path / "m.skm"), trusted=ASKED[library])
-    assert getattr(found, best) == getattr(step, best) < 30
-    np.testing.assert_array_equal(found.predict_proba(X), step.predict_proba(X))
+    result = load(save(step, tmp_path / "m.skm"), trusted=TRUSTED[library])
+    assert getattr(result, best) == getattr(step, best) < 30
+    np.testing.assert_array_equal(result.predict_proba(X), step.predict_proba(X))
     if library == "xgboost":
-        threads = [b.get_booster().save_config() for b in (found, step)]
+        threads = [b.get_booster().save_config() for b in (result, step)]
         assert all('"nthread":"1"' in config for config in threads)
 
 
@@ -122,8 +124,8 @@ def test_early_stopping_is_kept(library, params, best, tmp_path):
 def test_an_unfitted_model(library, tmp_path):
     step = model(library)
     path = save(step, tmp_path / "m.skm")
-    found = load(path, trusted=trusted(path))
-    assert str(found.get_params()) == str(step.get_params())
+    result = load(path, trusted=trusted(path))
+    assert str(result.get_params()) == str(step.get_params())
 
 
 @pytest.mark.parametrize("library", MODELS)
@@ -139,7 +141,7 @@ def test_invalid_model_is_refused(library, content, tmp_path):
     path = tmp_path / "forged.skm"
     path.write_bytes(forge.zipped(forge.resealed(parts)))
     with pytest.raises(SavedFileError):
-        load(path, trusted=ASKED[library])
+        load(path, trusted=TRUSTED[library])
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,7 @@ def test_a_library_that_is_not_installed(tmp_path, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(SavedFileError, match="the package 'lightgbm.*' is required"):
-        load(path, trusted=ASKED["lightgbm"])
+        load(path, trusted=TRUSTED["lightgbm"])
 
 
 @pytest.mark.parametrize(
@@ -202,7 +204,9 @@ def test_pipelines_of_imbalanced_learn(name, tmp_path):
 
     pipe = make_pipeline(*steps, LogisticRegression()).fit(TEXTS, LABELS)
     path = save(pipe, tmp_path / "m.skm")
-    found = load(path, trusted=trusted(path))
-    np.testing.assert_array_equal(found.predict_proba(TEXTS), pipe.predict_proba(TEXTS))
-    assert found[-2].sampling_strategy_ == pipe[-2].sampling_strategy_
+    result = load(path, trusted=trusted(path))
+    np.testing.assert_array_equal(
+        result.predict_proba(TEXTS), pipe.predict_proba(TEXTS)
+    )
+    assert result[-2].sampling_strategy_ == pipe[-2].sampling_strategy_
     assert "imblearn.pipeline.Pipeline" in trusted(path)

@@ -92,8 +92,8 @@ def test_another_process_elsewhere_gives_the_same(tmp_path):
     (elsewhere / "rows.txt").write_text(lines, "utf-8")
     env = {**os.environ, "SK_METAEMBED_CACHE": str(elsewhere / "cache")}
     subprocess.run([sys.executable, "-c", LOADS], cwd=elsewhere, env=env, check=True)
-    found = np.load(elsewhere / "out.npz")
-    for one, other in zip(found.values(), expected, strict=True):
+    result = np.load(elsewhere / "out.npz")
+    for one, other in zip(result.values(), expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -106,10 +106,10 @@ def test_bundles_are_unpacked_once_and_by_content(union, tmp_path, monkeypatch):
     folders = [f for f in (tmp_path / "cache" / "bundles").iterdir() if f.is_dir()]
     assert len(folders) == 4
     again = pickle.loads(pickle.dumps(one))
-    for found, wanted in zip(
+    for result, expected in zip(
         values(again.transform(ROWS)), values(trained.transform(ROWS)), strict=True
     ):
-        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(result, expected)
 
 
 def test_error_on_a_damaged_unpacked_bundle(union, tmp_path, monkeypatch):
@@ -133,10 +133,10 @@ def test_loaded_model_is_always_bundled(tmp_path):
     loaded = load(save(source, tmp_path / "e.skm"))
     assert loaded.fingerprint_ == source.fingerprint_
     assert loaded._model.module is loaded.model[0]
-    for found, wanted in zip(
+    for result, expected in zip(
         values(loaded.transform(ROWS)), values(source.transform(ROWS)), strict=True
     ):
-        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(result, expected)
     unfitted = load(save(TransformerEmbedding(pair), tmp_path / "u.skm"))
     assert type(unfitted.model) is tuple
     assert unfitted.fit(ROWS).fingerprint_ == source.fingerprint_

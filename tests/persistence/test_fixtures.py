@@ -26,10 +26,10 @@ def fitted():
 def assert_as_expected(name, loaded, fitted):
     estimator, X = fitted[name]
     assert type(loaded) is type(estimator)
-    found = write_fixtures.results(loaded, X)
+    result = write_fixtures.results(loaded, X)
     with np.load(DATA / f"{name}.npz") as expected:
-        assert found.keys() == {*expected}
-        for key, values in found.items():
+        assert result.keys() == {*expected}
+        for key, values in result.items():
             if values.dtype.kind == "U":
                 assert values.tolist() == expected[key].tolist()
             else:

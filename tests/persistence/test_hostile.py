@@ -224,11 +224,11 @@ def test_code_of_a_bundled_model_is_ignored(tmp_path, monkeypatch):
     canary = tmp_path / "canary"
     code = f"import os\nos.mkdir({str(canary)!r})\nclass Evil: pass\n"
     parts[name.replace("config.json", "evil.py")] = code.encode()
-    asked = []
-    monkeypatch.setattr("builtins.input", lambda *a: asked.append(a) or "y")
+    requests = []
+    monkeypatch.setattr("builtins.input", lambda *a: requests.append(a) or "y")
     with suppress(SavedFileError):
         loaded(forge.resealed(parts), tmp_path)
-    assert not canary.exists() and not asked
+    assert not canary.exists() and not requests
 
 
 def test_bundled_adapter_is_refused(tmp_path):
@@ -317,7 +317,7 @@ def test_names_that_lead_out_of_a_folder(name, tokenizer, tmp_path):
 
 
 @pytest.mark.parametrize("prefix", ["..", "vectors/0/..", "/tmp", ""])
-def test_a_bundle_cannot_write_beside_its_folder(prefix, tmp_path):
+def test_a_bundle_cannot_write_outside_its_folder(prefix, tmp_path):
     source = PretrainedEmbedding(vectors()).fit(ROWS)
     path = save(source, tmp_path / "v.skm", bundle=True)
     parts = forge.members(path.read_bytes())
@@ -381,12 +381,12 @@ VALUES = st.one_of(
 def places(tree, path=()):
     """Return the paths to all values of a JSON tree."""
     inner = tree.items() if isinstance(tree, dict) else enumerate(tree)
-    found = []
+    results = []
     for key, value in inner:
-        found.append((*path, key))
+        results.append((*path, key))
         if isinstance(value, dict | list):
-            found += places(value, (*path, key))
-    return found
+            results += places(value, (*path, key))
+    return results
 
 
 def edited(tree, path, value, drop):

@@ -33,9 +33,11 @@ def test_skops_keeps_a_pipeline_small(pipe, tmp_path):
     skops_io.dump(pipe, path)
     assert path.stat().st_size < 100_000  # the vectors have 400,000
     trusted = skops_io.get_untrusted_types(file=path)
-    found = skops_io.load(path, trusted=trusted)
-    np.testing.assert_array_equal(found.predict_proba(TEXTS), pipe.predict_proba(TEXTS))
-    assert found[1].vectors == pipe[1].vectors
+    result = skops_io.load(path, trusted=trusted)
+    np.testing.assert_array_equal(
+        result.predict_proba(TEXTS), pipe.predict_proba(TEXTS)
+    )
+    assert result[1].vectors == pipe[1].vectors
 
 
 @pytest.fixture
@@ -69,9 +71,9 @@ def test_mlflow_logs_and_reads_its_default_format(mlflow, pipe, tmp_path):
             pip_requirements=[],  # to infer them takes a process and its imports
         )
     assert info.flavors["sklearn"]["serialization_format"] == "skops"
-    found = mlflow.sklearn.load_model(info.model_uri)
-    np.testing.assert_array_equal(found.predict(TEXTS), expected)
-    assert found[1].vectors == pipe[1].vectors
+    result = mlflow.sklearn.load_model(info.model_uri)
+    np.testing.assert_array_equal(result.predict(TEXTS), expected)
+    assert result[1].vectors == pipe[1].vectors
     served = mlflow.pyfunc.load_model(info.model_uri)
     np.testing.assert_array_equal(served.predict(frame), expected)
     with pytest.raises(mlflow.MlflowException, match="missing inputs"):

@@ -61,7 +61,7 @@ class Holder(BaseEstimator):
 HOLDER = f"{Holder.__module__}.Holder"
 
 
-def kept(value, path):
+def round_trip(value, path):
     return load(save(Holder(value), path), trusted=[HOLDER]).value
 
 
@@ -177,26 +177,26 @@ def test_pipelines_and_searches(name, tmp_path):
     ids=lambda value: type(value).__name__,
 )
 def test_values_are_restored(value, tmp_path):
-    found = kept(value, tmp_path / "e.skm")
-    assert type(found) is type(value)
+    result = round_trip(value, tmp_path / "e.skm")
+    assert type(result) is type(value)
     if sparse.issparse(value):
-        assert (found != value).nnz == 0
+        assert (result != value).nnz == 0
     elif isinstance(value, np.ndarray):
-        assert found.dtype == value.dtype
-        assert found.flags.f_contiguous == value.flags.f_contiguous
-        np.testing.assert_array_equal(found, value)
-        np.testing.assert_array_equal(np.ma.getmask(found), np.ma.getmask(value))
+        assert result.dtype == value.dtype
+        assert result.flags.f_contiguous == value.flags.f_contiguous
+        np.testing.assert_array_equal(result, value)
+        np.testing.assert_array_equal(np.ma.getmask(result), np.ma.getmask(value))
     elif isinstance(value, set):
-        assert found == value
+        assert result == value
     else:
-        assert repr(found) == repr(value)
+        assert repr(result) == repr(value)
 
 
 def test_random_state_continues(tmp_path):
     rng = np.random.RandomState(0)
     rng.normal()  # normal draws pairs and stores the second
-    found = kept(rng, tmp_path / "e.skm")
-    assert found.normal(size=3).tolist() == rng.normal(size=3).tolist()
+    result = round_trip(rng, tmp_path / "e.skm")
+    assert result.normal(size=3).tolist() == rng.normal(size=3).tolist()
 
 
 def test_generator_continues_and_spawns_alike(tmp_path):
@@ -205,8 +205,8 @@ def test_generator_continues_and_spawns_alike(tmp_path):
         rng.spawn(2),
         rng.integers(9, size=3, dtype=np.int32),
     )  # stores half of a 64-bit draw
-    found = kept(rng, tmp_path / "e.skm")
-    for one, other in ((found, rng), (found.spawn(1)[0], rng.spawn(1)[0])):
+    result = round_trip(rng, tmp_path / "e.skm")
+    for one, other in ((result, rng), (result.spawn(1)[0], rng.spawn(1)[0])):
         assert one.integers(99, size=9).tolist() == other.integers(99, size=9).tolist()
 
 
@@ -219,9 +219,11 @@ def test_a_search_that_draws_from_a_distribution(tmp_path):
     search.fit(X, np.arange(20) % 2)
     again = load(save(search, tmp_path / "e.skm"))
     assert clone(again).fit(X, np.arange(20) % 2).best_params_ == search.best_params_
-    drawn = kept(stats.norm(1), tmp_path / "d.skm")
+    drawn = round_trip(stats.norm(1), tmp_path / "d.skm")
     drawn.random_state = np.random.RandomState(1)
-    assert kept(drawn, tmp_path / "d.skm").rvs(3).tolist() == drawn.rvs(3).tolist()
+    assert (
+        round_trip(drawn, tmp_path / "d.skm").rvs(3).tolist() == drawn.rvs(3).tolist()
+    )
 
 
 def test_a_path_of_any_kind(tmp_path, monkeypatch):
@@ -233,8 +235,8 @@ def test_a_path_of_any_kind(tmp_path, monkeypatch):
 
 def test_what_was_shared_stays_shared(tmp_path):
     step, array = Pooling(), np.arange(3)
-    found = kept({"a": [step, array], "b": (step, array)}, tmp_path / "e.skm")
-    for one, other in zip(found["a"], found["b"], strict=True):
+    result = round_trip({"a": [step, array], "b": (step, array)}, tmp_path / "e.skm")
+    for one, other in zip(result["a"], result["b"], strict=True):
         assert one is other
 
 

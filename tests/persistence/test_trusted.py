@@ -51,7 +51,7 @@ def test_mapping_is_created_empty():
     assert Bunch() == {}
 
 
-def test_no_name_stands_for_more_than_one_class():
+def test_each_name_is_one_class():
     for listed in (_trusted.OBJECTS, _trusted.TUPLES, _trusted.MAPPINGS):
         for module, names in listed.items():
             for name in names:

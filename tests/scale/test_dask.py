@@ -60,17 +60,17 @@ def test_a_frame_keeps_order_index_and_divisions(frame, pipe, texts, table):
     assert isinstance(lazy, dd.DataFrame)
     assert lazy.divisions == frame.divisions
     assert list(lazy.columns) == list(pipe.get_feature_names_out())
-    found = lazy.compute()
-    pd.testing.assert_index_equal(found.index, table.index)
-    np.testing.assert_array_equal(found.to_numpy(), pipe.transform(texts))
-    dd.utils.assert_eq(lazy, found)  # each partition matches its meta
+    result = lazy.compute()
+    pd.testing.assert_index_equal(result.index, table.index)
+    np.testing.assert_array_equal(result.to_numpy(), pipe.transform(texts))
+    dd.utils.assert_eq(lazy, result)  # each partition matches its meta
 
 
 def test_threads_share_a_pipeline(pipe, texts):
     bag = db.from_sequence(texts * 10, npartitions=40)
     lazy = transform_partitions(pipe, bag)
-    found = lazy.compute(scheduler="threads", num_workers=4)
-    np.testing.assert_array_equal(np.stack(found), pipe.transform(texts * 10))
+    result = lazy.compute(scheduler="threads", num_workers=4)
+    np.testing.assert_array_equal(np.stack(result), pipe.transform(texts * 10))
 
 
 def test_nothing_is_computed_eagerly(pipe, texts):
@@ -79,10 +79,10 @@ def test_nothing_is_computed_eagerly(pipe, texts):
 
     frame = dd.from_pandas(pd.DataFrame({"text": texts}), npartitions=2)
     lazy = frame.map_partitions(fail, meta=frame._meta)
-    found = transform_partitions(pipe, lazy, column="text")
-    assert set(found.dtypes) == {np.dtype("float32")}
+    result = transform_partitions(pipe, lazy, column="text")
+    assert set(result.dtypes) == {np.dtype("float32")}
     with pytest.raises(RuntimeError, match="computed"):
-        found.compute()
+        result.compute()
 
 
 def test_unknown_divisions_and_empty_partitions(frame, pipe, table):
@@ -109,12 +109,12 @@ def test_a_frame_without_rows(frame, classifier):
 def test_kept_columns(frame, pipe, table):
     lazy = transform_partitions(pipe, frame, column="text", keep="n")
     assert list(lazy.columns)[:1] == ["n"]
-    found = lazy.compute()
-    pd.testing.assert_series_equal(found.n, table.n)
+    result = lazy.compute()
+    pd.testing.assert_series_equal(result.n, table.n)
     np.testing.assert_array_equal(
-        found.iloc[:, 1:].to_numpy(), pipe.transform(table.text.tolist())
+        result.iloc[:, 1:].to_numpy(), pipe.transform(table.text.tolist())
     )
-    dd.utils.assert_eq(lazy, found)
+    dd.utils.assert_eq(lazy, result)
     with pytest.raises(ValueError, match=r"columns \['pretrained"):
         name = pipe.get_feature_names_out()[0]
         frame = frame.rename(columns={"n": name})
@@ -131,10 +131,10 @@ def test_predictions_are_a_series(frame, classifier, texts, table):
     lazy = transform_partitions(classifier, frame, column="text", method="predict")
     assert isinstance(lazy, dd.Series)
     assert lazy.name == "prediction"
-    found = lazy.compute()
-    assert found.tolist() == classifier.predict(texts).tolist()
-    pd.testing.assert_index_equal(found.index, table.index)
-    dd.utils.assert_eq(lazy, found)
+    result = lazy.compute()
+    assert result.tolist() == classifier.predict(texts).tolist()
+    pd.testing.assert_index_equal(result.index, table.index)
+    dd.utils.assert_eq(lazy, result)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -165,9 +165,9 @@ def test_a_bag_keeps_order(tokens, pipe, classifier, texts):
     lazy = transform_partitions(pipe, bag)
     assert isinstance(lazy, db.Bag)
     assert lazy.npartitions == bag.npartitions
-    found = lazy.compute()
-    assert {row.shape for row in found} == {(6,)}
-    np.testing.assert_array_equal(np.stack(found), pipe.transform(rows))
+    result = lazy.compute()
+    assert {row.shape for row in result} == {(6,)}
+    np.testing.assert_array_equal(np.stack(result), pipe.transform(rows))
     labels = transform_partitions(classifier, bag, method="predict").compute()
     assert labels == classifier.predict(rows).tolist()
 
@@ -176,8 +176,8 @@ def test_a_bag_of_dicts_and_empty_partitions(pipe, texts):
     records = [{"n": i, "text": text} for i, text in enumerate(texts)]
     bag = db.from_sequence(records, npartitions=4)
     few = bag.filter(lambda record: record["n"] > 15)
-    found = transform_partitions(pipe, few, column="text").compute()
-    np.testing.assert_array_equal(np.stack(found), pipe.transform(texts[16:]))
+    result = transform_partitions(pipe, few, column="text").compute()
+    np.testing.assert_array_equal(np.stack(result), pipe.transform(texts[16:]))
 
 
 def test_an_array(pipe, classifier, texts):

@@ -54,8 +54,8 @@ def killer(flag):
 
 def test_partitions(client, pipe, texts):
     lazy = transform_partitions(pipe, db.from_sequence(texts, npartitions=8))
-    found = client.compute(lazy).result()
-    np.testing.assert_array_equal(np.stack(found), pipe.transform(texts))
+    result = client.compute(lazy).result()
+    np.testing.assert_array_equal(np.stack(result), pipe.transform(texts))
     loaded = client.run(lambda: "torch" in sys.modules)
     assert not any(loaded.values())
 
@@ -72,7 +72,7 @@ def test_a_grid_search_survives_a_kill(client, pipe, texts, tmp_path):
     assert not flag.exists()
     client.wait_for_workers(2)  # with a single worker, joblib runs everything here
     with parallel_config("dask"):
-        found = GridSearchCV(model, grid, cv=folds, refit=False).fit(texts, labels)
+        result = GridSearchCV(model, grid, cv=folds, refit=False).fit(texts, labels)
     assert flag.exists()
     for name in ("split0_test_score", "split1_test_score", "rank_test_score"):
-        np.testing.assert_array_equal(found.cv_results_[name], alone.cv_results_[name])
+        np.testing.assert_array_equal(result.cv_results_[name], alone.cv_results_[name])

@@ -134,9 +134,10 @@ def test_missing_rows_of_partitions(kind, lenient, pipe, frame):
     }[kind]()
     column = "text" if kind in ("frame", "strings", "dicts") else None
     lazy = transform_partitions(lenient, data, column=column)
-    found = lazy.compute(scheduler="synchronous")
+    result = lazy.compute(scheduler="synchronous")
     assert_close(
-        np.stack(found) if kind in ("bag", "dicts") else found, lenient.transform(TEXTS)
+        np.stack(result) if kind in ("bag", "dicts") else result,
+        lenient.transform(TEXTS),
     )
     with pytest.raises(
         TypeError, match=r"(partition|block) \d.*row \d.* replace missing"

@@ -98,9 +98,9 @@ def test_columns_in_the_names_of_folders(frame, pipe, tmp_path):
     transform_in_batches(
         pipe, tmp_path / "in", out, column="text", keep=["part", "id"], batch_size=4
     )
-    found = pd.read_parquet(out)
-    assert found["part"].tolist() == frame["part"].tolist()
-    assert found["id"].tolist() == frame["id"].tolist()
+    result = pd.read_parquet(out)
+    assert result["part"].tolist() == frame["part"].tolist()
+    assert result["id"].tolist() == frame["id"].tolist()
 
 
 def test_a_record_batch_and_a_lazy_frame(frame, pipe, texts, tmp_path, recwarn):
@@ -181,8 +181,8 @@ def test_no_columns_and_duplicate_columns(pipe, frame, tmp_path):
         assert parquet.read_schema(out).names == ["text", "id", "vector"]
     lazy = dd.from_pandas(frame, npartitions=2)
     assert len(transform_partitions(pipe, lazy, column="text", keep=None).columns) == 6
-    found = transform_partitions(pipe, lazy, column="text", keep=["id", "id"])
-    assert found.columns.tolist().count("id") == 1
+    result = transform_partitions(pipe, lazy, column="text", keep=["id", "id"])
+    assert result.columns.tolist().count("id") == 1
 
 
 def test_error_on_a_missing_column_lists_the_columns(pipe, frame, tmp_path):

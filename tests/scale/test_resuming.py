@@ -76,9 +76,9 @@ def test_interrupted_by_an_error(at, pipe, texts, whole, out):
     with pytest.raises(Stop):
         run(pipe, interrupted(texts, at), out)
     assert not out.exists()
-    found = run(pipe, iter(texts), out)
-    assert found.rows == 23
-    assert found.resumed == at // 4 * 4
+    result = run(pipe, iter(texts), out)
+    assert result.rows == 23
+    assert result.resumed == at // 4 * 4
     assert is_like(out, whole)
 
 
@@ -372,8 +372,8 @@ def test_resuming_file_sources(kind, pipe, texts, whole, out, tmp_path):
     with pytest.raises(Stop):
         run(text, source, out, column=column)
     text.stops_at = None
-    found = run(text, source, out, column=column)
-    assert found.resumed == 12
+    result = run(text, source, out, column=column)
+    assert result.resumed == 12
     assert is_like(out, whole)
 
 
@@ -544,8 +544,8 @@ def test_a_pipeline_is_the_same_in_any_process_and_after_use(texts, store, tmp_p
         print(*map(pipeline_fingerprint, joblib.load(sys.argv[1])))
     """
     process = start(script, tmp_path / "pipes", stdout=subprocess.PIPE, text=True)
-    told, error = process.communicate()
-    assert told.split() == digests, error
+    message, error = process.communicate()
+    assert message.split() == digests, error
 
 
 def test_a_lock_that_was_removed_since_it_was_opened(tmp_path, monkeypatch):

@@ -100,10 +100,10 @@ def test_any_source_gives_the_rows_of_transform(kind, name, pipe, texts, tmp_pat
     source = SOURCES[kind](texts, tmp_path)
     column = "text" if kind in WITH_COLUMNS else None
     out = tmp_path / "out" / name
-    found = transform_in_batches(pipe, source, out, batch_size=4, column=column)
-    assert found.rows == len(texts)
-    assert found.files == [out]
-    assert found.resumed == 0
+    result = transform_in_batches(pipe, source, out, batch_size=4, column=column)
+    assert result.rows == len(texts)
+    assert result.files == [out]
+    assert result.resumed == 0
     assert [path.name for path in out.parent.iterdir()] == [name]
     np.testing.assert_array_equal(read(out), pipe.transform(texts))
 
@@ -132,8 +132,8 @@ def test_batches_of_any_size(size, name, pipe, texts, tmp_path):
 def test_no_rows(source, pipe, tmp_path):
     column = "text" if isinstance(source, pa.Table) else None
     for name in ("a.npy", "a.parquet"):
-        found = transform_in_batches(pipe, source, tmp_path / name, column=column)
-        assert found.rows == 0
+        result = transform_in_batches(pipe, source, tmp_path / name, column=column)
+        assert result.rows == 0
     assert np.load(tmp_path / "a.npy").shape == (0, 6)
     assert parquet.read_table(tmp_path / "a.parquet").num_rows == 0
 
@@ -204,12 +204,12 @@ def test_labels_and_probabilities(name, classifier, texts, tmp_path):
     transform_in_batches(classifier, texts, out, **options)
     expected = classifier.predict_proba(texts).astype(np.float32)
     if name == "a.npy":
-        found = np.load(out)
+        result = np.load(out)
     else:
-        found = pd.read_parquet(out)
+        result = pd.read_parquet(out)
         names = [f"probability_{c}" for c in ("dry", "sweet", "wet")]
-        assert found.columns.tolist() == names
-    assert_close(found, expected)
+        assert result.columns.tolist() == names
+    assert_close(result, expected)
 
 
 def test_json_columns_are_copied(pipe, texts, tmp_path):

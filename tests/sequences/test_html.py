@@ -42,8 +42,14 @@ def test_memory_is_that_of_the_arrays(embedded):
 
 def test_page_tells_numbers_blocks_and_rows(embedded):
     page = embedded._repr_html_()
-    for told in ("6 sequences", "37 tokens", "7 types", "9 dimensions", "level token"):
-        assert told in page
+    for text in (
+        "6 sequences",
+        "37 tokens",
+        "7 types",
+        "9 dimensions",
+        "level token",
+    ):
+        assert text in page
     assert "0 to 30 tokens per sequence, 6.2 on average" in page
     assert "The first 5 of 6" in page
     assert "float16" in page
@@ -89,10 +95,10 @@ return {
 @pytest.mark.parametrize("colours", [("#fff", "#111"), ("#000", "#fff")])
 def test_in_a_browser_it_reads_on_dark_and_on_light(embedded, browser, colours):
     style = "<body style='color:{};background:{}'>".format(*colours)
-    found = browser(style + embedded._repr_html_(), _MEASURE, width=600)
+    result = browser(style + embedded._repr_html_(), _MEASURE, width=600)
     value = {"#fff": 255, "#000": 0}[colours[0]]
-    assert found["colours"] == [f"rgb({value}, {value}, {value})"]
-    assert found["words"] == ["<script>", "$a$", r"'\n'"]
-    assert found["captions"] == ["Blocks", "The first 5 of 6"]
-    assert not found["wide"]
-    assert found["requests"] == 0
+    assert result["colours"] == [f"rgb({value}, {value}, {value})"]
+    assert result["words"] == ["<script>", "$a$", r"'\n'"]
+    assert result["captions"] == ["Blocks", "The first 5 of 6"]
+    assert not result["wide"]
+    assert result["requests"] == 0

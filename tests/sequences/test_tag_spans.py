@@ -24,10 +24,10 @@ def sequences(tags, length):
 def read(tags, scheme=None):
     """Return the spans of each row as a list of (start, stop, label)."""
     spans = tags_to_spans(TokenSequences.from_lists(tags), scheme)
-    found = [[] for _ in tags]
+    results = [[] for _ in tags]
     for row, *span in zip(*spans[:4], strict=True):
-        found[row].append(tuple(span))
-    return found
+        results[row].append(tuple(span))
+    return results
 
 
 def conlleval(row):

@@ -67,12 +67,12 @@ def test_any_text(texts):
     tokens = Tokenizer(punctuation=True).transform(texts)
     spans = np.split(tokens.spans(), tokens.offsets[1:-1]) if texts else []
     for text, rows, words in zip(texts, spans, tokens, strict=True):
-        found = rows[rows[:, 0] >= 0]
-        assert (found[:, 0] < found[:, 1]).all()
-        assert (found[:-1, 0] <= found[1:, 0]).all()
-        assert (found <= len(text)).all()
+        result = rows[rows[:, 0] >= 0]
+        assert (result[:, 0] < result[:, 1]).all()
+        assert (result[:-1, 0] <= result[1:, 0]).all()
+        assert (result <= len(text)).all()
         if text.isascii():
-            assert len(found) == len(words)
+            assert len(result) == len(words)
 
 
 def test_long_input_is_located_as_short_input_is():

@@ -159,7 +159,7 @@ def test_refused(check, X, message):
     ids=lambda X: type(X).__module__,
 )
 @pytest.mark.parametrize("check", [check_texts, check_tokens])
-def test_one_column_is_wanted(check, X):
+def test_one_column_is_required(check, X):
     with pytest.raises(
         ValueError, match=r"takes one column of texts, got [02] columns"
     ):
@@ -241,8 +241,8 @@ def test_numbers_come_before_missing_rows():
 
 
 def test_one_number_among_texts_is_not_the_wrong_column():
-    for rows, wanted in ([["a", 1], "a str"], [[["a"], 1], "a list of str"]):
-        with pytest.raises(TypeError, match=f"row 1 .* convert it to {wanted}"):
+    for rows, expected in ([["a", 1], "a str"], [[["a"], 1], "a list of str"]):
+        with pytest.raises(TypeError, match=f"row 1 .* convert it to {expected}"):
             check_tokens(rows)
 
 
@@ -262,8 +262,8 @@ def test_lists_three_deep(token):
 
 @pytest.mark.parametrize("row", [b"ab", {"a": 1}, None])
 def test_ambiguous_rows_are_refused(row):
-    wanted = "a str or a list of str" if row is not None else "a str"
-    with pytest.raises(TypeError, match=f"row 0 is .* must be {wanted};"):
+    expected = "a str or a list of str" if row is not None else "a str"
+    with pytest.raises(TypeError, match=f"row 0 is .* must be {expected};"):
         check_tokens([row, row])
 
 

@@ -81,7 +81,7 @@ def by_hand(network, word):
     """Return the vector of one word, character by character."""
     ids = torch.tensor([258, *word.encode(), 259])
     rows = network.characters.weight[ids].detach()
-    found = []
+    results = []
     for conv in network.encoder.convolutions:
         (width,) = conv.kernel_size
         left = (width - 1) // 2
@@ -89,8 +89,8 @@ def by_hand(network, word):
         padded = torch.cat([zeros[:left], rows, zeros])
         windows = [padded[i : i + width].T for i in range(len(ids))]
         values = [(conv.weight * w).sum(dim=(1, 2)) + conv.bias for w in windows]
-        found.append(torch.stack(values).amax(dim=0))
-    return torch.cat(found).relu().detach().numpy()
+        results.append(torch.stack(values).amax(dim=0))
+    return torch.cat(results).relu().detach().numpy()
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])
@@ -113,20 +113,20 @@ def test_filters_are_those_of_the_formula():
     opened = char().prepare(TokenSequences.from_lists([["abc", "de"]]))
     network = opened.network().eval()
     for word in ["a", "abcabc", "né"]:
-        found, _ = vectors(opened, network, [word, "w" * 30])
-        np.testing.assert_allclose(found[0], by_hand(network, word), atol=1e-5)
+        result, _ = vectors(opened, network, [word, "w" * 30])
+        np.testing.assert_allclose(result[0], by_hand(network, word), atol=1e-5)
 
 
 def test_states_are_the_last_ones_of_both_directions():
     opened = char("bilstm").prepare(TokenSequences.from_lists([["abc", "de"]]))
     network = opened.network().eval()
-    found, _ = vectors(opened, network, ["edcba", "w" * 30])
+    result, _ = vectors(opened, network, ["edcba", "w" * 30])
     ids = torch.tensor([258, *b"edcba", 259])
     rows = network.characters(ids).detach()[None]
     reader = network.encoder
-    onwards, backwards = reader.forward_lstm(rows), reader.backward_lstm(rows.flip(1))
-    expected = torch.cat([onwards[0][0, -1], backwards[0][0, -1]]).detach()
-    np.testing.assert_allclose(found[0], expected.numpy(), atol=1e-5)
+    forward, backward = reader.forward_lstm(rows), reader.backward_lstm(rows.flip(1))
+    expected = torch.cat([forward[0][0, -1], backward[0][0, -1]]).detach()
+    np.testing.assert_allclose(result[0], expected.numpy(), atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])
@@ -233,10 +233,10 @@ def test_predicting_computes_each_word_once(data):
     handle = network.register_forward_hook(
         lambda module, args, output: seen.append(len(output[0][1]))
     )
-    found = model.predict_proba(many)
+    result = model.predict_proba(many)
     handle.remove()
     assert seen == [tokens.n_types]
-    np.testing.assert_allclose(found[:40], model.predict_proba(tokens), atol=1e-5)
+    np.testing.assert_allclose(result[:40], model.predict_proba(tokens), atol=1e-5)
     model.partial_fit(tokens, y)
 
 
@@ -256,13 +256,13 @@ def test_lower_case_and_long_words():
     tokens = Tokenizer(lowercase=False).fit_transform(["Word word " + "w" * 20])
     opened = char(lowercase=True, max_chars=5).prepare(tokens)
     network = opened.network().eval()
-    found, _ = vectors(opened, network, ["Word", "word", "wwwww", "w" * 20])
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[2], found[3])
+    result, _ = vectors(opened, network, ["Word", "word", "wwwww", "w" * 20])
+    np.testing.assert_array_equal(result[0], result[1])
+    np.testing.assert_array_equal(result[2], result[3])
     assert network.n_truncated_words == 1
     opened = char().prepare(tokens)
-    found, _ = vectors(opened, opened.network().eval(), ["Word", "word"])
-    assert np.abs(found[0] - found[1]).max() > 1e-3
+    result, _ = vectors(opened, opened.network().eval(), ["Word", "word"])
+    assert np.abs(result[0] - result[1]).max() > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_lower_case_and_long_words():
         ({"lr": 0}, "'lr' parameter"),
     ],
 )
-def test_what_makes_no_network_gets_a_sentence(data, options, message):
+def test_invalid_options_raise(data, options, message):
     with pytest.raises(ValueError, match=message):
         DynamicMetaClassifier(trainable=CharEmbedding(**options)).fit(*data)
 
@@ -297,10 +297,10 @@ def test_texts_are_read_in_their_own_case():
     blind = clf.predict_proba(tokens[:3].to_list())
     np.testing.assert_allclose(blind, blind[:1].repeat(3, 0), atol=1e-6)
     mixed = DynamicMetaEmbedding(**CASE_OPTIONS, trainable=char())
-    found = mixed.fit(tokens, y).transform(tokens[:3])
-    assert found.tokens.n_types == 3
-    assert found.blocks[0].level == "token"
-    vectors = found.blocks[0].values.reshape(3, 3, -1)
+    result = mixed.fit(tokens, y).transform(tokens[:3])
+    assert result.tokens.n_types == 3
+    assert result.blocks[0].level == "token"
+    vectors = result.blocks[0].values.reshape(3, 3, -1)
     np.testing.assert_allclose(vectors[:, 2], vectors[[0], 2].repeat(3, 0), atol=1e-6)
     np.testing.assert_allclose(vectors[1, 0], vectors[2, 0], atol=1e-6)
     assert len(np.unique(vectors[:, 1].round(5), axis=0)) == 3
@@ -308,7 +308,7 @@ def test_texts_are_read_in_their_own_case():
     np.testing.assert_allclose(alone, vectors[1], atol=1e-6)
 
 
-def test_case_is_seen_beside_sources_that_do_not_see_it():
+def test_case_is_used_next_to_sources_without_case():
     y = [0, 1, 2] * 8
     length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
     X = length.fit_transform(Tokenizer().transform(CASED))

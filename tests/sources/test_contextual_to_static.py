@@ -58,16 +58,16 @@ class Partly(BaseEmbedding):
 
 def direct_means(source, corpus, names, max_contexts=None):
     """Return each word's mean by the plainest of loops, and its count."""
-    found = {}
+    results = {}
     embedded = source.transform(corpus)
     blocks = [embedded.broadcast(embedded.block(n), "token") for n in names]
     for i, code in enumerate(embedded.tokens.codes):
         if all(block.known[i] for block in blocks):
             vector = np.concatenate([block.values[i] for block in blocks])
-            found.setdefault(embedded.tokens.types[code], []).append(vector)
-    cut = {w: v[:max_contexts] for w, v in found.items()}
+            results.setdefault(embedded.tokens.types[code], []).append(vector)
+    cut = {w: v[:max_contexts] for w, v in results.items()}
     means = {w: np.mean(np.array(v, np.float64), axis=0) for w, v in cut.items()}
-    return means, {w: len(v) for w, v in found.items()}
+    return means, {w: len(v) for w, v in results.items()}
 
 
 def assert_is(wv, means, counts):
@@ -93,8 +93,8 @@ def test_unknown_occurrences_are_not_counted(names, max_contexts):
     source = Partly().fit(CORPUS)
     expected = direct_means(source, CORPUS, names, max_contexts)
     for size in (1, 7, 1000):
-        asked = {"max_contexts": max_contexts, "batch_size": size}
-        wv = contextual_to_static(source, CORPUS, blocks=names, **asked)
+        requested = {"max_contexts": max_contexts, "batch_size": size}
+        wv = contextual_to_static(source, CORPUS, blocks=names, **requested)
         assert_is(wv, *expected)
 
 
@@ -194,7 +194,7 @@ def test_min_count_counts_known_occurrences():
         ({"source": 3}, TypeError, "fitted estimator"),
     ],
 )
-def test_wrong_arguments_get_a_sentence(more, error, match):
+def test_wrong_arguments_raise(more, error, match):
     call = {"source": Partly().fit(CORPUS), "corpus": CORPUS, **more}
     with pytest.raises(error, match=match):
         contextual_to_static(**call)

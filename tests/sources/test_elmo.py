@@ -46,7 +46,7 @@ def source(**options):
 
 
 def rows_of(sentences, layers, k):
-    return np.concatenate([found[k] for found in layers if len(found[k])])
+    return np.concatenate([layer[k] for layer in layers if len(layer[k])])
 
 
 @pytest.fixture(scope="module")
@@ -60,28 +60,28 @@ def test_any_shape_is_as_written_out_in_numpy(other, tmp_path):
     options = OPTIONS._replace(**other)
     weights = random_weights(options, seed=1)
     oracle = Oracle(options, weights)
-    found = ElmoEmbedding(*write_model(tmp_path, options, weights)).fit_transform(
+    result = ElmoEmbedding(*write_model(tmp_path, options, weights)).fit_transform(
         SENTENCES
     )
     expected = [oracle.sentence(s) for s in SENTENCES if s]
-    assert len(found.blocks) == options.n_layers + 1
-    for k, block in enumerate(found.blocks[1:], start=1):
+    assert len(result.blocks) == options.n_layers + 1
+    for k, block in enumerate(result.blocks[1:], start=1):
         assert_close(block.values, rows_of(SENTENCES, expected, k))
-    tokens = found.tokens
-    assert_close(found.blocks[0].values[tokens.codes], rows_of(SENTENCES, expected, 0))
+    tokens = result.tokens
+    assert_close(result.blocks[0].values[tokens.codes], rows_of(SENTENCES, expected, 0))
     if "cell_clip" in other and options.cell_clip:
-        assert (np.abs(found.blocks[1].values) == np.float32(0.2)).mean() > 0.1
+        assert (np.abs(result.blocks[1].values) == np.float32(0.2)).mean() > 0.1
 
 
 def test_no_projection_where_the_dimensions_agree(tmp_path):
     options = OPTIONS._replace(filters=((1, 2), (2, 2)))
     weights = random_weights(options)
     del weights["CNN_proj/W_proj"], weights["CNN_proj/b_proj"]
-    found = ElmoEmbedding(*write_model(tmp_path, options, weights)).fit_transform(
+    result = ElmoEmbedding(*write_model(tmp_path, options, weights)).fit_transform(
         SENTENCES[:2]
     )
     expected = [Oracle(options, weights).sentence(s) for s in SENTENCES[:2]]
-    assert_close(found.blocks[2].values, rows_of(SENTENCES, expected, 2))
+    assert_close(result.blocks[2].values, rows_of(SENTENCES, expected, 2))
 
 
 def test_matrices_in_the_processors_own_layout_give_the_same(monkeypatch, layers):
@@ -109,15 +109,15 @@ def test_both_directions_in_one_layer_give_the_same(monkeypatch, stateful):
     step = source(stateful=stateful).fit(SENTENCES)
     assert len(step._model.network._layers[0]) == 1
     for before in expected:
-        found = step.transform(SENTENCES)
-        for a, b in zip(before.blocks, found.blocks, strict=True):
+        result = step.transform(SENTENCES)
+        for a, b in zip(before.blocks, result.blocks, strict=True):
             assert_close(a.values, b.values)
 
 
 def test_layers_and_the_outputs_of_the_hub_module(layers):
     names = ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "default")
-    found = source(output=("layers", *names)).fit_transform(SENTENCES)
-    levels = {block.name: (block.level, block.dim) for block in found.blocks}
+    result = source(output=("layers", *names)).fit_transform(SENTENCES)
+    levels = {block.name: (block.level, block.dim) for block in result.blocks}
     assert levels == {
         "layer0": ("type", 8),
         "layer1": ("token", 8),
@@ -128,8 +128,8 @@ def test_layers_and_the_outputs_of_the_hub_module(layers):
         "elmo": ("token", 8),
         "default": ("sequence", 8),
     }
-    values = {block.name: block.values for block in found.blocks}
-    codes = found.tokens.codes
+    values = {block.name: block.values for block in result.blocks}
+    codes = result.tokens.codes
     np.testing.assert_array_equal(values["layer1"], values["lstm_outputs1"])
     np.testing.assert_array_equal(values["layer2"], values["lstm_outputs2"])
     np.testing.assert_array_equal(values["layer0"], np.tile(values["word_emb"], 2))
@@ -138,7 +138,7 @@ def test_layers_and_the_outputs_of_the_hub_module(layers):
     assert_close(values["layer1"], expected[1])
     assert_close(values["elmo"], np.mean(expected, axis=0))
     for i, sentence in enumerate(SENTENCES):
-        default = found.block("default")
+        default = result.block("default")
         assert default.known[i] == bool(sentence)
         mean = np.mean(layers[i], axis=(0, 1)) if sentence else np.zeros(8)
         assert_close(default.values[i], mean)
@@ -248,10 +248,10 @@ def test_only_required_layers_are_computed(monkeypatch):
 
 def test_texts_are_split_at_spaces_and_keep_their_case():
     step = source(output="elmo").fit(["Don't  stop."])
-    found = step.transform(["Don't  stop.\n", ""])
-    assert found.tokens.to_list() == [["Don't", "stop."], []]
+    result = step.transform(["Don't  stop.\n", ""])
+    assert result.tokens.to_list() == [["Don't", "stop."], []]
     same = step.transform([["Don't", "stop."], []])
-    np.testing.assert_array_equal(found.blocks[0].values, same.blocks[0].values)
+    np.testing.assert_array_equal(result.blocks[0].values, same.blocks[0].values)
 
 
 def test_state_is_carried_row_by_row(layers):
@@ -259,10 +259,10 @@ def test_state_is_carried_row_by_row(layers):
     step = source(stateful=True).fit(SENTENCES)
     batches = [SENTENCES[:2], SENTENCES, [[], ["queen", "the"]], SENTENCES[::-1]]
     for batch in batches:
-        found = step.transform(batch)
+        result = step.transform(batch)
         expected = [oracle.sentence(s, row=i) for i, s in enumerate(batch) if s]
         for k in (1, 2):
-            assert_close(found.blocks[k].values, rows_of(batch, expected, k))
+            assert_close(result.blocks[k].values, rows_of(batch, expected, k))
     first = step.reset_states().transform(SENTENCES)
     assert_close(first.blocks[2].values, rows_of(SENTENCES, layers, 2))
     again = step.transform(SENTENCES)
@@ -338,8 +338,8 @@ def test_out_of_memory_halves_the_batch(monkeypatch):
 
     monkeypatch.setattr(network, "layers", small)
     with pytest.warns(UserWarning, match="ElmoEmbedding: out of GPU memory on a batch"):
-        found = step.transform(SENTENCES)
-    for a, b in zip(expected.blocks, found.blocks, strict=True):
+        result = step.transform(SENTENCES)
+    for a, b in zip(expected.blocks, result.blocks, strict=True):
         assert_close(a.values, b.values)
     monkeypatch.setattr(network, "layers", lambda *args: small(args[0], [1, 2]))
     with pytest.raises(MemoryError, match="ElmoEmbedding: .* single sequence"):
@@ -350,9 +350,9 @@ def test_preprocess_and_a_union():
     union = EmbeddingUnion(
         [("elmo", source(preprocess="unit")), ("words", source(output="word_emb"))]
     )
-    found = union.fit_transform(TokenSequences.from_lists(SENTENCES))
-    assert len(found.blocks) == 4
-    lengths = np.linalg.norm(found.blocks[2].values, axis=1)
+    result = union.fit_transform(TokenSequences.from_lists(SENTENCES))
+    assert len(result.blocks) == 4
+    lengths = np.linalg.norm(result.blocks[2].values, axis=1)
     np.testing.assert_allclose(lengths, 1, rtol=1e-5)
 
 

@@ -26,10 +26,10 @@ def model(tmp_path):
 
 
 def assert_refused(model, error, *mentioned):
-    with pytest.raises(error) as found:
+    with pytest.raises(error) as raised:
         ElmoEmbedding(*map(str, model)).fit([["a"]])
     for text in mentioned:
-        assert text in str(found.value)
+        assert text in str(raised.value)
 
 
 def changed(options, *keys, **values):
@@ -49,10 +49,10 @@ def changed(options, *keys, **values):
 def test_what_is_written_is_read_again(model):
     assert read_options(model[0]) == OPTIONS
     weights = random_weights(OPTIONS)
-    found = read_weights(model[1], OPTIONS)
-    assert found.keys() == weights.keys()
+    result = read_weights(model[1], OPTIONS)
+    assert result.keys() == weights.keys()
     for name, array in weights.items():
-        np.testing.assert_array_equal(found[name], array)
+        np.testing.assert_array_equal(result[name], array)
 
 
 def test_options_for_training_have_fewer_keys(model):
@@ -61,9 +61,9 @@ def test_options_for_training_have_fewer_keys(model):
     cnn = {"embedding": {"dim": 3}, "filters": [[1, 3], [2, 4], [3, 5]]}
     cnn |= {"n_highway": 2, "n_characters": 261, "activation": "relu"}
     model[0].write_text(json.dumps({**record, "lstm": lstm, "char_cnn": cnn}))
-    found = read_options(model[0])
+    result = read_options(model[0])
     expected = {"cell_clip": None, "proj_clip": None, "skip_connections": False}
-    assert found == OPTIONS._replace(**expected)
+    assert result == OPTIONS._replace(**expected)
     ElmoEmbedding(*model).fit_transform([["a"]])
 
 
@@ -192,12 +192,12 @@ def test_missing_h5py_names_the_extra(monkeypatch):
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder, counts, and cuts off what is asked for with ?cut."""
+    """Serves a folder, counts, and truncates answers to requests with ?cut."""
 
-    asked: list = []
+    requests: list = []
 
     def do_GET(self):
-        self.asked.append(self.path)
+        self.requests.append(self.path)
         if self.path.endswith("?cut"):
             self.send_response(200)
             self.send_header("Content-Length", "1000")
@@ -214,7 +214,7 @@ class Quiet(SimpleHTTPRequestHandler):
 def site(model, tmp_path, monkeypatch):
     """Serve the model's folder on this machine, and return its URL."""
     monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
-    Quiet.asked = []
+    Quiet.requests = []
     server = HTTPServer(("127.0.0.1", 0), partial(Quiet, directory=model[0].parent))
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
@@ -237,7 +237,7 @@ def test_urls_are_fetched_once(site, model):
     step = ElmoEmbedding(*urls(site, model))
     for _ in range(2):
         assert step.fit_transform([["a", "word"]]) == expected
-    assert sorted(Quiet.asked) == ["/options.json", "/weights.hdf5"]
+    assert sorted(Quiet.requests) == ["/options.json", "/weights.hdf5"]
 
 
 def test_a_language_model_begins_from_urls(site, model):
@@ -264,17 +264,17 @@ def test_a_file_with_another_checksum_is_rejected(site, model, tmp_path):
     wrong = weights[:-1] + ("0" if weights[-1] != "0" else "1")
     with pytest.raises(ValueError, match=r"expected .* It was deleted"):
         ElmoEmbedding(options, wrong).fit([["a"]])
-    kept = [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-    assert len(kept) == 1
-    assert kept[0].endswith("-options.json")
+    selected = [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert len(selected) == 1
+    assert selected[0].endswith("-options.json")
 
 
 @pytest.mark.parametrize("place", ["/nowhere.json", "/options.json?cut"])
 def test_a_url_that_does_not_answer(site, model, place, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"cannot be downloaded .* its path"):
         ElmoEmbedding(site + place, str(model[1])).fit([["a"]])
-    kept = [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-    assert not any(name.endswith("options.json") for name in kept)
+    selected = [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert not any(name.endswith("options.json") for name in selected)
 
 
 def test_a_checksum_that_is_none(site, model):

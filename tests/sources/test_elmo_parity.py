@@ -45,8 +45,8 @@ def furthest(folder, step, batches):
     """Return the largest difference from the references, batch by batch."""
     worst = []
     for i, batch in enumerate(batches):
-        found = step.transform(list(batch))
-        offsets, values = found.tokens.offsets, found.blocks[-1].values
+        result = step.transform(list(batch))
+        offsets, values = result.tokens.offsets, result.blocks[-1].values
         worst.append(
             max(
                 np.abs(values[a:b] - reference(folder, text, i)).max()
@@ -74,7 +74,7 @@ def test_the_first_batch_without_state_and_no_other(model):
     assert min(others) > 0.1
 
 
-def test_reset_begins_anew(model):
+def test_reset_clears_the_state(model):
     folder, batches = model
     step = source(folder, stateful=True).fit(batches[0])
     furthest(folder, step, batches[:3])
@@ -87,7 +87,7 @@ def test_word_vectors():
     words = (folder / "vocab_test.txt").read_text("utf-8").split()
     with h5py.File(folder / "elmo_token_embeddings.hdf5") as file:
         expected = file["embedding"][...]
-    found = source(folder, output="word_emb").fit_transform([words]).blocks[0].values
+    result = source(folder, output="word_emb").fit_transform([words]).blocks[0].values
     known = [i for i, word in enumerate(words) if word not in ("<S>", "</S>")]
     assert len(known) > 400
-    np.testing.assert_allclose(found[known], expected[known], atol=1e-5)
+    np.testing.assert_allclose(result[known], expected[known], atol=1e-5)

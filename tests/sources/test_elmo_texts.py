@@ -35,42 +35,42 @@ def layers():
 
 def test_tokens_get_the_words_in_their_places(layers):
     tokens = Tokenizer().transform(TEXTS)
-    found = source(output=OUTPUTS).fit_transform(tokens)
-    levels = {block.name: block.level for block in found.blocks}
+    result = source(output=OUTPUTS).fit_transform(tokens)
+    levels = {block.name: block.level for block in result.blocks}
     assert levels.pop("default") == "sequence"
     assert set(levels.values()) == {"token"}
     words = ELMO_WORDS.transform(TEXTS)
     for i, expected in enumerate(layers):
         spelled = [word.lower() for word in words[i]]
-        kept = [j for j, word in enumerate(spelled) if word.isalnum()]
-        assert [spelled[j] for j in kept] == tokens[i]
-        row = found[[i]]
-        if not kept:
+        selected = [j for j, word in enumerate(spelled) if word.isalnum()]
+        assert [spelled[j] for j in selected] == tokens[i]
+        row = result[[i]]
+        if not selected:
             continue
         for k in range(3):
-            assert_close(row.block(f"layer{k}").values, expected[k][kept])
-        assert_close(row.block("word_emb").values, expected[0][kept, :4])
-        assert_close(row.block("elmo").values, np.mean(expected, 0)[kept])
+            assert_close(row.block(f"layer{k}").values, expected[k][selected])
+        assert_close(row.block("word_emb").values, expected[0][selected, :4])
+        assert_close(row.block("elmo").values, np.mean(expected, 0)[selected])
     # Both texts have the same tokens.
     assert tokens[0] == tokens[1]
-    assert abs(found[0] - found[1]).max() > 0.1
+    assert abs(result[0] - result[1]).max() > 0.1
 
 
 def test_the_mean_is_over_all_words_of_the_text(layers):
     (block,) = (
         source(output="default").fit_transform(Tokenizer().transform(TEXTS)).blocks
     )
-    assert block.known.tolist() == [found is not None for found in layers]
-    for vector, found in zip(block.values, layers, strict=True):
-        expected = 0 if found is None else np.mean(found, 0).mean(0)
+    assert block.known.tolist() == [result is not None for result in layers]
+    for vector, result in zip(block.values, layers, strict=True):
+        expected = 0 if result is None else np.mean(result, 0).mean(0)
         assert_close(vector, expected)
 
 
 def test_a_token_of_several_words_gets_their_mean(layers):
     tokens = Tokenizer(token_pattern=r"\S+").transform(TEXTS)
-    found = source(output=OUTPUTS).fit_transform(tokens)
+    result = source(output=OUTPUTS).fit_transform(tokens)
     i = len(TEXTS) - 1
-    row = found[[i]]
+    row = result[[i]]
     assert tokens[i] == ["don't", "stop:", "3.5%", "of", "the", "café!"]
     sizes = [3, 2, 4, 1, 1, 2]
     parts = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
@@ -86,12 +86,14 @@ def test_token_lists_and_bare_texts_are_read_as_before():
     tokens = Tokenizer().transform(TEXTS)
     lists = TokenSequences.from_lists(tokens.to_list())
     oracle = Oracle(OPTIONS, random_weights(OPTIONS))
-    found = source().fit_transform(lists)
-    assert found.block("layer0").level == "type"
-    assert_close(found.block("layer1").values[:5], oracle.sentence(lists[0])[1])
-    found = source().fit_transform(TEXTS)
-    assert found.tokens[0] == TEXTS[0].split()
-    assert_close(found.block("layer1").values[:5], oracle.sentence(TEXTS[0].split())[1])
+    result = source().fit_transform(lists)
+    assert result.block("layer0").level == "type"
+    assert_close(result.block("layer1").values[:5], oracle.sentence(lists[0])[1])
+    result = source().fit_transform(TEXTS)
+    assert result.tokens[0] == TEXTS[0].split()
+    assert_close(
+        result.block("layer1").values[:5], oracle.sentence(TEXTS[0].split())[1]
+    )
 
 
 def test_a_row_alone_is_a_row_in_a_batch():
@@ -123,11 +125,11 @@ def test_states_are_carried_over_texts():
     words = ELMO_WORDS.transform(TEXTS)
     lists = TokenSequences.from_lists(words.to_list())
     texts, elmo = source(stateful=True).fit(tokens), source(stateful=True).fit(lists)
-    kept = np.array([word.isalnum() for word in words.types])[words.codes]
+    selected = np.array([word.isalnum() for word in words.types])[words.codes]
     for _ in range(2):
-        found, expected = texts.transform(tokens), elmo.transform(lists)
-        values = expected.block("layer2").values[kept]
-        assert_close(found.block("layer2").values, values)
+        result, expected = texts.transform(tokens), elmo.transform(lists)
+        values = expected.block("layer2").values[selected]
+        assert_close(result.block("layer2").values, values)
 
 
 def test_tokens_that_are_not_in_the_text_are_not_known():
@@ -135,9 +137,9 @@ def test_tokens_that_are_not_in_the_text_are_not_known():
     missing = tokens.types[tokens.codes] == "end"
     for preprocess in (None, "unit"):
         elmo = source(preprocess=preprocess)
-        found = elmo.fit_transform(tokens)
+        result = elmo.fit_transform(tokens)
         visible = ~missing & (tokens.types[tokens.codes] != "\u200b")
-        for block in found.blocks:
+        for block in result.blocks:
             np.testing.assert_array_equal(block.known, visible)
         assert elmo.coverage_["tokens"] == pytest.approx(visible.mean())
         assert elmo.fit(tokens).coverage_["tokens"] == pytest.approx(visible.mean())

@@ -48,7 +48,7 @@ def same(source, other):
 
 @pytest.mark.parametrize("source", SOURCES, ids=repr)
 def test_streams_and_lists_give_equal_vectors(source, path):
-    wanted = type(source)(**source.get_params()).fit(TEXTS)
+    expected = type(source)(**source.get_params()).fit(TEXTS)
     compressed = path.with_name("corpus.txt.gz")
     compressed.write_bytes(gzip.compress(path.read_bytes()))
     for stream in (
@@ -59,7 +59,7 @@ def test_streams_and_lists_give_equal_vectors(source, path):
         TextStream(lambda: iter(TEXTS)),
         TextStream(TEXTS, tokenizer=Tokenizer()),
     ):
-        same(source.fit(stream), wanted)
+        same(source.fit(stream), expected)
 
 
 def test_one_pass_to_count_and_one_an_epoch():
@@ -70,10 +70,10 @@ def test_one_pass_to_count_and_one_an_epoch():
 
 def test_token_lists_of_a_stream_stay_as_they_are(path):
     lists = [text.split() for text in TEXTS]
-    wanted = Word2VecEmbedding(**TINY).fit(lists)
+    expected = Word2VecEmbedding(**TINY).fit(lists)
     for stream in (Again(lists), TextStream(path, tokenizer="spaces")):
-        same(Word2VecEmbedding(**TINY).fit(stream), wanted)
-    assert "mat." in wanted.vocabulary_
+        same(Word2VecEmbedding(**TINY).fit(stream), expected)
+    assert "mat." in expected.vocabulary_
 
 
 def test_several_threads_have_gensim_read_the_file(path, monkeypatch):
@@ -89,9 +89,9 @@ def test_several_threads_have_gensim_read_the_file(path, monkeypatch):
     stream = TextStream(path, tokenizer="spaces")
     source = Word2VecEmbedding(**TINY, n_jobs=2).fit(stream)
     assert read == [str(path)]
-    wanted = Word2VecEmbedding(**TINY).fit([text.split() for text in TEXTS])
-    assert source.vocabulary_ == wanted.vocabulary_
-    assert source.coverage_ == pytest.approx(wanted.coverage_)
+    expected = Word2VecEmbedding(**TINY).fit([text.split() for text in TEXTS])
+    assert source.vocabulary_ == expected.vocabulary_
+    assert source.coverage_ == pytest.approx(expected.coverage_)
     assert np.isfinite(source.vectors_).all()
     Word2VecEmbedding(**TINY).fit(stream)
     assert read[1] is None

@@ -135,8 +135,8 @@ def test_words_without_punctuation_have_it_as_context(pair):
 
 def test_token_lists_are_read_as_before(pair):
     lists = Tokenizer().transform(TEXTS).to_list()
-    found = TransformerEmbedding(pair, output=("words", "mean")).fit_transform(lists)
-    words, mean = found.blocks
+    result = TransformerEmbedding(pair, output=("words", "mean")).fit_transform(lists)
+    words, mean = result.blocks
     states, _, given = by_hand(pair, " ".join(lists[0]))
     np.testing.assert_allclose(mean.values[0], states.mean(0), atol=1e-5)
     of = np.array([-1 if w is None else w for w in given.word_ids(0)])
@@ -177,8 +177,8 @@ def test_a_piece_may_be_of_several_words():
     assert names == ["a", "Ġki", "k"]
     letters = Tokenizer(token_pattern=r"\w").transform([text])
     source = TransformerEmbedding((network, tokenizer))
-    found = source.fit_transform(letters)[0]
-    np.testing.assert_allclose(found, states[[0, 1, 1, 2]], atol=1e-5)
+    result = source.fit_transform(letters)[0]
+    np.testing.assert_allclose(result, states[[0, 1, 1, 2]], atol=1e-5)
 
 
 def test_tokens_that_are_not_in_the_text_are_not_known(pair):
@@ -202,12 +202,12 @@ def test_windows_of_texts(pair, max_length):
     means = [alone.fit_transform([LONG]).blocks[0].values]
     for splitter in splits:
         tokens = splitter.transform([LONG, "The king", LONG])
-        found, mean = words.fit_transform(tokens).blocks
-        assert found.known.all()
+        result, mean = words.fit_transform(tokens).blocks
+        assert result.known.all()
         assert words.n_long_ == 2
         (other,) = words.transform(tokens[[2]]).select(["layer2"]).blocks
         np.testing.assert_allclose(
-            found.values[-len(tokens[2]) :], other.values, atol=1e-5
+            result.values[-len(tokens[2]) :], other.values, atol=1e-5
         )
         means.append(mean.values[[2]])
     # The vector of a text does not depend on how it was split.
@@ -265,8 +265,8 @@ def test_a_cache_keeps_texts_and_token_lists_apart(pair, tmp_path):
     lists = Tokenizer().transform(texts.to_list())
     source.fit(texts[:0])
     for given in (texts, lists, texts, lists):
-        found, expected = source.transform(given), bare.fit_transform(given)
-        for block, other in zip(found.blocks, expected.blocks, strict=True):
+        result, expected = source.transform(given), bare.fit_transform(given)
+        for block, other in zip(result.blocks, expected.blocks, strict=True):
             np.testing.assert_allclose(block.values, other.values, atol=1e-5)
     assert abs(source.transform(texts)[0] - source.transform(lists)[0]).max() > 0.1
 
@@ -276,15 +276,15 @@ def test_equal_texts_are_computed_once_however_they_were_split(
 ):
     monkeypatch.setenv("SK_METAEMBED_SENTENCE_MEMORY", "0")
     source = TransformerEmbedding(pair, output="mean", cache=tmp_path).fit(["good"])
-    n, found = passes(source, Tokenizer().transform([LONG] * 3))
+    n, result = passes(source, Tokenizer().transform([LONG] * 3))
     assert n == 1
     other = Tokenizer(lowercase=False, punctuation=True).transform([LONG])
     n, again = passes(source, other)
     assert n == 0
-    np.testing.assert_array_equal(found.blocks[0].values[:1], again.blocks[0].values)
+    np.testing.assert_array_equal(result.blocks[0].values[:1], again.blocks[0].values)
     # Vectors of words are those of other words.
     source = TransformerEmbedding(pair, cache=tmp_path).fit(["good"])
-    n, found = passes(source, Tokenizer().transform([LONG] * 3))
+    n, result = passes(source, Tokenizer().transform([LONG] * 3))
     assert n == 1
     n, again = passes(source, other)
     assert n == 1
@@ -324,19 +324,19 @@ def test_slow_tokenizers_read_tokens_for_words_and_texts_as_a_whole(pair):
     assert not Aligner(slow[1]).has_offsets
     lists = Tokenizer().transform(TEXTS).to_list()
     words = TransformerEmbedding(slow, output=("words", "mean"))
-    for found, expected in zip(
+    for result, expected in zip(
         words.fit_transform(TEXTS).blocks,
         words.fit_transform(lists).blocks,
         strict=True,
     ):
-        np.testing.assert_allclose(found.values, expected.values, atol=1e-5)
+        np.testing.assert_allclose(result.values, expected.values, atol=1e-5)
     for options in ({}, {"max_length": 9}, {"prefix": "The king: ", "max_length": 12}):
-        found, expected = (
+        result, expected = (
             TransformerEmbedding(given, output="mean", **options).fit_transform(TEXTS)
             for given in (slow, pair)
         )
         np.testing.assert_allclose(
-            found.blocks[0].values, expected.blocks[0].values, atol=1e-5
+            result.blocks[0].values, expected.blocks[0].values, atol=1e-5
         )
 
 
@@ -408,8 +408,8 @@ def test_a_function_of_tokens_gets_them_joined():
         "token",
         as_text=True,
     )
-    found = source.fit_transform(TEXTS)
-    assert found[0].ravel().tolist() == [3, 1, 4, 2, 1, 1, 1, 1, 4]
+    result = source.fit_transform(TEXTS)
+    assert result[0].ravel().tolist() == [3, 1, 4, 2, 1, 1, 1, 1, 4]
 
 
 def table(tokens):
@@ -429,20 +429,20 @@ def test_a_union_feeds_each_source_rightly(pair):
             ("chars", EstimatorEmbedding(FunctionTransformer(lengths), as_text=True)),
         ]
     )
-    found = union.fit_transform(TEXTS)
+    result = union.fit_transform(TEXTS)
     assert union.coverage_["w2v"] == {"types": 1.0, "tokens": 1.0}
     alone = TransformerEmbedding(pair, output=("words", "mean")).fit_transform(tokens)
     for name in alone.names:
-        block, other = found.block(f"bert__{name}"), alone.block(name)
+        block, other = result.block(f"bert__{name}"), alone.block(name)
         np.testing.assert_allclose(block.values, other.values, atol=1e-5)
-    np.testing.assert_array_equal(found.block("chars").values, lengths(TEXTS))
+    np.testing.assert_array_equal(result.block("chars").values, lengths(TEXTS))
     for i in (3, 0):
         row = union.transform(tokens[[i]])
-        np.testing.assert_allclose(row[0], found[i], atol=1e-5)
+        np.testing.assert_allclose(row[0], result[i], atol=1e-5)
     again = pickle.loads(pickle.dumps(tokens))
     assert again.texts.tolist() == TEXTS
     same = pickle.loads(pickle.dumps(union)).transform(again)
-    np.testing.assert_allclose(same[3], found[3], atol=1e-5)
+    np.testing.assert_allclose(same[3], result[3], atol=1e-5)
 
 
 @pytest.mark.parametrize("output", ["tokens", "sequence"])
@@ -461,12 +461,12 @@ def test_a_dynamic_meta_embedding_of_a_union_with_a_frozen_model(pair, output):
     )
     pooling = Pooling() if output == "tokens" else "passthrough"
     pipe = make_pipeline(Tokenizer(), union, mixed, pooling).fit(texts, y)
-    found = pipe.transform(texts)
+    result = pipe.transform(texts)
     # The first two have the same tokens, and so the same vectors from word2vec.
-    assert abs(found[0] - found[1]).max() > 1e-4
-    np.testing.assert_allclose(pipe.transform(texts[:1])[0], found[0], atol=1e-5)
+    assert abs(result[0] - result[1]).max() > 1e-4
+    np.testing.assert_allclose(pipe.transform(texts[:1])[0], result[0], atol=1e-5)
     again = pickle.loads(pickle.dumps(pipe)).transform(texts[4::-1])
-    np.testing.assert_allclose(again, found[4::-1], atol=1e-5)
+    np.testing.assert_allclose(again, result[4::-1], atol=1e-5)
 
 
 def test_subsets_and_selection_keep_the_texts(pair):

@@ -146,13 +146,13 @@ def test_it_agrees_with_sequential_feature_selection(number, tol, direction, see
 
 
 @pytest.mark.parametrize(
-    ("direction", "kept"), [("forward", ["a"]), ("backward", ["c"])]
+    ("direction", "expected"), [("forward", ["a"]), ("backward", ["c"])]
 )
-def test_of_equal_sources_the_earlier_is_added_or_removed(direction, kept):
+def test_of_equal_sources_the_earlier_is_added_or_removed(direction, expected):
     X, y = planted()
     same = {name: X.block("clear").values for name in "abc"}
     selector = SourceSelector(end(), n_sources_to_select=1, direction=direction)
-    assert selector.fit(sequences(same), y).sources_ == kept
+    assert selector.fit(sequences(same), y).sources_ == expected
 
 
 def layered():
@@ -218,7 +218,7 @@ class Spread(BaseEstimator):
         return max(block.values.var() for block in X.blocks)
 
 
-def test_labels_are_not_needed_where_nothing_asks_for_them():
+def test_labels_are_optional_if_no_step_uses_them():
     X, _ = planted()
     options = {"n_sources_to_select": 1, "cv": KFold(2)}
     assert SourceSelector(Spread(), **options).fit(X).sources_ == ["clear"]
@@ -322,7 +322,7 @@ def test_wrong_parameters_are_named(options, words):
         SourceSelector(end(), **options).fit(X, y)
 
 
-def test_wrong_input_gets_a_sentence():
+def test_wrong_input_raises():
     X, y = planted()
     with pytest.raises(ValueError, match="requires y to be passed"):
         SourceSelector(end()).fit(X)

@@ -68,6 +68,6 @@ def test_each_subset_is_taken_as_active():
         (["a", "b"], {"min_size": True}, TypeError, "min_size must be an int"),
     ],
 )
-def test_what_is_wrong_is_said(names, options, error, words):
+def test_invalid_subsets_raise(names, options, error, words):
     with pytest.raises(error, match=words):
         source_subsets(names, **options)

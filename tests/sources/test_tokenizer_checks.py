@@ -78,7 +78,7 @@ def test_a_tokenizer_far_smaller_than_the_vocabulary(tmp_path, as_pair):
         TransformerEmbedding(model).fit(SENTENCES)
 
 
-class Told:
+class Sized:
     """A tokenizer with a given number of pieces."""
 
     def __init__(self, n):
@@ -111,10 +111,10 @@ def test_the_sizes_of_real_models_pass(name):
     config = PretrainedConfig()
     if vocabulary is not None:
         config.vocab_size = vocabulary
-    check_size(Told(pieces), config)
-    with pytest.raises(ValueError, match="Told has 5 pieces"):
+    check_size(Sized(pieces), config)
+    with pytest.raises(ValueError, match="Sized has 5 pieces"):
         config.vocab_size = 30_522
-        check_size(Told(5), config)
+        check_size(Sized(5), config)
 
 
 @pytest.mark.parametrize("kind", ["fast", "slow"])

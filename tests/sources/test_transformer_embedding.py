@@ -131,7 +131,7 @@ def test_a_pair_of_texts(pair):
         state = network(**batch).last_hidden_state[0].numpy()
     of = list(zip(batch.sequence_ids(0), batch.word_ids(0), strict=True))
     expected = [
-        state[[k for k, found in enumerate(of) if found == (text, word)]].mean(0)
+        state[[k for k, pair in enumerate(of) if pair == (text, word)]].mean(0)
         for text, words in enumerate([first, second])
         for word in range(len(words))
     ]

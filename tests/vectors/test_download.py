@@ -62,7 +62,7 @@ def test_interrupted_download_is_resumed(server, target, content):
         assert not target.exists()
     server.cut = None
     assert get(server, target, content) == digest(CONTENT)
-    assert [wanted for _, wanted in server.requests] == [
+    assert [expected for _, expected in server.requests] == [
         None,
         "bytes=1000-",
         "bytes=2000-",

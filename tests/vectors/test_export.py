@@ -46,10 +46,10 @@ def read(path):
     return dict(zip(wv.words, np.array(wv.vectors), strict=True))
 
 
-def assert_same(found, expected):
-    assert list(found) == list(expected)
+def assert_same(result, expected):
+    assert list(result) == list(expected)
     for word, vector in expected.items():
-        assert found[word].tobytes() == np.float32(vector).tobytes(), word
+        assert result[word].tobytes() == np.float32(vector).tobytes(), word
 
 
 def lines_of(values):
@@ -74,8 +74,8 @@ def test_round_trip(fmt, tmp_path):
 def test_gensim_reads_it(fmt, tmp_path):
     export_vectors(TABLE, WORDS, tmp_path / "any", format=fmt)
     kv = GENSIM[fmt](str(tmp_path / "any"))
-    found = {word: kv[word] for word in kv.index_to_key}
-    assert_same(found, TABLE)
+    results = {word: kv[word] for word in kv.index_to_key}
+    assert_same(results, TABLE)
     assert kv.most_similar("tea", topn=1)
 
 
@@ -87,8 +87,8 @@ def test_compressed(fmt, tmp_path):
     export_vectors(TABLE, WORDS, plain, format=fmt)
     assert gzip.decompress(path.read_bytes()) == plain.read_bytes()
     assert_same(read(path), TABLE)
-    found = GENSIM[fmt](str(path))
-    assert found.index_to_key == WORDS
+    result = GENSIM[fmt](str(path))
+    assert result.index_to_key == WORDS
 
 
 floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -151,8 +151,8 @@ def test_extreme_numbers_round_trip():
     powers = [2.0**k for k in range(-149, 128)] + [float(f"1e{k}") for k in range(39)]
     values = np.array([*powers, 0.0, 9.9999999, 1e-44, 3.4028235e38], np.float32)
     values = np.concatenate([values, np.nextafter(values, np.float32(0)), -values])
-    found = np.array(lines_of(values), float).astype(np.float32)
-    assert found.tobytes() == values.tobytes()
+    result = np.array(lines_of(values), float).astype(np.float32)
+    assert result.tobytes() == values.tobytes()
     assert lines_of([1.0, 0.1, -0.0, 1e-5, 2.5e9, 120.0]) == [
         "1.0",
         "0.1",
@@ -173,9 +173,9 @@ def test_unknown_words_are_reported(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         skipped = export_vectors(TABLE, words, tmp_path / "b.vec", unknown="skip")
-        kept = export_vectors(TABLE, words, tmp_path / "c.vec", unknown="keep")
-    assert skipped.unknown == kept.unknown == ("milk", "rain")
-    assert (skipped.n_words, kept.n_words) == (2, 4)
+        selected = export_vectors(TABLE, words, tmp_path / "c.vec", unknown="keep")
+    assert skipped.unknown == selected.unknown == ("milk", "rain")
+    assert (skipped.n_words, selected.n_words) == (2, 4)
     assert not read(tmp_path / "c.vec")["rain"].any()
     with pytest.raises(ValueError, match="'milk', 'rain'.*skip.* drops them"):
         export_vectors(TABLE, words, tmp_path / "d.vec", unknown="raise")
@@ -314,10 +314,10 @@ def test_export_of_a_pipeline(tmp_path):
     pipe.fit([WORDS])
     path = tmp_path / "meta.bin"
     export_vectors(pipe, [*WORDS, "unseen"], path)
-    found = read(path)
-    for word, row in found.items():
+    result = read(path)
+    for word, row in result.items():
         np.testing.assert_array_equal(row, pipe.transform([[word]])[0][0])
-    assert list(found) == [*WORDS, "unseen"]
+    assert list(result) == [*WORDS, "unseen"]
 
 
 def test_batch_size_does_not_change_the_file(tmp_path, monkeypatch):
@@ -353,5 +353,5 @@ def test_spacy_reads_it(tmp_path):
     )
     for word, vector in TABLE.items():
         np.testing.assert_array_equal(vectors[strings[word]], vector)
-    found, _, _ = vectors.most_similar(wv.vectors[:3].copy(), n=1)
-    assert [strings[key] for key in found[:, 0]] == WORDS[:3]
+    result, _, _ = vectors.most_similar(wv.vectors[:3].copy(), n=1)
+    assert [strings[key] for key in result[:, 0]] == WORDS[:3]

@@ -130,7 +130,7 @@ def test_read_only_directories(write, tmp_path):
         os.setgroups([])
         os.setuid(65534)
         assert len(WordVectors.open(store)) == 1
-        for work, told in (
+        for work, message in (
             (lambda: WordVectors.convert(source, shut / "other"), "shut"),
             (lambda: WordVectors.open(source, cache_dir=shut), "shut"),
             (
@@ -145,9 +145,9 @@ def test_read_only_directories(write, tmp_path):
             try:
                 work()
             except PermissionError as error:
-                assert told in str(error), error
+                assert message in str(error), error
             else:
-                raise AssertionError(told)
+                raise AssertionError(message)
 
     assert ended(forked(work)) == 0
 

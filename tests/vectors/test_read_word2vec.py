@@ -36,16 +36,16 @@ def parse(numbers, dim):
 def test_numbers_round_as_python_does(numbers):
     with np.errstate(over="ignore"):
         expected = np.array([np.float32(float(number)) for number in numbers])
-    found = parse(numbers, 1)
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+    result = parse(numbers, 1)
+    np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(small, min_size=12, max_size=12))
 def test_float32_survives_text(values):
-    found = parse([repr(value) for value in values], 4)
-    np.testing.assert_array_equal(found, np.array(values, np.float32))
+    result = parse([repr(value) for value in values], 4)
+    np.testing.assert_array_equal(result, np.array(values, np.float32))
 
 
 @pytest.mark.parametrize("digits", [16, 17, 18, 19, 20, 25])

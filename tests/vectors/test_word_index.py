@@ -20,9 +20,9 @@ def test_lookup_agrees_with_a_dictionary(words, queries):
     rows = {word: words.index(word) for word in words}
     assert first.tolist() == [rows[word] for word in words]
     both = [*queries, *words]
-    found = find(pack(both), packed, slots)
-    assert found.dtype == np.int32
-    assert found.tolist() == [rows.get(word, -1) for word in both]
+    result = find(pack(both), packed, slots)
+    assert result.dtype == np.int32
+    assert result.tolist() == [rows.get(word, -1) for word in both]
 
 
 def test_many_words():

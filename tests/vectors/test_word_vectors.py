@@ -72,12 +72,12 @@ def test_skops_writes_a_reference_and_shares_the_map(wv):
     trusted = skops.get_untrusted_types(data=data)
     holder = f"{Holder.__module__}.Holder"
     assert trusted == ["sk_metaembed.vectors.WordVectors", holder]
-    found, again = skops.loads(data, trusted=trusted).vectors
-    assert found is again and found == wv
-    assert np.shares_memory(found.vectors, wv.vectors)
-    assert pickle.loads(pickle.dumps(found)) is wv
+    result, again = skops.loads(data, trusted=trusted).vectors
+    assert result is again and result == wv
+    assert np.shares_memory(result.vectors, wv.vectors)
+    assert pickle.loads(pickle.dumps(result)) is wv
     with pytest.raises(AttributeError, match="immutable"):
-        wv.__setstate__(found.__getstate__())
+        wv.__setstate__(result.__getstate__())
     forget()
     shutil.rmtree(wv.path)
     with pytest.raises(FileNotFoundError, match="Restore it"):
@@ -114,8 +114,8 @@ def test_store_copied_into_the_cache_is_found(wv, cache):
     forget()
     cache.mkdir(parents=True)
     shutil.move(wv.path, cache / "abc")
-    found = pickle.loads(data)
-    assert found == wv and found.path == str(cache / "abc")
+    result = pickle.loads(data)
+    assert result == wv and result.path == str(cache / "abc")
 
 
 def test_equality_and_hash_are_by_content(tmp_path):

@@ -8,7 +8,7 @@ the previous tag, the tag of the token is distributed as a softmax,
 
 so the log-likelihood of a sentence is a sum of cross-entropies, one per token, which
 can be weighted. The marginals are these distributions applied in sequence. With a
-maximum in place of the sum, choosing the best next tag from left to right gives the
+maximum instead of the sum, choosing the best next tag from left to right gives the
 best path. A lookahead may be shifted by a constant, which keeps it small for long
 sentences. Each sentence is read from its own end, so no padding has to be masked.
 """
@@ -54,7 +54,8 @@ def lookahead(scores, chain, grid, *, best=False):
     chain : Chain
     grid : Grid
     best : bool, default=False
-        The score of the best path in place of the log-sum over all paths.
+        Whether to return the score of the best path instead of the log-sum over all
+        paths.
 
     Returns
     -------
@@ -63,7 +64,7 @@ def lookahead(scores, chain, grid, *, best=False):
     """
     if len(scores) == 0:
         return scores
-    steps = scores[grid.backwards]
+    steps = scores[grid.backward_index]
     ahead = steps[0] + chain.ends
     steps_ahead = [ahead]
     for step in steps[1:]:
@@ -71,7 +72,7 @@ def lookahead(scores, chain, grid, *, best=False):
         ahead = step + (paths.amax(dim=2) if best else paths.logsumexp(dim=2))
         ahead = ahead - ahead.detach().amax(dim=1, keepdim=True)
         steps_ahead.append(ahead)
-    return torch.stack(steps_ahead).flatten(0, 1)[grid.at_backwards]
+    return torch.stack(steps_ahead).flatten(0, 1)[grid.backward_position]
 
 
 def tag_losses(scores, chain, grid, tags):
@@ -95,29 +96,29 @@ def best_tags(scores, chain, grid):
     """Return the tags of each sentence's best path (Viterbi), int64 (n_tokens,)."""
     if len(scores) == 0:
         return grid.segments
-    steps = lookahead(scores, chain, grid, best=True)[grid.onwards]
+    steps = lookahead(scores, chain, grid, best=True)[grid.forward_index]
     tags = (chain.starts + steps[0]).argmax(dim=1)
     path = [tags]
     for step in steps[1:]:
         tags = (chain.transitions[tags] + step).argmax(dim=1)
         path.append(tags)
-    return torch.stack(path).flatten()[grid.at_onwards]
+    return torch.stack(path).flatten()[grid.forward_position]
 
 
 def tag_probabilities(scores, chain, grid):
     """Return the marginal probability of each tag, float32 (n_tokens, n_tags)."""
     if len(scores) == 0:
         return scores
-    steps = lookahead(scores, chain, grid)[grid.onwards]
+    steps = lookahead(scores, chain, grid)[grid.forward_index]
     shares = torch.softmax(chain.starts + steps[0], dim=1)
     marginals = [shares]
     for step in steps[1:]:
-        onwards = torch.softmax(chain.transitions + step[:, None, :], dim=2)
+        transitions = torch.softmax(chain.transitions + step[:, None, :], dim=2)
         # A product and a sum: a matrix product would be rounded under autocast.
-        shares = (shares[:, :, None] * onwards).sum(dim=1)
+        shares = (shares[:, :, None] * transitions).sum(dim=1)
         shares = shares / shares.sum(dim=1, keepdim=True)
         marginals.append(shares)
-    return torch.stack(marginals).flatten(0, 1)[grid.at_onwards]
+    return torch.stack(marginals).flatten(0, 1)[grid.forward_position]
 
 
 def _is_first(grid):

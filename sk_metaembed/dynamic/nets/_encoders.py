@@ -42,8 +42,8 @@ class MaskedLSTM(nn.Module):
 
     def __init__(self, dim_in, dim):
         super().__init__()
-        self.onwards = nn.LSTM(dim_in, dim)
-        self.backwards = nn.LSTM(dim_in, dim)
+        self.forward_lstm = nn.LSTM(dim_in, dim)
+        self.backward_lstm = nn.LSTM(dim_in, dim)
 
     def forward(self, tokens, grid):
         """Return the states of both directions.
@@ -60,13 +60,13 @@ class MaskedLSTM(nn.Module):
         """
         shape = tokens.shape[:-1]
         if len(tokens) == 0:
-            return tokens.new_zeros(*shape, 2 * self.onwards.hidden_size)
-        onwards, _ = self.onwards(_columns(tokens, grid.onwards))
-        backwards, _ = self.backwards(_columns(tokens, grid.backwards))
+            return tokens.new_zeros(*shape, 2 * self.forward_lstm.hidden_size)
+        forward, _ = self.forward_lstm(_columns(tokens, grid.forward_index))
+        backward, _ = self.backward_lstm(_columns(tokens, grid.backward_index))
         return torch.cat(
             [
-                _at(onwards, grid.at_onwards, shape),
-                _at(backwards, grid.at_backwards, shape),
+                _at(forward, grid.forward_position, shape),
+                _at(backward, grid.backward_position, shape),
             ],
             dim=-1,
         )
@@ -247,7 +247,7 @@ class GRUEncoder(nn.Module):
         """Return the last state of each sequence, (n_sequences, dims[-1])."""
         if len(tokens) == 0:
             return tokens.new_zeros(len(grid.lengths), self.dim)
-        states = tokens[grid.onwards]
+        states = tokens[grid.forward_index]
         for layer in self.layers:
             states, _ = layer(self.dropout(states))
         ends = states.reshape(-1, self.dim)[grid.last]

@@ -4,7 +4,7 @@ import torch
 from skorch.callbacks import Callback
 from torch import nn
 
-from ..training._predict import Computed
+from ..training._predict import PrecomputedTypes
 from ._encoders import ByteDropout, MaskedLSTM, make_encoder
 
 
@@ -156,9 +156,9 @@ def _projection(dim_in, dim_out):
 
 
 def _normalized(vectors):
-    # The formula and epsilon of bilm-tf and AllenNLP, without learned parameters. They
-    # take mean and variance over the whole batch, so that a word's vector depends on
-    # the other sentences; here each row is normalized separately.
+    # Each row by itself and nothing learned: bilm-tf's and AllenNLP's formula, but that
+    # they take mean and variance over the whole batch, so that a word's vector depends
+    # on the other sentences of its batch. The value of eps is theirs too.
     return nn.functional.layer_norm(vectors, vectors.shape[-1:], eps=1e-12)
 
 
@@ -211,7 +211,9 @@ class MixingNet(nn.Module):
         """Return mixed vectors and weights per token, as `Mixer.mix` does."""
         if batch.pieces:
             pairs = zip(self.trained, batch.pieces, strict=True)
-            outputs = [p if isinstance(p, Computed) else net(p) for net, p in pairs]
+            outputs = [
+                p if isinstance(p, PrecomputedTypes) else net(p) for net, p in pairs
+            ]
             batch = batch.completed([vectors for each in outputs for vectors in each])
         return self.mixer.mix(batch)
 

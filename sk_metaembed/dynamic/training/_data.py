@@ -47,12 +47,12 @@ class Grid:
     lengths : int64 tensor of shape (n_sequences,)
     segments : int64 tensor of shape (n_tokens,)
         The sequence of each token.
-    onwards, backwards : int64 tensor of shape (max_length, n_sequences)
+    forward_index, backward_index : int64 tensor of shape (max_length, n_sequences)
         The token at each step, read from the start or the end of each sequence.
-    at_onwards, at_backwards : int64 tensor of shape (n_tokens,)
+    forward_position, backward_position : int64 tensor of shape (n_tokens,)
         The position of each token in the flattened grids.
     last : int64 tensor of shape (n_sequences,)
-        The position of each sequence's last token in the flattened `onwards`.
+        The position of each sequence's last token in the flattened `forward_index`.
     known : Segments
         The tokens that some source knows.
     known_index : int64 tensor or None
@@ -61,10 +61,10 @@ class Grid:
 
     lengths: torch.Tensor
     segments: torch.Tensor
-    onwards: torch.Tensor
-    backwards: torch.Tensor
-    at_onwards: torch.Tensor
-    at_backwards: torch.Tensor
+    forward_index: torch.Tensor
+    backward_index: torch.Tensor
+    forward_position: torch.Tensor
+    backward_position: torch.Tensor
     last: torch.Tensor
     known: Segments
     known_index: torch.Tensor | None = None
@@ -92,10 +92,10 @@ class Grid:
         parts = {
             "lengths": lengths,
             "segments": segments,
-            "onwards": np.minimum(starts + np.minimum(steps, ends), final),
-            "backwards": np.minimum(starts + np.maximum(ends - steps, 0), final),
-            "at_onwards": position * n + segments,
-            "at_backwards": (ends[segments] - position) * n + segments,
+            "forward_index": np.minimum(starts + np.minimum(steps, ends), final),
+            "backward_index": np.minimum(starts + np.maximum(ends - steps, 0), final),
+            "forward_position": position * n + segments,
+            "backward_position": (ends[segments] - position) * n + segments,
             "last": ends * n + np.arange(n),
         }
         parts = {name: send(part) for name, part in parts.items()}

@@ -1,9 +1,14 @@
 """Training of one net by several processes, launched by Hugging Face Accelerate.
 
-Each process has all data and computes its rows of every batch, possibly in parts. The
+Each process has all data and computes its shard of every batch, possibly in parts. The
 loss of a part is weighted by its rows, so that losses and gradients add up to those of
-the whole batch, however unequal the parts are. skorch's AccelerateMixin averages the
-means of the processes instead, which gives a different gradient if shares are unequal.
+the whole batch, however unequal the parts are.
+
+skorch's AccelerateMixin is not used, for three reasons. It averages the gradients of
+the processes, which for shards of unequal size is not the gradient of the batch, so it
+trains another network than a single process does. Each process stops early by its own
+loss, so they may stop in different epochs. And it refuses batch sizes that the number
+of processes does not divide.
 """
 
 import atexit
@@ -77,13 +82,13 @@ class Processes:
         self._all_reduce(failed)
         if not failed.item():
             return
-        said = None if error is None else f"{type(error).__name__}: {error}"
-        reasons = self._all_gather(said)
+        message = None if error is None else f"{type(error).__name__}: {error}"
+        messages = self._all_gather(message)
         if error is None:
-            rank, why = next((i, r) for i, r in enumerate(reasons) if r is not None)
+            rank, reason = next((i, m) for i, m in enumerate(messages) if m is not None)
             raise ProcessFailedError(
                 f"Training ended in process {self.rank} because process {rank} of "
-                f"{self.count} failed: {why}"
+                f"{self.count} could not continue: {reason}"
             )
 
     def all_reduce(self, tensor):
@@ -270,8 +275,8 @@ def _check_settings(accelerator, caller):
 
 
 @dataclass(frozen=True)
-class SharedBatch:
-    """The share of a process in a batch.
+class ShardedBatch:
+    """The shard of a batch that one process computes.
 
     Unpacking returns its last part, to which the outputs of a training step belong.
 
@@ -279,14 +284,14 @@ class SharedBatch:
     ----------
     parts : list of (Batch, target)
         Computed one after the other. Empty if there are more processes than rows.
-    shares : list of float
+    weights : list of float
         The weight of each part in the whole batch.
     sizes : list of int
         The number of rows of each process.
     """
 
     parts: list
-    shares: list
+    weights: list
     sizes: list
 
     def __len__(self):
@@ -299,8 +304,8 @@ class SharedBatch:
         return self.parts[-1][i]
 
 
-class ShareLoader:
-    """Yield the share of this process in each batch of a loader.
+class ShardLoader:
+    """Yield the shard of this process in each batch of a loader.
 
     Parameters
     ----------
@@ -319,20 +324,20 @@ class ShareLoader:
 
     def __iter__(self):
         for rows in self.loader.row_batches():
-            yield self._share(rows)
+            yield self._shard(rows)
 
-    def _share(self, rows):
+    def _shard(self, rows):
         dataset, processes = self.loader.dataset, self.processes
         # In strides, because rows are sorted by length.
-        shares = [rows[rank :: processes.count] for rank in range(processes.count)]
-        own = shares[processes.rank]
+        shards = [rows[rank :: processes.count] for rank in range(processes.count)]
+        own = shards[processes.rank]
         n_parts = -(-len(own) // (self.micro_batch_size or max(len(own), 1)))
         parts = np.array_split(own, n_parts) if n_parts else []
         whole = max(_sum(dataset.weights[rows]), 1e-12)
-        return SharedBatch(
+        return ShardedBatch(
             [dataset.batch(part) for part in parts],
             [_sum(dataset.weights[part]) / whole for part in parts],
-            [len(share) for share in shares],
+            [len(shard) for shard in shards],
         )
 
 
@@ -340,15 +345,15 @@ def _sum(weights):
     return float(weights.sum(dtype=np.float64))
 
 
-def train_share(net, batch):
-    """Compute the share of this process and the gradients of the whole batch.
+def train_shard(net, batch):
+    """Compute the shard of this process and the gradients of the whole batch.
 
     Returns a dict with the ``loss`` of the whole batch and ``y_pred`` of the last part.
     """
     net._set_training(True)
     loss, y_pred = torch.zeros((), device=net.device), None
-    for part, share in _parts(net, batch):
-        y_pred, own, reported = _forward(net, batch, part, share)
+    for part, weight in _parts(net, batch):
+        y_pred, own, reported = _forward(net, batch, part, weight)
         if own.requires_grad:
             own.backward()
         loss += reported.detach()
@@ -361,31 +366,31 @@ def train_share(net, batch):
     return {"loss": _add_up(net, loss), "y_pred": y_pred}
 
 
-def valid_share(net, batch):
-    """Return the loss of a whole batch, and ``y_pred`` of this process's share."""
+def valid_shard(net, batch):
+    """Return the loss of a whole batch, and ``y_pred`` of this process's shard."""
     net._set_training(False)
     loss, y_pred = torch.zeros((), device=net.device), None
     with torch.no_grad():
-        for part, share in _parts(net, batch):
-            y_pred, _, reported = _forward(net, batch, part, share)
+        for part, weight in _parts(net, batch):
+            y_pred, _, reported = _forward(net, batch, part, weight)
             loss += reported
     return {"loss": net.processes_.all_reduce(loss), "y_pred": y_pred}
 
 
 def _parts(net, batch):
-    parts = list(zip(batch.parts, batch.shares, strict=True))
+    parts = list(zip(batch.parts, batch.weights, strict=True))
     if not parts and net.criterion_.compares_rows:
         parts = [(None, 0.0)]  # the others wait for this process's rows, even of none
     return parts
 
 
-def _forward(net, batch, part, share):
+def _forward(net, batch, part, weight):
     """Return outputs, the loss to differentiate, and its term of the whole loss."""
     if net.criterion_.compares_rows:
         return _compared(net, batch, part)
     X, y = part
     y_pred = net.infer(X)
-    loss = share * net.get_loss(y_pred, y, X=X)
+    loss = weight * net.get_loss(y_pred, y, X=X)
     return y_pred, loss, loss
 
 

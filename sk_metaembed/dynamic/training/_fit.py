@@ -208,9 +208,9 @@ def check_identical_data(plan, train_set, valid_set):
         name = wrong[0]
         raise ValueError(
             f"{plan.model.caller}: {name} is {marks.get(name)!r} in process "
-            f"{processes.rank}, but {first.get(name)!r} in process 0. Pass the same "
-            "data and parameters in all processes; each one selects its share of every "
-            "batch itself."
+            f"{processes.rank}, but {first.get(name)!r} in process 0. Give all "
+            "processes the same data and parameters; each takes its shard of every "
+            "batch by itself."
         )
 
 

@@ -210,8 +210,8 @@ def label_weights(class_weight, y, target, *, caller):
         strange = [label for label in class_weight if label not in target.classes]
         if strange:
             raise ValueError(
-                f"{caller}: class_weight names {strange[0]!r}, which is not one of "
-                f"the classes {target.classes.tolist()}."
+                f"{caller}: class_weight names {strange[0]!r}, which is not one of the "
+                f"classes {target.classes.tolist()}."
             )
         weights = np.array([class_weight.get(label, 1.0) for label in y.tolist()])
     else:

@@ -10,12 +10,12 @@ from ._data import BucketLoader, PairData, SequenceData, SequenceDataset, rows_o
 _TYPES_PER_BATCH = 16_384
 
 
-class Computed(list):
+class PrecomputedTypes(list):
     """Pairs (values, known) of a batch that are computed already."""
 
 
 class TypeVectors:
-    """Vectors of all types, in place of the input of a network.
+    """Vectors of all types, instead of the input of a network.
 
     Parameters
     ----------
@@ -29,9 +29,11 @@ class TypeVectors:
         self._vectors, self.known = vectors, known
 
     def batch(self, types, send):
-        """Return the `Computed` vectors of some types."""
+        """Return the `PrecomputedTypes` vectors of some types."""
         rows = send(types)
-        return Computed((values[rows], known[rows]) for values, known in self._vectors)
+        return PrecomputedTypes(
+            (values[rows], known[rows]) for values, known in self._vectors
+        )
 
 
 def compute_types(net, data):

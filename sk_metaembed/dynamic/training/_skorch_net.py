@@ -17,11 +17,11 @@ from ..._training._random import current_generators, swap_default_generators
 from ._data import BucketLoader
 from ._distributed import (
     SINGLE_PROCESS,
-    SharedBatch,
-    ShareLoader,
+    ShardedBatch,
+    ShardLoader,
     sync_weights,
-    train_share,
-    valid_share,
+    train_shard,
+    valid_shard,
 )
 
 
@@ -139,23 +139,23 @@ class SequenceNet(NeuralNet):
             self.optimizer_.load_state_dict(state)
 
     def get_iterator(self, dataset, training=False):
-        """Return the batches of an epoch, or the share of this process."""
+        """Return the batches of an epoch, or the shards of this process."""
         loader = super().get_iterator(dataset, training=training)
         micro_batch_size = self.micro_batch_size if training else None
         if self.processes_.count == 1 and micro_batch_size is None:
             return loader
-        return ShareLoader(loader, self.processes_, micro_batch_size)
+        return ShardLoader(loader, self.processes_, micro_batch_size)
 
     def train_step_single(self, batch, **fit_params):
         """Compute loss and gradients of a batch."""
-        if isinstance(batch, SharedBatch):
-            return train_share(self, batch)
+        if isinstance(batch, ShardedBatch):
+            return train_shard(self, batch)
         return super().train_step_single(batch, **fit_params)
 
     def validation_step(self, batch, **fit_params):
         """Compute the loss of a held-out batch."""
-        if isinstance(batch, SharedBatch):
-            return valid_share(self, batch)
+        if isinstance(batch, ShardedBatch):
+            return valid_shard(self, batch)
         return super().validation_step(batch, **fit_params)
 
     def notify(self, method_name, **cb_kwargs):

@@ -7,7 +7,12 @@ from contextlib import contextmanager
 import numpy as np
 
 from ._forward import pool_pieces
-from ._tokenizer_checks import are_readable, check_found, has_vocabulary, no_tokenizer
+from ._tokenizer_checks import (
+    are_readable,
+    check_vocabulary_files,
+    has_vocabulary,
+    no_tokenizer,
+)
 
 _LARGEST_LIMIT = 10**6  # tokenizers without a limit report 10**30
 _WORDS_PER_BATCH = 50_000
@@ -344,7 +349,7 @@ def load_tokenizer(folder, spec):
         if has_vocabulary(folder):
             raise
         raise no_tokenizer(folder) from error
-    check_found(tokenizer, folder)
+    check_vocabulary_files(tokenizer, folder)
     return tokenizer
 
 

@@ -46,7 +46,7 @@ def no_tokenizer(folder):
     )
 
 
-def check_found(tokenizer, folder):
+def check_vocabulary_files(tokenizer, folder):
     """Raise FileNotFoundError if transformers made an empty tokenizer without files."""
     # CANINE, ByT5 and Perceiver read characters or bytes and need no file.
     names = set((getattr(tokenizer, "vocab_files_names", None) or {}).values())
