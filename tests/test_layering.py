@@ -179,8 +179,7 @@ def single_importers(sources):
         and name.rpartition(".")[2].startswith("_")
         and name not in {"_version", *ALTERNATIVES}
         and not any(sources.get((importer, True)) for importer in result)
-        and not _third_parties(sources[name, False]) & HEAVY
-        and "_io._numba" not in imports(sources[name, False], name, False)
+        and (name in eager or not _is_heavy(name, sources[name, False]))
         and code_lines(sources[name, False]) < OWN_IDEA
     )
 
