@@ -65,8 +65,8 @@ SOURCES = ("glove-50", "glove-100", "neuralcoref-50", "word2vec-300")
 PREPROCESSINGS = (
     "none",
     "unit",
-    "centre",
-    "unit-centre-unit",
+    "center",
+    "unit-center-unit",
     "all-but-the-top",
 )
 

@@ -118,7 +118,7 @@ gensim = {
     "vector_size": 50,
     "min_count": 1,
     "epochs": 10,
-    "preprocess": "unit-centre-unit",
+    "preprocess": "unit-center-unit",
     "random_state": 0,
 }
 sources = EmbeddingUnion(

@@ -111,23 +111,23 @@ ESTIMATORS = [
     Tokenizer(token_pattern=r"\S+", lowercase=False),
     Tokenizer(tokenizer=str.split),
     PretrainedEmbedding(vectors()),
-    PretrainedEmbedding(vectors(), oov="mean", preprocess="unit-centre-unit"),
+    PretrainedEmbedding(vectors(), oov="mean", preprocess="unit-center-unit"),
     PretrainedEmbedding(vectors(), oov="random", preprocess="all-but-the-top"),
     Word2VecEmbedding(**GENSIM),
     Word2VecEmbedding(**GENSIM, sg=True, preprocess="unit", n_jobs=1),
     FastTextEmbedding(**FASTTEXT),
     FunctionEmbedding(spelling),
-    FunctionEmbedding(in_context, level="token", preprocess="centre"),
+    FunctionEmbedding(in_context, level="token", preprocess="center"),
     FunctionEmbedding(sentence, level="sequence", as_text=True),
     EstimatorEmbedding(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
     EstimatorEmbedding(TfidfVectorizer(), as_text=True, preprocess="unit"),
     TransformerEmbedding(TinyBert()),
     TransformerEmbedding(TinyBert(), "all", static=True, subword="max"),
     TransformerEmbedding(
-        TinyBert(), 1, output=["mean", "cls"], max_length=6, preprocess="centre"
+        TinyBert(), 1, output=["mean", "cls"], max_length=6, preprocess="center"
     ),
     ElmoEmbedding(**ELMO),
-    ElmoEmbedding(**ELMO, output=["elmo", "default", "word_emb"], preprocess="centre"),
+    ElmoEmbedding(**ELMO, output=["elmo", "default", "word_emb"], preprocess="center"),
     ElmoLanguageModel(**LANGUAGE_MODEL),
     EmbeddingUnion(SOURCES),
     SourceSelector(END, cv=2),
@@ -181,7 +181,7 @@ ESTIMATORS = [
     RandomEncoderPooling(8),
     RandomEncoderPooling(8, mode="mean", activation="relu"),
     CommonComponentRemoval(),
-    CommonComponentRemoval(2, weighted=True, centre=True),
+    CommonComponentRemoval(2, weighted=True, center=True),
 ]
 
 

@@ -194,7 +194,7 @@ class HalfPrecise(Doubled):
         return super()._values(block).round(7 if block.values.itemsize == 4 else 0)
 
 
-class Centred(Doubled):
+class Centered(Doubled):
     """Subtracts the mean of all rows of fit, also of those that are not known."""
 
     def fit(self, X, y=None):
@@ -327,7 +327,7 @@ class Deaf(Source):
         (Wrapping(), "check_set_output_pandas"),
         (ByLevel(), "check_levels"),
         (TwoSources(), "check_one_source"),
-        (Centred(), "check_unknown_rows"),
+        (Centered(), "check_unknown_rows"),
         (HalfPrecise(), "check_half_precision"),
         (Careless(), "check_different_blocks"),
         (Lenient(), "check_bad_targets"),

@@ -203,8 +203,8 @@ def label_lines(space, numbered, text_kw):
         text.set_in_layout(False)
         box = text.get_window_extent()
         gap = 4.5 * space.point if space.is_short(pair) else None
-        centres = _candidate_centres(*space.dots[pair], box, gap)
-        boxes = (_box(*centre, box.width, box.height) for centre in centres)
+        centers = _candidate_centers(*space.dots[pair], box, gap)
+        boxes = (_box(*center, box.width, box.height) for center in centers)
         moved = next(filter(space.is_free, boxes), None)
         if moved is None:
             text.remove()
@@ -217,8 +217,8 @@ def label_lines(space, numbered, text_kw):
     return texts
 
 
-def _candidate_centres(start, end, box, gap):
-    """Yield candidate centres of a number on a line, or at a distance `gap` from it."""
+def _candidate_centers(start, end, box, gap):
+    """Yield candidate centers of a number on a line, or at a distance `gap` from it."""
     along = end - start
     if gap is None:
         for fraction in _FRACTIONS:

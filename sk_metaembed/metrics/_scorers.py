@@ -233,7 +233,7 @@ def make_word_similarity_scorer(
     >>> source = PretrainedEmbedding(WordVectors.from_arrays(words, matrix))
     >>> pairs = [("cat", "dog"), ("car", "bus"), ("dog", "car"), ("cat", "bus")]
     >>> scorer = make_word_similarity_scorer((pairs, [9, 8, 2, 1]))
-    >>> grid = {"preprocess": [None, "centre"]}
+    >>> grid = {"preprocess": [None, "center"]}
     >>> search = GridSearchCV(source, grid, scoring=scorer, cv=2).fit(words)
     >>> search.cv_results_["mean_test_score"].round(2)
     array([0.4, 1. ])

@@ -100,7 +100,7 @@ class CommonComponentRemoval(
     weighted : bool, default=False
         Whether to remove each direction in proportion to its share of the squared
         singular values, as in uSIF, instead of completely.
-    centre : bool, default=False
+    center : bool, default=False
         Whether to subtract the mean first, as in all-but-the-top. The zero vectors of
         empty sequences are then no longer zero.
 
@@ -113,7 +113,7 @@ class CommonComponentRemoval(
     component_weights_ : ndarray of shape (n_components_,)
         Share of each direction that is removed; all 1 unless `weighted`.
     mean_ : ndarray of shape (n_features_in_,)
-        Zeros unless `centre`.
+        Zeros unless `center`.
     n_components_ : int
         Number of directions removed.
     n_features_in_ : int
@@ -161,15 +161,15 @@ class CommonComponentRemoval(
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "weighted": ["boolean"],
-        "centre": ["boolean"],
+        "center": ["boolean"],
     }
 
     def __init__(
-        self, n_components: int = 1, *, weighted: bool = False, centre: bool = False
+        self, n_components: int = 1, *, weighted: bool = False, center: bool = False
     ) -> None:
         self.n_components = n_components
         self.weighted = weighted
-        self.centre = centre
+        self.center = center
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
@@ -190,7 +190,7 @@ class CommonComponentRemoval(
         """
         data = validate_data(self, X, dtype=[np.float64, np.float32])
         self.n_components_ = min(self.n_components, *data.shape)
-        mean = data.mean(axis=0, dtype=np.float64) if self.centre else None
+        mean = data.mean(axis=0, dtype=np.float64) if self.center else None
         components, values = top_components(data, self.n_components_, mean)
         weights = np.ones(self.n_components_)
         if self.weighted:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from .._core._typing import Texts
 
-Preprocess: TypeAlias = Literal["unit", "centre", "unit-centre-unit", "all-but-the-top"]
+Preprocess: TypeAlias = Literal["unit", "center", "unit-center-unit", "all-but-the-top"]
 PREPROCESS_CONSTRAINT = [StrOptions(set(get_args(Preprocess))), None]
 FREQUENT = 100_000  # number of frequent words that statistics are learned from
 _CHUNK = 65_536  # rows of a spilled array that are preprocessed at a time
@@ -41,9 +41,9 @@ class Preprocessing(NamedTuple):
 
     Parameters
     ----------
-    kind : {None, "unit", "centre", "unit-centre-unit", "all-but-the-top"}
+    kind : {None, "unit", "center", "unit-center-unit", "all-but-the-top"}
     mean : ndarray of float32, shape (dim,), or None
-        Mean of the vocabulary, or of its unit vectors for "unit-centre-unit".
+        Mean of the vocabulary, or of its unit vectors for "unit-center-unit".
     directions : ndarray of float32, shape (n_removed, dim), or None
         Orthonormal directions that "all-but-the-top" removes.
     """
@@ -60,7 +60,7 @@ class Preprocessing(NamedTuple):
         return out
 
     def _apply(self, rows):
-        if self.kind == "unit-centre-unit":
+        if self.kind == "unit-center-unit":
             return normalize_rows(normalize_rows(rows) - self.mean)
         if self.kind == "unit":
             return normalize_rows(rows)
@@ -78,10 +78,10 @@ def fit_preprocessing(kind, vocabulary):
     if kind in (None, "unit"):
         return Preprocessing(kind)
     vocabulary = vocabulary[:FREQUENT]
-    if kind == "unit-centre-unit":
+    if kind == "unit-center-unit":
         return Preprocessing(kind, row_mean(vocabulary, normalize_rows))
     mean = row_mean(vocabulary)
-    if kind == "centre":
+    if kind == "center":
         return Preprocessing(kind, mean)
     dim = vocabulary.shape[1]
     n_removed = min(max(1, dim // 100), dim - 1)

@@ -64,7 +64,7 @@ class CharCNN(nn.Module):
         """Return word vectors, (n_words, n_chars, char_dim) -> (n_words, dim)."""
         positions = torch.arange(characters.shape[1], device=lengths.device)
         padding = (positions >= lengths[:, None])[:, None]
-        # Each character is the centre of one window, and padding of none, so a vector
+        # Each character is the center of one window, and padding of none, so a vector
         # does not depend on the longest word of the group.
         rows, maxima = characters.transpose(1, 2), []
         for convolution in self.convolutions:

@@ -100,7 +100,7 @@ class ElmoEmbedding(BaseEmbedding):
     memory_limit : int, default=None
         Number of bytes of token-level vectors per call above which they are kept in
         memory-mapped temporary files. None for no limit.
-    preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the known rows of the training data.
     missing : {"raise", "empty"}, default="raise"
         What to do with missing rows (None, NaN, null): raise an error, or treat them as

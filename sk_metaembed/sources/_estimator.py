@@ -36,7 +36,7 @@ class EstimatorEmbedding(BaseEmbedding):
         Pass sequences to `estimator` as strings, as a TfidfVectorizer takes them: the
         original texts, or tokens joined by spaces if there are no texts. False passes a
         TokenSequences, as the steps of this package take it.
-    preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the known rows of the training data.
     missing : {"raise", "empty"}, default="raise"
         What to do with missing rows (None, NaN, null): raise an error, or treat them as

@@ -163,7 +163,7 @@ class FunctionEmbedding(BaseEmbedding):
         Dimension of the vectors. None infers it from the results in fit.
     batch_size : int, default=None
         Maximum number of entries per call, None for a single call.
-    preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the known rows of the training data.
     missing : {"raise", "empty"}, default="raise"
         What to do with missing rows (None, NaN, null): raise an error, or treat them as

@@ -231,7 +231,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
         vector makes the word known and is used like any other.
     case_fallback : bool, default=True
         Look up a word in lower case if it is not in the store.
-    preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the first 100,000 words of the store
         (files list the most frequent words first).
     missing : {"raise", "empty"}, default="raise"

@@ -80,7 +80,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
         random vector seeded by the word's hash, or an error that names the word. A word
         with zeros is unknown and later steps skip it; a mean or random vector is used
         like a trained one.
-    preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the 100,000 most frequent words.
     missing : {"raise", "empty"}, default="raise"
         What to do with missing rows (None, NaN, null): raise an error, or treat them as

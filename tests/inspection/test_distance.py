@@ -132,8 +132,8 @@ def test_graph_joins_and_labels_the_tokens(vectors):
 @pytest.mark.parametrize("n", [3, 10, 24])
 def test_texts_of_a_graph_do_not_overlap(n):
     rng = np.random.default_rng(n)
-    centres = rng.normal(size=(n, 8)) + 1
-    near = np.vstack([centres, centres + 0.05 * rng.normal(size=centres.shape)])
+    centers = rng.normal(size=(n, 8)) + 1
+    near = np.vstack([centers, centers + 0.05 * rng.normal(size=centers.shape)])
     display = DistanceDisplay.from_vectors(near, [f"a word {i}" for i in range(2 * n)])
     display.figure_.canvas.draw()
     texts = [*display.labels_, *display.text_]

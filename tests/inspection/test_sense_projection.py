@@ -233,8 +233,8 @@ def test_equal_vectors_have_exactly_one_position():
 @pytest.mark.parametrize("n", [5, 20])
 def test_texts_do_not_overlap(n):
     rng = np.random.default_rng(n)
-    centres = rng.normal(size=(3, 8)).repeat(n, axis=0)[:n]
-    layers = {f"layer {i}": centres + i * rng.normal(size=(n, 8)) for i in range(3)}
+    centers = rng.normal(size=(3, 8)).repeat(n, axis=0)[:n]
+    layers = {f"layer {i}": centers + i * rng.normal(size=(n, 8)) for i in range(3)}
     labels = [f"a work number {i}" for i in range(n)]
     display = SenseProjectionDisplay.from_vectors(layers, labels, senses=labels)
     display.figure_.canvas.draw()

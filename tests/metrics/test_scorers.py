@@ -63,8 +63,8 @@ def pipeline():
 
 GRID = {
     "meta": [AverageMetaEmbedding(), ConcatMetaEmbedding()],
-    "embed__a__preprocess": [None, "centre"],
-    "embed__b__preprocess": [None, "centre"],
+    "embed__a__preprocess": [None, "center"],
+    "embed__b__preprocess": [None, "center"],
 }
 
 
@@ -82,7 +82,7 @@ def test_a_search_without_labels_finds_the_planted_best(pipeline, n_jobs):
     scorer = make_word_similarity_scorer((PAIRS, GOLD))
     search = GridSearchCV(pipeline, GRID, scoring=scorer, cv=3, n_jobs=n_jobs)
     search.fit(WORDS)
-    assert fitted_best(search) == (ConcatMetaEmbedding, "centre", "centre")
+    assert fitted_best(search) == (ConcatMetaEmbedding, "center", "center")
     assert search.best_score_ > 0.9
     assert search.score(WORDS) == word_similarity_score(
         search.best_estimator_, PAIRS, GOLD
@@ -97,7 +97,7 @@ def test_a_search_over_several_metrics_refits_on_their_mean(pipeline):
         results["mean_test_mean"],
         (results["mean_test_first"] + results["mean_test_second"]) / 2,
     )
-    assert fitted_best(search) == (ConcatMetaEmbedding, "centre", "centre")
+    assert fitted_best(search) == (ConcatMetaEmbedding, "center", "center")
 
 
 @pytest.mark.parametrize("routing", [False, True])

@@ -372,6 +372,6 @@ def test_equal_estimators_give_equal_files(tmp_path):
     paths = [tmp_path / "a", tmp_path / "b"]
     for path in paths:
         X = [["good", "film"], ["bad"]]
-        save(FunctionEmbedding(spelling, preprocess="centre").fit(X), path)
+        save(FunctionEmbedding(spelling, preprocess="center").fit(X), path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert io.BytesIO(paths[0].read_bytes()).read(2) == b"PK"

@@ -10,7 +10,7 @@ from sk_metaembed.pooling._common_component import top_components
     [
         CommonComponentRemoval(),
         CommonComponentRemoval(5, weighted=True),
-        CommonComponentRemoval(2, centre=True),
+        CommonComponentRemoval(2, center=True),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -66,13 +66,13 @@ def test_usif_by_hand():
 
 def test_all_but_the_top_by_hand():
     X = np.array([[1.0, 5.0], [3.0, 5.0]])
-    removal = CommonComponentRemoval(centre=True).fit(X)
+    removal = CommonComponentRemoval(center=True).fit(X)
     np.testing.assert_allclose(removal.mean_, [2, 5])
     np.testing.assert_allclose(removal.transform([[4.0, 6.0]]), [[0, 1]])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("options", [{}, {"weighted": True}, {"centre": True}])
+@pytest.mark.parametrize("options", [{}, {"weighted": True}, {"center": True}])
 def test_row_alone_has_the_same_bits(X, dtype, options):
     X = X.astype(dtype)
     removal = CommonComponentRemoval(3, **options).fit(X)

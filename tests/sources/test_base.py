@@ -67,7 +67,7 @@ def test_fit_transform_computes_once():
 
 
 def test_each_block_is_preprocessed_by_its_own_known_rows():
-    embedded = LayersEmbedding("centre").fit_transform(ROWS)
+    embedded = LayersEmbedding("center").fit_transform(ROWS)
     np.testing.assert_allclose(embedded.block("static").values.mean(axis=0), 0)
     assert embedded.block("place").values.ravel().tolist() == [0, -1, 0, 1]
 

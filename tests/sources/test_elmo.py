@@ -370,7 +370,7 @@ def test_fit_computes_nothing_unless_something_is_learned(monkeypatch):
     assert len(step.get_feature_names_out()) == 36
     assert step.n_truncated_words_ == 2
     with pytest.raises(TypeError):
-        source(preprocess="centre").fit(SENTENCES)
+        source(preprocess="center").fit(SENTENCES)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_batches_change_nothing(level, size):
 
 
 def test_none_is_unknown():
-    source = FunctionEmbedding(some_words, preprocess="centre").fit(TEXTS)
+    source = FunctionEmbedding(some_words, preprocess="center").fit(TEXTS)
     assert source.coverage_ == {"types": 0.75, "tokens": 5 / 6}
     block = source.transform([["not", "be"]]).blocks[0]
     assert block.known.tolist() == [False, True]

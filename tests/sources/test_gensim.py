@@ -13,7 +13,7 @@ TEXTS = ["The cat sat on the mat.", "", "A dog, a cat and the rain!"] * 40
 TINY = {"vector_size": 6, "min_count": 2, "epochs": 2, "random_state": 3}
 SOURCES = [
     Word2VecEmbedding(**TINY),
-    Word2VecEmbedding(**TINY, sg=True, oov="mean", preprocess="centre"),
+    Word2VecEmbedding(**TINY, sg=True, oov="mean", preprocess="center"),
     FastTextEmbedding(**TINY, bucket=100),
 ]
 

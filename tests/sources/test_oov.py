@@ -120,7 +120,7 @@ def test_unknown_policy_is_refused(store):
 
 
 @pytest.mark.parametrize("policy", ["zero", "mean", "random"])
-@pytest.mark.parametrize("preprocess", [None, "unit", "centre", "all-but-the-top"])
+@pytest.mark.parametrize("preprocess", [None, "unit", "center", "all-but-the-top"])
 def test_policies_fill_after_preprocessing(store, policy, preprocess):
     fitted = source(store, oov=policy, preprocess=preprocess)
     every = fitted.transform([store.words.tolist()]).blocks[0].values

@@ -27,19 +27,19 @@ def test_unit_rows_have_length_one():
     np.testing.assert_allclose(row_norms(changed), 1, rtol=1e-6)
 
 
-def test_centre_gives_the_vocabulary_mean_zero():
-    changed = fit_preprocessing("centre", VALUES).apply(VALUES)
+def test_center_gives_the_vocabulary_mean_zero():
+    changed = fit_preprocessing("center", VALUES).apply(VALUES)
     np.testing.assert_allclose(changed.mean(axis=0), 0, atol=1e-5)
     np.testing.assert_allclose(
         changed[1] - changed[0], VALUES[1] - VALUES[0], atol=1e-5
     )
 
 
-def test_unit_centre_unit_by_its_definition():
+def test_unit_center_unit_by_its_definition():
     unit = VALUES / np.linalg.norm(VALUES, axis=1, keepdims=True)
-    centred = unit - unit.mean(axis=0)
-    expected = centred / np.linalg.norm(centred, axis=1, keepdims=True)
-    changed = fit_preprocessing("unit-centre-unit", VALUES).apply(VALUES)
+    centered = unit - unit.mean(axis=0)
+    expected = centered / np.linalg.norm(centered, axis=1, keepdims=True)
+    changed = fit_preprocessing("unit-center-unit", VALUES).apply(VALUES)
     np.testing.assert_allclose(changed, expected, atol=1e-5)
 
 
@@ -96,7 +96,7 @@ def test_chunks_and_in_place_change_nothing(kind, monkeypatch):
 
 def test_statistics_come_from_frequent_words_only(monkeypatch):
     monkeypatch.setattr("sk_metaembed.sources._base.FREQUENT", 10)
-    mean = fit_preprocessing("centre", VALUES).mean
+    mean = fit_preprocessing("center", VALUES).mean
     np.testing.assert_allclose(mean, VALUES[:10].mean(axis=0), rtol=1e-5)
 
 

@@ -79,22 +79,22 @@ def test_transform_is_over_used_types_only(store, texts):
 
 def test_subset_and_transform_commute(store, texts):
     tokens = TokenSequences.from_lists(texts)
-    source = PretrainedEmbedding(store, oov="random", preprocess="centre").fit(tokens)
+    source = PretrainedEmbedding(store, oov="random", preprocess="center").fit(tokens)
     rows = [7, 3, 2, 3]
     assert source.transform(tokens[rows]) == source.transform(tokens)[rows]
 
 
 def test_fit_transform_is_fit_then_transform(store, texts):
-    for preprocess in (None, "unit-centre-unit", "all-but-the-top"):
+    for preprocess in (None, "unit-center-unit", "all-but-the-top"):
         source = PretrainedEmbedding(store, preprocess=preprocess, oov="mean")
         assert source.fit_transform(texts) == source.fit(texts).transform(texts)
 
 
 def test_float16_store_stays_float16(store, texts):
-    source = PretrainedEmbedding(store, dtype="float16", preprocess="centre")
+    source = PretrainedEmbedding(store, dtype="float16", preprocess="center")
     block = source.fit_transform(texts).blocks[0]
     assert block.values.dtype == np.float16
-    full = PretrainedEmbedding(store, preprocess="centre").fit_transform(texts)
+    full = PretrainedEmbedding(store, preprocess="center").fit_transform(texts)
     np.testing.assert_allclose(block.values, full.blocks[0].values, atol=5e-3)
 
 
@@ -202,9 +202,9 @@ def test_preprocessing_is_learned_once_a_store(store, texts, monkeypatch):
     source = PretrainedEmbedding(store, preprocess="all-but-the-top")
     first = source.fit_transform(texts)
     assert clone(source).fit(texts[:2]).transform(texts) == first
-    source.set_params(preprocess="centre").fit(texts)
-    assert learned == ["all-but-the-top", "centre"]
+    source.set_params(preprocess="center").fit(texts)
+    assert learned == ["all-but-the-top", "center"]
     values = np.arange(2.0 * len(store)).reshape(len(store), 2)
     other = WordVectors.from_arrays(list(store.words), values)
     clone(source).set_params(vectors=other).fit(texts)
-    assert learned == ["all-but-the-top", "centre", "centre"]
+    assert learned == ["all-but-the-top", "center", "center"]

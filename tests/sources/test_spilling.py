@@ -53,7 +53,7 @@ needs_proc = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("kind", ["elmo", "bert"])
-@pytest.mark.parametrize("preprocess", [None, "unit-centre-unit"])
+@pytest.mark.parametrize("preprocess", [None, "unit-center-unit"])
 @pytest.mark.parametrize("cached", [False, True])
 def test_vectors_in_files_are_equal(kind, preprocess, cached, tmp_path):
     options = {"preprocess": preprocess, "cache": tmp_path if cached else None}

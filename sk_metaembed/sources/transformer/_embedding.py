@@ -115,7 +115,7 @@ class TransformerEmbedding(BaseEmbedding):
     memory_limit : int, default=None
         Number of bytes per call beyond which token-level vectors are in temporary
         memory-mapped files, deleted with the vectors. None for no limit.
-    preprocess : {"unit", "centre", "unit-centre-unit", "all-but-the-top"}, default=None
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Transformation of the vectors, learned from the known rows of the training fold.
     missing : {"raise", "empty"}, default="raise"
         Whether missing rows (None, NaN, null) raise an error or are empty sequences. A
