@@ -56,5 +56,5 @@ def main(root):
 
 
 if __name__ == "__main__":
-    found = main(sys.argv[1])
-    sys.exit(found if isinstance(found, str) else bool(found))
+    problems = main(sys.argv[1])
+    sys.exit(problems if isinstance(problems, str) else bool(problems))
