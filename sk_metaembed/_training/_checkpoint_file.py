@@ -3,12 +3,18 @@
 `torch.load` does not verify checksums, so the file ends with a digest of its content.
 """
 
+import json
 import os
 import warnings
 from hashlib import blake2b
 from pathlib import Path
 
+import torch
+from skorch.callbacks import Callback
+
 from .._io._atomic import atomic_write
+from ._net_state import load_net_state_dict, net_state_dict
+from ._random import current_generators
 
 _DIGEST_SIZE = 16  # bytes, after the content
 
@@ -19,8 +25,6 @@ class CorruptCheckpointError(ValueError):
 
 def write_checkpoint(file, content):
     """Save a dict of tensors and plain values; on an OSError the old file remains."""
-    import torch
-
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(file) as stream:
@@ -55,8 +59,6 @@ def read_checkpoint(file, device):
     CorruptCheckpointError
         If it is another kind of file, or corrupt.
     """
-    import torch
-
     with open(file, "rb") as stream:
         if not _digest_matches(stream):
             raise CorruptCheckpointError("its checksum does not match its content")
@@ -78,15 +80,25 @@ def _digest_matches(stream):
     return digest.digest() == expected
 
 
-class CheckpointWriter:
-    """Write a checkpoint repeatedly; on an OSError, warn once and continue."""
+class CheckpointCallback(Callback):
+    """Base of the callbacks that write checkpoints of a fit.
+
+    If a file cannot be written, they warn once and training continues.
+    """
 
     def __init__(self, file, caller):
         self.file, self.caller = Path(file), caller
         self._has_warned = False
 
-    def write(self, content):
-        """Write the checkpoint, or warn the first time that this fails."""
+    def write_state(self, net, history, **content):
+        """Write what training resumes from, or warn the first time that this fails."""
+        plain, tensors = net_state_dict(net, history)
+        content |= {
+            "plain": plain,
+            "tensors": tensors,
+            "history": json.loads(plain.pop("history")),
+            "generators": current_generators().states(net.device),
+        }
         try:
             write_checkpoint(self.file, content)
         except OSError as error:
@@ -99,3 +111,9 @@ class CheckpointWriter:
                     stacklevel=2,
                 )
             self._has_warned = True
+
+    def restore_state(self, net, state):
+        """Restore an initialized net, and the generators of the fit."""
+        plain = {**state["plain"], "history": json.dumps(state["history"])}
+        load_net_state_dict(net, plain, state["tensors"])
+        current_generators().set_states(state["generators"], net.device)

@@ -2,11 +2,20 @@
 
 import json
 
+import torch
+from skorch.history import History
+
+from ._random import GeneratorMode, generator_mode_lock, local_generators
+
 _PARTS = ("module", "criterion")
 
 
-def net_state_dict(net):
-    """Return plain values and tensors, two dicts, for `load_net_state_dict`."""
+def net_state_dict(net, history=None):
+    """Return plain values and tensors, two dicts, for `load_net_state_dict`.
+
+    `history` replaces that of the net.
+    """
+    history = net.history if history is None else history
     tensors = {}
     for part in _PARTS:
         module = getattr(net, f"{part}_")
@@ -15,7 +24,7 @@ def net_state_dict(net):
     plain = {
         "device": str(net.device),
         "training": bool(net.module_.training),
-        "history": json.dumps(list(net.history), default=float),
+        "history": json.dumps(list(history), default=float),
         "groups": None,
     }
     optimizer = getattr(net, "optimizer_", None)
@@ -31,41 +40,19 @@ def _module(module):
     return getattr(module, "_orig_mod", module)  # beneath torch.compile
 
 
-def load_net_state_dict(net, plain, tensors, *, optimizer=True):
-    """Load the output of `net_state_dict` into an initialized net.
-
-    Parameters
-    ----------
-    net : skorch NeuralNet
-    plain : dict
-    tensors : dict of str to tensor
-    optimizer : bool, default=True
-        Whether to load the state of the optimizer, if the other net had one.
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes differ from those of the net.
-    """
-    from skorch.history import History
-
+def load_net_state_dict(net, plain, tensors):
+    """Load the output of `net_state_dict` into an initialized net."""
     parts = _by_part(tensors)
     for part in _PARTS:
         _module(getattr(net, f"{part}_")).load_state_dict(parts.get(part, {}))
     if plain["groups"] is None:
         net.trim_for_prediction()
-    elif optimizer:
-        net.optimizer_.load_state_dict(optimizer_state_dict(plain, tensors))
+    else:
+        state = _numbered(parts.get("optimizer", {}))
+        groups = json.loads(plain["groups"])
+        net.optimizer_.load_state_dict({"state": state, "param_groups": groups})
     net.module_.train(plain["training"])
     net.history_ = History(json.loads(plain["history"]))  # trimming clears the history
-
-
-def optimizer_state_dict(plain, tensors):
-    """Return the state of the optimizer in the output of `net_state_dict`, or None."""
-    if plain["groups"] is None:
-        return None
-    state = _numbered(_by_part(tensors).get("optimizer", {}))
-    return {"state": state, "param_groups": json.loads(plain["groups"])}
 
 
 def _by_part(tensors):
@@ -76,14 +63,13 @@ def _by_part(tensors):
     return parts
 
 
-def check_shapes(build, tensors, *, ignore=()):
-    """Raise a ValueError unless a module has exactly the shapes of its tensors.
+def restore_net(net, build, plain, tensors, *, ignore=()):
+    """Initialize a net and load the output of `net_state_dict` from a file.
 
-    `build` makes the module on torch's device without memory: a file cannot make the
-    process allocate more than it contains. Names that begin with `ignore` are skipped.
+    Raises a ValueError unless the module has exactly the shapes of its tensors. `build`
+    makes the module on torch's device without memory: a file cannot make the process
+    allocate more than it contains. Names that begin with `ignore` are skipped.
     """
-    import torch
-
     with torch.device("meta"):
         expected = {f"module/{n}": w.shape for n, w in build().state_dict().items()}
     names = {name for name in tensors if name.startswith("module/")}
@@ -92,6 +78,9 @@ def check_shapes(build, tensors, *, ignore=()):
     wrong = wrong or {n for n in names if tensors[n].shape != expected[n]}
     if wrong:
         raise ValueError(f"the network and its weights differ in {sorted(wrong)[0]!r}")
+    with local_generators(0), generator_mode_lock, GeneratorMode():
+        net.initialize()
+    load_net_state_dict(net, plain, tensors)
 
 
 def _numbered(tensors):
@@ -104,7 +93,5 @@ def _numbered(tensors):
 
 def available_device(device):
     """Return the device of a saved net, or the CPU if there is no such GPU."""
-    import torch
-
     is_lost = str(device).startswith("cuda") and not torch.cuda.is_available()
     return torch.device("cpu" if is_lost else device)

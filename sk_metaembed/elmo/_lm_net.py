@@ -13,11 +13,10 @@ from skorch.callbacks import Callback, EpochTimer, PrintLog
 from torch import nn
 
 from .._training._checkpoint_file import (
-    CheckpointWriter,
+    CheckpointCallback,
     CorruptCheckpointError,
     read_checkpoint,
 )
-from .._training._random import current_generators
 from ._bptt import NO_TARGET
 from ._lm_modules import TrainableBiLM, make_softmax
 
@@ -290,11 +289,8 @@ class StopAtPatience(Callback):
             raise KeyboardInterrupt
 
 
-class WriteCheckpoints(Callback):
+class WriteCheckpoints(CheckpointCallback):
     """Writes a checkpoint every `every` batches and after each epoch.
-
-    The file is replaced atomically. A full disk causes one warning, and training
-    continues.
 
     Parameters
     ----------
@@ -309,7 +305,7 @@ class WriteCheckpoints(Callback):
     """
 
     def __init__(self, file, every, identity, seed, perplexities, schedule, keeper):
-        self.writer = CheckpointWriter(file, "ElmoLanguageModel")
+        super().__init__(file, "ElmoLanguageModel")
         self.every, self.identity, self.seed = every, identity, seed
         self.perplexities, self.schedule, self.keeper = perplexities, schedule, keeper
         self.n_batches = 0
@@ -328,39 +324,28 @@ class WriteCheckpoints(Callback):
 
     def _write(self, net, epoch_over):
         finished = net.history if epoch_over else net.history[:-1]
-        self.writer.write(
-            {
-                "identity": self.identity,
-                "seed": self.seed,
-                "module": net.module_.state_dict(),
-                "optimizer": net.optimizer_.state_dict(),
-                "generators": current_generators().states(net.device),
-                "history": [_scalars(epoch) for epoch in finished],
-                "n_batches": self.n_batches,
-                "sums": None if epoch_over else self.perplexities.sums_["train"],
-                "carried": None if epoch_over else net.carried_,
-                "step": self.schedule.step,
-                "best": [self.keeper.best, self.keeper.n_worse],
-                "best_weights": self.keeper.weights,
-            },
+        self.write_state(
+            net,
+            [_scalars(epoch) for epoch in finished],
+            identity=self.identity,
+            seed=self.seed,
+            n_batches=self.n_batches,
+            sums=None if epoch_over else self.perplexities.sums_["train"],
+            carried=None if epoch_over else net.carried_,
+            step=self.schedule.step,
+            best=[self.keeper.best, self.keeper.n_worse],
+            best_weights=self.keeper.weights,
         )
 
     def restore(self, net, state):
         """Restore an initialized net and the other callbacks from a checkpoint."""
-        net.module_.load_state_dict(state["module"])
-        net.optimizer_.load_state_dict(state["optimizer"])
-        for epoch in state["history"]:
-            net.history.new_epoch()
-            net.history.record("batches", [])
-            for name, value in epoch.items():
-                net.history.record(name, value)
+        self.restore_state(net, state)
         net.carried_ = state["carried"]
         self.n_batches = state["n_batches"]
         self.perplexities.restored = state["sums"]
         self.schedule.step = state["step"]
         self.keeper.best, self.keeper.n_worse = state["best"]
         self.keeper.weights = state["best_weights"]
-        current_generators().set_states(state["generators"], net.device)
 
 
 def read_matching_checkpoint(file, identity, device):
@@ -389,4 +374,5 @@ def read_matching_checkpoint(file, identity, device):
 
 
 def _scalars(epoch):
-    return {k: v for k, v in epoch.items() if isinstance(v, int | float | bool)}
+    values = {k: v for k, v in epoch.items() if isinstance(v, int | float | bool)}
+    return {"batches": [], **values}

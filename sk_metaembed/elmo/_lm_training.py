@@ -9,12 +9,7 @@ from skorch.callbacks import GradientNormClipping
 from skorch.helper import predefined_split
 
 from .._training._callbacks import StopOnRequest
-from .._training._net_state import (
-    available_device,
-    check_shapes,
-    load_net_state_dict,
-    net_state_dict,
-)
+from .._training._net_state import available_device, net_state_dict, restore_net
 from .._training._parameters import resolve_device
 from .._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._bptt import NO_TARGET, BPTTBatches
@@ -227,10 +222,8 @@ def net_of(model, plain, tensors):
     shapes = weight_shapes(model.options_).items()
     sizes = {"options": model.options_, "n_words": len(model.vocabulary_)}
     sizes["weights"] = {name: _empty_array(shape) for name, shape in shapes}
-    check_shapes(lambda: LanguageModule(**sizes, **plain["network"]), tensors)
-    with local_generators(0), generator_mode_lock, GeneratorMode():
-        net.initialize()
-    load_net_state_dict(net, plain, tensors)
+    network = {**sizes, **plain["network"]}
+    restore_net(net, lambda: LanguageModule(**network), plain, tensors)
     return net
 
 

@@ -210,6 +210,13 @@ def test_another_fit_has_a_file_of_its_own(change, tmp_path):
     assert list(tmp_path.iterdir()) == [left]
 
 
+def test_parameters_may_be_numbers_of_numpy(tmp_path):
+    options = {"lr_factor": np.float64(0.5)}
+    numbers = {"lr": np.float64(0.05), "train_options": options}
+    whole = clone(SUBJECT).set_params(**numbers).fit(make_embedded(24), LABELS)
+    assert_same(killed(tmp_path, **numbers).fit(make_embedded(24), LABELS), whole)
+
+
 @pytest.mark.parametrize("damage", ["flip", "cut"])
 def test_a_corrupt_file_warns_and_training_restarts(damage, tmp_path):
     estimator = killed(tmp_path)

@@ -148,6 +148,13 @@ def test_a_gpu_checkpoint_resumes_without_a_gpu(tmp_path):
     ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows)
 
 
+def test_a_checkpoint_with_numbers_of_numpy_resumes(tmp_path):
+    rows, numbers = sentences(9), {**ONE_EPOCH, "lr": np.float64(0.02)}
+    first = ElmoLanguageModel(**numbers, checkpoint=tmp_path / "fit.pt").fit(rows)
+    again = ElmoLanguageModel(**numbers, checkpoint=tmp_path / "fit.pt").fit(rows)
+    assert again.history_ == first.history_
+
+
 class Spoil(Callback):
     """Simulates a step that leaves NaN."""
 

@@ -1,5 +1,6 @@
 """Checkpoints of fits: one file per fit, in a directory that fits may share."""
 
+import json
 import os
 import warnings
 from pathlib import Path
@@ -7,19 +8,18 @@ from pathlib import Path
 import joblib
 import numpy as np
 import torch
-from skorch.callbacks import Callback, PassthroughScoring
+from skorch.callbacks import PassthroughScoring
 
 from ..._training._checkpoint_file import (
-    CheckpointWriter,
+    CheckpointCallback,
     CorruptCheckpointError,
     read_checkpoint,
 )
-from ..._training._net_state import load_net_state_dict, net_state_dict
-from ..._training._random import current_generators
+from ..._training._net_state import net_state_dict
 from ...sequences._sequence_pairs import tokens_of
 from .._trainable import blocks_of
 
-_VERSION = 1
+_VERSION = 2
 # Not part of the key of a fit: they do not change the weights, or are in it otherwise.
 _FREE = {
     "callbacks",
@@ -34,7 +34,7 @@ _FREE = {
 }
 
 
-class Checkpoint(Callback):
+class Checkpoint(CheckpointCallback):
     """Write the state of a fit at the end of each epoch.
 
     Parameters
@@ -49,14 +49,14 @@ class Checkpoint(Callback):
     """
 
     def __init__(self, file, random_state, resumed, caller):
-        self._writer = CheckpointWriter(file, caller)
+        super().__init__(file, caller)
         self._random, self._resumed = _plain(random_state), resumed
         self._done = 0
 
     def restore(self, net):
         """Restore the state of an interrupted fit; return the number of epochs done."""
         if self._resumed is not None:
-            load_net_state_dict(net, self._resumed["plain"], self._resumed["tensors"])
+            self.restore_state(net, self._resumed)
             _set(net.iterator_train__rng, self._resumed["batches"])
             self._done = self._resumed["done"]
         return self._done
@@ -72,8 +72,7 @@ class Checkpoint(Callback):
             state = self._resumed["stop"]
             stop.misses_, stop.dynamic_threshold_, stop.best_epoch_ = state
             stop.best_model_weights_ = self._resumed["best"]
-            plateau.lr_scheduler_.load_state_dict(self._resumed["plateau"])
-        current_generators().set_states(self._resumed["generators"], net.device)
+            plateau.lr_scheduler_.load_state_dict(json.loads(self._resumed["plateau"]))
         self._resumed = None
 
     def on_epoch_end(self, net, **kwargs):
@@ -82,44 +81,33 @@ class Checkpoint(Callback):
         if not net.processes_.is_main:
             return
         stop, plateau = _followers(net)
-        plain, tensors = net_state_dict(net)
         content = {
             "version": _VERSION,
             "done": self._done,
             "random": self._random,
-            "plain": plain,
-            "tensors": tensors,
             "batches": _plain(net.iterator_train__rng),
-            "generators": current_generators().states(net.device),
             "bests": {name: float(c.best_score_) for name, c in _scores(net)},
         }
         if stop is not None:
             threshold = float(stop.dynamic_threshold_)
             content["stop"] = [stop.misses_, threshold, stop.best_epoch_]
             content["best"] = stop.best_model_weights_
-            content["plateau"] = plateau.lr_scheduler_.state_dict()
-        self._writer.write(content)
+            # As JSON: NumPy's numbers among the options are not loaded without code.
+            state = plateau.lr_scheduler_.state_dict()
+            content["plateau"] = json.dumps(state, default=float)
+        self.write_state(net, net.history, **content)
 
     def end(self, net):
         """Remove the file of a finished fit; a fit ended by Ctrl-C may be resumed."""
         if "train_loss" in net.history[-1] and net.processes_.is_main:
-            self._writer.file.unlink(missing_ok=True)
+            self.file.unlink(missing_ok=True)
 
 
 def with_checkpoint(plan, validation):
     """Return a plan with its `Checkpoint`, if any, and the random state of that.
 
-    Parameters
-    ----------
-    plan : FitPlan
-        Nothing was drawn from its random state in this fit yet.
-    validation : tuple
-        ``X_val`` and ``y_val`` as they were given.
-
-    Raises
-    ------
-    OSError
-        If the directory does not exist and cannot be created, or is not writable.
+    Nothing was drawn yet from the plan's random state in this fit. `validation` is
+    ``X_val`` and ``y_val`` as they were given.
     """
     if plan.model.options.checkpoint is None:
         return plan

@@ -69,13 +69,13 @@ class SavedOptimizer(torch.optim.Optimizer):
 
     Parameters
     ----------
-    state : dict
-        Output of the ``state_dict`` of an optimizer.
+    state : dict, default=None
+        Output of the ``state_dict`` of an optimizer; None if it is loaded later.
     """
 
-    def __init__(self, state):
-        self._state_dict = state  # without the constructor of the base
-        self.param_groups = state["param_groups"]
+    def __init__(self, state=None):  # without the constructor of the base
+        if state is not None:
+            self.load_state_dict(state)
 
     def __reduce__(self):
         return SavedOptimizer, (self._state_dict,)
@@ -86,6 +86,10 @@ class SavedOptimizer(torch.optim.Optimizer):
     def state_dict(self):
         """Return the state."""
         return self._state_dict
+
+    def load_state_dict(self, state_dict):
+        """Replace the state."""
+        self._state_dict, self.param_groups = state_dict, state_dict["param_groups"]
 
 
 class SequenceNet(NeuralNet):
@@ -102,8 +106,7 @@ class SequenceNet(NeuralNet):
     """
 
     processes_ = SINGLE_PROCESS  # others while they train together
-    is_loading_ = False  # whether all values of the modules are loaded next
-    optimizer_state_ = None  # of the optimizer of a net that is being loaded
+    is_loading_ = False  # whether the values of modules and optimizer are loaded next
 
     def __init__(
         self, *args, autocast=None, mix_penalty=0.0, micro_batch_size=None, **kwargs
@@ -114,8 +117,9 @@ class SequenceNet(NeuralNet):
         super().__init__(*args, **kwargs)
 
     def initialized_instance(self, instance_or_cls, kwargs):
-        """Create a module, without values if `is_loading_` is set."""
-        if not self.is_loading_:
+        """Create a module, without values if all of them are loaded next."""
+        # Trained sources may have tensors that are not loaded.
+        if not self.is_loading_ or self.module__trained.opened:
             return super().initialized_instance(instance_or_cls, kwargs)
         with torch.device("meta"):
             module = super().initialized_instance(instance_or_cls, kwargs)
@@ -123,12 +127,9 @@ class SequenceNet(NeuralNet):
 
     def initialize_optimizer(self, triggered_directly=None):
         """Create the optimizer, or stand in for that of a loaded net until training."""
-        if self.optimizer_state_ is None:
+        if not self.is_loading_:
             return super().initialize_optimizer()
-        self.optimizer_, self.optimizer_state_ = (
-            SavedOptimizer(self.optimizer_state_),
-            None,
-        )
+        self.optimizer_ = SavedOptimizer()
         return self
 
     def restore_optimizer(self):
