@@ -1,6 +1,7 @@
 """State of a trained skorch net as plain values and named tensors."""
 
 import json
+from contextlib import ExitStack
 
 import torch
 from skorch.history import History
@@ -63,12 +64,13 @@ def _by_part(tensors):
     return parts
 
 
-def restore_net(net, build, plain, tensors, *, ignore=()):
+def restore_net(net, build, plain, tensors, *, ignore=(), draws=True):
     """Initialize a net and load the output of `net_state_dict` from a file.
 
     Raises a ValueError unless the module has exactly the shapes of its tensors. `build`
     makes the module on torch's device without memory: a file cannot make the process
-    allocate more than it contains. Names that begin with `ignore` are skipped.
+    allocate more than it contains. Names that begin with `ignore` are skipped. `draws`
+    is whether initializing the net draws random numbers.
     """
     with torch.device("meta"):
         expected = {f"module/{n}": w.shape for n, w in build().state_dict().items()}
@@ -78,7 +80,11 @@ def restore_net(net, build, plain, tensors, *, ignore=()):
     wrong = wrong or {n for n in names if tensors[n].shape != expected[n]}
     if wrong:
         raise ValueError(f"the network and its weights differ in {sorted(wrong)[0]!r}")
-    with local_generators(0), generator_mode_lock, GeneratorMode():
+    with ExitStack() as stack:
+        if draws:  # a mode of torch imports its compiler, which takes a second
+            stack.enter_context(local_generators(0))
+            stack.enter_context(generator_mode_lock)
+            stack.enter_context(GeneratorMode())
         net.initialize()
     load_net_state_dict(net, plain, tensors)
 

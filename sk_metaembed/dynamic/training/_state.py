@@ -44,6 +44,7 @@ def net_of(plan, plain, tensors):
         plain,
         tensors,
         ignore=tuple(f"module/trained.{i}." for i in files),
+        draws=bool(opened),
     )
     del net.is_loading_
     return net
