@@ -182,7 +182,7 @@ def test_missing_and_foreign_paths(tmp_path):
         ({"words": "tea"}, TypeError, "collection of str"),
         ({"words": []}, ValueError, "words= is empty"),
         ({"words": [1]}, TypeError, "element 0 is 1"),
-        ({"words": ["nowhere"]}, ValueError, "none of the 1 words="),
+        ({"words": ["nowhere"]}, ValueError, "any of the 1 words="),
         ({"dtype": "int8"}, ValueError, "float32.*float16.*int8"),
         ({"dtype": "no type"}, ValueError, "float32"),
     ],
