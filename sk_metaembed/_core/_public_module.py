@@ -14,3 +14,5 @@ def set_public_module(namespace, *private):
     for thing in (*map(namespace.get, namespace["__all__"]), *private):
         if hasattr(thing, "__module__"):
             thing.__module__ = namespace["__name__"]
+        if "__firstlineno__" in getattr(thing, "__dict__", ()):
+            del thing.__firstlineno__  # inspect would read that line of the room's file
