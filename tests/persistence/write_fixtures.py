@@ -36,12 +36,14 @@ from sk_metaembed import (
     save,
 )
 from sk_metaembed.inspection import SimilarityDisplay
+from sk_metaembed.metrics import make_word_similarity_scorer
 from sk_metaembed.scale import StreamResult, TextStream
 
 DATA = Path(__file__).with_name("data")
 TEXTS = ["a cup of tea", "tea with milk", "a pot of honey", "milk and honey", "rain"]
 ROWS = [text.split() for text in TEXTS]
 LABELS = ["drink", "drink", "food", "food", "weather"]
+RATED = [("tea", "milk"), ("tea", "rain"), ("milk", "honey")]
 PAIRS = list(zip(TEXTS, TEXTS[::-1], strict=True))
 GENSIM = {"vector_size": 4, "min_count": 1, "epochs": 1, "n_jobs": 1, "random_state": 0}
 NET = {"projection_dim": 4, "encoder_dim": 2, "hidden_dims": (4,), "max_epochs": 1}
@@ -91,6 +93,7 @@ def estimators():
 def objects():
     """Return objects of the rooms without estimators, which have pickles only."""
     return {
+        "metrics": make_word_similarity_scorer((RATED, [3.0, 1.0, 2.0])),
         "inspection": SimilarityDisplay(np.eye(2), labels=["tea", "milk"]),
         "scale": TextStream(TEXTS, tokenizer="spaces"),
         "scale-result": StreamResult(rows=5, files=["out.npy"], seconds=0.5, resumed=0),
