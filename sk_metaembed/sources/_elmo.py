@@ -355,14 +355,7 @@ class ElmoEmbedding(BaseEmbedding):
         blocks = {}
         reader = _reader(tokens, layers.values(), split)
         opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
-        bar = token_bar(
-            type(self).__name__,
-            tokens,
-            verbose=self.verbose,
-            cached=self.cache is not None,
-            reader=reader,
-        )
-        with opened as handle, bar:
+        with opened as handle, token_bar(self, tokens, reader) as bar:
             compute = ElmoForward(
                 model, self._output_spec, split, budget, most_rows, bar.update
             )

@@ -269,15 +269,16 @@ def exceeds(tokens, layers, memory_limit):
     return memory_limit is not None and 4 * dim * len(tokens.codes) > memory_limit
 
 
-def token_bar(name, tokens, *, verbose, cached, reader=distinct_sentences):
-    """Return a progress bar over the tokens of distinct sentences.
+def token_bar(source, tokens, reader=distinct_sentences):
+    """Return a progress bar of a contextual source over tokens of distinct sentences.
 
     It has no total with a cache, which may have some of the sentences.
     """
     from tqdm import tqdm
 
     total = None
-    if verbose and not cached:
+    if source.verbose and source.cache is None:
         _, sentences = reader(tokens)
         total = sum(map(len, sentences))
-    return tqdm(total=total, desc=name, unit=" tokens", disable=not verbose)
+    name = type(source).__name__
+    return tqdm(total=total, desc=name, unit=" tokens", disable=not source.verbose)

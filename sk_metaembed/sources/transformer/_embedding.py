@@ -385,14 +385,7 @@ class TransformerEmbedding(BaseEmbedding):
             others = tuple(layer for layer in every if layer not in spec.layers)
         reader = self._reader(tokens)
         opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
-        bar = token_bar(
-            type(self).__name__,
-            tokens,
-            verbose=self.verbose,
-            cached=self.cache is not None,
-            reader=reader,
-        )
-        with opened as handle, bar:
+        with opened as handle, token_bar(self, tokens, reader) as bar:
             compute = ForwardPass(
                 model,
                 model.aligner(*self._text),
