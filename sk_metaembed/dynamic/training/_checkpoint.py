@@ -23,6 +23,7 @@ _VERSION = 2
 # Not part of the key of a fit: they do not change the weights, or are in it otherwise.
 _FREE = {
     "callbacks",
+    "cv",
     "device",
     "random_state",
     "train_options",

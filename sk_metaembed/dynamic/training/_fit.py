@@ -27,7 +27,7 @@ from ._distributed import sync_weights
 from ._skorch_net import make_net, update_net
 
 # Callbacks that write or print: only the main one of several processes runs them.
-_WRITERS = (
+WRITERS = (
     Checkpoint,
     MlflowLogger,
     NeptuneLogger,
@@ -171,7 +171,7 @@ def _acting(callbacks, processes):
     """Return the callbacks that run in this process."""
     if processes.is_main:
         return callbacks
-    return [pair for pair in callbacks if not isinstance(pair[1], _WRITERS)]
+    return [pair for pair in callbacks if not isinstance(pair[1], WRITERS)]
 
 
 def _free(callbacks):

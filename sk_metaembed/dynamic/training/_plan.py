@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
+from ..._core._parameters import is_integer
 from .._parameters import TrainOptions, read_train_options
 from .._targets import ColumnsTarget, own_type
 
@@ -292,3 +293,51 @@ def split_rows(labels, weights, fraction, random_state):
     return train_test_split(
         rows, test_size=size, stratify=labels, random_state=random_state
     )
+
+
+def fold_rows(cv, random_state, X, y, target, split_params, *, caller):
+    """Return the (training, held-out) rows of each fold; every row is held out once.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+    random_state : int, RandomState or None
+        Shuffles the folds if `cv` is a number.
+    X : EmbeddedSequences, TokenSequences or SequencePairs
+    y : ndarray
+    target : LabelTarget or one of its siblings
+    split_params : dict
+        Further arguments of the splitter, such as ``groups``.
+    caller : str
+        Name of the estimator.
+    """
+    from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+
+    labels = target.stratify(y)
+    if is_integer(cv):
+        kind = StratifiedKFold if _fills_folds(labels, cv, target) else KFold
+        cv = kind(cv, shuffle=True, random_state=random_state)
+    splitter = check_cv(cv)
+    rows = np.arange(len(X))
+    split = splitter.split(X, y if labels is None else labels, **split_params)
+    folds = [(rows[train], rows[test]) for train, test in split]
+    counts = np.zeros(len(X), dtype=np.int64)
+    for _, test in folds:
+        np.add.at(counts, test, 1)
+    wrong = np.flatnonzero(counts != 1)
+    if len(wrong):
+        row = int(wrong[0])
+        raise ValueError(
+            f"{caller}: cv must hold out every row exactly once, but row {row} is held "
+            f"out {counts[row]} times by {splitter!r}. Use a splitter such as "
+            "StratifiedKFold or GroupKFold."
+        )
+    return folds
+
+
+def _fills_folds(labels, n_folds, target):
+    """Return whether to stratify; combinations of labels may be too rare for it."""
+    if labels is None:
+        return False
+    _, counts = np.unique(labels, return_counts=True)
+    return not isinstance(target, ColumnsTarget) or counts.min() >= n_folds
