@@ -305,7 +305,7 @@ def alignment(source, target, weights):
     )
     products, mixed = a.T @ a, a.T @ b
     rotation = linalg.polar(mixed)[0]
-    penalty = _PENALTY * np.trace(products) / len(products) + np.finfo(float).tiny
+    penalty = _PENALTY * np.trace(products) / len(products) or 1.0
     correction = linalg.solve(
         products + penalty * np.eye(len(products)),
         mixed - products @ rotation,

@@ -1,0 +1,559 @@
+"""Out-of-fold vectors of DynamicMetaEmbedding."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.stats import ortho_group
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import log_loss
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+)
+from sklearn.pipeline import make_pipeline
+from skorch.callbacks import Callback, TrainEndCheckpoint
+
+import sk_metaembed
+from sk_metaembed import (
+    Block,
+    CharEmbedding,
+    DynamicMetaEmbedding,
+    EmbeddedSequences,
+    Pooling,
+    SequencePairs,
+    TokenSequences,
+)
+from sk_metaembed.dynamic.training._predict import alignment
+
+from .conftest import make_embedded
+
+SMALL = {"projection_dim": 5, "max_epochs": 3, "lr": 0.02, "random_state": 0}
+LEVELS = [("type", "type"), ("type", "token"), ("sequence", "sequence")]
+
+
+def crossed(**options):
+    return DynamicMetaEmbedding(**{**SMALL, "cv": 3, "output": "sequence", **options})
+
+
+@pytest.fixture
+def folds(embedded):
+    """Three folds of the fixture's rows, in no order."""
+    parts = np.array_split(np.random.default_rng(0).permutation(len(embedded)), 3)
+    return [
+        (np.concatenate([p for p in parts if p is not part]), part) for part in parts
+    ]
+
+
+@pytest.fixture
+def nets(monkeypatch):
+    """The estimators of the folds, in the order of their fits."""
+    made = []
+    make = DynamicMetaEmbedding._fold_net
+
+    def remember(self, shared):
+        made.append(make(self, shared))
+        return made[-1]
+
+    monkeypatch.setattr(DynamicMetaEmbedding, "_fold_net", remember)
+    return made
+
+
+def noise(n_rows=300, n_words=6, seed=0):
+    """Return sequences of words of their own, and labels that mean nothing."""
+    rng = np.random.default_rng(seed)
+    rows = [[f"w{i}-{j}" for j in range(n_words)] for i in range(n_rows)]
+    tokens = TokenSequences.from_lists(rows)
+    X = EmbeddedSequences(
+        tokens,
+        [Block(s, rng.normal(size=(tokens.n_types, 30)), "type") for s in "ab"],
+    )
+    return X, rng.integers(2, size=n_rows)
+
+
+def loss_of_trees(cv):
+    """Return log losses of trees behind a net that memorizes random labels."""
+    X, y = noise()
+    new, y_new = noise(seed=1)
+    options = {"max_epochs": 40, "early_stopping": False, "embedding_dropout": 0.0}
+    net = crossed(**options, projection_dim=16, cv=cv)
+    trees = HistGradientBoostingClassifier(max_iter=30, random_state=0)
+    pipe = make_pipeline(net, trees).fit(X, y)
+    probabilities = pipe.predict_proba(new)
+    return log_loss(y_new, probabilities), probabilities.max(axis=1).mean()
+
+
+def test_trees_behind_out_of_fold_vectors_learn_nothing_from_random_labels():
+    loss, confidence = loss_of_trees(cv=5)
+    optimistic_loss, optimistic_confidence = loss_of_trees(cv=None)
+    assert optimistic_loss > 0.88
+    assert loss < optimistic_loss - 0.15
+    assert confidence < optimistic_confidence - 0.05
+
+
+def test_training_vectors_do_not_tell_random_labels():
+    X, y = noise()
+    options = {"max_epochs": 40, "early_stopping": False, "projection_dim": 16}
+    accuracy = {}
+    for cv in (None, 5):
+        net = crossed(**options, cv=cv).fit(X, y)
+        Z = clone(net).fit_transform(X, y)
+        outputs = Z @ net.net_.module_.head[-1].weight.detach().numpy().T
+        accuracy[cv] = (net.classes_[outputs.argmax(axis=1)] == y).mean()
+    assert accuracy[None] > 0.95
+    assert abs(accuracy[5] - 0.5) < 0.12
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+def test_rows_are_those_of_their_net_after_the_map(levels, folds, nets, labels):
+    X = make_embedded(levels=levels)
+    model = crossed(cv=folds)
+    Z = model.fit_transform(X, labels)
+    known = np.array([row.any() for row in X.to_list()])
+    if X.level == "sequence":
+        known = np.logical_or.reduce([block.known for block in X.blocks])
+    whole = model.transform(X)
+    for (train, test), net in zip(folds, nets, strict=True):
+        own = net.transform(X)
+        train, some = train[known[train]], test[known[test]]
+        to_whole = alignment(own[train], whole[train], np.ones(len(train)))
+        np.testing.assert_allclose(Z[some], to_whole(own[some]), atol=1e-5)
+        none = test[~known[test]]
+        np.testing.assert_array_equal(Z[none], whole[none])
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+def test_mixed_words_are_those_of_their_net_after_the_map(levels, folds, nets, labels):
+    X = make_embedded(levels=levels)
+    model = crossed(cv=folds, output="tokens")
+    Z = model.fit_transform(X, labels)
+    block, whole = Z.blocks[0], model.transform(X).blocks[0]
+    assert Z.tokens is X.tokens
+    assert block.level == ("sequence" if levels[0] == "sequence" else "token")
+    for (train, test), net in zip(folds, nets, strict=True):
+        own = net.transform(X).blocks[0]
+        counts = np.zeros(len(own.known))
+        rows = rows_at(X, own.level)
+        for row in train:
+            np.add.at(counts, rows[row], 1)
+        learn = np.flatnonzero(counts * own.known)
+        to_whole = alignment(own.values[learn], whole.values[learn], counts[learn])
+        for row in test:
+            at = rows_at(X, block.level)[row]
+            expected = to_whole(own.values[rows[row]])
+            expected[~own.known[rows[row]]] = 0
+            np.testing.assert_allclose(block.values[at], expected, atol=1e-5)
+            np.testing.assert_array_equal(block.known[at], own.known[rows[row]])
+
+
+def rows_at(X, level):
+    """Return the rows of a level that belong to each sequence."""
+    tokens = X.tokens
+    rows = {
+        "token": np.arange(tokens.n_tokens),
+        "type": tokens.codes,
+    }
+    if level == "sequence":
+        return np.arange(len(X))[:, None]
+    return np.split(rows[level], tokens.offsets[1:-1])
+
+
+def test_no_net_sees_the_labels_of_its_rows(embedded, labels, folds, nets):
+    model = crossed(cv=folds)
+    model.fit_transform(embedded, labels)
+    changed = labels.copy()
+    _, test = folds[1]
+    changed[test] = np.where(changed[test] == "high", "low", "high")
+    before = nets[1].transform(embedded)
+    del nets[:]
+    model.fit_transform(embedded, changed)
+    np.testing.assert_array_equal(nets[1].transform(embedded), before)
+    assert not np.array_equal(nets[0].transform(embedded), before)
+
+
+@pytest.mark.parametrize("output", ["tokens", "sequence"])
+def test_transform_is_that_of_fit(embedded, labels, output):
+    model = crossed(output=output)
+    Z = model.fit_transform(embedded, labels)
+    plain = crossed(output=output, cv=None).fit(embedded, labels)
+    for fitted in (model, crossed(output=output).fit(embedded, labels)):
+        result, expected = fitted.transform(embedded), plain.transform(embedded)
+        if output == "tokens":
+            assert result == expected != Z
+        else:
+            np.testing.assert_array_equal(result, expected)
+            assert not np.allclose(result, Z)
+    assert vars(model).keys() == vars(plain).keys()
+
+
+def test_nets_have_the_same_initial_weights(embedded, labels, nets):
+    model = crossed(lr=1e-9, embedding_dropout=0.0)
+    model.fit_transform(embedded, labels)
+    for net in nets:
+        np.testing.assert_allclose(
+            net.transform(embedded), model.transform(embedded), atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("seed", [0, None, "RandomState"])
+def test_random_state(embedded, labels, seed):
+    def result():
+        state = np.random.RandomState(3) if seed == "RandomState" else seed
+        return crossed(random_state=state).fit_transform(embedded, labels)
+
+    first, second = result(), result()
+    assert np.array_equal(first, second) == (seed is not None)
+
+
+def test_pairs(nets):
+    X = SequencePairs(make_embedded(80))
+    y = np.arange(40) % 2
+    mixed = crossed(output="tokens").fit_transform(X, y)
+    assert isinstance(mixed, SequencePairs)
+    assert mixed.sequences.blocks[0].level == "token"
+    model = crossed()
+    Z = model.fit_transform(X, y)
+    assert Z.shape == (40, 20)
+    u, v, difference, product = np.split(Z, 4, axis=1)
+    np.testing.assert_array_equal(difference, np.abs(u - v))
+    np.testing.assert_array_equal(product, u * v)
+    # pooled words are the vectors of the mean encoder
+    pooled = Pooling().fit_transform(mixed.first)
+    known = np.array([row.any() for row in X.first.to_list()])
+    np.testing.assert_allclose(pooled[known], u[known], atol=0.05)
+
+
+def test_words_pooled_are_near_the_vectors_of_the_mean_encoder(embedded, labels):
+    pooled = Pooling().fit_transform(
+        crossed(output="tokens").fit_transform(embedded, labels)
+    )
+    Z = crossed().fit_transform(embedded, labels)
+    assert np.corrcoef(pooled.ravel(), Z.ravel())[0, 1] > 0.99
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [2, KFold(3), StratifiedKFold(3), [(np.arange(30), np.arange(30, 60))] * 0],
+    ids=str,
+)
+def test_kinds_of_cv(embedded, labels, cv):
+    if cv == []:
+        halves = np.arange(60) < 30
+        cv = [(halves, ~halves), (np.flatnonzero(~halves), np.flatnonzero(halves))]
+    assert crossed(cv=cv).fit_transform(embedded, labels).shape == (60, 5)
+
+
+def test_groups_stay_together(embedded, labels, nets, monkeypatch):
+    groups = np.arange(60) // 4
+    model = crossed(cv=GroupKFold(3))
+    seen = []
+    fit = DynamicMetaEmbedding.fit
+
+    def remember(self, X, y=None, *args, **kwargs):
+        seen.append(X)
+        return fit(self, X, y, *args, **kwargs)
+
+    monkeypatch.setattr(DynamicMetaEmbedding, "fit", remember)
+    Z = model.fit_transform(embedded, labels, groups=groups)
+    expected = [train for train, _ in GroupKFold(3).split(labels, labels, groups)]
+    assert [len(X) for X in seen[1:]] == [len(train) for train in expected]
+    assert seen[1] == embedded[expected[0]]
+    pipe = make_pipeline(model, HistGradientBoostingClassifier())
+    pipe.fit(embedded, labels, dynamicmetaembedding__groups=groups)
+    np.testing.assert_array_equal(
+        model.fit_transform(embedded, labels, groups=groups), Z
+    )
+
+
+def test_groups_are_routed(embedded, labels):
+    groups = np.arange(60) // 4
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(
+            crossed(cv=GroupKFold(3)), HistGradientBoostingClassifier()
+        )
+        pipe.fit(embedded, labels, groups=groups)
+        weighted = crossed(cv=GroupKFold(3)).set_fit_request(sample_weight=True)
+        pipe = make_pipeline(
+            weighted,
+            HistGradientBoostingClassifier().set_fit_request(sample_weight=True),
+        )
+        pipe.fit(embedded, labels, groups=groups, sample_weight=np.ones(60))
+        crossed(cv=None).fit_transform(embedded, labels)
+        with pytest.raises(TypeError, match="groups"):
+            crossed(cv=3).fit_transform(embedded, labels, groups=groups)
+
+
+def test_groups_without_cv_are_an_error(embedded, labels):
+    with pytest.raises(TypeError, match="groups"):
+        crossed(cv=None).fit_transform(embedded, labels, groups=labels)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (ShuffleSplit(3, random_state=0), "hold out every row exactly once, but row"),
+        ([(np.arange(30), np.arange(30, 60))], "row 0 is held out 0 times"),
+        (1, "The 'cv' parameter of DynamicMetaEmbedding"),
+        ("five", "The 'cv' parameter of DynamicMetaEmbedding"),
+        (61, "n_splits=61 greater than the number of samples"),
+    ],
+)
+def test_invalid_cv(embedded, labels, cv, message):
+    model = crossed(cv=cv)
+    with pytest.raises(ValueError, match=message):
+        model.fit_transform(embedded, labels)
+    assert not hasattr(model, "net_")
+
+
+@pytest.mark.parametrize("method", ["fit_transform", "fit"])
+def test_y_is_required(embedded, method):
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        getattr(crossed(), method)(embedded)
+
+
+def test_weights(embedded, labels, folds, nets):
+    weights = np.ones(60)
+    weights[folds[0][1][:5]] = 0
+    weights[folds[1][1][:5]] = 0
+    model = crossed(cv=folds)
+    Z = model.fit_transform(embedded, labels, sample_weight=weights)
+    assert np.isfinite(Z).all()
+    vectors = [net.transform(embedded) for net in nets]
+    changed = np.where(weights == 0, "low", labels)
+    del nets[:]
+    np.testing.assert_array_equal(
+        model.fit_transform(embedded, changed, sample_weight=weights), Z
+    )
+    for net, before in zip(nets, vectors, strict=True):
+        np.testing.assert_array_equal(net.transform(embedded), before)
+    weights[folds[0][0]] = 0
+    with pytest.raises(ValueError, match="must contain at least one non-zero number"):
+        model.fit_transform(embedded, labels, sample_weight=weights)
+
+
+def test_a_class_may_be_missing_in_a_fold(embedded, nets):
+    y = np.r_[["rare"] * 3, ["often"] * 57]
+    with pytest.warns(UserWarning, match="least populated class"):
+        crossed(cv=5).fit_transform(embedded, y)
+    in_order = KFold(20)
+    model = crossed(cv=in_order, class_weight={"rare": 5.0, "often": 1.0})
+    del nets[:]
+    assert model.fit_transform(embedded, y).shape == (60, 5)
+    assert all(net.classes_.tolist() == ["often", "rare"] for net in nets)
+
+
+def test_columns_of_labels(embedded, labels):
+    rng = np.random.default_rng(0)
+    y = np.c_[labels, rng.choice(list("abcdefgh"), 60)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert crossed().fit_transform(embedded, y).shape == (60, 5)
+    Z = crossed(cv=StratifiedKFold(2)).fit_transform(
+        embedded, pd.DataFrame({"a": labels, "b": labels})
+    )
+    assert Z.shape == (60, 5)
+
+
+def test_label_sets_and_numbers(embedded, labels, nets):
+    y = np.c_[labels == "high", labels == "low"].astype(int)
+    assert crossed().fit_transform(embedded, y).shape == (60, 5)
+    del nets[:]
+    # only the first fold's training rows have a fraction
+    y = np.arange(60.0)
+    y[-1] = 0.5
+    crossed(cv=KFold(3)).fit_transform(embedded, y)
+    assert not any(hasattr(net, "classes_") for net in nets)
+
+
+def test_held_out_sequences_are_those_of_all_nets(embedded, labels, nets):
+    X_val, y_val = make_embedded(12, seed=1), ["high", "low"] * 6
+    model = crossed(max_epochs=4)
+    model.fit_transform(embedded, labels, X_val=X_val, y_val=y_val)
+    assert all("valid_acc" in net.history_[0] for net in (model, *nets))
+    model.set_params(early_stopping=False).fit_transform(embedded, labels)
+    assert not any("valid_acc" in net.history_[0] for net in (model, *nets[3:]))
+
+
+def test_warm_start(embedded, labels, folds, nets):
+    """Nets of folds do not continue with weights that were trained on their rows."""
+    changed = labels.copy()
+    _, test = folds[1]
+    changed[test] = np.where(changed[test] == "high", "low", "high")
+    results = []
+    for first_labels in (labels, changed):
+        model = crossed(cv=folds, warm_start=True, early_stopping=False)
+        first = model.fit(embedded, first_labels).transform(embedded)
+        del nets[:]
+        model.fit_transform(embedded, labels)
+        assert not np.allclose(model.transform(embedded), first)
+        results.append((model.transform(embedded), nets[1].transform(embedded)))
+    (whole, fold), (other_whole, other_fold) = results
+    np.testing.assert_array_equal(fold, other_fold)
+    assert not np.allclose(whole, other_whole)
+
+
+def test_partial_fit_trains_one_net(embedded, labels, nets):
+    model, plain = crossed(), crossed(cv=None)
+    for step in (model, plain):
+        step.partial_fit(embedded, labels).partial_fit(embedded, labels)
+    np.testing.assert_array_equal(model.transform(embedded), plain.transform(embedded))
+    assert nets == []
+
+
+def test_checkpoint_of_each_fold(embedded, labels, tmp_path):
+    """A fit that is killed in a fold resumes there, and ends with the same vectors."""
+    expected = crossed().fit_transform(embedded, labels)
+
+    class Killed(BaseException):
+        pass
+
+    class Kill(Callback):
+        epochs = 0
+
+        def on_epoch_begin(self, net, **kwargs):
+            type(self).epochs += 1
+            if type(self).epochs == 9:  # in the second fold
+                raise Killed
+
+    model = crossed(train_options={"checkpoint": tmp_path}, callbacks=[Kill()])
+    with pytest.raises(Killed):
+        model.fit_transform(embedded, labels)
+    assert len(list(tmp_path.iterdir())) == 1
+    epochs = Kill.epochs
+    np.testing.assert_array_equal(model.fit_transform(embedded, labels), expected)
+    assert Kill.epochs - epochs == 4 * 3 - 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_generator_as_cv(embedded, labels, tmp_path, folds):
+    options = {"train_options": {"checkpoint": tmp_path}}
+    Z = crossed(cv=iter(folds), **options).fit_transform(embedded, labels)
+    np.testing.assert_array_equal(crossed(cv=folds).fit_transform(embedded, labels), Z)
+
+
+def test_files_of_callbacks_are_those_of_the_net_on_all_rows(
+    embedded, labels, tmp_path, nets
+):
+    seen = []
+
+    class Count(Callback):
+        def on_train_begin(self, net, **kwargs):
+            seen.append(net)
+
+    writer = TrainEndCheckpoint(dirname=str(tmp_path))
+    model = crossed(callbacks=[("file", writer), Count()])
+    model.fit_transform(embedded, labels)
+    assert len(seen) == len(nets) + 1
+    params = tmp_path / "train_end_params.pt"
+    before = params.read_bytes()
+    crossed(cv=None, callbacks=[writer]).fit_transform(embedded, labels)
+    assert params.read_bytes() == before
+
+
+def test_index_and_containers(labels):
+    tokens = TokenSequences.from_lists([["a", "b"], ["b"], ["a"]] * 20)
+    index = pd.Index([f"row{i}" for i in range(60)])
+    tokens = tokens._with_row_info(index=index)
+    X = EmbeddedSequences(tokens, [Block("s", np.eye(2), "type")])
+    frame = crossed().set_output(transform="pandas").fit_transform(X, labels)
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.index.equals(index)
+    assert frame.columns.tolist() == [f"dynamic{i}" for i in range(5)]
+    np.testing.assert_array_equal(frame, crossed().fit_transform(X, labels))
+    assert crossed(output="tokens").fit_transform(X, labels).index.equals(index)
+
+
+def test_clone_pickle_and_file(embedded, labels, tmp_path):
+    for cv in (3, StratifiedKFold(3, shuffle=True, random_state=1)):
+        model = clone(crossed(cv=cv))
+        Z = model.fit_transform(embedded, labels)
+        sk_metaembed.save(model, tmp_path / "model.skm")
+        for copy in (
+            pickle.loads(pickle.dumps(model)),
+            sk_metaembed.load(tmp_path / "model.skm"),
+        ):
+            np.testing.assert_array_equal(
+                copy.transform(embedded), model.transform(embedded)
+            )
+            assert repr(copy.cv) == repr(cv)
+            np.testing.assert_array_equal(
+                clone(copy).fit_transform(embedded, labels), Z
+            )
+
+
+def test_search_over_cv(embedded, labels):
+    pipe = make_pipeline(crossed(), HistGradientBoostingClassifier(max_iter=5))
+    search = GridSearchCV(pipe, {"dynamicmetaembedding__cv": [None, 2]}, cv=2)
+    search.fit(embedded, labels)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize("output", ["tokens", "sequence"])
+def test_trainable_sources_are_trained_per_fold(output, nets):
+    rows = (f"{a} {b}" for a in ("good", "bad") for b in map(str, range(20)))
+    model = crossed(output=output, trainable=CharEmbedding(), max_epochs=2)
+    Z = model.fit_transform(rows, ["yes"] * 20 + ["no"] * 20)
+    assert len(Z) == 40
+    assert len({id(net.trainable) for net in (model, *nets)}) == 4
+
+
+def test_sequences_without_words(labels):
+    rows = [["a"], [], ["b", "a"]] * 20
+    tokens = TokenSequences.from_lists(rows)
+    values, known = np.eye(tokens.n_types), [True, False]
+    X = EmbeddedSequences(tokens, [Block("s", values, "type", known)])
+    Z = crossed().fit_transform(X, labels)
+    assert not Z[1::3].any()
+    mixed = crossed(output="tokens").fit_transform(X, labels)
+    np.testing.assert_array_equal(
+        mixed.blocks[0].known, tokens.codes == tokens.types.tolist().index("a")
+    )
+    nothing = EmbeddedSequences(tokens, [Block("s", values, "type", [False, False])])
+    assert not crossed().fit_transform(nothing, labels).any()
+    mixed = crossed(output="tokens").fit_transform(nothing, labels)
+    assert not mixed.blocks[0].known.any()
+
+
+def test_the_map_finds_a_rotation():
+    rng = np.random.default_rng(0)
+    source = rng.normal(size=(200, 6)).astype(np.float32)
+    rotation = ortho_group.rvs(6, random_state=0)
+    target = ((source - 1) @ rotation + 3).astype(np.float32)
+    to_target = alignment(source[:150], target[:150], np.ones(150))
+    np.testing.assert_allclose(to_target(source[150:]), target[150:], atol=1e-4)
+    assert to_target(source).dtype == np.float32
+
+
+def test_the_map_is_the_minimum_of_its_loss():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 80, 4))
+    weights = rng.integers(1, 4, size=80)
+    repeated = alignment(
+        np.repeat(a, weights, axis=0),
+        np.repeat(b, weights, axis=0),
+        np.ones(sum(weights)),
+    )
+    to_b = alignment(a, b, weights)
+    np.testing.assert_allclose(to_b(a), repeated(a), atol=1e-5)
+    centered = [part - np.average(part, axis=0, weights=weights) for part in (a, b)]
+    A, B = (np.sqrt(weights)[:, None] * part for part in centered)
+    u, _, vt = np.linalg.svd(A.T @ B)
+    penalty = 0.1 * np.trace(A.T @ A) / 4
+    stacked = np.r_[A, np.sqrt(penalty) * np.eye(4)]
+    W = np.linalg.lstsq(stacked, np.r_[B, np.sqrt(penalty) * u @ vt], rcond=None)[0]
+    mean = np.average(b, axis=0, weights=weights)
+    np.testing.assert_allclose(to_b(a), centered[0] @ W + mean, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 3])
+def test_the_map_of_few_rows(n_rows):
+    source = np.ones((n_rows, 5), dtype=np.float32)
+    to_target = alignment(source, source, np.ones(n_rows))
+    np.testing.assert_allclose(to_target(np.ones((2, 5), np.float32)), np.ones((2, 5)))
