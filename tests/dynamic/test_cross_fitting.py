@@ -27,12 +27,15 @@ from sk_metaembed import (
     CharEmbedding,
     DynamicMetaEmbedding,
     EmbeddedSequences,
+    FineTuned,
     Pooling,
     SequencePairs,
     TokenSequences,
+    TransformerEmbedding,
 )
 from sk_metaembed.dynamic.training._predict import alignment
 
+from .. import tiny_bert
 from .conftest import make_embedded
 
 SMALL = {"projection_dim": 5, "max_epochs": 3, "lr": 0.02, "random_state": 0}
@@ -502,6 +505,21 @@ def test_trainable_sources_are_trained_per_fold(output, nets):
     Z = model.fit_transform(rows, ["yes"] * 20 + ["no"] * 20)
     assert len(Z) == 40
     assert len({id(net.trainable) for net in (model, *nets)}) == 4
+
+
+@pytest.mark.parametrize("output", ["tokens", "sequence"])
+def test_transformers_are_tuned_per_fold(output, nets):
+    rows = [[word, "film"] for word in ("good", "bad", "fine", "poor")] * 6
+    tuned = FineTuned(TransformerEmbedding(tiny_bert.TinyBert()), lr=1e-3)
+    model = crossed(output=output, trainable=tuned, cv=2, max_epochs=2)
+    Z = model.fit_transform(rows, ["yes", "no"] * 12)
+    assert len(Z) == 24
+    states = [net.trained_["finetuned"].state_dict() for net in (model, *nets)]
+    for first, second in ((0, 1), (1, 2)):
+        changed = [
+            (states[first][name] != states[second][name]).any() for name in states[0]
+        ]
+        assert any(changed)
 
 
 def test_sequences_without_words(labels):
