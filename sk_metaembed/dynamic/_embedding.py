@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.model_selection import BaseCrossValidator
 
-    from .._core._typing import RandomState, Tags
+    from .._core._typing import RandomState
     from ._trainable import Input
 
 
@@ -256,11 +256,11 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     def fit_transform(
         self,
         X: Input,
-        y: ArrayLike | Tags | None = None,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         X_val: Input | None = None,
-        y_val: ArrayLike | Tags | None = None,
+        y_val: ArrayLike | None = None,
         **split_params: Any,
     ) -> EmbeddedSequences | SequencePairs | NDArray[np.float32]:
         """Train, and transform the same sequences.
@@ -290,7 +290,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
             As `transform` returns; mixed vectors are at token level with `cv`, because
             a word has a vector in each fold, unless all sources are at sequence level.
         """
-        params = {"X_val": X_val, "y_val": y_val}
+        params: dict[str, Any] = {"X_val": X_val, "y_val": y_val}
         if self.cv is None:
             params |= {"sample_weight": sample_weight}
             return super().fit_transform(X, y, **params, **split_params)
