@@ -60,7 +60,7 @@ ROOMS = {
     ),
     "elmo": ("Training an ELMo language model", {"": ["ElmoLanguageModel"]}),
     "meta": (
-        "Meta-embeddings without labels",
+        "Meta-embeddings, most without labels",
         {
             "Without learned parameters": [
                 "ConcatMetaEmbedding",
@@ -76,6 +76,7 @@ ROOMS = {
                 "AutoencodedMetaEmbedding",
                 "LocallyLinearMetaEmbedding",
             ],
+            "With labels": ["StackedMetaEmbedding"],
             "Imputation": ["SourceImputer"],
             "For custom meta-embeddings": ["BaseMetaEmbedding"],
         },

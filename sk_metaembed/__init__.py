@@ -44,6 +44,7 @@ _HOME = {
     "GCCAMetaEmbedding": "meta",
     "OneToNMetaEmbedding": "meta",
     "SVDMetaEmbedding": "meta",
+    "StackedMetaEmbedding": "meta",
     "LocallyLinearMetaEmbedding": "meta",
     "DynamicMetaClassifier": "dynamic",
     "DynamicMetaEmbedding": "dynamic",

@@ -33,6 +33,7 @@ from .meta import (
     OneToNMetaEmbedding,
     ProcrustesMetaEmbedding,
     SourceImputer,
+    StackedMetaEmbedding,
     SVDMetaEmbedding,
 )
 from .persistence import load, save
@@ -99,6 +100,7 @@ __all__ = [
     "SequencePairs",
     "SourceImputer",
     "SourceSelector",
+    "StackedMetaEmbedding",
     "TextStream",
     "TokenClassifier",
     "TokenSequences",

@@ -23,7 +23,7 @@ BELOW = {
     "sequences": {"_core", "_io"},
     "vectors": {"_core", "_io", "sequences"},
     "sources": {"_core", "_io", "_training", "sequences", "vectors", "elmo"},
-    "meta": {"_core", "_io", "_training", "sequences"},
+    "meta": {"_core", "_io", "_training", "sequences", "pooling"},
     "adapters": {"_core", "_io", "_training", "sequences"},
     "dynamic": {"_core", "_io", "_training", "sequences"},
     "pooling": {"_core", "_io", "_training", "sequences"},

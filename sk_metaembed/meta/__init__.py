@@ -1,4 +1,4 @@
-"""Unsupervised meta-embeddings: combine the blocks of several sources into one."""
+"""Meta-embeddings: combine the blocks of several sources, most without labels."""
 
 from .._core._public_module import set_public_module
 from ._autoencoded import AutoencodedMetaEmbedding, Layer
@@ -12,6 +12,7 @@ from ._locally_linear import LocallyLinearMetaEmbedding
 from ._neighbors import SharedRows
 from ._one_to_n import OneToNMetaEmbedding
 from ._procrustes import ProcrustesMetaEmbedding
+from ._stacked import StackedMetaEmbedding
 from ._svd import SVDMetaEmbedding
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "ProcrustesMetaEmbedding",
     "SVDMetaEmbedding",
     "SourceImputer",
+    "StackedMetaEmbedding",
 ]
 
 set_public_module(globals(), Layer, SourceMap, SharedRows)

@@ -46,6 +46,7 @@ OBJECTS = {
         "ProcrustesMetaEmbedding",
         "SVDMetaEmbedding",
         "SourceImputer",
+        "StackedMetaEmbedding",
     ),
     "sk_metaembed.pooling": (
         "CommonComponentRemoval",

@@ -1,0 +1,244 @@
+"""The models of the sources: targets, folds, out-of-fold predictions and weights.
+
+Imported when an estimator is fitted, so that the package does not load scikit-learn's
+models. Predictions of a model are decision values, (n_rows, 1) for two classes and
+(n_rows, n_classes) for more, or numbers, (n_rows, 1), where `classes` is None.
+"""
+
+from numbers import Integral
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
+from sklearn import config_context
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, r2_score
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+    cross_val_predict,
+)
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    _check_y,
+    check_consistent_length,
+    has_fit_parameter,
+)
+
+# Per dimension, so that sources of any dimension need about the same.
+_PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001)
+_LEAST_PROBABILITY = 1e-6
+
+
+def check_target(y, n_rows, estimator, *, caller):
+    """Return y, (n_rows,), and its classes, None for a regressor."""
+    if y is None:
+        raise ValueError(
+            f"{caller} requires y to be passed, but the target y is None. It fits a "
+            "model per source: call fit(X, y)."
+        )
+    y = _check_y(y, estimator=caller)
+    check_consistent_length(np.empty(n_rows), y)
+    if estimator is None:
+        has_classes = not type_of_target(y, input_name="y").startswith("continuous")
+    elif is_classifier(estimator) or is_regressor(estimator):
+        has_classes = is_classifier(estimator)
+    else:
+        raise ValueError(
+            f"{caller}: estimator must be a classifier or a regressor, got "
+            f"{estimator!r}."
+        )
+    if not has_classes:
+        return _check_y(y, y_numeric=True, estimator=caller), None
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{caller} needs samples of at least 2 classes in y, got only "
+            f"{classes[0]!r}."
+        )
+    return y, classes
+
+
+def make_splits(cv, y, classes, groups, random_state, *, caller):
+    """Return the training and test rows of each fold."""
+    if isinstance(cv, Integral):
+        kinds = (KFold, StratifiedKFold, GroupKFold, StratifiedGroupKFold)
+        kind = kinds[(classes is not None) + 2 * (groups is not None)]
+        cv = kind(cv, shuffle=True, random_state=random_state)
+    else:
+        cv = check_cv(cv, y, classifier=classes is not None)
+    splits = list(cv.split(np.zeros(len(y)), y, groups))
+    for train, _ in splits if classes is not None else ():
+        missing = classes[~np.isin(classes, y[train])]
+        if len(missing):
+            raise ValueError(
+                f"{caller}: no training row of a fold has the class {missing[0]!r}. "
+                "Every class needs rows in two folds at least: drop it, or use fewer "
+                "folds or other groups."
+            )
+    return splits
+
+
+def fit_sources(estimator, arrays, y, classes, splits, sample_weight, n_jobs):
+    """Return a fitted model, its out-of-fold predictions and its score, per array."""
+    return Parallel(n_jobs=n_jobs)(
+        delayed(_fit_source)(
+            _candidates(estimator, classes, X.shape[1]),
+            X,
+            y,
+            classes,
+            splits,
+            sample_weight,
+        )
+        for X in arrays
+    )
+
+
+def _candidates(estimator, classes, dim):
+    """Return the models to choose from, not fitted, for vectors of a dimension."""
+    if estimator is not None:
+        return [clone(estimator)]
+    penalties = [dim * each for each in _PENALTIES]
+    if classes is None:
+        models = [Ridge(penalty) for penalty in penalties]
+    else:
+        models = [LogisticRegression(C=1 / p, max_iter=1000) for p in penalties]
+    return [make_pipeline(StandardScaler(), model) for model in models]
+
+
+def _fit_source(candidates, X, y, classes, splits, sample_weight):
+    """Return the best model, fitted, its out-of-fold decision values, and score."""
+    results = []
+    # Weights reach the steps by their names, whether or not the caller uses routing.
+    with config_context(enable_metadata_routing=False):
+        for model in candidates:
+            params = _weight_params(model, sample_weight)
+            method = _method(model)
+            values = cross_val_predict(
+                model, X, y, cv=splits, method=method, params=params
+            )
+            results.append(_decisions(values, method))
+        best = 0
+        if len(candidates) > 1:
+            losses = [_loss(y, values, classes, sample_weight) for values in results]
+            best = int(np.argmin(losses))
+        model = candidates[best].fit(X, y, **params)
+    return model, results[best], _score(y, results[best], classes, sample_weight)
+
+
+def _method(model):
+    """Return the name of the method whose output is stacked."""
+    if not is_classifier(model):
+        return "predict"
+    names = ("decision_function", "predict_proba")
+    name = next((name for name in names if hasattr(model, name)), None)
+    if name is None:
+        raise ValueError(
+            "StackedMetaEmbedding: a classifier must have decision_function or "
+            f"predict_proba, got {model!r}."
+        )
+    return name
+
+
+def _weight_params(model, sample_weight):
+    """Return the parameters of fit that pass weights to all steps that take them."""
+    if sample_weight is None:
+        return {}
+    steps = model.steps if isinstance(model, Pipeline) else [(None, model)]
+    names = [
+        f"{name}__sample_weight" if name else "sample_weight"
+        for name, step in steps
+        if has_fit_parameter(step, "sample_weight")
+    ]
+    if not names:
+        raise ValueError(
+            "StackedMetaEmbedding: sample_weight was passed, but "
+            f"{type(model).__name__} does not support it."
+        )
+    return dict.fromkeys(names, sample_weight)
+
+
+def _decisions(values, method):
+    """Return a model's output as decision values, (n_rows, 1 or n_classes)."""
+    if method == "predict_proba":
+        values = np.log(np.maximum(values, _LEAST_PROBABILITY))
+        values = values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+    return values if values.ndim == 2 else values[:, None]
+
+
+def predict(model, X):
+    """Return the predictions of a fitted model."""
+    method = _method(model)
+    return _decisions(getattr(model, method)(X), method)
+
+
+def _of_all_classes(values):
+    """Return decision values of all classes, (..., n_rows, n_classes), in float64."""
+    if values.shape[-1] == 1:
+        values = np.concatenate([np.zeros_like(values), values], axis=-1)
+    return values.astype(np.float64)
+
+
+def _loss(y, values, classes, sample_weight):
+    """Return the log loss of decision values, or the squared error of numbers."""
+    if classes is None:
+        return mean_squared_error(y, values, sample_weight=sample_weight)
+    probabilities = softmax(_of_all_classes(values), axis=1)
+    return log_loss(y, probabilities, labels=classes, sample_weight=sample_weight)
+
+
+def _score(y, values, classes, sample_weight):
+    """Return the accuracy, or the coefficient of determination of numbers."""
+    if classes is None:
+        return r2_score(y, values, sample_weight=sample_weight)
+    predicted = classes[_of_all_classes(values).argmax(axis=1)]
+    return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+
+def fit_weights(predictions, y, classes, sample_weight):
+    """Return nonnegative weights of models, (n_models,), and the intercepts.
+
+    `predictions` are (n_models, n_rows, n_columns).
+    """
+    fit = _fit_numbers if classes is None else _fit_classes
+    return fit(predictions, y, sample_weight)
+
+
+def _fit_numbers(predictions, y, sample_weight):
+    """Return nonnegative weights, (n_models,), of predictions, and the intercept."""
+    model = LinearRegression(positive=True)
+    model.fit(predictions[:, :, 0].T, y, sample_weight=sample_weight)
+    return model.coef_, np.atleast_1d(model.intercept_)
+
+
+def _fit_classes(predictions, y, sample_weight):
+    """Return nonnegative weights, (n_models,), of decision values, and intercepts."""
+    values = _of_all_classes(predictions)
+    n_models, n_rows, n_classes = values.shape
+    targets = np.eye(n_classes)[np.unique(y, return_inverse=True)[1]]
+    rows = np.ones(n_rows) if sample_weight is None else sample_weight
+
+    def objective(parameters):
+        weights, intercepts = np.split(parameters, [n_models])
+        logits = np.tensordot(weights, values, 1) + intercepts
+        losses = logsumexp(logits, axis=1) - (targets * logits).sum(axis=1)
+        slopes = rows[:, None] * (softmax(logits, axis=1) - targets)
+        gradient = np.tensordot(values, slopes, 2) + weights
+        loss = rows @ losses + weights @ weights / 2
+        return loss, np.concatenate([gradient, slopes.sum(axis=0)])
+
+    start = np.repeat([1 / n_models, 0.0], [n_models, n_classes])
+    bounds = [(0, None)] * n_models + [(None, None)] * n_classes
+    result = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    weights, intercepts = np.split(result.x, [n_models])
+    if predictions.shape[-1] == 1:
+        intercepts = intercepts[1:] - intercepts[:1]
+    return weights, intercepts
