@@ -39,6 +39,7 @@ from sk_metaembed import (
     RandomEncoderPooling,
     SourceImputer,
     SourceSelector,
+    StackedMetaEmbedding,
     SVDMetaEmbedding,
     TokenClassifier,
     Tokenizer,
@@ -155,6 +156,10 @@ ESTIMATORS = [
     AutoencodedMetaEmbedding(n_components=4, max_iter=3),
     AutoencodedMetaEmbedding("concatenated", n_components=3, max_iter=3),
     AutoencodedMetaEmbedding("decoupled", n_components=3, max_iter=3, normalize=False),
+    StackedMetaEmbedding(cv=2),
+    StackedMetaEmbedding(
+        LogisticRegression(C=0.01), output="sources", concat=False, cv=2
+    ),
     DynamicMetaEmbedding(**NET),
     DynamicMetaEmbedding(**NET, attention="context", encoder="bilstm-max"),
     DynamicMetaEmbedding(**NET, trainable=[("tuned", TUNED)]),
@@ -216,12 +221,33 @@ def expected_failed_checks(estimator):
         reason = "It has no transform, and so cannot precede other steps."
         names = "check_grid_search", "check_cross_validation", "check_memory"
         return dict.fromkeys(names, reason)
+    if isinstance(estimator, StackedMetaEmbedding):
+        return _expected_of_stacked(estimator)
     if isinstance(getattr(estimator, "estimator", None), GaussianNB):
         reason = "GaussianNB adds a share of the variance of X without weights."
         return {"check_sample_weight_equivalence_on_dense_data": reason}
     if isinstance(getattr(estimator, "weights", None), list):
         return {"check_one_source": "The weights are for two sources."}
     return {}
+
+
+def _expected_of_stacked(estimator):
+    names = (
+        "check_fit_transform",
+        "check_column_transformer_pandas",
+        "check_column_transformer_polars",
+        "check_set_output_pandas",
+        "check_set_output_polars",
+        "check_transformer_data_not_an_array",
+        "check_transformer_general",
+        "check_transformer_general(readonly_memmap=True)",
+    )
+    reasons = dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")
+    reasons["check_unknown_gives_zeros"] = "Predictions have an intercept."
+    if estimator.estimator is None:
+        reason = "Folds are drawn by row, whatever their weights."
+        reasons["check_sample_weight_equivalence_on_dense_data"] = reason
+    return reasons
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)

@@ -61,8 +61,8 @@ def check_target(y, n_rows, estimator, *, caller):
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(
-            f"{caller} needs samples of at least 2 classes in y, got only "
-            f"{classes[0]!r}."
+            f"{caller} needs samples of at least 2 classes in y, got 1 class: "
+            f"{classes.tolist()}."
         )
     return y, classes
 
@@ -80,9 +80,9 @@ def make_splits(cv, y, classes, groups, random_state, *, caller):
         missing = classes[~np.isin(classes, y[train])]
         if len(missing):
             raise ValueError(
-                f"{caller}: no training row of a fold has the class {missing[0]!r}. "
-                "Every class needs rows in two folds at least: drop it, or use fewer "
-                "folds or other groups."
+                f"{caller}: no training row of a fold has the class "
+                f"{missing.tolist()[0]!r}. Every class needs rows in two folds at "
+                "least: drop it, or use fewer folds or other groups."
             )
     return splits
 
