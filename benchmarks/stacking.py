@@ -138,7 +138,7 @@ def union():
     )
 
 
-def vectors(task, folder):
+def vectors(task, folder, names):
     """Return the vectors of each part, a dict of arrays, and the targets, stored."""
     path = folder / f"{task}.npz"
     parts = {part: read(task, part) for part in PARTS[task]}
@@ -154,14 +154,14 @@ def vectors(task, folder):
         np.savez(path, **arrays)
     with np.load(path) as stored:
         inputs = {
-            part: {name: stored[f"{name}|{part}"] for name in SOURCES} for part in parts
+            part: {name: stored[f"{name}|{part}"] for name in names} for part in parts
         }
     return inputs, {part: np.asarray(data[1]) for part, data in parts.items()}
 
 
 def embedded(task, arrays):
     """Return the vectors as blocks of sequences, or of both sides of pairs."""
-    n_rows = len(arrays[SOURCES[0]])
+    n_rows = len(next(iter(arrays.values())))
     tokens = TokenSequences.from_lists([["text"]] * n_rows)
     blocks = [Block(name, values, "sequence") for name, values in arrays.items()]
     X = EmbeddedSequences(tokens, blocks)
@@ -190,7 +190,7 @@ def columns_of(model, values):
     return {key: np.array(columns).T for key, columns in result.items()}
 
 
-def linear_rows(X, y, X_test, groups):
+def linear_rows(sources, X, y, X_test, groups):
     """Yield (row, prediction, seconds) of sources, of "concat" and of stacking."""
     begin = time.process_time()
     model = StackedMetaEmbedding(output="sources", random_state=0)
@@ -206,10 +206,10 @@ def linear_rows(X, y, X_test, groups):
     for part in (train, test):
         weighted = [model.weights_[name] * part[name] for name in model.weights_]
         part["sum"] = np.sum(weighted, axis=0) + model.intercept_
-    for name in SOURCES:
+    for name in sources:
         own = [n for n in cosines if n == f"{name}__cosine"]
         yield name, predict([name, *own]), None
-    best = max(SOURCES, key=model.scores_.get)
+    best = max(sources, key=model.scores_.get)
     own = [n for n in cosines if n == f"{best}__cosine"]
     yield "best source", predict([best, *own]), None
     yield "concat", predict(["concat", *cosines]), None
@@ -239,7 +239,7 @@ def network(task, arrays, y, test_arrays, seed):
 def rows_of(task, arrays, y, test_arrays, *, groups=None, seed=0, net=True):
     """Yield (row, prediction, seconds)."""
     X, X_test = embedded(task, arrays), embedded(task, test_arrays)
-    yield from linear_rows(X, y, X_test, groups)
+    yield from linear_rows(list(arrays), X, y, X_test, groups)
     if net:
         yield "network", *network(task, arrays, y, test_arrays, seed)
 
@@ -321,6 +321,7 @@ def main():
     """Compute the vectors where they are missing, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", nargs="*", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--sources", nargs="*", choices=SOURCES, default=list(SOURCES))
     parser.add_argument("--sizes", type=int, nargs="*", default=[500, 2000, 0])
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--folder", type=Path, default=Path("stacking_vectors"))
@@ -329,7 +330,7 @@ def main():
     options = parser.parse_args()
     options.folder.mkdir(exist_ok=True)
     for task in options.tasks:
-        inputs, y = vectors(task, options.folder)
+        inputs, y = vectors(task, options.folder, options.sources)
         for size in options.sizes:
             if size < 0.9 * len(y["train"]):
                 on_training_part(task, inputs["train"], y["train"], size, options)

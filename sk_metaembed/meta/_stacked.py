@@ -116,8 +116,9 @@ class StackedMetaEmbedding(
     return vectors of sequences. Of `SequencePairs`, a model sees
     [u; v; abs(u-v); u*v]. A sequence that a source does not know has zeros.
 
-    The default models choose among penalties of 0.001 to 10 times the dimension, by
-    the log loss or squared error out of fold. Penalties and weights are chosen on the
+    The default models choose among five penalties, of 0.001 to 10 times the dimension
+    for `LogisticRegression` and 0.01 to 100 times for `Ridge`, by the log loss or
+    squared error out of fold. Penalties and weights are chosen on the
     predictions that `fit_transform` returns: a few numbers for all rows, which favor
     them little.
 

@@ -33,7 +33,8 @@ from sklearn.utils.validation import (
 )
 
 # Per dimension, so that sources of any dimension need about the same.
-_PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001)
+_LOGISTIC_PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001)
+_RIDGE_PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.01)
 _LEAST_PROBABILITY = 1e-6
 
 
@@ -106,11 +107,13 @@ def _candidates(estimator, classes, dim):
     """Return the models to choose from, not fitted, for vectors of a dimension."""
     if estimator is not None:
         return [clone(estimator)]
-    penalties = [dim * each for each in _PENALTIES]
     if classes is None:
-        models = [Ridge(penalty) for penalty in penalties]
+        models = [Ridge(dim * penalty) for penalty in _RIDGE_PENALTIES]
     else:
-        models = [LogisticRegression(C=1 / p, max_iter=1000) for p in penalties]
+        models = [
+            LogisticRegression(C=1 / (dim * penalty), max_iter=1000)
+            for penalty in _LOGISTIC_PENALTIES
+        ]
     return [make_pipeline(StandardScaler(), model) for model in models]
 
 
