@@ -263,9 +263,10 @@ class StackedMetaEmbedding(
         from ._stacked_models import predict
 
         check_is_fitted(self)
-        features, cosines = self._features(X)
+        parts, cosines = self._features(X)
+        models = self.estimators_.values()
         predictions = [
-            predict(model, features[name]) for name, model in self.estimators_.items()
+            predict(model, Z) for model, Z in zip(models, parts, strict=True)
         ]
         return self._output(predictions, cosines)
 
@@ -312,18 +313,17 @@ class StackedMetaEmbedding(
         self._reads_pairs = isinstance(X, SequencePairs)
         self.dims_in_ = block_dims(self._sequences(X))
         self._outputs_sum = self.output == "sum"
-        names = self._model_names()
+        self._names = names = self._model_names()
         y, classes = check_target(y, len(X), self.estimator, caller=caller)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y)
         splits = make_splits(
             self.cv, y, classes, groups, self.random_state, caller=caller
         )
-        features, cosines = self._features(X)
-        arrays = [features[name] for name in names]
+        parts, cosines = self._features(X)
         models, predictions, scores = zip(
             *fit_sources(
-                self.estimator, arrays, y, classes, splits, sample_weight, self.n_jobs
+                self.estimator, parts, y, classes, splits, sample_weight, self.n_jobs
             ),
             strict=True,
         )
@@ -364,7 +364,7 @@ class StackedMetaEmbedding(
         return check_embedded(X.sequences, caller=caller)
 
     def _features(self, X):
-        """Return the array of each source and of "concat", and columns of cosines."""
+        """Return the array of each model, (n_rows, dim), and columns of cosines."""
         sequences = self._sequences(X)
         check_blocks(sequences, self.dims_in_, caller=type(self).__name__)
         values = Pooling().fit_transform(sequences)
@@ -374,8 +374,9 @@ class StackedMetaEmbedding(
             sides = [np.split(part, 2) for part in parts]
             parts = [pair_features(u, v) for u, v in sides]
             cosines = [_cosines(u, v) for u, v in sides]
-        features = dict(zip(self.dims_in_, parts, strict=True))
-        return {"concat": np.hstack(parts), **features}, cosines
+        if len(self._names) > len(parts):
+            parts.append(np.hstack(parts))
+        return parts, cosines
 
 
 def _cosines(u, v):
