@@ -213,8 +213,10 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         Learning rate of Adam.
     max_iter : int, default=30
         Maximum number of epochs.
-    batch_size : int, default=512
-        Number of words per step.
+    batch_size : int or "auto", default="auto"
+        Number of rows per step. "auto" makes about 64 steps per epoch, of 32 to 512
+        rows: a few hundred sentences need small batches to be learned within
+        `max_iter`, and from 32,768 words on a batch has 512.
     tol : float, default=1e-2
         Training stops when three consecutive epochs each reduce the loss by less than
         this share.
@@ -318,7 +320,10 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         "weights": [Mapping, Sequence, np.ndarray, None],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto"}),
+        ],
         "tol": [Interval(Real, 0, None, closed="left")],
         "normalize": ["boolean"],
         "device": [str],
@@ -337,7 +342,7 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
         learning_rate: float = 3e-3,
         max_iter: int = 30,
-        batch_size: int = 512,
+        batch_size: int | Literal["auto"] = "auto",
         tol: float = 1e-2,
         normalize: bool = True,
         device: str = "auto",

@@ -11,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 _PATIENCE = 3  # consecutive epochs with too little progress
+_STEPS = 64  # gradient steps per epoch, unless batches get too small or too large
+_SMALLEST, _LARGEST = 32, 512  # rows per batch
 
 
 def seeded_generator(random_state, device):
@@ -21,17 +23,25 @@ def seeded_generator(random_state, device):
     return torch.Generator(device).manual_seed(seed)
 
 
+def auto_batch_size(n_rows):
+    """Return the batch size that makes about 64 steps per epoch, within limits."""
+    return min(max(n_rows // _STEPS, _SMALLEST), _LARGEST)
+
+
 def minimize(batch_loss, optimizer, n_rows, estimator, generator, *, caller):
     """Take gradient steps on shuffled mini-batches until the loss converges.
 
     ``batch_loss(rows)`` maps a tensor of row indices to their mean loss. The estimator
-    has the parameters batch_size, max_iter, tol and verbose. Returns the mean loss per
-    epoch. Raises FloatingPointError if the loss is not finite. A keyboard interrupt
-    ends training with a warning; in the first epoch it propagates.
+    has the parameters batch_size (an int or "auto"), max_iter, tol and verbose. Returns
+    the mean loss per epoch. Raises FloatingPointError if the loss is not finite. A
+    keyboard interrupt ends training with a warning; in the first epoch it propagates.
     """
     import torch
     from tqdm.auto import tqdm
 
+    batch_size = estimator.batch_size
+    if batch_size == "auto":
+        batch_size = auto_batch_size(n_rows)
     curve = []
     epochs = range(estimator.max_iter)
     silent = not estimator.verbose
@@ -41,7 +51,7 @@ def minimize(batch_loss, optimizer, n_rows, estimator, generator, *, caller):
                 order = torch.randperm(
                     n_rows, generator=generator, device=generator.device
                 )
-                batches = order.split(estimator.batch_size)
+                batches = order.split(batch_size)
                 curve.append(_epoch(batch_loss, optimizer, batches))
                 _check_finite(curve, caller)
                 bar.set_postfix(loss=f"{curve[-1]:.4g}")

@@ -334,3 +334,19 @@ def test_encodings_of_rows_far_apart_are_the_same(activation):
     for i in (0, 255, 256, 599):
         alone = combine_encodings([encode(x[i : i + 1], layer, activation)], "averaged")
         assert_close(alone[0], batched[i])
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "size"), [(10, 32), (400, 32), (6400, 100), (32_768, 512), (10**6, 512)]
+)
+def test_auto_batches_make_64_steps_within_limits(n_rows, size):
+    assert _gradient.auto_batch_size(n_rows) == size
+
+
+def test_few_rows_are_learned_in_small_batches():
+    X = planted(n_rows=400)
+    auto = fitted(X, batch_size="auto", max_iter=30)
+    same = fitted(X, batch_size=32, max_iter=30)
+    np.testing.assert_array_equal(values(auto, X), values(same, X))
+    whole = fitted(X, batch_size=512, max_iter=30)
+    assert auto.loss_curve_[-1] < 0.7 * whole.loss_curve_[-1]
