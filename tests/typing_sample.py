@@ -15,6 +15,7 @@ from sk_metaembed import (
     CommonComponentRemoval,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
+    DynamicMetaRegressor,
     DynamicMetaTagger,
     ElmoLanguageModel,
     EmbeddedSequences,
@@ -24,6 +25,7 @@ from sk_metaembed import (
     Pooling,
     RandomEncoderPooling,
     SourceImputer,
+    StackedMetaEmbedding,
     TokenClassifier,
     Tokenizer,
     TokenSequences,
@@ -198,6 +200,10 @@ def nets(X: EmbeddedSequences, labels: list[str]) -> None:
     assert_type(clf.score(X, labels), float)
     assert_type(clf.layer_weights_, dict[str, float])
     assert_type(clf.get_params(), dict[str, Any])
+    DynamicMetaRegressor(mixer_options="published").fit(X, [1.0])
+    stacked = StackedMetaEmbedding(cv=3).fit(X, labels)
+    assert_type(stacked.transform(X), NDArray[np.float32])
+    assert_type(stacked.fit_transform(X, labels, groups=labels), NDArray[np.float32])
     tagger = DynamicMetaTagger(scheme="IOB2")
     assert_type(tagger.predict(X), NDArray[np.object_])
     assert_type(tagger.predict_proba(X), list[NDArray[np.float32]])
@@ -222,6 +228,8 @@ def misuse() -> None:
     OneToNMetaEmbedding(solver="sgd")  # type: ignore[arg-type]
     ElmoLanguageModel(schedule="linear")  # type: ignore[arg-type]
     DynamicMetaClassifier("words")  # type: ignore[arg-type]
+    DynamicMetaClassifier(mixer_options="dme")  # type: ignore[arg-type]
+    StackedMetaEmbedding(output="all")  # type: ignore[arg-type]
     DynamicMetaTagger(scheme="BIO", train_options=[("lr", 1)])  # type: ignore[arg-type]
     DistanceDisplay(np.eye(2), labels=["a", "b"]).plot(kind="tree")  # type: ignore[arg-type]
     TrainingCurveDisplay.from_history("history.json")  # type: ignore[arg-type]

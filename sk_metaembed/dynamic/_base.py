@@ -13,15 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._decorators import with_callbacks
 from ..sequences import SequencePairs
 from ..sequences._mixins import EmbeddedInputMixin
+from ._options import MIXER_OPTIONS, TRAIN_OPTIONS
 from ._parameters import (
     CONSTRAINTS,
-    OPTION_DEFAULTS,
     Attention,
     ClassWeight,
     Encoder,
+    MixerOptionsDict,
     check_parameters,
-    option_params,
-    pop_options,
 )
 from ._targets import check_classes, check_target
 from ._trainable import (
@@ -34,6 +33,7 @@ from ._trainable import (
     trainable_pairs,
     visual_block,
 )
+from ._word_features import count_words
 from .training._plan import (
     FitPlan,
     check_validation,
@@ -63,8 +63,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     """
 
     _parameter_constraints: dict = CONSTRAINTS
-    # The keys that `train_options` may have.
-    _option_defaults = OPTION_DEFAULTS
+    # The keys that these parameters may have.
+    _train_options = TRAIN_OPTIONS
+    _mixer_options = MIXER_OPTIONS
 
     # Subclasses with other parameters repeat this signature: scikit-learn, the docs,
     # editors and type checkers read names and defaults from it.
@@ -78,6 +79,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         activation: Literal["relu"] | None = "relu",
         layer_norm: bool = False,
         mix_penalty: float = 0.0,
+        mixer_options: MixerOptionsDict = None,
         encoder: Encoder = "bilstm-max",
         encoder_dim: int | Sequence[int] = 512,
         hidden_dims: Sequence[int] = (512, 512),
@@ -105,6 +107,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         self.activation = activation
         self.layer_norm = layer_norm
         self.mix_penalty = mix_penalty
+        self.mixer_options = mixer_options
         self.encoder = encoder
         self.encoder_dim = encoder_dim
         self.hidden_dims = hidden_dims
@@ -208,7 +211,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
         Notes
         -----
-        The first call determines the classes, and mean and scale of numbers.
+        The first call determines the classes, mean and scale of numbers, and for the
+        mixer options that need them the scale of the sources and word frequencies.
         ``class_weight="balanced"`` balances the labels of each call.
         """
         return self._fit(X, y, sample_weight, hasattr(self, "net_"), classes=classes)
@@ -249,17 +253,26 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """Return valid X, y and weights, after a check of the parameters."""
         self._validate_params()
         caller, params = type(self).__name__, self.get_params(deep=False)
-        check_parameters(params, self._option_defaults, caller=caller)
+        check_parameters(params, caller=caller)
+        self._options(caller)
         X = self._read(X, caller, fitted=resumes)
         y = self._read_target(y, X, caller=caller)
         return X, y, checked_weights(sample_weight, X, caller=caller)
 
+    def _options(self, caller):
+        """Return the valid `TrainOptions` and `MixerOptions`."""
+        train = self._train_options.read(self.train_options, caller=caller)
+        return train, self._mixer_options.read(self.mixer_options, caller=caller)
+
     def _start(self, X, y, weights, processes, classes=None):
         """Set what a new net depends on, and forget the last one."""
         caller = type(self).__name__
-        trained = TrainedSources(self._pairs(), all_tokens(X))
+        trained = self._trained_sources(X, weights)
         dims = dims_of(X)
-        check_dims(dims, trained, self.projection_dim, self.layer_norm, caller=caller)
+        n_heads = self._options(caller)[1].n_heads
+        check_dims(
+            dims, trained, self.projection_dim, self.layer_norm, n_heads, caller=caller
+        )
         self.__dict__.pop("net_", None)
         self.dims_in_, self._trained = dims, trained
         self._reads_pairs = isinstance(X, SequencePairs)
@@ -270,9 +283,16 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         if processes.count > 1:  # without a seed, each has a state of its own
             self._random.set_state(processes.broadcast(self._random.get_state()))
 
+    def _trained_sources(self, X, weights):
+        """Return what the net learns about sources and words before training."""
+        reads_words = self._options(type(self).__name__)[1].word_features
+        counts = count_words(all_tokens(X[weights > 0])) if reads_words else None
+        return TrainedSources(self._pairs(), all_tokens(X), counts)
+
     def _check_unchanged(self, X):
         """Raise unless the trainable sources are those of the last fit."""
-        trained = TrainedSources(self._pairs(), all_tokens(X))
+        counts = self._trained.word_counts  # of the first fold
+        trained = TrainedSources(self._pairs(), all_tokens(X), counts)
         check_same_sources(self._trained, trained, caller=type(self).__name__)
         self._trained = trained  # has the current learning rates
 
@@ -302,15 +322,17 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _net_plan(self):
         """Return the `NetPlan` of the fitted target and the parameters."""
+        caller = type(self).__name__
+        train_options, mixer_options = self._options(caller)
         return make_net_plan(
             self.get_params(deep=False),
             self._torch_parts(),
-            self._specific_parameters(),
+            {"mixer_options": mixer_options._asdict(), **self._specific_parameters()},
             target=self._target,
             trained=self._trained,
             dims=list(self._source_dims().values()),
-            option_defaults=self._option_defaults,
-            caller=type(self).__name__,
+            options=train_options,
+            caller=caller,
         )
 
     def _train(self, plan):
@@ -390,7 +412,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
         Sources are mixed with these weights for prediction. They show how much a source
         contributes, not how much it helps. With ``attention="context"`` the weights of
-        a word differ between sequences.
+        a word differ between sequences. With several heads they are means over heads.
 
         Parameters
         ----------
@@ -445,7 +467,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         ----------
         deep : bool, default=True
             Include ``trainable__parameter`` of a single trainable source,
-            ``name__parameter`` of named ones, and ``train_options__option``.
+            ``name__parameter`` of named ones, ``train_options__option`` and
+            ``mixer_options__option``.
 
         Returns
         -------
@@ -454,11 +477,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """
         params = self._get_params("trainable", deep=deep)
         if deep:
-            params |= option_params(self.train_options, self._option_defaults)
+            params |= self._train_options.params(self.train_options)
+            params |= self._mixer_options.params(self.mixer_options)
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of trainable sources and single train options.
+        """Set parameters, also those of trainable sources and single options.
 
         A fitted net does not change before the next fit. The name of a named source
         replaces it, as the name of a step does in a Pipeline.
@@ -473,11 +497,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         estimator instance
             The estimator.
         """
-        options = pop_options(params, self._option_defaults, caller=type(self).__name__)
+        caller = type(self).__name__
+        for group in (self._train_options, self._mixer_options):
+            value = params.get(group.name, getattr(self, group.name))
+            params[group.name] = group.pop(params, value, caller=caller)
         self._set_params("trainable", **params)
-        if options:
-            # A new dict: the one that was given belongs to the caller.
-            self.train_options = {**(self.train_options or {}), **options}
         return self
 
     def _net_parts(self):

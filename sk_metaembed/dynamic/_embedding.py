@@ -19,7 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import PAIR_FEATURES, pair_features
 from ..sequences import Block, EmbeddedSequences, SequencePairs
 from ._base import BaseDynamicMeta
-from ._parameters import Attention, ClassWeight, Encoder, describe
+from ._parameters import (
+    Attention,
+    ClassWeight,
+    Encoder,
+    MixerOptionsDict,
+    describe,
+)
 from ._targets import any_target
 from ._trainable import TransformingMixin, all_tokens, read_input
 from .training._plan import checked_weights, fold_rows
@@ -187,6 +193,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         activation: Literal["relu"] | None = "relu",
         layer_norm: bool = False,
         mix_penalty: float = 0.0,
+        mixer_options: MixerOptionsDict = None,
         encoder: Encoder = "mean",
         encoder_dim: int | Sequence[int] = 512,
         hidden_dims: Sequence[int] = (),
@@ -217,6 +224,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
             activation=activation,
             layer_norm=layer_norm,
             mix_penalty=mix_penalty,
+            mixer_options=mixer_options,
             encoder=encoder,
             encoder_dim=encoder_dim,
             hidden_dims=hidden_dims,
@@ -292,8 +300,14 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         """
         params: dict[str, Any] = {"X_val": X_val, "y_val": y_val}
         if self.cv is None:
+            if split_params:
+                raise TypeError(
+                    f"{type(self).__name__}.fit_transform: {next(iter(split_params))} "
+                    "is passed to the splitter of cv, but cv is None. Set cv, for "
+                    "example to GroupKFold(5), or leave the argument out."
+                )
             params |= {"sample_weight": sample_weight}
-            return super().fit_transform(X, y, **params, **split_params)
+            return super().fit_transform(X, y, **params)
         self._validate_params()
         caller, reads_tokens = type(self).__name__, bool(self._pairs())
         X = read_input(X, caller=caller, reads_tokens=reads_tokens)

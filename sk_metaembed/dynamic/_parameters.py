@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
 from inspect import cleandoc
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._parameters import is_integer
 from .._training._parameters import check_callbacks
+from ._options import MIXER_OPTIONS, TRAIN_OPTIONS
 
 Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
 Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean", "max", "attention"]
 ClassWeight: TypeAlias = (
     dict[Any, float] | list[dict[Any, float]] | Literal["balanced"] | None
 )
+
+MixerOptionsDict: TypeAlias = dict[str, Any] | Literal["published"] | None
 
 ENCODERS = get_args(Encoder)
 
@@ -49,6 +47,7 @@ CONSTRAINTS = {
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "patience": [_POSITIVE],
     "train_options": [dict, None],
+    "mixer_options": [dict, StrOptions({"published"}), None],
     "class_weight": [StrOptions({"balanced"}), dict, list, None],
     "device": [str],
     "callbacks": [list, tuple, None],
@@ -58,12 +57,11 @@ CONSTRAINTS = {
 }
 
 
-def check_parameters(params, option_defaults, *, caller):
+def check_parameters(params, *, caller):
     """Raise for invalid parameters that `CONSTRAINTS` accept."""
     _check_sizes(params["encoder_dim"], "encoder_dim", caller)
     _check_sizes(params["hidden_dims"], "hidden_dims", caller, may_be_empty=True)
     check_callbacks(params["callbacks"], caller=caller)
-    read_train_options(params["train_options"], option_defaults, caller=caller)
 
 
 def _check_sizes(sizes, name, caller, *, may_be_empty=False):
@@ -75,75 +73,6 @@ def _check_sizes(sizes, name, caller, *, may_be_empty=False):
             f"{caller}: {name} must be the sizes of layers, integers of 1 or more; got "
             f"{shown}."
         )
-
-
-class TrainOptions(NamedTuple):
-    """The parameter `train_options`, with its defaults filled in."""
-
-    lr_factor: float = 0.2
-    lr_patience: int = 0
-    weight_decay: float = 0.0
-    gradient_clip: float | None = 5.0
-    micro_batch_size: int | None = None
-    dtype: str = "float32"
-    compile: bool = False
-    checkpoint: str | os.PathLike | None = None
-
-
-OPTION_DEFAULTS = TrainOptions()._asdict()
-
-
-class _Number(Interval):
-    """An interval without True and False, which are integers to Python."""
-
-    def is_satisfied_by(self, value):
-        return not isinstance(value, bool) and super().is_satisfied_by(value)
-
-
-_OPTION_CONSTRAINTS = {
-    "lr_factor": [_Number(Real, 0, 1, closed="neither")],
-    "lr_patience": [_Number(Integral, 0, None, closed="left")],
-    "weight_decay": [_Number(Real, 0, None, closed="left")],
-    "gradient_clip": [_Number(Real, 0, None, closed="neither"), None],
-    "micro_batch_size": [_Number(Integral, 1, None, closed="left"), None],
-    "dtype": [StrOptions({"float32", "bfloat16"})],
-    "compile": ["boolean"],
-    "checkpoint": [str, os.PathLike, None],
-}
-
-
-_PREFIX = "train_options__"
-
-
-def option_params(given, defaults):
-    """Return each option's value as ``train_options__option``, for `get_params`."""
-    given = given if isinstance(given, dict) else {}
-    return {_PREFIX + name: given.get(name, value) for name, value in defaults.items()}
-
-
-def pop_options(params, defaults, *, caller):
-    """Remove ``train_options__option`` from parameters; return option to value."""
-    names = [name for name in params if name.startswith(_PREFIX)]
-    _check_names([name.removeprefix(_PREFIX) for name in names], defaults, caller)
-    return {name.removeprefix(_PREFIX): params.pop(name) for name in names}
-
-
-def _check_names(names, defaults, caller):
-    unknown = [name for name in names if name not in defaults]
-    if unknown:
-        raise ValueError(
-            f"{caller}: train_options has the unknown key {unknown[0]!r}. Allowed keys "
-            f"are {sorted(defaults)}."
-        )
-
-
-def read_train_options(given, defaults, *, caller):
-    """Return the valid `TrainOptions` of a parameter `train_options`."""
-    given = given or {}
-    _check_names(given, defaults, caller)
-    constraints = {_PREFIX + name: c for name, c in _OPTION_CONSTRAINTS.items()}
-    validate_parameter_constraints(constraints, option_params(given, defaults), caller)
-    return TrainOptions(**defaults | given)
 
 
 _COMMON = """attention : {"word", "context", "task", "uniform"}, default="word"
@@ -169,6 +98,8 @@ mix_penalty : float, default=0.0
     Regularization of ``attention="task"`` towards equal weights: lambda in the penalty
     lambda * abs(s)^2 on the scores of the softmax. With 0.001 weights can differ, with
     1 they are close to the mean. Ignored by other attentions.
+mixer_options : dict, "published" or None, default=None
+%(mixer_options)s
 encoder : {"bilstm-max", "gru", "mean", "max", "attention"}, default="%(encoder)s"
     Encodes the mixed vectors of a sequence as one vector: a bidirectional LSTM with
     max pooling over time, the last state of a GRU, the mean, the maximum, or a learned
@@ -235,7 +166,35 @@ n_iter_ : int
 classes_ : ndarray of shape (n_classes,), or list of them
     Only if y holds labels; a list for several columns of labels."""
 
-_OPTIONS = """\
+_MIXER_OPTIONS = """\
+    Further options of the mixer; keys that are missing have their defaults, and
+    "published" is the mixer of Kiela et al. [1]_ without any of them. Parameter
+    searches access a single option as ``mixer_options__n_heads``.
+
+    - ``standardize`` : bool, default=%(standardize)s. Subtract the mean of each
+      dimension of a block and divide by its standard deviation, both over the words of
+      the training fold that the source knows. Trainable sources are not standardized.
+    - ``n_heads`` : int or "dimensions", default=%(n_heads)s. Number of groups of
+      dimensions that have weights of their own: with 1, a weight is a scalar; with
+      "dimensions", it is a vector, with a weight per source and dimension. The number
+      must divide `projection_dim`. Ignored by ``attention="uniform"``.
+    - ``combine`` : {"sum", "concat"}, default="%(combine)s". "concat" concatenates the
+      weighted projections and projects them to the same dimension again.
+    - ``source_dropout`` : float, default=%(source_dropout)s. Probability to leave a
+      source out of a sequence in training. At least one source remains.
+    - ``auxiliary_weight`` : float, default=%(auxiliary_weight)s. Weight, in the loss,
+      of the mean loss of linear heads that predict y from each source alone. They are
+      not used for prediction.
+    - ``word_features`` : bool, default=%(word_features)s. Let the weights also depend
+      on features of the word: its log frequency in the training fold, its length, its
+      shape (capitals, digits, punctuation), and which sources know it. For "word" and
+      "context", and sources that have vectors of words.
+    - ``joint_init`` : bool, default=%(joint_init)s. Draw the initial projections as one
+      matrix over the concatenated sources. They are smaller than with one matrix per
+      source, and an unweighted sum starts like a projected concatenation. Ignored
+      without a projection."""
+
+_TRAIN_OPTIONS = """\
     Further options of training; keys that are missing have their defaults. Parameter
     searches access a single option as ``train_options__gradient_clip``.
 
@@ -246,6 +205,9 @@ _OPTIONS = """\
     - ``weight_decay`` : float, default=%(weight_decay)s. L2 penalty of Adam.
     - ``gradient_clip`` : float or None, default=%(gradient_clip)s. Largest norm of the
       gradient.
+    - ``average_epochs`` : int, default=%(average_epochs)s. Number of last epochs whose
+      weights are averaged. The held-out score of an epoch is that of the average.
+      Ignored by ``partial_fit``.
     - ``micro_batch_size`` : int or None, default=%(micro_batch_size)s. Largest number
       of sequences per forward and backward pass, to save memory. The gradients of a
       batch's parts are added up, so that a step is the same as for the whole batch.
@@ -287,8 +249,13 @@ def describe(entries=None, **defaults):
     def fill(cls):
         if cls.__doc__ is None:  # python -OO
             return cls
-        options = getattr(cls, "_option_defaults", OPTION_DEFAULTS)
-        values = _DEFAULTS | {"train_options": _describe_options(options)} | defaults
+        train = getattr(cls, "_train_options", TRAIN_OPTIONS)
+        mixer = getattr(cls, "_mixer_options", MIXER_OPTIONS)
+        options = {
+            "train_options": _describe_options(_TRAIN_OPTIONS, train.defaults),
+            "mixer_options": _describe_options(_MIXER_OPTIONS, mixer.defaults),
+        }
+        values = _DEFAULTS | options | defaults
         common = _common(entries or {}, values)
         # Python 3.13 compiles docstrings without their indentation.
         text = cleandoc(cls.__doc__).replace("%(common)s", common)
@@ -298,10 +265,10 @@ def describe(entries=None, **defaults):
     return fill
 
 
-def _describe_options(defaults):
+def _describe_options(text, defaults):
     """Return the list of the options that an estimator has."""
-    head, *items = _OPTIONS.split("\n    - ")
-    items = [text for text in items if text.split("``")[1] in defaults]
+    head, *items = text.split("\n    - ")
+    items = [item for item in items if item.split("``")[1] in defaults]
     return "\n    - ".join([head, *items]) % defaults
 
 

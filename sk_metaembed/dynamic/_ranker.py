@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._parameters import is_integer
 from ..sequences import SequencePairs
 from ._base import BaseDynamicMeta
-from ._parameters import OPTION_DEFAULTS, Attention, Encoder, describe
+from ._options import MIXER_OPTIONS, TRAIN_OPTIONS
+from ._parameters import Attention, Encoder, MixerOptionsDict, describe
 from ._retrieval import (
     ImageTarget,
     best_matches,
@@ -150,11 +151,8 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
     }
     del _parameter_constraints["class_weight"]
     # The loss compares all rows of a batch, which cannot be computed in parts.
-    _option_defaults = {
-        name: value
-        for name, value in OPTION_DEFAULTS.items()
-        if name != "micro_batch_size"
-    }
+    _train_options = TRAIN_OPTIONS.without("micro_batch_size")
+    _mixer_options = MIXER_OPTIONS.without("auxiliary_weight")
 
     def __init__(
         self,
@@ -166,6 +164,7 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
         activation: Literal["relu"] | None = "relu",
         layer_norm: bool = False,
         mix_penalty: float = 0.0,
+        mixer_options: MixerOptionsDict = None,
         encoder: Encoder = "bilstm-max",
         encoder_dim: int | Sequence[int] = 512,
         hidden_dims: Sequence[int] = (),
@@ -196,6 +195,7 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
             activation=activation,
             layer_norm=layer_norm,
             mix_penalty=mix_penalty,
+            mixer_options=mixer_options,
             encoder=encoder,
             encoder_dim=encoder_dim,
             hidden_dims=hidden_dims,

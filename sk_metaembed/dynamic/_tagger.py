@@ -12,7 +12,8 @@ from ..sequences._mixins import TaggerMixin
 from ..sequences._sequence_pairs import tokens_of
 from ..sequences._tags import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
-from ._parameters import OPTION_DEFAULTS, Attention, describe
+from ._options import TRAIN_OPTIONS
+from ._parameters import Attention, MixerOptionsDict, describe
 from ._tag_targets import TagTarget, allowed_tags, tag_weights
 from .training._plan import scaled
 
@@ -150,7 +151,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         "scheme": [StrOptions(set(SCHEMES)), None],
     }
     _parameter_constraints.pop("encoder")
-    _option_defaults = OPTION_DEFAULTS | {"lr_factor": 0.5, "lr_patience": 3}
+    _train_options = TRAIN_OPTIONS.replace(lr_factor=0.5, lr_patience=3)
 
     def __init__(
         self,
@@ -162,6 +163,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         activation: Literal["relu"] | None = "relu",
         layer_norm: bool = False,
         mix_penalty: float = 0.0,
+        mixer_options: MixerOptionsDict = None,
         encoder_dim: int | Sequence[int] = 200,
         hidden_dims: Sequence[int] = (),
         embedding_dropout: float = 0.5,
@@ -191,6 +193,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             activation=activation,
             layer_norm=layer_norm,
             mix_penalty=mix_penalty,
+            mixer_options=mixer_options,
             encoder_dim=encoder_dim,
             hidden_dims=hidden_dims,
             embedding_dropout=embedding_dropout,

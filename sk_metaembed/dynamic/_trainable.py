@@ -60,6 +60,8 @@ class TrainedSources:
     ----------
     pairs : list of (str, trainable source)
     tokens : TokenSequences
+    word_counts : dict of str to int, default=None
+        Frequencies in the training fold, if the attention reads features of words.
 
     Attributes
     ----------
@@ -73,7 +75,8 @@ class TrainedSources:
         Their levels.
     """
 
-    def __init__(self, pairs, tokens):
+    def __init__(self, pairs, tokens, word_counts=None):
+        self.word_counts = word_counts
         self.names = [name for name, _ in pairs]
         self.opened = [source.prepare(tokens) for _, source in pairs]
         self.dims, self.levels = {}, []
@@ -252,7 +255,7 @@ def dims_of(X):
     return {} if isinstance(X, TokenSequences) else block_dims(X)
 
 
-def check_dims(dims, trained, projection_dim, layer_norm, *, caller):
+def check_dims(dims, trained, projection_dim, layer_norm, n_heads, *, caller):
     """Raise unless names of sources are distinct and their dimensions can be mixed."""
     twice = [name for name in trained.dims if name in dims]
     if twice:
@@ -267,7 +270,14 @@ def check_dims(dims, trained, projection_dim, layer_norm, *, caller):
             f"{caller}: all sources must have the same dimension without a projection, "
             f"got {dims}. Set projection_dim, for example to {min(dims.values())}."
         )
-    if layer_norm and (projection_dim or min(dims.values())) == 1:
+    dim = projection_dim or min(dims.values())
+    if n_heads != "dimensions" and dim % n_heads:
+        raise ValueError(
+            f"{caller}: the mixer option n_heads={n_heads} must divide the dimension "
+            f"of the mixed vectors, {dim}. Change one of them, or pass "
+            "n_heads='dimensions' for a weight per dimension."
+        )
+    if layer_norm and dim == 1:
         raise ValueError(
             f"{caller}: layer_norm=True needs at least 2 dimensions: normalizing a "
             "single value always gives 0. Set projection_dim to 2 or more, or "

@@ -575,3 +575,10 @@ def test_the_map_of_few_rows(n_rows):
     source = np.ones((n_rows, 5), dtype=np.float32)
     to_target = alignment(source, source, np.ones(n_rows))
     np.testing.assert_allclose(to_target(np.ones((2, 5), np.float32)), np.ones((2, 5)))
+
+
+def test_groups_need_a_splitter():
+    X = make_embedded(24)
+    model = DynamicMetaEmbedding(max_epochs=1)
+    with pytest.raises(TypeError, match="groups is passed to the splitter of cv, but"):
+        model.fit_transform(X, np.arange(24) % 2, groups=np.arange(24) % 4)

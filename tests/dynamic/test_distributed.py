@@ -143,7 +143,9 @@ def test_processes_compute_their_shares_in_parts(monkeypatch):
 
 def test_a_ranker_compares_whole_batches():
     assert "train_options__micro_batch_size" not in DynamicMetaRanker().get_params()
-    message = r"unknown key 'micro_batch_size'. Allowed keys are \['checkpoint', .*'wei"
+    message = (
+        r"unknown key 'micro_batch_size'. Allowed keys are \['average_epochs', .*'wei"
+    )
     with pytest.raises(ValueError, match=message):
         fitted(*TASKS["ranker"], train_options={"micro_batch_size": 5})
 

@@ -4,25 +4,23 @@ import numpy as np
 import pytest
 import torch
 
+from sk_metaembed.dynamic._options import PUBLISHED
 from sk_metaembed.dynamic._parameters import ENCODERS
+from sk_metaembed.dynamic._trainable import TrainedSources
 from sk_metaembed.dynamic.nets._encoders import (
     ByteDropout,
     MaskedLSTM,
     make_encoder,
     segment_max,
 )
-from sk_metaembed.dynamic.nets._mixing import (
-    DynamicMetaNet,
-    Mixer,
-    WeightedLoss,
-    gate_weights,
-)
+from sk_metaembed.dynamic.nets._mixer import Mixer, gate_weights
+from sk_metaembed.dynamic.nets._mixing import DynamicMetaNet, WeightedLoss
 from sk_metaembed.dynamic.training._data import (
     BucketLoader,
-    Grid,
     SequenceData,
     SequenceDataset,
 )
+from sk_metaembed.dynamic.training._grid import Grid
 
 from .conftest import make_embedded
 
@@ -47,7 +45,13 @@ def grid_of(lengths):
 
 def mixer_for(embedded, attention, **options):
     torch.manual_seed(0)
-    options = {"gate": "softmax", "activation": "relu", "projection_dim": 6} | options
+    options = {
+        "gate": "softmax",
+        "activation": "relu",
+        "projection_dim": 6,
+        "layer_norm": False,
+        "options": PUBLISHED,
+    } | options
     dims = [block.dim for block in embedded.blocks]
     mixer = Mixer(dims, attention=attention, **options)
     if attention == "task":
@@ -74,7 +78,7 @@ def test_word_attention_is_the_published_formula(levels, gate):
     )
     a = mixer.score.weight.detach().numpy()[0]
     b = mixer.score.bias.detach().numpy()[0]
-    mixed, weights = mixer.mix(batch_of(embedded))
+    mixed, weights = mixer.mix(batch_of(embedded))[:2]
     for j in range(embedded.tokens.n_tokens):
         scores = np.array([p[j] @ a + b for p in projected], dtype=np.float64)
         mask = np.array([k[j] for k in known])
@@ -100,8 +104,9 @@ def test_context_attention_runs_over_time_and_not_over_sources():
     for name, parameter in recurrence.backward_lstm.named_parameters():
         getattr(reference, f"{name}_reverse").data.copy_(parameter.data)
     batch = batch_of(embedded)
-    projected, _ = mixer.project(batch, per_token=True)
-    scores = mixer.scores(projected, batch.grid)
+    projected = mixer.project(batch)
+    projected = [v[i] for v, i in zip(projected, batch.index, strict=True)]
+    scores = mixer.scores(projected, batch.grid).squeeze(2)
     offsets = embedded.tokens.offsets
     for start, end in zip(offsets[:-1], offsets[1:], strict=True):
         if start == end:
@@ -121,8 +126,8 @@ def test_equal_scores_are_the_unweighted_mean():
     uniform = mixer_for(embedded, "uniform", activation=None)
     uniform.load_state_dict(word.state_dict(), strict=False)
     batch = batch_of(embedded)
-    mixed, weights = word.mix(batch)
-    total, known = uniform.mix(batch)
+    mixed, weights = word.mix(batch)[:2]
+    total, known = uniform.mix(batch)[:2]
     count = known.sum(dim=1, keepdim=True).clamp(min=1)
     torch.testing.assert_close(mixed, total / count)
     torch.testing.assert_close(weights, known / count)
@@ -147,9 +152,8 @@ def test_unknown_everywhere_is_zero_and_finite(attention):
         type(b)(b.name, np.zeros_like(b.values), b.level, np.zeros_like(b.known))
         for b in embedded.blocks
     ]
-    mixed, weights = mixer_for(embedded, attention).mix(
-        batch_of(embedded.with_blocks(nothing))
-    )
+    batch = batch_of(embedded.with_blocks(nothing))
+    mixed, weights = mixer_for(embedded, attention).mix(batch)[:2]
     assert not mixed.any()
     assert not weights.any()
 
@@ -157,7 +161,7 @@ def test_unknown_everywhere_is_zero_and_finite(attention):
 def test_softmax_over_scores_of_any_size_stays_finite():
     scores = torch.tensor([[1e30, -1e30], [1e4, 1e4], [0.0, 0.0]])
     known = torch.tensor([[True, True], [True, False], [False, False]])
-    weights = gate_weights(scores, known, "softmax")
+    weights = gate_weights(scores[:, :, None], known, "softmax")[:, :, 0]
     assert weights.tolist() == [[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
 
 
@@ -171,6 +175,9 @@ def test_row_alone_is_row_in_batch(levels, attention, encoder):
         [block.dim for block in embedded.blocks],
         3,
         projection_dim=6,
+        layer_norm=False,
+        mixer_options=PUBLISHED,
+        trained=TrainedSources([], embedded.tokens),
         attention=attention,
         gate="softmax",
         activation="relu",

@@ -23,7 +23,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.dynamic._parameters import describe
 from sk_metaembed.dynamic.nets._encoders import MeanEncoder
-from sk_metaembed.dynamic.training._data import Grid
+from sk_metaembed.dynamic.training._grid import Grid
 
 from .test_estimators import SMALL
 

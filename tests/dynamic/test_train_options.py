@@ -35,7 +35,10 @@ def classifier(**options):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lr_facto": 0.5}, r"unknown key 'lr_facto'. Allowed keys are \['checkpoint'"),
+        (
+            {"lr_facto": 0.5},
+            r"unknown key 'lr_facto'. Allowed keys are \['average_epochs'",
+        ),
         ({"lr_factor": 1.5}, r"'train_options__lr_factor' .* Got 1.5"),
         ({"lr_patience": -1}, r"'train_options__lr_patience' .* Got -1"),
         ({"lr_patience": True}, r"'train_options__lr_patience' .* Got True"),

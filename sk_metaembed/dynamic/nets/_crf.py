@@ -21,9 +21,10 @@ from skorch.callbacks import Callback
 from torch import nn
 
 from .._tag_targets import weighted_span_f1
-from ..training._data import Grid
+from ..training._grid import Grid
+from ..training._skorch_net import WithAuxiliary
 from ._encoders import BiLSTM, ByteDropout
-from ._mixing import MixingNet, make_head
+from ._mixing import MixingNet, make_head, source_vectors
 
 # exp(-10,000) is zero in float32, and yet a sum with it is a number.
 FORBIDDEN = -1e4
@@ -184,12 +185,24 @@ class TaggingNet(MixingNet):
         self.chain = None
         if learns_chain or allowed is not None:
             self.chain = TagChain(n_outputs, learns_chain, allowed)
+        self.add_auxiliary(self.mixer.dim, n_outputs)
 
     def forward(self, batch):
-        """Return the `TagScores` of a batch."""
-        tokens = self.dropout(self.mix(batch)[0])
-        scores = self.head(self.encoder(tokens, batch.grid)).float()
-        return TagScores(scores, self.chain and self.chain(), batch.grid)
+        """Return the `TagScores` of a batch.
+
+        In training they are `WithAuxiliary` if there are auxiliary heads.
+        """
+        mixed, grid = self.mix(batch), batch.grid
+        states = self.encoder(self.dropout(mixed.vectors), grid)
+        chain = self.chain and self.chain()
+        outputs = TagScores(self.head(states).float(), chain, grid)
+        if self.auxiliary is None or not self.training:
+            return outputs
+        parts = [
+            TagScores(head(source_vectors(mixed, i)).float(), chain, grid)
+            for i, head in enumerate(self.auxiliary)
+        ]
+        return WithAuxiliary(outputs, parts)
 
     def decode(self, batch):
         """Return the best tags, int64 of shape (n_tokens, 1)."""

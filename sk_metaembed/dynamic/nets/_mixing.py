@@ -1,174 +1,14 @@
-"""The network of the Dynamic* estimators: mixer, encoder and head, with its losses."""
+"""The networks of the Dynamic* estimators: mixer, encoder and head, with the losses."""
 
 import torch
 from skorch.callbacks import Callback
 from torch import nn
 
+from ..training._grid import Segments
 from ..training._predict import PrecomputedTypes
-from ._encoders import ByteDropout, MaskedLSTM, make_encoder
-
-
-def gate_weights(scores, known, gate):
-    """Return the weights of the sources that know a word, (n_rows, n_sources).
-
-    Parameters
-    ----------
-    scores : tensor of shape (n_rows, n_sources)
-    known : bool tensor of shape (n_rows, n_sources)
-    gate : {"softmax", "sigmoid"}
-        Softmax over the known sources, or a sigmoid of each.
-
-    Returns
-    -------
-    tensor of shape (n_rows, n_sources)
-        0 if a source does not know the word, also in rows without any known source.
-    """
-    scores = scores.float()
-    if gate == "sigmoid":
-        return torch.sigmoid(scores) * known
-    scores = scores.masked_fill(~known, torch.finfo(scores.dtype).min)
-    return torch.softmax(scores, dim=1) * known
-
-
-class Mixer(nn.Module):
-    """Project all sources, weight the projections, and sum them.
-
-    Parameters
-    ----------
-    dims : list of int
-        Dimensions of the sources.
-    projection_dim : int or None
-        None for no projection; the dimensions must then be equal.
-    attention : {"task", "word", "context", "uniform"}
-    gate : {"softmax", "sigmoid"}
-    activation : {"relu", None}
-        Applied to the sum.
-    layer_norm : bool, default=False
-        Normalize each projected vector to mean 0 and variance 1 before weighting.
-    """
-
-    def __init__(
-        self, dims, projection_dim, attention, gate, activation, layer_norm=False
-    ):
-        super().__init__()
-        self.layer_norm = layer_norm
-        self.attention = attention
-        self.gate = gate
-        self.activation = activation
-        self.dim = projection_dim or dims[0]
-        self.projections = nn.ModuleList(
-            _projection(dim, self.dim) if projection_dim else nn.Identity()
-            for dim in dims
-        )
-        if attention == "task":
-            self.source_scores = nn.Parameter(torch.zeros(len(dims)))
-            self.gamma = nn.Parameter(torch.ones(()))
-        elif attention == "word":
-            self.score = nn.Linear(self.dim, 1)
-        elif attention == "context":
-            self.recurrence = MaskedLSTM(self.dim, _CONTEXT_DIM)
-            self.recurrence.apply(_orthogonal)
-            self.score = nn.Linear(2 * _CONTEXT_DIM, 1)
-
-    def forward(self, batch):
-        """Return the mixed vectors of a batch's tokens, (n_tokens, dim)."""
-        return self.mix(batch)[0]
-
-    def mix(self, batch):
-        """Return mixed vectors (n_tokens, dim) and weights (n_tokens, n_sources)."""
-        if batch.shares_rows and self.attention != "context":
-            index = batch.index[0]
-            mixed, weights = self.mix_rows(*self.project(batch))
-            return mixed[index], weights[index]
-        projected, known = self.project(batch, per_token=True)
-        return self.mix_rows(projected, known, batch.grid)
-
-    def project(self, batch, per_token=False):
-        """Return the projections of each source, and where they are known.
-
-        Returns
-        -------
-        projected : list of tensor of shape (n_rows, dim), one per source
-        known : bool tensor of shape (n_rows, n_sources)
-        """
-        projected = [p(v) for p, v in zip(self.projections, batch.values, strict=True)]
-        if self.layer_norm:
-            projected = [_normalized(v) for v in projected]
-        known = batch.known
-        if per_token:
-            projected = [v[i] for v, i in zip(projected, batch.index, strict=True)]
-            known = [k[i] for k, i in zip(known, batch.index, strict=True)]
-        return projected, torch.stack(known, dim=1)
-
-    def mix_rows(self, projected, known, grid=None):
-        """Return the weighted sum over sources, and the weights."""
-        if self.attention == "uniform":
-            weights = known.to(projected[0].dtype)
-        else:
-            scores = self.scores(projected, grid)
-            weights = gate_weights(scores, known, self.gate).to(projected[0].dtype)
-        mixed = sum(weights[:, i : i + 1] * v for i, v in enumerate(projected))
-        if self.attention == "task":
-            mixed = self.gamma * mixed
-        return (torch.relu(mixed) if self.activation == "relu" else mixed), weights
-
-    def penalty(self):
-        """Return the squared norm of the scalar mix's scores, 0 for other attentions.
-
-        Scores of 0 are equal weights.
-        """
-        return self.source_scores.square().sum() if self.attention == "task" else 0.0
-
-    def scalar_mix(self, *, caller):
-        """Return the weights of the sources and the factor, list of float and float."""
-        if self.attention != "task":
-            raise AttributeError(
-                f"{caller} has layer_weights_ and gamma_ only with attention='task'; "
-                f"it was fitted with attention={self.attention!r}. "
-                "attention_weights(X) returns the weights for any attention."
-            )
-        scores = self.source_scores.detach()[None]
-        known = torch.ones_like(scores, dtype=torch.bool)
-        weights = gate_weights(scores, known, self.gate)[0]
-        return weights.tolist(), float(self.gamma.detach())
-
-    def scores(self, projected, grid):
-        """Return the score of each source, (n_rows, n_sources)."""
-        if self.attention == "task":
-            return self.source_scores.expand(len(projected[0]), -1)
-        if self.attention == "word":
-            return torch.cat([self.score(v) for v in projected], dim=1)
-        # Each source of each sequence is a stream of its own: the recurrence runs
-        # over time and never from one source to another.
-        states = self.recurrence(torch.stack(projected, dim=1), grid)
-        return self.score(states).squeeze(2)
-
-
-# The published size: large enough to pick a source, too small to carry content.
-_CONTEXT_DIM = 2
-
-
-def _projection(dim_in, dim_out):
-    linear = nn.Linear(dim_in, dim_out)
-    nn.init.xavier_uniform_(linear.weight)
-    nn.init.zeros_(linear.bias)
-    return linear
-
-
-def _normalized(vectors):
-    # Each row by itself and nothing learned: bilm-tf's and AllenNLP's formula, but that
-    # they take mean and variance over the whole batch, so that a word's vector depends
-    # on the other sentences of its batch. The value of eps is theirs too.
-    return nn.functional.layer_norm(vectors, vectors.shape[-1:], eps=1e-12)
-
-
-def _orthogonal(module):
-    if isinstance(module, nn.LSTM):
-        for name, parameter in module.named_parameters():
-            if name.startswith("weight"):
-                nn.init.orthogonal_(parameter)
-            else:
-                nn.init.zeros_(parameter)
+from ..training._skorch_net import WithAuxiliary
+from ._encoders import ByteDropout, make_encoder, segment_sum
+from ._mixer import Mixer
 
 
 class MixingNet(nn.Module):
@@ -177,12 +17,10 @@ class MixingNet(nn.Module):
     Parameters
     ----------
     dims : list of int
-    projection_dim, attention, gate, activation
+    projection_dim, attention, gate, activation, layer_norm, mixer_options
         As for `Mixer`.
     embedding_dropout : float
-    layer_norm : bool, default=False
-        As for `Mixer`.
-    trained : TrainedSources, default=None
+    trained : TrainedSources
         Trainable sources; their dimensions are the last ones of `dims`.
     """
 
@@ -194,21 +32,35 @@ class MixingNet(nn.Module):
         attention,
         gate,
         activation,
+        layer_norm,
+        mixer_options,
         embedding_dropout,
-        layer_norm=False,
-        trained=None,
+        trained,
     ):
         super().__init__()
         self.mixer = Mixer(
-            dims, projection_dim, attention, gate, activation, layer_norm
+            dims,
+            projection_dim,
+            attention,
+            gate,
+            activation,
+            layer_norm,
+            mixer_options,
         )
         self.dropout = ByteDropout(embedding_dropout)
-        self.trained = nn.ModuleList(
-            opened.network() for opened in (trained.opened if trained else ())
-        )
+        self.trained = nn.ModuleList(opened.network() for opened in trained.opened)
+        self.auxiliary_weight = mixer_options["auxiliary_weight"]
+        self.auxiliary = None
+
+    def add_auxiliary(self, dim, n_outputs):
+        """Add linear heads on each source alone, if they have a weight in the loss."""
+        if self.auxiliary_weight:
+            self.auxiliary = nn.ModuleList(
+                make_head(dim, (), n_outputs, 0.0) for _ in self.mixer.projections
+            )
 
     def mix(self, batch):
-        """Return mixed vectors and weights per token, as `Mixer.mix` does."""
+        """Return the `Mixed` tokens of a batch."""
         if batch.pieces:
             pairs = zip(self.trained, batch.pieces, strict=True)
             outputs = [
@@ -260,15 +112,33 @@ class DynamicMetaNet(MixingNet):
         )
         dim = self.encoder.dim * (4 if pairs else 1)
         self.head = make_head(dim, hidden_dims, n_outputs, head_dropout)
+        self.add_auxiliary(self.mixer.dim * (4 if pairs else 1), n_outputs)
 
     def encode(self, batch):
         """Return the sequences' vectors, (n_sequences, encoder.dim)."""
-        return self.encoder(self.dropout(self.mix(batch)[0]), batch.grid)
+        return self._encoded(self.mix(batch), batch.grid)
+
+    def _encoded(self, mixed, grid):
+        return self.encoder(self.dropout(mixed.vectors), grid)
 
     def forward(self, batch):
-        """Return the outputs, float32 (n_rows, n_outputs), a tuple for columns."""
-        vectors = self.encode(batch)
-        outputs = self.head(joined(vectors) if self.pairs else vectors)
+        """Return the outputs, float32 (n_rows, n_outputs), a tuple for columns.
+
+        In training they are `WithAuxiliary` if there are auxiliary heads.
+        """
+        mixed = self.mix(batch)
+        outputs = self._outputs(self.head, self._encoded(mixed, batch.grid))
+        if self.auxiliary is None or not self.training:
+            return outputs
+        means = (source_means(mixed, i, batch.grid) for i in range(len(mixed.sources)))
+        parts = [
+            self._outputs(head, mean)
+            for head, mean in zip(self.auxiliary, means, strict=True)
+        ]
+        return WithAuxiliary(outputs, parts)
+
+    def _outputs(self, head, vectors):
+        outputs = head(joined(vectors) if self.pairs else vectors)
         if isinstance(outputs, tuple):
             return tuple(part.float() for part in outputs)
         return outputs.float()
@@ -277,6 +147,19 @@ class DynamicMetaNet(MixingNet):
         """Return the outputs of all columns, float32 (n_rows, n_outputs)."""
         outputs = self(batch)
         return torch.cat(outputs, dim=1) if isinstance(outputs, tuple) else outputs
+
+
+def source_vectors(mixed, i):
+    """Return the rectified projection of a source, zeros where it knows no word."""
+    vectors = torch.relu(mixed.sources[i])[mixed.rows[i]]
+    return vectors * mixed.known[:, i, None]
+
+
+def source_means(mixed, i, grid):
+    """Return the mean of a source over its words in each sequence."""
+    of = Segments(grid.lengths, grid.segments)
+    counts = segment_sum(mixed.known[:, i, None], of).clamp(min=1)
+    return segment_sum(source_vectors(mixed, i), of) / counts
 
 
 def joined(vectors):

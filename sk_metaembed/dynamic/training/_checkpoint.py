@@ -18,6 +18,7 @@ from ..._training._checkpoint_file import (
 from ..._training._net_state import net_state_dict
 from ...sequences._sequence_pairs import tokens_of
 from .._trainable import blocks_of
+from ._skorch_net import AverageWeights
 
 _VERSION = 2
 # Not part of the key of a fit: they do not change the weights, or are in it otherwise.
@@ -68,6 +69,9 @@ class Checkpoint(CheckpointCallback):
             return
         for name, best in self._resumed["bests"].items():
             dict(net.callbacks_)[name].best_score_ = best
+        average = _average(net)
+        if average is not None:
+            average.last_, average.is_averaged_ = self._resumed["average"], True
         stop, plateau = _followers(net)
         if stop is not None:
             state = self._resumed["stop"]
@@ -89,6 +93,9 @@ class Checkpoint(CheckpointCallback):
             "batches": _plain(net.iterator_train__rng),
             "bests": {name: float(c.best_score_) for name, c in _scores(net)},
         }
+        average = _average(net)
+        if average is not None:
+            content["average"] = average.last_
         if stop is not None:
             threshold = float(stop.dynamic_threshold_)
             content["stop"] = [stop.misses_, threshold, stop.best_epoch_]
@@ -200,6 +207,11 @@ def _followers(net):
     """Return early stopping and learning-rate scheduler, or None for each."""
     callbacks = dict(net.callbacks_)
     return callbacks.get("stop"), callbacks.get("plateau")
+
+
+def _average(net):
+    """Return the callback that averages weights, or None."""
+    return next((c for _, c in net.callbacks_ if isinstance(c, AverageWeights)), None)
 
 
 def _scores(net):

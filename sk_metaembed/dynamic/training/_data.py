@@ -8,7 +8,6 @@ graphs.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,96 +18,8 @@ from ...sequences._block import LEVELS
 from ...sequences._indexing import span_index
 from ...sequences._sequence_pairs import tokens_of
 from .._trainable import blocks_of
-
-
-class Segments(NamedTuple):
-    """Some tokens of a batch, sequence after sequence.
-
-    Attributes
-    ----------
-    lengths : int64 tensor of shape (n_sequences,)
-    segments : int64 tensor of shape (n_tokens,)
-        The sequence of each token.
-    """
-
-    lengths: torch.Tensor
-    segments: torch.Tensor
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Positions of the tokens of a batch.
-
-    A grid position without a token has the number of another token: what is computed
-    there is never read.
-
-    Attributes
-    ----------
-    lengths : int64 tensor of shape (n_sequences,)
-    segments : int64 tensor of shape (n_tokens,)
-        The sequence of each token.
-    forward_index, backward_index : int64 tensor of shape (max_length, n_sequences)
-        The token at each step, read from the start or the end of each sequence.
-    forward_position, backward_position : int64 tensor of shape (n_tokens,)
-        The position of each token in the flattened grids.
-    last : int64 tensor of shape (n_sequences,)
-        The position of each sequence's last token in the flattened `forward_index`.
-    known : Segments
-        The tokens that some source knows.
-    known_index : int64 tensor or None
-        Their indices; None if all tokens are known.
-    """
-
-    lengths: torch.Tensor
-    segments: torch.Tensor
-    forward_index: torch.Tensor
-    backward_index: torch.Tensor
-    forward_position: torch.Tensor
-    backward_position: torch.Tensor
-    last: torch.Tensor
-    known: Segments
-    known_index: torch.Tensor | None = None
-
-    @classmethod
-    def of(cls, lengths, send, known=None):
-        """Return the grid of sequences of the given lengths.
-
-        Parameters
-        ----------
-        lengths : ndarray of int64, shape (n_sequences,)
-        send : callable
-            Turns an array into a tensor on the device.
-        known : ndarray of bool, shape (n_tokens,), default=None
-            Which tokens some source knows; None for all.
-        """
-        n = len(lengths)
-        starts = np.cumsum(lengths) - lengths
-        longest = int(lengths.max()) if n else 0
-        steps = np.arange(longest)[:, None]
-        ends = np.maximum(lengths - 1, 0)
-        final = max(int(lengths.sum()) - 1, 0)
-        segments = np.repeat(np.arange(n), lengths)
-        position = np.arange(len(segments)) - starts[segments]
-        parts = {
-            "lengths": lengths,
-            "segments": segments,
-            "forward_index": np.minimum(starts + np.minimum(steps, ends), final),
-            "backward_index": np.minimum(starts + np.maximum(ends - steps, 0), final),
-            "forward_position": position * n + segments,
-            "backward_position": (ends[segments] - position) * n + segments,
-            "last": ends * n + np.arange(n),
-        }
-        parts = {name: send(part) for name, part in parts.items()}
-        if known is None:
-            return cls(**parts, known=Segments(parts["lengths"], parts["segments"]))
-        known_index = np.flatnonzero(known)
-        segments = segments[known_index]
-        counts = np.bincount(segments, minlength=n)
-        return cls(
-            **parts,
-            known=Segments(send(counts), send(segments)),
-            known_index=send(known_index),
-        )
+from .._word_features import word_features
+from ._grid import Grid
 
 
 class _Writable:
@@ -154,6 +65,10 @@ class Batch:
         The inputs of the networks of trainable sources.
     pieces_index : list of int64 tensor of shape (n_tokens,)
         The row of each token in the outputs of these networks.
+    features : float32 tensor of shape (n_types, n_features), or None
+        Features of the words for the attention, if it reads any.
+    features_index : int64 tensor of shape (n_tokens,), or None
+        The row of each token in them.
     """
 
     values: list
@@ -164,6 +79,8 @@ class Batch:
     weights: torch.Tensor | None = None
     pieces: list = field(default_factory=list)
     pieces_index: list = field(default_factory=list)
+    features: torch.Tensor | None = None
+    features_index: torch.Tensor | None = None
 
     def __len__(self):
         return len(self.rows)
@@ -225,6 +142,11 @@ class SequenceData:
             self.offsets = tokens.offsets
             self.codes = tokens.codes.astype(np.int64)
         self.tables = [self._table(block) for block in self.blocks]
+        self._features = None
+        reads_words = trained is not None and trained.word_counts is not None
+        if reads_words and self.level != "sequence":
+            table = word_features(tokens.types, trained.word_counts)
+            self._features = torch.from_numpy(table).to(self.device)
         known = self.known_at("sequence" if self.level == "sequence" else "token")
         self._known = None if known.all() else known
 
@@ -266,6 +188,10 @@ class SequenceData:
             for block, table in zip(self.blocks, self.tables, strict=True)
         ]
         values, known, index = ([part[i] for part in parts] for i in range(3))
+        features = features_index = None
+        if self._features is not None:
+            types, features_index = places.rows("type")
+            features = self._features[types]
         return Batch(
             values,
             known,
@@ -274,6 +200,8 @@ class SequenceData:
             rows,
             pieces=self._pieces_of(rows, places),
             pieces_index=[places.rows(*kind)[1] for kind in self._trained_kinds()],
+            features=features,
+            features_index=features_index,
         )
 
     def _known_of(self, positions):
@@ -307,7 +235,24 @@ class SequenceData:
             types,
             pieces=[pieces.batch(types, self._tensor) for pieces in self.pieces],
             pieces_index=[index] * len(self._trained_kinds()),
+            features=None if self._features is None else self._features[rows],
+            features_index=index,
         )
+
+    def statistics(self, rows):
+        """Return mean and standard deviation of each block over some sequences.
+
+        Over the distinct words of a block of types, the tokens of a block of tokens,
+        and sequences, where the source has a vector. Arrays of float32, shape (dim,).
+        """
+        positions = self.positions(rows) if self.level != "sequence" else None
+        results = []
+        for block in self.blocks:
+            used = rows if block.level == "sequence" else positions
+            if block.level == "type":
+                used = np.unique(self.codes[positions])
+            results.append(mean_and_std(block, used[block.known[used]]))
+        return results
 
     def known_at(self, level):
         """Return which types, tokens or sequences any source knows."""
@@ -340,6 +285,25 @@ class SequenceData:
 
     def _tensor(self, array):
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+
+def mean_and_std(block, rows):
+    """Return mean and standard deviation of some rows of a block, 0 and 1 for none."""
+    total = square = 0.0
+    # Two passes would read the rows of a memory-mapped block twice.
+    shift = block._at(rows[:1]).astype(np.float64)
+    for start in range(0, len(rows), _ROWS_PER_PART):
+        part = block._at(rows[start : start + _ROWS_PER_PART]) - shift
+        total, square = total + part.sum(0), square + np.square(part).sum(0)
+    if len(rows) == 0:
+        return np.zeros(block.dim, np.float32), np.ones(block.dim, np.float32)
+    mean = total / len(rows)
+    variance = np.maximum(square / len(rows) - np.square(mean), 0)
+    mean, std = mean + shift[0], np.sqrt(variance)
+    return mean.astype(np.float32), std.astype(np.float32)
+
+
+_ROWS_PER_PART = 4096
 
 
 class _Places:
@@ -500,6 +464,10 @@ class PairData:
     def lengths(self):
         """Length of the longer side of each pair, which is the steps of a batch."""
         return self.sequences.lengths.reshape(2, -1).max(axis=0)
+
+    def statistics(self, rows):
+        """Return those of both sides of some pairs."""
+        return self.sequences.statistics(np.concatenate([rows, rows + len(self)]))
 
     def batch(self, rows):
         """Return the `Batch` of the given pairs."""

@@ -24,7 +24,7 @@ from ..._training._parameters import resolve_device
 from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._data import SequenceDataset, rows_of
 from ._distributed import sync_weights
-from ._skorch_net import make_net, update_net
+from ._skorch_net import AverageWeights, make_net, update_net
 
 # Callbacks that write or print: only the main one of several processes runs them.
 WRITERS = (
@@ -64,6 +64,7 @@ def train_net(plan, tasks=None):
             )
             with generator_mode_lock, GeneratorMode():
                 net.initialize()
+            net.module_.mixer.set_standards(train_set)
         else:
             net = _resumed_net(plan)
         _run(net, plan, train_set, valid_set, tasks)
@@ -181,6 +182,8 @@ def _free(callbacks):
             callback.best_model_weights_ = None
         elif isinstance(callback, LRScheduler):
             callback.lr_scheduler_ = None
+        elif isinstance(callback, AverageWeights):
+            callback.last_ = []
 
 
 def check_identical_data(plan, train_set, valid_set):
@@ -222,7 +225,7 @@ def _settings(params):
         if isinstance(value, Number | str | tuple | None)
         and name not in ("random_state", "verbose")
         # Those of trainable sources have a device and a seed of their own.
-        and ("__" not in name or name.startswith("train_options__"))
+        and ("__" not in name or name.split("__")[0].endswith("_options"))
     }
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from ..._core._parameters import is_integer
-from .._parameters import TrainOptions, read_train_options
+from .._options import TrainOptions
 from .._targets import ColumnsTarget, own_type
 
 # Parameters that go to the skorch net by the same name, and that a saved net keeps.
@@ -111,7 +111,7 @@ class FitPlan(NamedTuple):
 
 
 def make_net_plan(
-    params, torch_parts, specific, *, target, trained, dims, option_defaults, caller
+    params, torch_parts, specific, *, target, trained, dims, options, caller
 ):
     """Return the `NetPlan` of an estimator.
 
@@ -127,12 +127,11 @@ def make_net_plan(
     trained : TrainedSources
     dims : list of int
         Dimensions of all sources.
-    option_defaults : dict
+    options : TrainOptions
     caller : str
         Name of the estimator.
     """
     network_class, loss_class, score = torch_parts
-    options = params["train_options"]
     return NetPlan(
         caller=caller,
         network_class=network_class,
@@ -150,7 +149,7 @@ def make_net_plan(
         score=score,
         trained=trained,
         settings={name: params[name] for name in SETTINGS},
-        options=read_train_options(options, option_defaults, caller=caller),
+        options=options,
         callbacks=params["callbacks"] or [],
         patience=params["patience"],
     )

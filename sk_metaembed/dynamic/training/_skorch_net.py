@@ -2,6 +2,7 @@
 
 import math
 from contextlib import nullcontext
+from typing import Any, NamedTuple
 
 import torch
 from sklearn.base import clone
@@ -41,6 +42,61 @@ class StopWhenDiverged(Callback):
                 )
 
 
+class AverageWeights(Callback):
+    """Average the weights over the last epochs.
+
+    The averages replace the weights from the first held-out batch, or the end of the
+    epoch, until the next epoch begins, so that the held-out score and early stopping
+    are about them.
+
+    Parameters
+    ----------
+    n_epochs : int
+
+    Attributes
+    ----------
+    last_ : list of dict
+        The learned weights after each of the last epochs, by name.
+    """
+
+    def __init__(self, n_epochs):
+        self.n_epochs = n_epochs
+
+    def on_train_begin(self, net, **kwargs):
+        """Forget the weights of another training."""
+        self.last_, self.is_averaged_ = [], False
+
+    def on_epoch_begin(self, net, **kwargs):
+        """Continue with the weights of the last epoch."""
+        if self.is_averaged_:
+            self._load(net, [self.last_[-1]])
+            sync_weights(net)
+        self.is_averaged_ = False
+
+    def on_batch_begin(self, net, batch=None, training=False, **kwargs):
+        """Average before the first held-out batch."""
+        if not training:
+            self._average(net)
+
+    def on_epoch_end(self, net, **kwargs):
+        """Average if nothing is held out."""
+        self._average(net)
+
+    def _average(self, net):
+        if self.is_averaged_:
+            return
+        own = {name: w.detach().clone() for name, w in net.get_all_learnable_params()}
+        self.last_ = [*self.last_, own][-self.n_epochs :]
+        self._load(net, self.last_)
+        self.is_averaged_ = True
+
+    def _load(self, net, states):
+        with torch.no_grad():
+            for name, weight in net.get_all_learnable_params():
+                parts = [state[name].to(weight.device) for state in states]
+                weight.copy_(sum(parts) / len(parts))
+
+
 class SyncHistory(Callback):
     """Copy the losses and scores of the main process to all processes.
 
@@ -59,6 +115,13 @@ class SyncHistory(Callback):
 
 class StopAllProcesses(KeyboardInterrupt):
     """End of training in all processes; skorch catches the base class."""
+
+
+class WithAuxiliary(NamedTuple):
+    """Outputs of a network in training, and those of a head on each source alone."""
+
+    outputs: Any
+    auxiliary: list
 
 
 class SavedOptimizer(torch.optim.Optimizer):
@@ -241,7 +304,13 @@ class SequenceNet(NeuralNet):
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
         """Return the loss; all tensors are on the device already."""
-        loss = self.criterion_(y_pred, self.module_.target(y_true), X.weights)
+        target = self.module_.target(y_true)
+        if isinstance(y_pred, WithAuxiliary):
+            parts = [self.criterion_(p, target, X.weights) for p in y_pred.auxiliary]
+            extra = self.module_.auxiliary_weight * sum(parts) / len(parts)
+            loss = extra + self.criterion_(y_pred.outputs, target, X.weights)
+        else:
+            loss = self.criterion_(y_pred, target, X.weights)
         if training and self.mix_penalty:
             loss = loss + self.mix_penalty * self.module_.mixer.penalty()
         return loss
@@ -321,6 +390,8 @@ def make_callbacks(plan, processes):
     callbacks = [("diverged", StopWhenDiverged())]
     if options.gradient_clip is not None:
         callbacks += [("clip", GradientNormClipping(options.gradient_clip))]
+    if options.average_epochs > 1:
+        callbacks += [("average", AverageWeights(options.average_epochs))]
     higher = monitor not in (None, "valid_loss")
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
