@@ -316,7 +316,9 @@ class StackedMetaEmbedding(
         self._names = names = self._model_names()
         y, classes = check_target(y, len(X), self.estimator, caller=caller)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, y)
+            sample_weight = _check_sample_weight(
+                sample_weight, y, ensure_non_negative=True
+            )
         splits = make_splits(
             self.cv, y, classes, groups, self.random_state, caller=caller
         )

@@ -148,6 +148,12 @@ def _method(model):
             "StackedMetaEmbedding: a classifier must have decision_function or "
             f"predict_proba, got {model!r}."
         )
+    for key, value in model.get_params().items():
+        if key.split("__")[-1] == "decision_function_shape" and value == "ovo":
+            raise ValueError(
+                "StackedMetaEmbedding: decision values must have one column per class, "
+                f"but {key}='ovo' gives one per pair of classes. Set it to 'ovr'."
+            )
     return name
 
 
