@@ -9,6 +9,7 @@ FIRST = (
     "plot_mixed_columns.py",
     "plot_transformer_layers.py",
     "plot_sentence_meta_embeddings.py",
+    "plot_does_combining_pay.py",
     "plot_nli_pairs.py",
     "plot_not_language.py",
     "plot_export.py",
