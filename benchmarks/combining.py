@@ -28,7 +28,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-from original_texts import detokenized
+from original_texts import TREEBANK, detokenized
 from scipy.stats import pearsonr
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -61,8 +61,6 @@ from sk_metaembed.datasets import (
 WORDS = ("glove-100", "word2vec-300", "neuralcoref-50")
 TASKS = ("sst2", "sick", "stsb", "wnut17")
 N_DRAWS = 1_000
-# Splits off what the treebank splits off, so that word vectors know both parts.
-TREEBANK = r"n't\b|'(?:s|re|ve|ll|d|m)\b|\w+?(?=n't\b)|\w+(?:[-./]\w+)*|[^\w\s]"
 POOLED = {
     "encoder": "mean",
     "projection_dim": 128,
@@ -254,47 +252,41 @@ def score(task, rows):
     return 200 * correct / max(predicted + true, 1)
 
 
-def of_task(task, X, y):
-    """Return sequences as pairs for the tasks on pairs, and targets as an array."""
+def part_of(task, inputs, part, folder):
+    """Return the inputs of a part, pairs for the tasks on pairs, and its targets."""
+    X, y = inputs(embed(task, part, folder)), load(task, part)[1]
     y = y if task == "wnut17" else np.asarray(y)
     return (SequencePairs(X) if task in ("sick", "stsb") else X), y
 
 
-def run_net(task, inputs, parameters, seed, folder):
-    """Train on the training part; return results per test row, dev score, seconds."""
-    parts = {}
-    for part in ("train", "dev", "test"):
-        X = inputs(embed(task, part, folder))
-        parts[part] = of_task(task, X, load(task, part)[1])
+def measure(task, model, train, dev, test, **params):
+    """Fit a model; return results per row of test, the dev score, and CPU seconds."""
     start = time.process_time()
-    model = estimator(task, parameters, seed)
-    model.fit(*parts["train"], X_val=parts["dev"][0], y_val=parts["dev"][1])
+    model.fit(*train, **params)
     seconds = time.process_time() - start
-    dev, test = (
-        per_row(task, model.predict(parts[part][0]), parts[part][1])
-        for part in ("dev", "test")
+    results = [per_row(task, model.predict(X), y) for X, y in (test, dev)]
+    return results[0], score(task, results[1]), seconds
+
+
+def run_net(task, inputs, parameters, seed, folder):
+    """Train on the training part; return the results of the test part."""
+    train, dev, test = (
+        part_of(task, inputs, part, folder) for part in ("train", "dev", "test")
     )
-    return test, score(task, dev), seconds
+    model = estimator(task, parameters, seed)
+    return measure(task, model, train, dev, test, X_val=dev[0], y_val=dev[1])
 
 
 def run_fold(task, inputs, parameters, seed, folder):
-    """Train on four fifths of the training part; return results on the other."""
-    X, y = of_task(task, inputs(embed(task, "train", folder)), load(task, "train")[1])
-    X_dev, y_dev = of_task(
-        task, inputs(embed(task, "dev", folder)), load(task, "dev")[1]
-    )
+    """Train on four fifths of the training part; return the results of the other."""
+    X, y = part_of(task, inputs, "train", folder)
+    dev = part_of(task, inputs, "dev", folder)
     order = np.random.default_rng(0).permutation(len(y))
     held_out = np.sort(np.array_split(order, 5)[seed % 5])
     kept = np.setdiff1d(np.arange(len(y)), held_out)
-    start = time.process_time()
     model = estimator(task, parameters, seed)
-    model.fit(X[kept], y[kept], X_val=X_dev, y_val=y_dev)
-    seconds = time.process_time() - start
-    dev, out = (
-        per_row(task, model.predict(A), b)
-        for A, b in ((X_dev, y_dev), (X[held_out], y[held_out]))
-    )
-    return out, score(task, dev), seconds
+    train, test = (X[kept], y[kept]), (X[held_out], y[held_out])
+    return measure(task, model, train, dev, test, X_val=dev[0], y_val=dev[1])
 
 
 def run_tfidf(task):
@@ -328,20 +320,11 @@ def run_tfidf(task):
 
 
 def run_stacked(task, folder):
-    """Return results per test row of stacked linear models, and their dev score."""
-    parts = {}
-    for part in ("train", "dev", "test"):
-        parts[part] = of_task(task, embed(task, part, folder), load(task, part)[1])
-    start = time.process_time()
+    """Return the results of stacked linear models on the test part."""
+    parts = [part_of(task, Select(), p, folder) for p in ("train", "dev", "test")]
     last = LinearRegression() if task == "stsb" else LogisticRegression()
     model = make_pipeline(StackedMetaEmbedding(random_state=0), last)
-    model.fit(*parts["train"])
-    seconds = time.process_time() - start
-    dev, test = (
-        per_row(task, model.predict(parts[part][0]), parts[part][1])
-        for part in ("dev", "test")
-    )
-    return test, score(task, dev), seconds
+    return measure(task, model, *parts)
 
 
 def result(folder, task, label, seed, compute):

@@ -46,6 +46,8 @@ SPACES = (
     (r'" ([^"]*?) ?"', r'"\1"'),
     (r"' ([^']*?) '", r"'\1'"),
 )
+# Tokens of plain text that split off what a treebank splits off, such as "n't".
+TREEBANK = r"n't\b|'(?:s|re|ve|ll|d|m)\b|\w+?(?=n't\b)|\w+(?:[-./]\w+)*|[^\w\s]"
 
 
 def detokenized(words):

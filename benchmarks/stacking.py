@@ -31,7 +31,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from original_texts import detokenized
+from original_texts import TREEBANK, detokenized
 from scipy.stats import pearsonr, t
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -80,8 +80,6 @@ PARTS = {
     "bbc": ("train",),
 }
 PAIRS = {"sick", "stsb"}
-# English contractions and words with hyphens are one token, as in SST-2.
-PATTERN = r"n't\b|'(?:s|re|ve|ll|d|m)\b|\w+?(?=n't\b)|\w+(?:[-./]\w+)*|[^\w\s]"
 NETWORK = {
     "encoder": "mean",
     "attention": "word",
@@ -143,7 +141,7 @@ def vectors(task, folder, names):
     path = folder / f"{task}.npz"
     parts = {part: read(task, part) for part in PARTS[task]}
     if not path.exists():
-        tokenizer = Tokenizer(**({"token_pattern": PATTERN} if task == "sst2" else {}))
+        tokenizer = Tokenizer(**({"token_pattern": TREEBANK} if task == "sst2" else {}))
         tokens = {part: tokenizer.transform(data[0]) for part, data in parts.items()}
         sources = union().fit(tokens["train"])
         arrays = {

@@ -267,12 +267,13 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     def _start(self, X, y, weights, processes, classes=None):
         """Set what a new net depends on, and forget the last one."""
         caller = type(self).__name__
-        trained = self._trained_sources(X, weights)
-        dims = dims_of(X)
-        n_heads = self._options(caller)[1].n_heads
-        check_dims(
-            dims, trained, self.projection_dim, self.layer_norm, n_heads, caller=caller
-        )
+        mixer = self._options(caller)[1]
+        counts = None
+        if mixer.word_features:
+            counts = count_words(all_tokens(X[weights > 0]))
+        trained = TrainedSources(self._pairs(), all_tokens(X), counts)
+        dims, sizes = dims_of(X), (self.projection_dim, self.layer_norm, mixer.n_heads)
+        check_dims(dims, trained, *sizes, caller=caller)
         self.__dict__.pop("net_", None)
         self.dims_in_, self._trained = dims, trained
         self._reads_pairs = isinstance(X, SequencePairs)
@@ -282,12 +283,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         self._random = check_random_state(self.random_state)
         if processes.count > 1:  # without a seed, each has a state of its own
             self._random.set_state(processes.broadcast(self._random.get_state()))
-
-    def _trained_sources(self, X, weights):
-        """Return what the net learns about sources and words before training."""
-        reads_words = self._options(type(self).__name__)[1].word_features
-        counts = count_words(all_tokens(X[weights > 0])) if reads_words else None
-        return TrainedSources(self._pairs(), all_tokens(X), counts)
 
     def _check_unchanged(self, X):
         """Raise unless the trainable sources are those of the last fit."""

@@ -11,7 +11,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._parameters import is_integer
 from .._training._parameters import check_callbacks
-from ._options import MIXER_OPTIONS, TRAIN_OPTIONS
 
 Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
 Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean", "max", "attention"]
@@ -249,11 +248,12 @@ def describe(entries=None, **defaults):
     def fill(cls):
         if cls.__doc__ is None:  # python -OO
             return cls
-        train = getattr(cls, "_train_options", TRAIN_OPTIONS)
-        mixer = getattr(cls, "_mixer_options", MIXER_OPTIONS)
+        texts = (
+            (cls._train_options, _TRAIN_OPTIONS),
+            (cls._mixer_options, _MIXER_OPTIONS),
+        )
         options = {
-            "train_options": _describe_options(_TRAIN_OPTIONS, train.defaults),
-            "mixer_options": _describe_options(_MIXER_OPTIONS, mixer.defaults),
+            group.name: _describe_options(text, group.defaults) for group, text in texts
         }
         values = _DEFAULTS | options | defaults
         common = _common(entries or {}, values)

@@ -17,36 +17,18 @@ class MixingNet(nn.Module):
     Parameters
     ----------
     dims : list of int
-    projection_dim, attention, gate, activation, layer_norm, mixer_options
-        As for `Mixer`.
+    mixer_options : dict
+        The `options` of `Mixer`.
     embedding_dropout : float
     trained : TrainedSources
         Trainable sources; their dimensions are the last ones of `dims`.
+    **mixer
+        The other parameters of `Mixer`.
     """
 
-    def __init__(
-        self,
-        dims,
-        *,
-        projection_dim,
-        attention,
-        gate,
-        activation,
-        layer_norm,
-        mixer_options,
-        embedding_dropout,
-        trained,
-    ):
+    def __init__(self, dims, *, mixer_options, embedding_dropout, trained, **mixer):
         super().__init__()
-        self.mixer = Mixer(
-            dims,
-            projection_dim,
-            attention,
-            gate,
-            activation,
-            layer_norm,
-            mixer_options,
-        )
+        self.mixer = Mixer(dims, options=mixer_options, **mixer)
         self.dropout = ByteDropout(embedding_dropout)
         self.trained = nn.ModuleList(opened.network() for opened in trained.opened)
         self.auxiliary_weight = mixer_options["auxiliary_weight"]
