@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._parameters import is_integer
 from .._training._parameters import check_callbacks
+from ._options import MIXER_OPTIONS, TRAIN_OPTIONS
 
 Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
 Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean", "max", "attention"]
@@ -248,10 +249,9 @@ def describe(entries=None, **defaults):
     def fill(cls):
         if cls.__doc__ is None:  # python -OO
             return cls
-        texts = (
-            (cls._train_options, _TRAIN_OPTIONS),
-            (cls._mixer_options, _MIXER_OPTIONS),
-        )
+        train = getattr(cls, "_train_options", TRAIN_OPTIONS)
+        mixer = getattr(cls, "_mixer_options", MIXER_OPTIONS)
+        texts = (train, _TRAIN_OPTIONS), (mixer, _MIXER_OPTIONS)
         options = {
             group.name: _describe_options(text, group.defaults) for group, text in texts
         }
