@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._decorators import with_callbacks
 from ..sequences import SequencePairs
 from ..sequences._mixins import EmbeddedInputMixin
+from ..sequences._targets import check_target
 from ._options import MIXER_OPTIONS, TRAIN_OPTIONS
 from ._parameters import (
     CONSTRAINTS,
@@ -22,7 +23,7 @@ from ._parameters import (
     MixerOptionsDict,
     check_parameters,
 )
-from ._targets import check_classes, check_target
+from ._targets import check_classes
 from ._trainable import (
     TrainedSources,
     all_tokens,

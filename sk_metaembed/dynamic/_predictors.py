@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..sequences._targets import check_target
 from ._base import BaseDynamicMeta
 from ._parameters import describe
-from ._targets import ColumnsTarget, NumberTarget, check_target, classification_target
+from ._targets import ColumnsTarget, NumberTarget, classification_target
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

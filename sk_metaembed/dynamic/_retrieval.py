@@ -6,7 +6,8 @@ Equal rows of features are one image with several captions. torch is not importe
 import numpy as np
 
 from .._core._messages import plural
-from ._targets import PerSequence, check_target
+from ..sequences._targets import check_target
+from ._targets import PerSequence
 
 _ROWS_PER_CHUNK = 1024
 

@@ -303,10 +303,10 @@ class StackedMetaEmbedding(
     def _fit(self, X, y, sample_weight, groups):
         """Fit the models and return the out-of-fold predictions."""
         from ._stacked_models import (
-            check_target,
             fit_sources,
             fit_weights,
             make_splits,
+            read_target,
         )
 
         caller = type(self).__name__
@@ -314,7 +314,7 @@ class StackedMetaEmbedding(
         self.dims_in_ = block_dims(self._sequences(X))
         self._outputs_sum = self.output == "sum"
         self._names = names = self._model_names()
-        y, classes = check_target(y, len(X), self.estimator, caller=caller)
+        y, classes = read_target(y, len(X), self.estimator, caller=caller)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, y, ensure_non_negative=True

@@ -26,11 +26,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import (
-    _check_y,
-    check_consistent_length,
-    has_fit_parameter,
-)
+from sklearn.utils.validation import _check_y, has_fit_parameter
+
+from ..sequences._targets import check_target
 
 # Per dimension, so that sources of any dimension need about the same.
 _LOGISTIC_PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001)
@@ -38,15 +36,9 @@ _RIDGE_PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.01)
 _LEAST_PROBABILITY = 1e-6
 
 
-def check_target(y, n_rows, estimator, *, caller):
+def read_target(y, n_rows, estimator, *, caller):
     """Return y, (n_rows,), and its classes, None for a regressor."""
-    if y is None:
-        raise ValueError(
-            f"{caller} requires y to be passed, but the target y is None. It fits a "
-            "model per source: call fit(X, y)."
-        )
-    y = _check_y(y, estimator=caller)
-    check_consistent_length(np.empty(n_rows), y)
+    y = _check_y(check_target(y, n_rows, caller=caller), estimator=caller)
     if estimator is None:
         has_classes = not type_of_target(y, input_name="y").startswith("continuous")
     elif is_classifier(estimator) or is_regressor(estimator):

@@ -453,6 +453,7 @@ class OnlyPredicts(ClassifierMixin, BaseEstimator):
         ({"y": np.eye(60)}, {}, "1d array"),
         ({"y": np.arange(59)}, {}, "inconsistent numbers of samples"),
         ({"y": np.full(60, np.nan)}, {}, "Input y contains NaN"),
+        ({"y": ["a", None] * 30}, {}, "missing .* at row 1, 30 rows in all. Drop"),
         ({"y": ["rare", *["a", "b"] * 29, "a"]}, {"cv": 2}, "class 'rare'"),
         ({}, {"estimator": StandardScaler()}, "a classifier or a regressor"),
         ({}, {"estimator": OnlyPredicts()}, "decision_function or predict_proba"),

@@ -1,0 +1,113 @@
+"""Validation of training targets: one row per sequence, none of them missing."""
+
+import numpy as np
+
+from .._core._messages import plural
+from ._sequence_pairs import column_names, frame_columns
+
+_BINARIZE = (
+    "Turn sets of labels into an indicator matrix with "
+    "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)."
+)
+
+
+def check_target(y, n_rows, *, caller):
+    """Return y as an array without missing values, one row per sequence."""
+    if y is None:
+        raise ValueError(
+            f"{caller} requires y to be passed, but the target y is None. "
+            "It learns its weights from labels: call fit(X, y)."
+        )
+    names, kind = column_names(y), type(y).__name__
+    y = _as_array(y, caller)
+    if y.ndim == 0:
+        raise ValueError(
+            f"{caller}: y must be an array-like with one row per sequence, got a "
+            f"single value of type {kind}. Pass a list or an array."
+        )
+    if len(y) != n_rows:
+        raise ValueError(
+            f"{caller}: Found input variables with inconsistent numbers of samples: X "
+            f"has {plural(n_rows, 'sequence')} and y {plural(len(y), 'label')}."
+        )
+    gaps = _missing(y)
+    if gaps.any():
+        row, *column = np.argwhere(gaps)[0].tolist()
+        where = f"row {row}" + "".join(f", {_column(j, names)}" for j in column)
+        rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
+        raise ValueError(
+            f"{caller}: y is missing (None, NaN or infinity) at {where}, "
+            f"{plural(int(rows.sum()), 'row')} in all. Drop those rows of X and y, or "
+            "label them. (Input y contains NaN.)"
+        )
+    return _typed(y)
+
+
+def _column(j, names):
+    return f"column {j}" + (f" ({names[j]!r})" if names else "")
+
+
+def _as_array(y, caller):
+    if hasattr(y, "toarray"):  # an indicator matrix, as MultiLabelBinarizer gives it
+        y = y.toarray()
+    if hasattr(y, "columns") and y.shape[1] > 1:
+        y = _of_columns(frame_columns(y))
+    try:
+        y = np.asarray(y) if not _is_mixed(y) else np.array(y, dtype=object)
+    except ValueError as error:
+        raise ValueError(
+            f"{caller}: the rows of y have different lengths. " + _BINARIZE
+        ) from error
+    has_sets = y.ndim and any(isinstance(row, set | frozenset) for row in y.flat)
+    if y.dtype == object and has_sets:
+        raise ValueError(f"{caller}: the rows of y are sets. " + _BINARIZE)
+    if y.ndim > 2 or (y.ndim == 2 and y.shape[1] == 0):
+        raise ValueError(
+            f"{caller}: y must have one column or several, got shape {y.shape}."
+        )
+    return y
+
+
+def _of_columns(columns):
+    """Return columns as an object array, (n_rows, n_columns), with their own types."""
+    y = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        y[:, j] = column
+    return y
+
+
+def _is_mixed(y):
+    """Return whether NumPy would turn the numbers of some rows into strings."""
+    is_list = isinstance(y, list | tuple)
+    if not is_list or not all(isinstance(row, list | tuple) for row in y):
+        return False
+    are_texts = {isinstance(value, str) for row in y for value in row}
+    return len(are_texts) > 1 and len(set(map(len, y))) == 1
+
+
+def _typed(y):
+    """Return an object array of numbers or bools in its own dtype."""
+    if y.dtype != object or not y.size:
+        return y
+    columns = y.reshape(len(y), -1).T.tolist()
+    kinds = {np.array(column).dtype.kind for column in columns}
+    if len(kinds) > 1 and not kinds <= set("iuf"):
+        return y  # columns of several types keep them
+    typed = np.array(y.tolist())
+    return typed if typed.dtype.kind in "biuf" else y
+
+
+def _missing(y):
+    if y.dtype.kind == "f":
+        gaps = ~np.isfinite(y)
+    elif y.dtype == object:
+        gaps = np.frompyfunc(_is_gap, 1, 1)(y).astype(bool)
+    else:
+        gaps = np.zeros(y.shape, dtype=bool)
+    return gaps
+
+
+def _is_gap(value):
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and not np.isfinite(value)
