@@ -155,6 +155,8 @@ ROOMS = {
         {
             "Installed with pip": [
                 "load_bbc_news",
+                "load_birds",
+                "load_tate",
                 "load_glove_6b_50d",
                 "load_minilm",
                 "load_mpnet",

