@@ -153,10 +153,14 @@ ROOMS = {
     "datasets": (
         "Data sets",
         {
-            "Installed with pip": [
-                "load_bbc_news",
+            "Tables, installed with pip": [
                 "load_birds",
+                "load_trump_tweets",
                 "load_tate",
+                "load_food_reviews",
+            ],
+            "Texts and models, installed with pip": [
+                "load_bbc_news",
                 "load_glove_6b_50d",
                 "load_minilm",
                 "load_mpnet",

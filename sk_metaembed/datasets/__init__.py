@@ -11,11 +11,13 @@ from ._analogies import load_analogies
 from ._bbc import load_bbc_news
 from ._birds import load_birds
 from ._conll import load_conll
+from ._food_reviews import load_food_reviews
 from ._inference import fetch_multinli, fetch_snli
 from ._models import load_minilm, load_mpnet
 from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
 from ._sst2 import load_sst2
 from ._tate import load_tate
+from ._trump_tweets import load_trump_tweets
 from ._wnut17 import fetch_wnut17
 from ._word_similarity import (
     WORD_SIMILARITY,
@@ -35,11 +37,13 @@ __all__ = [
     "load_bbc_news",
     "load_birds",
     "load_conll",
+    "load_food_reviews",
     "load_glove_6b_50d",
     "load_minilm",
     "load_mpnet",
     "load_sst2",
     "load_tate",
+    "load_trump_tweets",
     "load_vectors",
     "load_word_similarities",
     "load_word_similarity",
