@@ -50,7 +50,7 @@ def article_protocol(news, tokens, seeds):
 def cross_validation(news, tokens, n_folds, quick):
     """Print the accuracy of each pipeline over folds; each fold trains its sources."""
     folds = StratifiedGroupKFold(5, shuffle=True, random_state=0)
-    splits = list(folds.split(news.texts, news.target, news.groups))[:n_folds]
+    splits = list(folds.split(news.data, news.target, news.groups))[:n_folds]
     accuracies = {}
     for train, test in splits:
         sources = demo.make_sources().fit(tokens[train])
@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     news = load_bbc_news()
-    tokens = Tokenizer().fit_transform(news.texts)
+    tokens = Tokenizer().fit_transform(news.data)
     if options.seeds:
         article_protocol(news, tokens, options.seeds)
     if options.folds:

@@ -134,26 +134,20 @@ ABLATION = {
 }
 
 
-def pairs_of(part):
-    """Return both sides of pairs, all first sides and then all second sides."""
-    return [text for side in np.asarray(part.pairs).T for text in side]
-
-
 @cache
 def load(task, part):
     """Return the tokens and targets of a part, "train", "dev" or "test"."""
     if task == "sst2":
-        data = load_sst2(part)
-        texts = [detokenized(words) for words in data.tokens]
-        return Tokenizer(token_pattern=TREEBANK).transform(texts), data.target
+        X, y = load_sst2(part, return_X_y=True)
+        texts = [detokenized(words) for words in X]
+        return Tokenizer(token_pattern=TREEBANK).transform(texts), y
     if task == "wnut17":
-        data = fetch_wnut17(part)
-        return data.tokens, data.tags
+        return fetch_wnut17(part, return_X_y=True)
     if task == "sick":
-        data = fetch_sick("trial" if part == "dev" else part)
-        return Tokenizer().transform(pairs_of(data)), data.target
-    data = fetch_sts_benchmark(part)
-    return Tokenizer().transform(pairs_of(data)), data.scores
+        pairs, y = fetch_sick("trial" if part == "dev" else part, return_X_y=True)
+    else:
+        pairs, y = fetch_sts_benchmark(part, return_X_y=True)
+    return Tokenizer().transform([*pairs[:, 0], *pairs[:, 1]]), y
 
 
 @cache

@@ -57,12 +57,12 @@ def load(name):
     """Return tokens, integer labels, and whether each row is of the official test."""
     if name == "sst2":
         parts = [load_sst2(part) for part in ("train", "test")]
-        rows = [row for part in parts for row in part.tokens]
+        rows = [row for part in parts for row in part.data]
         y = np.concatenate([part.target for part in parts])
-        is_test = np.repeat([False, True], [len(part.tokens) for part in parts])
+        is_test = np.repeat([False, True], [len(part.data) for part in parts])
     else:
         bunch = load_bbc_news()
-        rows = [text.split("\n", 1)[0] for text in bunch.texts]
+        rows = [text.split("\n", 1)[0] for text in bunch.data]
         y, is_test = np.asarray(bunch.target), None
     tokens = Tokenizer(lowercase=True).fit_transform(rows)
     return tokens, np.unique(y, return_inverse=True)[1], is_test

@@ -32,7 +32,7 @@ def sst2_tokens():
     if os.environ.get("SK_METAEMBED_DATA"):
         from sk_metaembed.datasets import load_sst2
 
-        return load_sst2("train").tokens
+        return load_sst2("train").data
     rng = np.random.default_rng(0)
     lengths = np.clip(rng.gamma(4.3, 4.5, 6920).astype(int), 2, 52)
     share = 1 / np.arange(1, 15_001)

@@ -79,7 +79,7 @@ def split_rows(domain, n_articles, seed=0):
 
 def split(domain, n_articles):
     """Return the paragraphs of the articles of `split_rows`."""
-    texts = load_bbc_news().texts
+    texts = load_bbc_news().data
     parts = split_rows(domain, n_articles)
     return {k: paragraphs([texts[i] for i in v]) for k, v in parts.items()}
 

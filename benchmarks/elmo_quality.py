@@ -41,7 +41,7 @@ LENGTH = 200
 def sst2():
     """Return tokens and labels of each part."""
     parts = {name: load_sst2(name) for name in ("train", "dev", "test")}
-    return {name: (part.tokens.to_list(), part.target) for name, part in parts.items()}
+    return {name: (part.data.to_list(), part.target) for name, part in parts.items()}
 
 
 def bbc(domain="sports"):
@@ -53,7 +53,7 @@ def bbc(domain="sports"):
     rest = np.random.default_rng(0).permutation(rest)
     n_dev = len(rest) // 10
     rows = {"train": rest[n_dev:], "dev": rest[:n_dev], "test": test}
-    texts = [" ".join(text.split()) for text in news.texts]
+    texts = [" ".join(text.split()) for text in news.data]
     tokens = Tokenizer(punctuation=True).fit_transform(texts).to_list()
     return {
         name: ([tokens[i][:LENGTH] for i in part], news.target[part])

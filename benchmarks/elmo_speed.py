@@ -68,7 +68,7 @@ def sentences(n):
     if os.environ.get("SK_METAEMBED_DATA"):
         from sk_metaembed.datasets import load_sst2
 
-        return load_sst2("test").tokens[:n].to_list()
+        return load_sst2("test").data[:n].to_list()
     rng = np.random.default_rng(0)
     lengths = np.clip(rng.gamma(4.3, 4.5, n).astype(int), 2, 52)
     share = 1 / np.arange(1, 15_001)

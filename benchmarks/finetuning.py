@@ -32,7 +32,7 @@ ROWS = {
 def subset(part, n, seed=0):
     """Return a random sample of n sentences of a part and their labels."""
     rows = np.sort(np.random.default_rng(seed).permutation(len(part.target))[:n])
-    return part.tokens[rows], part.target[rows]
+    return part.data[rows], part.target[rows]
 
 
 def tfidf_accuracy(train, test):
@@ -69,7 +69,7 @@ def main():
     parts = {name: load_sst2(name) for name in ("train", "dev", "test")}
     train = subset(parts["train"], options.sentences)
     dev = subset(parts["dev"], options.held_out)
-    test = parts["test"].tokens, parts["test"].target
+    test = parts["test"].data, parts["test"].target
     source = TransformerEmbedding(load_minilm()).fit(train[0][:1])
     start = time.process_time()
     embedded = [(source.transform(X), y) for X, y in (train, dev, test)]

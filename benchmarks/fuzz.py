@@ -88,7 +88,7 @@ def conll_file(data):
     file = WORK / "input.conll"
     file.write_bytes(data)
     bunch = conll.load_conll(file)
-    assert [len(row) for row in bunch.tokens.to_list()] == [len(t) for t in bunch.tags]
+    assert [len(row) for row in bunch.data.to_list()] == [len(t) for t in bunch.target]
 
 
 def store(data):

@@ -136,14 +136,14 @@ def similarities(vectors, shared):
     results = {"shared": {}, "union": {}}
     everything = set(vocabulary().types)
     for name in WORD_SIMILARITY:
-        data = load_word_similarity(name)
-        pairs = [(a.lower(), b.lower()) for a, b in data.pairs]
+        pairs, scores = load_word_similarity(name, return_X_y=True)
+        pairs = [(a.lower(), b.lower()) for a, b in pairs]
         for kind, words in (("shared", set(shared)), ("union", everything)):
             selected = [i for i, pair in enumerate(pairs) if words.issuperset(pair)]
             rho = word_similarity_score(
                 vectors,
                 [pairs[i] for i in selected],
-                np.asarray(data.scores)[selected],
+                scores[selected],
                 missing="zero",
             )
             results[kind][name] = 100 * rho
@@ -159,8 +159,8 @@ def sentence_accuracy(vectors):
         StandardScaler(),
         LogisticRegression(max_iter=2000),
     )
-    pipe.fit(train.tokens, train.target)
-    return 100 * pipe.score(test.tokens, test.target)
+    pipe.fit(train.data, train.target)
+    return 100 * pipe.score(test.data, test.target)
 
 
 def measure(method, preprocess):

@@ -87,7 +87,7 @@ def sst2():
     selected = {"train": rows, "dev": slice(None), "test": slice(None)}
     X, y = {}, {}
     for name, part in parts.items():
-        X[name] = vectors([detokenized(row) for row in part.tokens[selected[name]]])
+        X[name] = vectors([detokenized(row) for row in part.data[selected[name]]])
         y[name] = part.target[selected[name]]
     right = {}
     for kind in X["test"]:
@@ -102,9 +102,9 @@ def sst2():
 def bbc():
     """Return the correctness of each article, by kind of vectors."""
     news = load_bbc_news()
-    rows = np.random.default_rng(0).permutation(len(news.texts))[:N_ARTICLES]
+    rows = np.random.default_rng(0).permutation(len(news.data))[:N_ARTICLES]
     y, groups = news.target[rows], news.groups[rows]
-    X = vectors([news.texts[i] for i in rows])
+    X = vectors([news.data[i] for i in rows])
     folds = StratifiedGroupKFold(5, shuffle=True, random_state=0)
     right = {kind: np.zeros(len(rows), bool) for kind in X}
     for train, test in folds.split(rows, y, groups):
@@ -118,13 +118,13 @@ def bbc():
 def stsb():
     """Return the cosine of each pair, by kind of vectors, and the scores."""
     test = fetch_sts_benchmark("test")
-    first, second = (vectors(list(side)) for side in test.pairs.T)
+    first, second = (vectors(list(side)) for side in test.data.T)
     cosines = {}
     for kind, u in first.items():
         v = second[kind]
         norms = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
         cosines[kind] = (u * v).sum(1) / np.maximum(norms, 1e-12)
-    return cosines, test.scores
+    return cosines, test.target
 
 
 def show(task, result, measure):

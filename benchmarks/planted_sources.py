@@ -110,7 +110,7 @@ def main():
     parser.add_argument("--share", type=float, default=0.4)
     options = parser.parse_args()
     train, dev = load_sst2("train"), load_sst2("dev")
-    tokens = [*train.tokens, *dev.tokens]
+    tokens = [*train.data, *dev.data]
     y = np.concatenate([train.target, dev.target])
     sources = [
         (name, PretrainedEmbedding(load_vectors(name), preprocess="unit"))

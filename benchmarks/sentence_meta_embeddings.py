@@ -116,7 +116,7 @@ def sources(encode, names, preprocess):
 
 def bbc_sentences():
     """Return distinct sentences of 5 to 40 words of BBC news."""
-    lines = (line for text in load_bbc_news().texts for line in text.split("\n"))
+    lines = (line for text in load_bbc_news().data for line in text.split("\n"))
     ends = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'])")
     found = (sentence.strip() for line in lines for sentence in ends.split(line))
     return [s for s in dict.fromkeys(found) if 5 <= len(s.split()) <= 40]
@@ -125,9 +125,9 @@ def bbc_sentences():
 def corpora():
     """Return distinct unlabelled sentences in random order, by corpus."""
     texts = {
-        "STS benchmark": fetch_sts_benchmark("train").pairs.ravel(),
-        "SICK": fetch_sick("train").pairs.ravel(),
-        "SST-2": [detokenized(words) for words in load_sst2("train").tokens],
+        "STS benchmark": fetch_sts_benchmark("train").data.ravel(),
+        "SICK": fetch_sick("train").data.ravel(),
+        "SST-2": [detokenized(words) for words in load_sst2("train").data],
         "BBC news": bbc_sentences(),
     }
     results = {}
@@ -305,9 +305,9 @@ def print_unsupervised(embedded, dev, tests):
             cells = [row, setting(rows[row]), f"{rows[row].dev:.1f}"]
             for number, test in enumerate(tests, 1):
                 values, base = rows[row].cosines[number], rows[best].cosines[number]
-                rho = 100 * spearmanr(values, test.scores).statistic
-                cells += [f"{pearson(values, test.scores):.1f}", f"{rho:.1f}"]
-                cells += [difference(values, base, test.scores)]
+                rho = 100 * spearmanr(values, test.target).statistic
+                cells += [f"{pearson(values, test.target):.1f}", f"{rho:.1f}"]
+                cells += [difference(values, base, test.target)]
             print_row(*cells, f"{rows[row].seconds:.1f}")
         if label == f"{NAMES[-1]}, GCCA of itself":
             print_agreement(rows, tests)
@@ -328,13 +328,13 @@ def print_corpora(encode, rows, texts, tests):
     print_row("sentences", *(f"{m}: {t}" for m in methods for t in TESTS))
     print("|---" * 5 + "|")
     for label, corpus in samples.items():
-        embedded = Embedded(encode, corpus, [test.pairs for test in tests])
+        embedded = Embedded(encode, corpus, [test.data for test in tests])
         cells = []
         for method in methods:
             choice = rows[method]
             found, _ = embedded.cosines(list(NAMES), choice.preprocess, choice.combiner)
             cells += [
-                f"{pearson(values, test.scores):.1f}"
+                f"{pearson(values, test.target):.1f}"
                 for values, test in zip(found, tests, strict=True)
             ]
         print_row(label, *cells)
@@ -343,7 +343,7 @@ def print_corpora(encode, rows, texts, tests):
 def print_agreement(rows, tests):
     """Print correlations of the encoders' cosines and errors, and the best weights."""
     for number, (test, label) in enumerate(zip(tests, TESTS, strict=True), 1):
-        gold = (test.scores - test.scores.mean()) / test.scores.std()
+        gold = (test.target - test.target.mean()) / test.target.std()
         z = np.array([rows[name].cosines[number] for name in NAMES])
         z = (z - z.mean(1, keepdims=True)) / z.std(1, keepdims=True)
         r = z @ gold / len(gold)
@@ -366,7 +366,7 @@ def pair_inputs(encode, names, parts):
         union = sources(encode, [name], "unit")
         encoder = make_pipeline(Tokenizer(), union, ConcatMetaEmbedding(), Pooling())
         pairs = PairEncoder(encoder, features=("absdiff", "product"))
-        own = [pairs.fit(parts[0].pairs).transform(part.pairs) for part in parts]
+        own = [pairs.fit(parts[0].data).transform(part.data) for part in parts]
         dim = own[0].shape[1] // 2
         cosine = [part[:, dim:].sum(1, keepdims=True) for part in own]
         results.append((own, cosine))
@@ -384,8 +384,8 @@ def ridge(inputs, parts):
     for factor in (1.0, 10.0):
         X = [np.hstack([own, factor * cosine]) for own, cosine in inputs]
         for alpha in ALPHAS:
-            model = Ridge(alpha).fit(X[0], parts[0].scores)
-            dev = pearson(model.predict(X[1]), parts[1].scores)
+            model = Ridge(alpha).fit(X[0], parts[0].target)
+            dev = pearson(model.predict(X[1]), parts[1].target)
             results.append((dev, model.predict(X[2])))
     return max(results, key=lambda result: result[0])
 
@@ -398,7 +398,7 @@ def print_supervised(encode, parts):
         results[" + ".join(names)] = ridge(inputs, parts)
     nothing = [(cosine[:, :0], cosine) for _, cosine in inputs]
     results["the three cosines only"] = ridge(nothing, parts)
-    gold = parts[2].scores
+    gold = parts[2].target
     best = max(NAMES, key=lambda name: results[name][0])
     print()
     print_row("ridge on", "dev", "test r", f"r - {best}")
@@ -415,10 +415,12 @@ def main():
     options = parser.parse_args()
     encode, texts = encoders(options.cache), corpora()
     parts = [fetch_sts_benchmark(name) for name in ("train", "dev", "test")]
-    tests = [parts[2], fetch_sick("test")]
-    pairs = [part.pairs for part in (parts[1], *tests)]
+    sick = fetch_sick("test")
+    sick.target = sick.scores  # not the labels
+    tests = [parts[2], sick]
+    pairs = [part.data for part in (parts[1], *tests)]
     embedded = Embedded(encode, texts["STS benchmark"], pairs)
-    rows = print_unsupervised(embedded, parts[1].scores, tests)
+    rows = print_unsupervised(embedded, parts[1].target, tests)
     print_supervised(encode, parts)
     print_corpora(encode, rows, texts, tests)
 

@@ -63,11 +63,8 @@ NETWORK = {
 
 def load(task):
     """Return the pairs and targets of the three parts."""
-    if task == "sick":
-        parts = [fetch_sick(name) for name in PARTS[task]]
-        return [p.pairs for p in parts], [p.target for p in parts]
-    parts = [fetch_sts_benchmark(name) for name in PARTS[task]]
-    return [p.pairs for p in parts], [p.scores for p in parts]
+    fetch = fetch_sick if task == "sick" else fetch_sts_benchmark
+    return zip(*(fetch(name, return_X_y=True) for name in PARTS[task]), strict=True)
 
 
 def evaluate(model, X, y):

@@ -66,9 +66,9 @@ def articles():
     from sk_metaembed.datasets import load_bbc_news
 
     news = load_bbc_news()
-    train = [i for i in range(len(news.texts)) if i % 5]
-    test = [text for i, text in enumerate(news.texts) if not i % 5]
-    return [news.texts[i] for i in train], [news.target[i] for i in train], test
+    train = [i for i in range(len(news.data)) if i % 5]
+    test = [text for i, text in enumerate(news.data) if not i % 5]
+    return [news.data[i] for i in train], [news.target[i] for i in train], test
 
 
 def fit(name, folder):

@@ -41,7 +41,7 @@ NETWORKS = {
 
 def tfidf_accuracy(parts):
     """Return TF-IDF unigrams + LogisticRegression, C tuned by cross-validation."""
-    texts = {name: [" ".join(row) for row in p.tokens] for name, p in parts.items()}
+    texts = {name: [" ".join(row) for row in p.data] for name, p in parts.items()}
     pipe = make_pipeline(
         TfidfVectorizer(token_pattern=r"\S+"), LogisticRegression(max_iter=1000)
     )
@@ -57,8 +57,8 @@ def embed(parts):
             (name, PretrainedEmbedding(load_vectors(name), preprocess="unit"))
             for name in SOURCES
         ]
-    ).fit(parts["train"].tokens)
-    return {name: union.transform(part.tokens) for name, part in parts.items()}
+    ).fit(parts["train"].data)
+    return {name: union.transform(part.data) for name, part in parts.items()}
 
 
 def rows(X):

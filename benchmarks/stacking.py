@@ -96,14 +96,14 @@ N_DRAWS = 2000
 def read(task, part):
     """Return texts, all first sides and then all second sides of pairs, and targets."""
     if task == "sst2":
-        data = load_sst2(part)
-        return [detokenized(row) for row in data.tokens], data.target
+        X, y = load_sst2(part, return_X_y=True)
+        return [detokenized(row) for row in X], y
     if task == "bbc":
-        data = load_bbc_news()
-        return [text.partition("\n")[0] for text in data.texts], data.target
-    data = fetch_sick(part) if task == "sick" else fetch_sts_benchmark(part)
-    texts = [text for side in np.asarray(data.pairs).T for text in side]
-    return texts, data.target if task == "sick" else data.scores
+        X, y = load_bbc_news(return_X_y=True)
+        return [text.partition("\n")[0] for text in X], y
+    fetch = fetch_sick if task == "sick" else fetch_sts_benchmark
+    pairs, y = fetch(part, return_X_y=True)
+    return [*pairs[:, 0], *pairs[:, 1]], y
 
 
 def union():

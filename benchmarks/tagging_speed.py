@@ -37,13 +37,13 @@ def write_data(folder):
 
     parts = {split: fetch_wnut17(split) for split in ("train", "test")}
     vectors = load_vectors("glove-100")
-    seen = {w for part in parts.values() for w in part.tokens.types}
+    seen = {w for part in parts.values() for w in part.data.types}
     words = sorted(w for w in seen | {w.lower() for w in seen} if w in vectors)
     np.save(folder / "vectors.npy", np.stack([vectors[word] for word in words]))
-    data = {name: part.tokens.to_list() for name, part in parts.items()}
-    data |= {"tags": parts["train"].tags.tolist(), "words": words, "sizes": SIZES}
+    data = {name: part.data.to_list() for name, part in parts.items()}
+    data |= {"tags": parts["train"].target.tolist(), "words": words, "sizes": SIZES}
     (folder / "data.json").write_text(json.dumps(data))
-    return [parts[name].tokens.n_tokens for name in ("train", "test")]
+    return [parts[name].data.n_tokens for name in ("train", "test")]
 
 
 def network(folder, data, decoder):

@@ -36,7 +36,7 @@ def load(n_sentences):
     from sk_metaembed.datasets import load_sst2
 
     part = load_sst2("train")
-    return part.tokens[:n_sentences], part.target[:n_sentences]
+    return part.data[:n_sentences], part.target[:n_sentences]
 
 
 def make_source(cache=None):

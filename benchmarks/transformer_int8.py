@@ -182,7 +182,7 @@ def accuracy(source, parts):
     if not len(parts["train"].target):
         return float("nan")
     means = {
-        name: Pooling("mean").fit_transform(source.transform(part.tokens))
+        name: Pooling("mean").fit_transform(source.transform(part.data))
         for name, part in parts.items()
     }
     model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1000))
@@ -202,10 +202,10 @@ def main():
     if args.threads:
         torch.set_num_threads(args.threads)
     parts = {name: load_sst2(name) for name in ("train", "test")}
-    tokens = parts["train"].tokens[: args.sentences]
+    tokens = parts["train"].data[: args.sentences]
     for name, n_rows in (("train", args.train), ("test", args.test)):
         part = parts[name]
-        part.tokens, part.target = part.tokens[:n_rows], part.target[:n_rows]
+        part.data, part.target = part.data[:n_rows], part.target[:n_rows]
     print(f"{torch.get_num_threads()} threads; load: {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder:
         sources = forms(load_minilm(), folder, args.torchao)

@@ -46,8 +46,8 @@ def embed(parts, cache):
     )
     glove = PretrainedEmbedding(load_vectors("glove-100"), preprocess="unit")
     union = EmbeddingUnion([("glove", glove), ("minilm", layers)])
-    union.fit(parts["train"].tokens)
-    embedded = {name: union.transform(part.tokens) for name, part in parts.items()}
+    union.fit(parts["train"].data)
+    embedded = {name: union.transform(part.data) for name, part in parts.items()}
     short = [name.removeprefix("minilm__") for name in embedded["train"].names]
     return {
         name: X.with_blocks(
@@ -74,7 +74,7 @@ class Data:
         self._means = {}
         self.pooled = {
             part: EmbeddedSequences(
-                self.parts[part].tokens,
+                self.parts[part].data,
                 [
                     Block(name, self.means(name)[part], "sequence")
                     for name in ("glove", *self.layers)
@@ -95,7 +95,7 @@ class Data:
     def words(self):
         """Return the sentences as strings, one list per part."""
         return {
-            name: [" ".join(row) for row in part.tokens]
+            name: [" ".join(row) for row in part.data]
             for name, part in self.parts.items()
         }
 

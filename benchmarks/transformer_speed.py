@@ -166,7 +166,7 @@ def main():
         from sk_metaembed.datasets import load_minilm
 
         path = load_minilm()
-    tokens = load_sst2("train").tokens[: args.sentences]
+    tokens = load_sst2("train").data[: args.sentences]
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     print(
         f"{len(tokens)} sentences, {len(tokens.codes)} words; {args.device}, "

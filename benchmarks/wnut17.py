@@ -66,8 +66,8 @@ def embed(parts, transformer, cache):
     if transformer:
         minilm = TransformerEmbedding(transformer_path(), LAYERS, cache=cache)
         sources.append(("minilm", minilm))
-    union = EmbeddingUnion(sources).fit(parts["train"].tokens)
-    return {name: union.transform(part.tokens) for name, part in parts.items()}
+    union = EmbeddingUnion(sources).fit(parts["train"].data)
+    return {name: union.transform(part.data) for name, part in parts.items()}
 
 
 def select(X, *names):
@@ -112,13 +112,15 @@ def run(X, parts, parameters, seed):
     """Train once; return the record to store."""
     start = time.perf_counter()
     model = DynamicMetaTagger(**(SETTINGS | parameters), random_state=seed)
-    model.fit(X["train"], parts["train"].tags, X_val=X["dev"], y_val=parts["dev"].tags)
+    model.fit(
+        X["train"], parts["train"].target, X_val=X["dev"], y_val=parts["dev"].target
+    )
     seconds = time.perf_counter() - start
     result, test = model.predict(X["test"]), parts["test"]
-    surface = {"level": "surface", "tokens": test.tokens}
+    surface = {"level": "surface", "tokens": test.data}
     return {
-        "entity": 100 * span_f1_score(test.tags, result),
-        "surface": 100 * span_f1_score(test.tags, result, **surface),
+        "entity": 100 * span_f1_score(test.target, result),
+        "surface": 100 * span_f1_score(test.target, result, **surface),
         "dev": 100 * max(model.history_[:, "valid_f1"]),
         "epochs": model.n_iter_,
         "seconds": seconds,

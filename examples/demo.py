@@ -57,7 +57,7 @@ def split(news):
     copy in the training part.
     """
     train, test = train_test_split(
-        np.arange(len(news.texts)), test_size=0.2, random_state=33
+        np.arange(len(news.data)), test_size=0.2, random_state=33
     )
     return train, test, test[~np.isin(news.groups[test], news.groups[train])]
 
@@ -187,7 +187,7 @@ def main():
     """Run all experiments and print the results."""
     begin, workers = time.perf_counter(), Parallel(n_jobs=2, return_as="generator")
     news = load_bbc_news()
-    y, tokens = news.target, Tokenizer().fit_transform(news.texts)
+    y, tokens = news.target, Tokenizer().fit_transform(news.data)
     train, test, apart = split(news)
     print(f"BBC news: {len(tokens)} articles, {tokens.n_tokens} words.")
     print(f"{len(train)} training articles, {len(test)} test articles, of which")

@@ -29,7 +29,7 @@ from sk_metaembed import Tokenizer
 from sk_metaembed.datasets import load_bbc_news
 
 news = load_bbc_news()
-headlines, _, bodies = zip(*(text.partition("\n") for text in news.texts), strict=True)
+headlines, _, bodies = zip(*(text.partition("\n") for text in news.data), strict=True)
 bodies = pd.Series(bodies)
 columns = pd.DataFrame(
     {

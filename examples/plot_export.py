@@ -26,7 +26,7 @@ from sk_metaembed import (
 from sk_metaembed.datasets import load_bbc_news, load_glove_6b_50d
 
 news = load_bbc_news()
-tokens = Tokenizer().fit_transform(news.texts)
+tokens = Tokenizer().fit_transform(news.data)
 sources = make_embedding_union(
     Word2VecEmbedding(50, min_count=4, n_jobs=1, random_state=0),
     PretrainedEmbedding(load_glove_6b_50d()),

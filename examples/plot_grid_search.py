@@ -15,7 +15,7 @@ from sk_metaembed.datasets import load_bbc_news
 news = load_bbc_news()
 first = np.unique(news.groups, return_index=True)[1]
 rows = np.random.default_rng(0).choice(first, 300, replace=False)
-texts, y = [news.texts[row] for row in rows], news.target[rows]
+texts, y = [news.data[row] for row in rows], news.target[rows]
 
 # %%
 # The grid has 3 x 3 x 2 = 18 candidates, each fitted on three folds. With `memory`,

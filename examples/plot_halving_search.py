@@ -23,7 +23,7 @@ first = np.unique(news.groups, return_index=True)[1]
 train, test = train_test_split(
     first, test_size=0.25, stratify=news.target[first], random_state=0
 )
-titles = np.array([text.partition("\n")[0] for text in news.texts])
+titles = np.array([text.partition("\n")[0] for text in news.data])
 tokens = Tokenizer().fit_transform(titles)
 X, y = tokens[train], news.target[train]
 X_test, y_test = tokens[test], news.target[test]
@@ -47,7 +47,7 @@ from sk_metaembed.datasets import load_glove_6b_50d
 
 trained = Word2VecEmbedding(
     vector_size=100, min_count=3, sg=True, epochs=5, n_jobs=1, random_state=0
-).fit([news.texts[i] for i in train])
+).fit([news.data[i] for i in train])
 articles = WordVectors.from_arrays(list(trained.vocabulary_), trained.vectors_)
 
 

@@ -33,7 +33,7 @@ def facts(text):
     }
 
 
-table = pd.DataFrame([facts(text) for text in news.texts])
+table = pd.DataFrame([facts(text) for text in news.data])
 y = news.target
 print(table.groupby(y)[["n_words", "digits", "quotes"]].mean().round(3))
 

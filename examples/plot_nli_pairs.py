@@ -27,7 +27,7 @@ except OSError as error:  # neither files nor a network
     print(f"SICK is not available, so the example is skipped. {error}")
     sys.exit()
 
-for (first, second), label in zip(train.pairs[:4], train.target[:4], strict=True):
+for (first, second), label in zip(train.data[:4], train.target[:4], strict=True):
     print(f"{label:>13}: {first} / {second}")
 print(pd.Series(test.target).value_counts(normalize=True).round(3).to_string())
 
@@ -54,9 +54,9 @@ for features in (["u", "v"], ["absdiff", "product"], ["u", "v", "absdiff", "prod
         StandardScaler(),
         LogisticRegression(C=0.1, max_iter=2000),
     )
-    pipe.fit(train.pairs, train.target)
+    pipe.fit(train.data, train.target)
     name = "GloVe, mean: " + ", ".join(features)
-    accuracy[name] = pipe.score(test.pairs, test.target)
+    accuracy[name] = pipe.score(test.data, test.target)
     print(f"{accuracy[name]:.3f}  {name}")
 
 # %%
@@ -72,8 +72,8 @@ from sk_metaembed.datasets import load_minilm
 
 minilm = TransformerEmbedding(load_minilm(), [], static=True, preprocess="unit")
 pairs = PairEncoder(EmbeddingUnion([("glove", glove), ("minilm", minilm)]))
-X_train = pairs.fit_transform(train.pairs)
-X_trial, X_test = (pairs.transform(part.pairs) for part in (trial, test))
+X_train = pairs.fit_transform(train.data)
+X_trial, X_test = (pairs.transform(part.data) for part in (trial, test))
 print(X_train)
 
 net = DynamicMetaClassifier(
@@ -112,7 +112,7 @@ import matplotlib.pyplot as plt
 from sklearn.metrics import ConfusionMatrixDisplay
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-predictions = {"GloVe, mean": pipe.predict(test.pairs), "network": net.predict(X_test)}
+predictions = {"GloVe, mean": pipe.predict(test.data), "network": net.predict(X_test)}
 for ax, (name, predicted) in zip(axes, predictions.items(), strict=True):
     ConfusionMatrixDisplay.from_predictions(
         test.target, predicted, normalize="true", values_format=".2f", ax=ax

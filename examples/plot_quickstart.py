@@ -19,9 +19,9 @@ from sk_metaembed.datasets import load_bbc_news
 
 news = load_bbc_news()
 splitter = StratifiedGroupKFold(n_splits=5, shuffle=True, random_state=0)
-train, test = next(splitter.split(news.texts, news.target, news.groups))
-texts = [news.texts[i] for i in train]
-test_texts = [news.texts[i] for i in test]
+train, test = next(splitter.split(news.data, news.target, news.groups))
+texts = [news.data[i] for i in train]
+test_texts = [news.data[i] for i in test]
 y, y_test = news.target[train], news.target[test]
 print(f"{len(texts)} training articles, {len(test_texts)} test articles")
 

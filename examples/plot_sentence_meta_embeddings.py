@@ -45,7 +45,7 @@ from sk_metaembed import (
 from sk_metaembed.datasets import load_bbc_news, load_glove_6b_50d, load_minilm
 
 news = load_bbc_news()
-headlines = [text.split("\n")[0].strip() for text in news.texts]
+headlines = [text.split("\n")[0].strip() for text in news.data]
 encoder, encoded = USE(threads=1), {}
 cache = tempfile.TemporaryDirectory()
 
@@ -140,7 +140,7 @@ if os.environ.get("SK_METAEMBED_DATA"):
         active = clone(sources).set_params(active=used)
         pipe = make_pipeline(Tokenizer(), active, combiner, Pooling())
         report = sentence_similarity_score(
-            pipe.fit(dev.pairs.ravel()), sts.pairs, sts.scores, return_report=True
+            pipe.fit(dev.data.ravel()), sts.data, sts.target, return_report=True
         )
         table.loc[name, "STS benchmark"] = report.score
         cosines[name] = report.similarities
@@ -155,7 +155,7 @@ print(table.round(3).to_string())
 if cosines:
     values = np.array([cosines[name] for name in ALL])
     values = (values - values.mean(1, keepdims=True)) / values.std(1, keepdims=True)
-    rating = (sts.scores - sts.scores.mean()) / sts.scores.std()
+    rating = (sts.target - sts.target.mean()) / sts.target.std()
     errors = values - np.outer(values @ rating / len(rating), rating)
     print(pd.DataFrame(np.corrcoef(errors), ALL, ALL).round(2).to_string())
 cache.cleanup()

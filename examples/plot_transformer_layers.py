@@ -23,7 +23,7 @@ from sk_metaembed.datasets import load_bbc_news
 
 news = load_bbc_news()
 first = np.unique(news.groups, return_index=True)[1]
-headlines = np.array([text.partition("\n")[0] for text in news.texts])
+headlines = np.array([text.partition("\n")[0] for text in news.data])
 classes = np.array(news.target)
 train, test = train_test_split(
     first, test_size=0.25, stratify=classes[first], random_state=0

@@ -103,7 +103,7 @@ def test_code_of_the_readme_runs_on_a_part_of_the_articles(module, monkeypatch, 
     text = (ROOT / "README.md").read_text("utf-8")
     code = text.split("```python\n")[1].split("```")[0]
     news = load_bbc_news()
-    part = Bunch(texts=news.texts[::5], target=news.target[::5])
+    part = Bunch(data=news.data[::5], target=news.target[::5])
     monkeypatch.setattr(sk_metaembed.datasets, "load_bbc_news", lambda: part)
     assert sum(bool(line.strip()) for line in code.splitlines()) <= 15
     exec(code, vars(module))

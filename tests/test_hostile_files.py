@@ -78,8 +78,8 @@ def test_any_tagged_text(data, tmp_path):
     except ValueError as error:
         assert "any.conll" in str(error)
         return
-    assert [len(row) for row in bunch.tokens.to_list()] == [len(t) for t in bunch.tags]
-    assert all(bunch.tokens.lengths)
+    assert [len(row) for row in bunch.data.to_list()] == [len(t) for t in bunch.target]
+    assert all(bunch.data.lengths)
 
 
 @pytest.mark.parametrize("suffix", PACKERS)

@@ -62,7 +62,7 @@ def test_a_local_pipeline_sends_no_requests(requests, tmp_path, monkeypatch):
     source = make_pipeline(sk.Tokenizer(), sk.PretrainedEmbedding(vectors)).fit(TEXTS)
     loaded = sk.load(sk.save(source, tmp_path / "v.skm", bundle=True))
     assert loaded.transform(TEXTS).tokens.n_tokens > 30
-    assert len(load_conll(tmp_path / "x.conll").tokens) == 1
+    assert len(load_conll(tmp_path / "x.conll").data) == 1
     assert np.load(tmp_path / "out.npy").shape[0] == 12
     assert requests == []
 

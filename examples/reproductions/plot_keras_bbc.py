@@ -51,7 +51,7 @@ sources = EmbeddingUnion(
         ("fasttext", FastTextEmbedding(**options, epochs=3, bucket=100_000)),
     ]
 )
-tokens = Tokenizer().fit_transform(news.texts)
+tokens = Tokenizer().fit_transform(news.data)
 sources.fit(tokens[train])
 X = sources.transform(TokenSequences.from_lists(row[:200] for row in tokens))
 for name, share in sources.coverage_.items():

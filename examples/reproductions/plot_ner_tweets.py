@@ -30,12 +30,12 @@ except OSError as error:  # neither files nor a network
     print(f"WNUT-2017 is not available, so the example is skipped. {error}")
     sys.exit()
 
-tokens, tags = train.tokens[::2], train.tags[::2]
+tokens, tags = train.data[::2], train.target[::2]
 for words, labels in list(zip(tokens, tags, strict=True))[:2]:
     pairs = zip(words, labels, strict=True)
     print(" ".join(w if tag == "O" else f"{w}/{tag}" for w, tag in pairs))
-n_new = len(set(test.tokens.types) - set(tokens.types))
-print(f"{n_new} of {test.tokens.n_types} words of the test set are new")
+n_new = len(set(test.data.types) - set(tokens.types))
+print(f"{n_new} of {test.data.n_types} words of the test set are new")
 
 # %%
 # The sources
@@ -63,7 +63,7 @@ model = ElmoLanguageModel(
     lr=4e-3,
     max_epochs=3,
     random_state=0,
-).fit(train.tokens)
+).fit(train.data)
 folder = tempfile.TemporaryDirectory()
 union = EmbeddingUnion(
     [
@@ -73,8 +73,8 @@ union = EmbeddingUnion(
     ]
 )
 X = union.fit_transform(tokens)
-X_dev, y_dev = union.transform(dev.tokens[::2]), dev.tags[::2]
-X_test = union.transform(test.tokens)
+X_dev, y_dev = union.transform(dev.data[::2]), dev.target[::2]
+X_test = union.transform(test.data)
 print(X_test)
 
 # %%
@@ -114,8 +114,8 @@ print(f"{'F1 of':<22}entities   surface forms")
 print(f"{'best system of 2017':<22}    .419            .402")
 for name, blocks in rows.items():
     net, predicted = tag(blocks)
-    entities = span_f1_score(test.tags, predicted)
-    surface = span_f1_score(test.tags, predicted, level="surface", tokens=test.tokens)
+    entities = span_f1_score(test.target, predicted)
+    surface = span_f1_score(test.target, predicted, level="surface", tokens=test.data)
     print(f"{name:<22}{entities:>8.3f}{surface:>16.3f}")
 
 # %%
@@ -134,7 +134,7 @@ for name, blocks in rows.items():
 # training set, and titles consist of common words.
 from sk_metaembed.metrics import span_classification_report
 
-print(span_classification_report(test.tags, predicted))
+print(span_classification_report(test.target, predicted))
 
 # %%
 # Weights of the sources
@@ -149,10 +149,10 @@ import matplotlib.pyplot as plt
 from sk_metaembed.inspection import SourceWeightsDisplay, TokenWeightsDisplay
 
 groups_of_tags = [
-    ["entity" if t != "O" else "no entity" for t in row] for row in test.tags
+    ["entity" if t != "O" else "no entity" for t in row] for row in test.target
 ]
 SourceWeightsDisplay.from_estimator(net, X_test, groups=groups_of_tags)
-rows = [i for i, row in enumerate(test.tags) if 2 <= sum(t != "O" for t in row) <= 4]
+rows = [i for i, row in enumerate(test.target) if 2 <= sum(t != "O" for t in row) <= 4]
 TokenWeightsDisplay.from_estimator(net, X_test[rows[:3]])
 plt.show()
 

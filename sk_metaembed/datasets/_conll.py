@@ -8,7 +8,7 @@ import lzma
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BLOCK = 1 << 22
 _DOCUMENT = "-DOCSTART-"
+_ATTRIBUTES = {"tokens": "data", "tags": "target"}  # of other columns: their name
+_RESERVED = ("data", "target", "groups")
 
 
 def load_conll(
@@ -34,7 +36,8 @@ def load_conll(
     separator: str | None = None,
     comment: str | None = None,
     encoding: str = "utf-8",
-) -> Bunch:
+    return_X_y: bool = False,
+) -> Bunch | Any:
     r"""Load a CoNLL file: a token and its tags per line, blank lines between sentences.
 
     No line is skipped silently: an invalid line is an error that names it.
@@ -56,29 +59,34 @@ def load_conll(
         a token in many files.
     encoding : str, default="utf-8"
         Encoding of the file. A byte order mark is skipped.
+    return_X_y : bool, default=False
+        Whether to return only data and target.
 
     Returns
     -------
-    sklearn.utils.Bunch
+    bunch : sklearn.utils.Bunch
         With the attributes
 
-        tokens : TokenSequences
+        data : TokenSequences
             The sentences.
+        target : ndarray of object, shape (n_sentences,)
+            The column "tags": a list of str per sentence, of its length. Missing if
+            `columns` does not name it.
         groups : ndarray of int64, shape (n_sentences,)
             Index of the document of each sentence, for ``GroupKFold``. Lines that begin
             with ``-DOCSTART-`` start a document; without them all are 0.
 
-        and one attribute per further column, by its name:
-
-        tags : ndarray of object, shape (n_sentences,)
-            A list of str per sentence, of its length.
+        and one attribute per further column, by its name, such as "pos", with lists as
+        in `target`.
+    (data, target) : tuple
+        Returned instead of the Bunch if `return_X_y`.
 
     Raises
     ------
     ValueError
         If `columns` does not match the file, lines differ in their number of columns, a
-        field is empty, a byte cannot be decoded, a compressed file is truncated, or the
-        file contains no sentence.
+        field is empty, a byte cannot be decoded, a compressed file is truncated, the
+        file contains no sentence, or `return_X_y` is True without a column "tags".
 
     See Also
     --------
@@ -100,12 +108,14 @@ def load_conll(
     ...     file = Path(folder, "two.conll")
     ...     _ = file.write_text("To O\nRome B-place\n\nAda B-person\n")
     ...     bunch = load_conll(file)
-    >>> bunch.tokens.to_list()
+    >>> bunch.data.to_list()
     [['To', 'Rome'], ['Ada']]
-    >>> bunch.tags.tolist()
+    >>> bunch.target.tolist()
     [['O', 'B-place'], ['B-person']]
     """
     names, places, width = _read_columns(columns)
+    if return_X_y and "tags" not in names:
+        raise ValueError(f'return_X_y=True needs a column "tags"; got {names}.')
     text = _decode(path, encoding)
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     if separator is None and any("\t" in line.strip(" \t") for line in lines):
@@ -131,7 +141,8 @@ def load_conll(
     _add_sentence(sentence, document, rows, groups)
     if not rows:
         raise ValueError(f"{path} contains no sentence.")
-    return _bunch(names, rows, groups)
+    bunch = _bunch(names, rows, groups)
+    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
 def _read_columns(columns):
@@ -147,11 +158,11 @@ def _read_columns(columns):
         width = len(columns)
     if not all(isinstance(p, int) for p in places):
         raise ValueError(f"The values of columns must be int; got {places}.")
-    invalid = [n for n in names if not isinstance(n, str) or n == "groups"]
+    invalid = [n for n in names if not isinstance(n, str) or n in _RESERVED]
     if invalid or "tokens" not in names or len(set(names)) < len(names):
         raise ValueError(
-            f'The names in columns must be unique, with "tokens" and without "groups"; '
-            f"got {names}."
+            f'The names in columns must be unique, with "tokens" and without any of '
+            f"{_RESERVED}; got {names}."
         )
     return names, places, width
 
@@ -233,6 +244,8 @@ def _bunch(names, rows, groups):
         column = np.empty(len(rows), dtype=object)
         for i, sentence in enumerate(rows):
             column[i] = [fields[place] for fields in sentence]
-        bunch[name] = TokenSequences.from_lists(column) if name == "tokens" else column
+        is_tokens = name == "tokens"
+        values = TokenSequences.from_lists(column) if is_tokens else column
+        bunch[_ATTRIBUTES.get(name, name)] = values
     bunch["groups"] = np.array(groups, dtype=np.int64)
     return bunch

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from .._core._messages import short_repr
+from ._bunch import make_bunch
 from ._files import RemoteFile, check_choice, data_file
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 # Checksums that TensorFlow Datasets and Hugging Face's datasets publish.
 _SNLI = {
@@ -42,8 +45,12 @@ _NO_LABEL = "-"
 
 
 def fetch_snli(
-    split: Literal["train", "dev", "test"] = "train", *, drop_unlabeled: bool = True
-) -> Bunch:
+    split: Literal["train", "dev", "test"] = "train",
+    *,
+    drop_unlabeled: bool = True,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Bunch | Any:
     """Fetch SNLI: image captions as premises, with labeled hypotheses.
 
     A premise is the caption of an image; people who saw only the caption wrote the
@@ -56,20 +63,32 @@ def fetch_snli(
     drop_unlabeled : bool, default=True
         Whether to drop the 785, 158 and 176 pairs without a majority label, as
         published results do. False keeps them, with the label "-".
+    as_frame : bool, default=False
+        Whether to return pandas objects instead of arrays.
+    return_X_y : bool, default=False
+        Whether to return only data and target.
 
     Returns
     -------
-    sklearn.utils.Bunch
+    bunch : sklearn.utils.Bunch
         With the attributes
 
-        pairs : ndarray of object, shape (n_pairs, 2)
+        data : ndarray of object or DataFrame, shape (n_pairs, 2)
             Premise and hypothesis, str.
-        target : ndarray of str, shape (n_pairs,)
+        target : ndarray or Series of str, shape (n_pairs,)
             "contradiction", "entailment" or "neutral".
+        target_names : list of str
+            The labels in `target`, sorted.
+        feature_names : list of str
+            "premise", "hypothesis".
+        frame : DataFrame of shape (n_pairs, 3) or None
+            The data and the target, named "label"; None if not `as_frame`.
         groups : ndarray of int64, shape (n_pairs,)
             Equal for pairs of one image; for ``GroupKFold``.
         n_dropped : int
             Number of dropped pairs without a label.
+    (data, target) : tuple
+        Returned instead of the Bunch if `return_X_y`.
 
     Raises
     ------
@@ -99,19 +118,21 @@ def fetch_snli(
     Examples
     --------
     >>> from sk_metaembed.datasets import fetch_snli
-    >>> fetch_snli("test").pairs.shape  # doctest: +SKIP
+    >>> fetch_snli("test").data.shape  # doctest: +SKIP
     (9824, 2)
     """
     check_choice(split, tuple(_SNLI), "split")
     path = data_file(_SNLI[split], caller="fetch_snli")
-    return _read(path, drop_unlabeled, "captionID")
+    return _read(path, drop_unlabeled, "captionID", as_frame, return_X_y)
 
 
 def fetch_multinli(
     split: Literal["train", "matched", "mismatched"] = "train",
     *,
     drop_unlabeled: bool = True,
-) -> Bunch:
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Bunch | Any:
     """Fetch MultiNLI: premises of ten genres, with labeled hypotheses.
 
     It is the successor of SNLI, with written and spoken English instead of captions.
@@ -126,22 +147,34 @@ def fetch_multinli(
     drop_unlabeled : bool, default=True
         Whether to drop the 0, 185 and 168 pairs without a majority label, as published
         results do. False keeps them, with the label "-".
+    as_frame : bool, default=False
+        Whether to return pandas objects instead of arrays.
+    return_X_y : bool, default=False
+        Whether to return only data and target.
 
     Returns
     -------
-    sklearn.utils.Bunch
+    bunch : sklearn.utils.Bunch
         With the attributes
 
-        pairs : ndarray of object, shape (n_pairs, 2)
+        data : ndarray of object or DataFrame, shape (n_pairs, 2)
             Premise and hypothesis, str.
-        target : ndarray of str, shape (n_pairs,)
+        target : ndarray or Series of str, shape (n_pairs,)
             "contradiction", "entailment" or "neutral".
+        target_names : list of str
+            The labels in `target`, sorted.
+        feature_names : list of str
+            "premise", "hypothesis".
+        frame : DataFrame of shape (n_pairs, 3) or None
+            The data and the target, named "label"; None if not `as_frame`.
         groups : ndarray of int64, shape (n_pairs,)
             Equal for pairs with the same premise; for ``GroupKFold``.
         genres : ndarray of str, shape (n_pairs,)
             Genre, such as "fiction" or "telephone".
         n_dropped : int
             Number of dropped pairs without a label.
+    (data, target) : tuple
+        Returned instead of the Bunch if `return_X_y`.
 
     Raises
     ------
@@ -170,15 +203,15 @@ def fetch_multinli(
     Examples
     --------
     >>> from sk_metaembed.datasets import fetch_multinli
-    >>> fetch_multinli("matched").pairs.shape  # doctest: +SKIP
+    >>> fetch_multinli("matched").data.shape  # doctest: +SKIP
     (9815, 2)
     """
     check_choice(split, tuple(_MULTINLI), "split")
     path = data_file(_MULTINLI[split], caller="fetch_multinli")
-    return _read(path, drop_unlabeled, "promptID", genres="genre")
+    return _read(path, drop_unlabeled, "promptID", as_frame, return_X_y, genres="genre")
 
 
-def _read(path, drop_unlabeled, group, **columns):
+def _read(path, drop_unlabeled, group, as_frame, return_X_y, **columns):
     """Return the `Bunch` of a file with one JSON object per line."""
     rows, groups, n_dropped = [], {}, 0
     keys = ("sentence1", "sentence2", "gold_label", group, *columns.values())
@@ -197,9 +230,15 @@ def _read(path, drop_unlabeled, group, **columns):
     values = list(zip(*rows, strict=True))
     pairs = np.empty((len(rows), 2), dtype=object)
     pairs[:, 0], pairs[:, 1] = values[:2]
-    return Bunch(
-        pairs=pairs,
-        target=np.array(values[2]),
+    target = np.array(values[2])
+    return make_bunch(
+        pairs,
+        target,
+        ["premise", "hypothesis"],
+        target_name="label",
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+        target_names=np.unique(target).tolist(),
         groups=np.array(values[3], dtype=np.int64),
         n_dropped=n_dropped,
         **{name: np.array(values[4 + i]) for i, name in enumerate(columns)},

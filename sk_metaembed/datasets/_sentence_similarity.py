@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.utils import Bunch
 
+from ._bunch import make_bunch
 from ._files import RemoteFile, check_choice, data_file, read_rows, read_score
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 # torchtext publishes the MD5 of the archive, 4eb0065aba063ef77873d3a9c8088811; this is
 # the SHA-256 of the file with that MD5. The first server does not always respond.
@@ -43,11 +46,17 @@ _SICK = {
         member_sha256="2b8aa806658d6fc23c6824c83776c2d4fee7556000817b5ec0f982861413b7d0",
     ),
 }
+_NAMES = ["sentence_1", "sentence_2"]
 _STS_COLUMNS = "genre, file, year, id, score and two sentences, separated by tabs"
 _SICK_COLUMNS = "id, two sentences, score and judgment, separated by tabs"
 
 
-def fetch_sts_benchmark(split: Literal["train", "dev", "test"] = "test") -> Bunch:
+def fetch_sts_benchmark(
+    split: Literal["train", "dev", "test"] = "test",
+    *,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Bunch | Any:
     """Fetch the sentence pairs of the STS benchmark, rated from 0 to 5.
 
     The usual metric is the Pearson or Spearman correlation of the scores with the
@@ -57,18 +66,28 @@ def fetch_sts_benchmark(split: Literal["train", "dev", "test"] = "test") -> Bunc
     ----------
     split : {"train", "dev", "test"}, default="test"
         5749, 1500 and 1379 pairs.
+    as_frame : bool, default=False
+        Whether to return pandas objects instead of arrays.
+    return_X_y : bool, default=False
+        Whether to return only data and target.
 
     Returns
     -------
-    sklearn.utils.Bunch
+    bunch : sklearn.utils.Bunch
         With the attributes
 
-        pairs : ndarray of object, shape (n_pairs, 2)
+        data : ndarray of object or DataFrame, shape (n_pairs, 2)
             The sentences, str.
-        scores : ndarray of float64, shape (n_pairs,)
+        target : ndarray or Series of float64, shape (n_pairs,)
             Ratings from 0 (unrelated) to 5 (equal meaning).
+        feature_names : list of str
+            "sentence_1", "sentence_2".
+        frame : DataFrame of shape (n_pairs, 3) or None
+            The data and the target, named "score"; None if not `as_frame`.
         genres : ndarray of str, shape (n_pairs,)
             "main-captions", "main-news", "main-forum" or "main-forums".
+    (data, target) : tuple
+        Returned instead of the Bunch if `return_X_y`.
 
     Raises
     ------
@@ -101,20 +120,29 @@ def fetch_sts_benchmark(split: Literal["train", "dev", "test"] = "test") -> Bunc
     Examples
     --------
     >>> from sk_metaembed.datasets import fetch_sts_benchmark
-    >>> fetch_sts_benchmark("dev").pairs.shape  # doctest: +SKIP
+    >>> fetch_sts_benchmark("dev").data.shape  # doctest: +SKIP
     (1500, 2)
     """
     check_choice(split, tuple(_STS), "split")
     path = data_file(_STS[split], caller="fetch_sts_benchmark")
     rows = read_rows(path, 7, _STS_COLUMNS)
-    return Bunch(
-        pairs=_pairs(rows, 5),
-        scores=np.array([read_score(fields[4], place) for fields, place in rows]),
+    return make_bunch(
+        _pairs(rows, 5),
+        np.array([read_score(fields[4], place) for fields, place in rows]),
+        _NAMES,
+        target_name="score",
+        as_frame=as_frame,
+        return_X_y=return_X_y,
         genres=np.array([fields[0] for fields, _ in rows]),
     )
 
 
-def fetch_sick(split: Literal["train", "trial", "test"] = "test") -> Bunch:
+def fetch_sick(
+    split: Literal["train", "trial", "test"] = "test",
+    *,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Bunch | Any:
     """Fetch the sentence pairs of SICK, with ratings from 1 to 5 and entailment labels.
 
     The sentences describe images and videos and were modified by rules, so that word
@@ -124,18 +152,30 @@ def fetch_sick(split: Literal["train", "trial", "test"] = "test") -> Bunch:
     ----------
     split : {"train", "trial", "test"}, default="test"
         4500, 500 and 4927 pairs.
+    as_frame : bool, default=False
+        Whether to return pandas objects instead of arrays.
+    return_X_y : bool, default=False
+        Whether to return only data and target.
 
     Returns
     -------
-    sklearn.utils.Bunch
+    bunch : sklearn.utils.Bunch
         With the attributes
 
-        pairs : ndarray of object, shape (n_pairs, 2)
+        data : ndarray of object or DataFrame, shape (n_pairs, 2)
             The sentences, str.
+        target : ndarray or Series of str, shape (n_pairs,)
+            "CONTRADICTION", "ENTAILMENT" or "NEUTRAL".
+        target_names : list of str
+            The labels in `target`, sorted.
+        feature_names : list of str
+            "sentence_1", "sentence_2".
+        frame : DataFrame of shape (n_pairs, 3) or None
+            The data and the target, named "label"; None if not `as_frame`.
         scores : ndarray of float64, shape (n_pairs,)
             Relatedness from 1 to 5.
-        target : ndarray of str, shape (n_pairs,)
-            "CONTRADICTION", "ENTAILMENT" or "NEUTRAL".
+    (data, target) : tuple
+        Returned instead of the Bunch if `return_X_y`.
 
     Raises
     ------
@@ -165,16 +205,22 @@ def fetch_sick(split: Literal["train", "trial", "test"] = "test") -> Bunch:
     Examples
     --------
     >>> from sk_metaembed.datasets import fetch_sick
-    >>> fetch_sick("trial").pairs.shape  # doctest: +SKIP
+    >>> fetch_sick("trial").data.shape  # doctest: +SKIP
     (500, 2)
     """
     check_choice(split, tuple(_SICK), "split")
     path = data_file(_SICK[split], caller="fetch_sick")
     rows = read_rows(path, 5, _SICK_COLUMNS, header=1)
-    return Bunch(
-        pairs=_pairs(rows, 1),
+    target = np.array([fields[4] for fields, _ in rows])
+    return make_bunch(
+        _pairs(rows, 1),
+        target,
+        _NAMES,
+        target_name="label",
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+        target_names=np.unique(target).tolist(),
         scores=np.array([read_score(fields[3], place) for fields, place in rows]),
-        target=np.array([fields[4] for fields, _ in rows]),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -12,7 +12,9 @@ from ..sequences import TokenSequences
 from ._files import check_choice, data_path
 
 
-def load_sst2(split: Literal["train", "dev", "test"] = "train") -> Bunch:
+def load_sst2(
+    split: Literal["train", "dev", "test"] = "train", *, return_X_y: bool = False
+) -> Bunch | Any:
     """Load the sentences of the Stanford Sentiment Treebank with two classes.
 
     Read from ``sst2/<split>.tsv`` in the folder in ``SK_METAEMBED_DATA``: a label, a
@@ -23,18 +25,22 @@ def load_sst2(split: Literal["train", "dev", "test"] = "train") -> Bunch:
     split : {"train", "dev", "test"}, default="train"
         6920, 872 and 1821 sentences. These are full sentences: results of training on
         the 67,349 phrases are not comparable.
+    return_X_y : bool, default=False
+        Whether to return only data and target.
 
     Returns
     -------
-    sklearn.utils.Bunch
+    bunch : sklearn.utils.Bunch
         With the attributes
 
-        tokens : TokenSequences
+        data : TokenSequences
             The sentences, lowercased, ready for a source or `Tokenizer`.
         target : ndarray of int64
             0 or 1, an index into `target_names`.
         target_names : list of str
             negative, positive.
+    (data, target) : tuple
+        Returned instead of the Bunch if `return_X_y`.
 
     Raises
     ------
@@ -56,7 +62,7 @@ def load_sst2(split: Literal["train", "dev", "test"] = "train") -> Bunch:
     --------
     >>> from sk_metaembed.datasets import load_sst2
     >>> test = load_sst2("test")  # doctest: +SKIP
-    >>> len(test.tokens), test.target.shape  # doctest: +SKIP
+    >>> len(test.data), test.target.shape  # doctest: +SKIP
     (1821, (1821,))
     """
     check_choice(split, ("train", "dev", "test"), "split")
@@ -65,11 +71,11 @@ def load_sst2(split: Literal["train", "dev", "test"] = "train") -> Bunch:
     rows = [line.partition("\t") for line in lines]
     _check(rows, path)
     sentences = [list(filter(None, text.split(" "))) for _, _, text in rows]
-    return Bunch(
-        tokens=TokenSequences.from_lists(sentences),
-        target=np.array([int(label) for label, _, _ in rows], dtype=np.int64),
-        target_names=["negative", "positive"],
-    )
+    data = TokenSequences.from_lists(sentences)
+    target = np.array([int(label) for label, _, _ in rows], dtype=np.int64)
+    if return_X_y:
+        return data, target
+    return Bunch(data=data, target=target, target_names=["negative", "positive"])
 
 
 def _check(rows, path):

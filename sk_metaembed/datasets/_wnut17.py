@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from sklearn.utils import Bunch
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._conll import load_conll
 from ._files import RemoteFile, check_choice, data_file
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 _URL = "https://raw.githubusercontent.com/leondz/emerging_entities_17/master"
 # Checksums that Hugging Face's datasets publishes for these URLs.
@@ -30,7 +31,9 @@ _FILES = {
 }
 
 
-def fetch_wnut17(split: Literal["train", "dev", "test"] = "train") -> Bunch:
+def fetch_wnut17(
+    split: Literal["train", "dev", "test"] = "train", *, return_X_y: bool = False
+) -> Bunch | Any:
     """Fetch the tweets and posts of WNUT 2017, with tags of new and rare names.
 
     Entities have six types: corporation, creative-work, group, location, person and
@@ -42,16 +45,20 @@ def fetch_wnut17(split: Literal["train", "dev", "test"] = "train") -> Bunch:
     split : {"train", "dev", "test"}, default="train"
         3394, 1009 and 1287 sentences: tweets of 2010; comments on YouTube; posts on
         Reddit, Twitter, YouTube and Stack Exchange.
+    return_X_y : bool, default=False
+        Whether to return only data and target.
 
     Returns
     -------
-    sklearn.utils.Bunch
+    bunch : sklearn.utils.Bunch
         With the attributes
 
-        tokens : TokenSequences
+        data : TokenSequences
             The sentences.
-        tags : ndarray of object, shape (n_sentences,)
-            A list of str per sentence, in IOB2: "B-person", "I-person", "O", ...
+        target : ndarray of object, shape (n_sentences,)
+            A list of tags per sentence, in IOB2: "B-person", "I-person", "O", ...
+    (data, target) : tuple
+        Returned instead of the Bunch if `return_X_y`.
 
     Raises
     ------
@@ -81,10 +88,12 @@ def fetch_wnut17(split: Literal["train", "dev", "test"] = "train") -> Bunch:
     --------
     >>> from sk_metaembed.datasets import fetch_wnut17
     >>> dev = fetch_wnut17("dev")  # doctest: +SKIP
-    >>> len(dev.tokens), dev.tags[0][:3]  # doctest: +SKIP
+    >>> len(dev.data), dev.target[0][:3]  # doctest: +SKIP
     (1009, ['O', 'O', 'O'])
     """
     check_choice(split, tuple(_FILES), "split")
-    bunch = load_conll(data_file(_FILES[split], caller="fetch_wnut17"))
-    del bunch["groups"]
-    return bunch
+    path = data_file(_FILES[split], caller="fetch_wnut17")
+    result = load_conll(path, return_X_y=return_X_y)
+    if not return_X_y:
+        del result["groups"]  # the file does not mark documents
+    return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -33,7 +34,7 @@ _IN_FOLDER = {
 WORD_SIMILARITY = (*_IN_GENSIM, *_IN_FOLDER)
 
 
-def load_word_similarity(name: str) -> Bunch:
+def load_word_similarity(name: str, *, return_X_y: bool = False) -> Bunch | Any:
     """Load word pairs with human similarity ratings.
 
     Two sets are part of gensim: "ws353" and "simlex999". The others are read from
@@ -48,18 +49,22 @@ def load_word_similarity(name: str) -> Bunch:
         "simverb3500" (3500 verbs), "men" (3000), "rw" (2034 with rare words),
         "mturk287", "mturk771", "rg65", "mc30", "yp130" (verbs), "verb143" (verb forms;
         144 pairs).
+    return_X_y : bool, default=False
+        Whether to return only the pairs and their ratings.
 
     Returns
     -------
-    sklearn.utils.Bunch
+    bunch : sklearn.utils.Bunch
         With the attributes
 
-        pairs : ndarray of str, shape (n_pairs, 2)
+        data : ndarray of str, shape (n_pairs, 2)
             Words as in the file, with upper and lower case.
-        scores : ndarray of float64, shape (n_pairs,)
+        target : ndarray of float64, shape (n_pairs,)
             Mean ratings, larger for more similar; each set has its own scale.
         name : str
             The given name.
+    (data, target) : tuple
+        Returned instead of the Bunch if `return_X_y`.
 
     Raises
     ------
@@ -93,9 +98,9 @@ def load_word_similarity(name: str) -> Bunch:
     --------
     >>> from sk_metaembed.datasets import load_word_similarity
     >>> simlex = load_word_similarity("simlex999")
-    >>> simlex.pairs.shape
+    >>> simlex.data.shape
     (999, 2)
-    >>> print(*simlex.pairs[1], simlex.scores[1])
+    >>> print(*simlex.data[1], simlex.target[1])
     smart intelligent 9.2
     """
     check_choice(name, WORD_SIMILARITY, "name")
@@ -106,11 +111,9 @@ def load_word_similarity(name: str) -> Bunch:
         path, header = data_path("wordsim", _IN_FOLDER[name]), 0
     expected = "two words and a score, separated by tabs"
     rows = read_rows(path, 3, expected, header=header)
-    return Bunch(
-        pairs=np.array([fields[:2] for fields, _ in rows]),
-        scores=np.array([read_score(fields[2], place) for fields, place in rows]),
-        name=name,
-    )
+    data = np.array([fields[:2] for fields, _ in rows])
+    target = np.array([read_score(fields[2], place) for fields, place in rows])
+    return (data, target) if return_X_y else Bunch(data=data, target=target, name=name)
 
 
 def load_word_similarities(
@@ -150,7 +153,7 @@ def load_word_similarities(
     --------
     >>> from sk_metaembed.datasets import load_word_similarities
     >>> sets = load_word_similarities(["ws353", "simlex999"])
-    >>> {name: len(each.pairs) for name, each in sets.items()}
+    >>> {name: len(each.data) for name, each in sets.items()}
     {'ws353': 353, 'simlex999': 999}
     """
     if isinstance(names, str):

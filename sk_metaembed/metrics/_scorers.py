@@ -136,7 +136,7 @@ class SpanScorer(_Scorer):
 
 def _read_sets(sets, average, read):
     """Return the pairs, as ``read`` returns them, and the scores by name of set."""
-    single = not isinstance(sets, dict) or "pairs" in sets
+    single = not isinstance(sets, dict) or _is_bunch(sets)
     sets = {"score": sets} if single else sets
     if not sets:
         raise ValueError("A scorer requires at least one set of pairs; got none.")
@@ -151,9 +151,13 @@ def _read_sets(sets, average, read):
     return pairs, scores
 
 
+def _is_bunch(sets):
+    return isinstance(sets, dict) and {"data", "target"} <= set(sets)
+
+
 def _pairs_and_scores(each, caller):
-    if isinstance(each, dict) and {"pairs", "scores"} <= set(each):
-        return each["pairs"], each["scores"]
+    if _is_bunch(each):  # the target of SICK is a label
+        return each["data"], each.get("scores", each["target"])
     is_two = isinstance(each, tuple | list) and len(each) == 2
     if is_two and not any(isinstance(part, dict | str) for part in each):
         return each

@@ -88,7 +88,7 @@ def _as_list(rows, caller):
         raise TypeError(
             f"{caller} must be rows, such as a list of tuples, an array or a "
             f"DataFrame; got {type(rows).__name__}. For the result of a loader, pass "
-            "its attributes pairs and scores, or questions."
+            "its attributes data and target, or questions."
         )
     if hasattr(rows, "to_numpy"):
         rows = rows.to_numpy()

@@ -46,15 +46,15 @@ def write(tmp_path):
 )
 def test_variants_of_equal_content(write, content):
     bunch = load_conll(write(content))
-    assert bunch.tokens.to_list() == [["To", "Rome"], ["Ada"]]
-    assert bunch.tags.tolist() == [["O", "B-place"], ["B-person"]]
+    assert bunch.data.to_list() == [["To", "Rome"], ["Ada"]]
+    assert bunch.target.tolist() == [["O", "B-place"], ["B-person"]]
     assert bunch.groups.tolist() == [0, 0]
 
 
 def test_compressed_files_and_encodings(write):
-    assert load_conll(write(TWO, "some.conll.gz")).tokens.n_tokens == 3
+    assert load_conll(write(TWO, "some.conll.gz")).data.n_tokens == 3
     path = write("Citroën\tB-x\n".encode("latin-1"))
-    assert load_conll(path, encoding="latin-1").tokens[0] == ["Citroën"]
+    assert load_conll(path, encoding="latin-1").data[0] == ["Citroën"]
     with pytest.raises(ValueError, match="some.conll, line 1: byte 0xeb is not utf-8"):
         load_conll(path)
 
@@ -65,18 +65,19 @@ def test_columns_by_name_or_index(write):
         "-DOCSTART- -X- -X- O\n\nit PRP B-NP O\nis VBZ B-VP O\n"
     )
     by_name = load_conll(path, ("tokens", "pos", None, "tags"))
-    assert sorted(by_name) == ["groups", "pos", "tags", "tokens"]
+    assert sorted(by_name) == ["data", "groups", "pos", "target"]
     assert by_name.pos.tolist() == [["NNP"], ["PRP", "VBZ"]]
     assert by_name.groups.tolist() == [0, 1]
     by_number = load_conll(path, {"tokens": 0, "tags": -1})
-    assert by_number.tags.tolist() == by_name.tags.tolist() == [["B-ORG"], ["O", "O"]]
-    assert by_number.tokens == by_name.tokens
-    assert load_conll(path, {"tokens": 0}).tokens == by_name.tokens
+    assert by_number.target.tolist() == by_name.target.tolist()
+    assert by_name.target.tolist() == [["B-ORG"], ["O", "O"]]
+    assert by_number.data == by_name.data
+    assert load_conll(path, {"tokens": 0}).data == by_name.data
 
 
 def test_comments_are_skipped_on_request(write):
     path = write("# id 1\n#\tO\nRome\tB-place\n")
-    assert load_conll(path, comment="# ").tokens[0] == ["#", "Rome"]
+    assert load_conll(path, comment="# ").data[0] == ["#", "Rome"]
     with pytest.raises(ValueError, match="line 1: expected 2 columns.*got '# id 1'"):
         load_conll(path)
 
@@ -84,9 +85,17 @@ def test_comments_are_skipped_on_request(write):
 def test_tokens_with_unicode_separators(write):
     strange = ["a\xa0b", "\u2028", "\x85", "New York"]
     bunch = load_conll(write("".join(f"{token}\tO\n" for token in strange)))
-    assert bunch.tokens.to_list() == [strange]
+    assert bunch.data.to_list() == [strange]
     bunch = load_conll(write("".join(f"{token} O\n" for token in strange[:3])))
-    assert bunch.tokens.to_list() == [strange[:3]]
+    assert bunch.data.to_list() == [strange[:3]]
+
+
+def test_data_and_target_alone(write):
+    X, y = load_conll(write(TWO), return_X_y=True)
+    assert X.to_list() == [["To", "Rome"], ["Ada"]]
+    assert y.tolist() == [["O", "B-place"], ["B-person"]]
+    with pytest.raises(ValueError, match=r"needs a column \"tags\"; got \['tokens'\]"):
+        load_conll(write(TWO), {"tokens": 0}, return_X_y=True)
 
 
 @pytest.mark.parametrize("suffix", ["gz", "bz2", "xz"])
@@ -113,6 +122,7 @@ def test_truncated_compressed_file_is_named(tmp_path, suffix):
         ("a\n", {"tokens": 0, "tags": 1}, "line 1: has 1 column, but"),
         ("a O\n", ("token", "tag"), 'with "tokens"'),
         ("a O\n", ("tokens", "tokens"), "must be unique"),
+        ("a O\n", ("tokens", "target"), "without any of .*'data', 'target', 'groups'"),
         ("a O\n", {"tokens": "first"}, "must be int"),
         ("a O\n", "tokens", "must be a list of names or a dict"),
         ("\n\n", ("tokens", "tags"), "some.conll contains no sentence"),
@@ -138,8 +148,8 @@ def test_invalid_line_or_argument_is_named(write, content, columns, message):
 def test_the_shared_tasks_files_are_read_in_full(file, n_sentences, n_tokens):
     path = os.path.join(os.environ["SK_METAEMBED_DATA"], "wnut17", file)
     bunch = load_conll(path)
-    assert len(bunch.tokens) == n_sentences
-    assert bunch.tokens.n_tokens == n_tokens
-    tags = read_tags(bunch.tags, bunch.tokens, caller="wnut17")
+    assert len(bunch.data) == n_sentences
+    assert bunch.data.n_tokens == n_tokens
+    tags = read_tags(bunch.target, bunch.data, caller="wnut17")
     assert np.unique(tags.types).size == 13
     check_scheme(tags, "IOB2", caller="wnut17")

@@ -23,9 +23,11 @@ def _write(path, text):
 def test_sst2_splits_on_spaces_only(folder):
     _write(folder / "sst2" / "dev.tsv", "1\tit 's 1\xa01/2 hours  .\n0\tdull\n")
     bunch = load_sst2("dev")
-    assert bunch.tokens.to_list() == [["it", "'s", "1\xa01/2", "hours", "."], ["dull"]]
+    assert bunch.data.to_list() == [["it", "'s", "1\xa01/2", "hours", "."], ["dull"]]
     assert bunch.target.tolist() == [1, 0]
     assert bunch.target_names == ["negative", "positive"]
+    X, y = load_sst2("dev", return_X_y=True)
+    assert (bunch.data == X, y.tolist()) == (True, [1, 0])
 
 
 def test_sst2_names_the_line_without_a_label(folder):

@@ -49,18 +49,18 @@ def write(path, text):
 def test_two_word_sets_and_google_need_no_folder(monkeypatch, name):
     monkeypatch.delenv("SK_METAEMBED_DATA", raising=False)
     bunch = load_word_similarity(name)
-    assert bunch.pairs.shape == (N_PAIRS[name], 2)
-    assert bunch.scores.shape == (N_PAIRS[name],)
+    assert bunch.data.shape == (N_PAIRS[name], 2)
+    assert bunch.target.shape == (N_PAIRS[name],)
     assert bunch.name == name
     assert load_analogies().questions.shape == (19544, 4)
 
 
 def test_the_first_and_last_pairs_are_there():
     ws353 = load_word_similarity("ws353")
-    assert [*ws353.pairs[0], ws353.scores[0]] == ["love", "sex", 6.77]
-    assert ["Jerusalem", "Israel"] in ws353.pairs.tolist()
+    assert [*ws353.data[0], ws353.target[0]] == ["love", "sex", 6.77]
+    assert ["Jerusalem", "Israel"] in ws353.data.tolist()
     simlex = load_word_similarity("simlex999")
-    assert simlex.pairs[-1].tolist() == ["attend", "arrive"]
+    assert simlex.data[-1].tolist() == ["attend", "arrive"]
 
 
 def test_google_has_its_categories():
@@ -78,8 +78,10 @@ def test_google_has_its_categories():
 def test_word_pairs_from_the_folder_keep_case_and_repeats(folder):
     write(folder / "wordsim" / "EN-MC-30.txt", "Car\tauto\t3.9\r\nauto\tCar\t2\r\n")
     bunch = load_word_similarity("mc30")
-    assert bunch.pairs.tolist() == [["Car", "auto"], ["auto", "Car"]]
-    assert bunch.scores.tolist() == [3.9, 2.0]
+    assert bunch.data.tolist() == [["Car", "auto"], ["auto", "Car"]]
+    assert bunch.target.tolist() == [3.9, 2.0]
+    pairs, scores = load_word_similarity("mc30", return_X_y=True)
+    assert (pairs.tolist(), scores.tolist()) == (bunch.data.tolist(), [3.9, 2.0])
 
 
 @pytest.mark.parametrize(
@@ -121,8 +123,11 @@ def test_sts_takes_the_right_columns_of_longer_lines(folder):
     row = 'main-news\tx\t2016\t0012\t4.5\tA "man.\tB man.'
     write(path, f"{row}\n{row}\tsource one\tsource two\n")
     bunch = fetch_sts_benchmark("dev")
-    assert bunch.pairs.tolist() == [['A "man.', "B man."]] * 2
-    assert bunch.scores.tolist() == [4.5, 4.5]
+    assert bunch.data.tolist() == [['A "man.', "B man."]] * 2
+    assert bunch.target.tolist() == [4.5, 4.5]
+    frame = fetch_sts_benchmark("dev", as_frame=True).frame
+    assert list(frame) == ["sentence_1", "sentence_2", "score"]
+    assert frame["score"].tolist() == [4.5, 4.5]
     assert bunch.genres.tolist() == ["main-news"] * 2
     write(path, f"{row}\nmain-news\tx\t2016\t0012\t4.5\tA man.\n")
     with pytest.raises(ValueError, match=r"sts-dev.csv, line 2: expected genre"):
@@ -134,8 +139,12 @@ def test_sick_has_scores_and_judgments(folder):
     header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
     write(path, f"{header}\r\n7\tA man\tA boy\t3.5\tNEUTRAL\r\n")
     bunch = fetch_sick("trial")
-    assert bunch.pairs.tolist() == [["A man", "A boy"]]
+    assert bunch.data.tolist() == [["A man", "A boy"]]
     assert (bunch.scores.tolist(), bunch.target.tolist()) == ([3.5], ["NEUTRAL"])
+    assert bunch.target_names == ["NEUTRAL"]
+    X, y = fetch_sick("trial", as_frame=True, return_X_y=True)
+    assert X.to_numpy().tolist() == bunch.data.tolist()
+    assert (list(X), y.tolist()) == (bunch.feature_names, ["NEUTRAL"])
     write(path, f"{header}\n7\tA man\tA boy\thigh\tNEUTRAL\n")
     with pytest.raises(
         ValueError, match=r"SICK_trial.txt, line 2: the score must be a number"
@@ -163,12 +172,12 @@ def test_unset_variable(monkeypatch):
 @with_data
 def test_the_real_sets_are_whole():
     sets = load_word_similarities()
-    assert {name: len(each.pairs) for name, each in sets.items()} == N_PAIRS
+    assert {name: len(each.data) for name, each in sets.items()} == N_PAIRS
     assert tuple(sets) == WORD_SIMILARITY
     assert len(load_analogies("msr").questions) == 8000
-    sizes = [len(fetch_sts_benchmark(s).pairs) for s in ("train", "dev", "test")]
+    sizes = [len(fetch_sts_benchmark(s).data) for s in ("train", "dev", "test")]
     assert sizes == [5749, 1500, 1379]
-    sizes = [len(fetch_sick(s).pairs) for s in ("train", "trial", "test")]
+    sizes = [len(fetch_sick(s).data) for s in ("train", "trial", "test")]
     assert sizes == [4500, 500, 4927]
 
 
@@ -178,5 +187,5 @@ def test_gensim_brings_what_the_folder_has():
         bunch = load_word_similarity(name)
         text = Path(DATA, "wordsim", f"{file}.txt").read_text()
         lines = [line.split("\t") for line in text.splitlines()]
-        assert bunch.pairs.tolist() == [line[:2] for line in lines]
-        assert bunch.scores.tolist() == [float(line[2]) for line in lines]
+        assert bunch.data.tolist() == [line[:2] for line in lines]
+        assert bunch.target.tolist() == [float(line[2]) for line in lines]

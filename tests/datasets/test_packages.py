@@ -12,7 +12,7 @@ def news():
 
 
 def test_bbc_news_has_all_articles_in_order(news):
-    assert len(news.texts) == len(news.target) == len(news.files) == 2225
+    assert len(news.data) == len(news.target) == len(news.files) == 2225
     names, counts = np.unique(news.target, return_counts=True)
     assert names.tolist() == news.target_names
     assert counts.tolist() == [510, 386, 417, 511, 401]
@@ -20,16 +20,25 @@ def test_bbc_news_has_all_articles_in_order(news):
     assert news.files == sorted(news.files)
 
 
+def test_bbc_news_as_a_frame(news):
+    bunch = load_bbc_news(as_frame=True)
+    assert bunch.frame.shape == (2225, 2)
+    assert bunch.data["text"].tolist() == news.data
+    assert bunch.frame["category"].tolist() == news.target.tolist()
+    X, y = load_bbc_news(return_X_y=True)
+    assert (X, y.tolist()) == (news.data, news.target.tolist())
+
+
 def test_the_file_that_is_not_utf8_keeps_its_pound_sign(news):
-    text = news.texts[news.files.index("sports/199.txt")]
+    text = news.data[news.files.index("sports/199.txt")]
     assert "a £15.8m signing" in text
-    assert not any("\ufffd" in text for text in news.texts)
+    assert not any("\ufffd" in text for text in news.data)
 
 
 def test_groups_of_duplicates(news):
     assert len(set(news.groups)) == 2125
     first = {}
-    for text, group in zip(news.texts, news.groups, strict=True):
+    for text, group in zip(news.data, news.groups, strict=True):
         assert first.setdefault(group, text).split() == text.split()
 
 

@@ -122,15 +122,19 @@ def test_snli_comes_from_its_archive_once(server, cache, monkeypatch):
     for split in ("dev", "test"):
         serve(server, _inference._SNLI, split, content, monkeypatch)
     dev = fetch_snli("dev")
-    assert dev.pairs.tolist()[2] == ["A dog.", "No dog."]
+    assert dev.data.tolist()[2] == ["A dog.", "No dog."]
     assert dev.target.tolist() == ["neutral", "entailment", "contradiction"]
+    assert dev.target_names == ["contradiction", "entailment", "neutral"]
+    frame = fetch_snli("dev", as_frame=True).frame
+    assert list(frame) == [*dev.feature_names, "label"]
+    assert frame["hypothesis"][2] == "No dog."
     assert (dev.groups.tolist(), dev.n_dropped) == ([0, 0, 1], 1)
     whole = fetch_snli("dev", drop_unlabeled=False)
     assert (whole.target[2], whole.n_dropped) == ("-", 0)
-    assert len(fetch_snli("test").pairs) == 1
+    assert len(fetch_snli("test").data) == 1
     assert len(server.requests) == 1
     (cache / "snli" / "snli_1.0.zip").unlink()
-    np.testing.assert_array_equal(fetch_snli("dev").pairs, dev.pairs)
+    np.testing.assert_array_equal(fetch_snli("dev").data, dev.data)
     assert len(server.requests) == 1
 
 
@@ -141,6 +145,8 @@ def test_multinli_has_genres(server, cache, monkeypatch):
     bunch = fetch_multinli("matched")
     assert bunch.genres.tolist() == ["fiction", "fiction", "travel"]
     assert bunch.groups.tolist() == [0, 0, 1]
+    X, y = fetch_multinli("matched", as_frame=True, return_X_y=True)
+    assert (X.shape, y.name) == ((3, 2), "label")
 
 
 def test_invalid_line_is_named(cache, tmp_path, monkeypatch):
@@ -159,20 +165,21 @@ def test_sick_and_sts_come_from_archives(server, cache, monkeypatch):
     text = "pair_ID\ta\tb\tscore\tjudgment\n7\tA man\tA boy\t3.5\tNEUTRAL\n"
     content = zipped(**{"SICK_trial.txt": text, "readme.txt": "read me"})
     serve(server, _sentence_similarity._SICK, "trial", content, monkeypatch)
-    assert fetch_sick("trial").pairs.tolist() == [["A man", "A boy"]]
+    assert fetch_sick("trial").data.tolist() == [["A man", "A boy"]]
     row = b"main-news\tx\t2016\t0012\t4.5\tA man.\tB man.\n"
     content = tarred(("stsbenchmark/sts-dev.csv", row, tarfile.REGTYPE))
     serve(server, _sentence_similarity._STS, "dev", content, monkeypatch)
-    assert fetch_sts_benchmark("dev").scores.tolist() == [4.5]
+    assert fetch_sts_benchmark("dev").target.tolist() == [4.5]
 
 
 def test_wnut17_is_not_an_archive(server, cache, monkeypatch):
     text = b"To\tO\nRome\tB-location\n\t\nAda\tB-person\n\n"
     serve(server, _wnut17._FILES, "dev", text, monkeypatch)
     bunch = fetch_wnut17("dev")
-    assert bunch.tokens.to_list() == [["To", "Rome"], ["Ada"]]
-    assert bunch.tags.tolist() == [["O", "B-location"], ["B-person"]]
-    assert fetch_wnut17("dev").tokens == bunch.tokens
+    assert bunch.data.to_list() == [["To", "Rome"], ["Ada"]]
+    assert bunch.target.tolist() == [["O", "B-location"], ["B-person"]]
+    assert sorted(bunch) == ["data", "target"]
+    assert fetch_wnut17("dev", return_X_y=True)[0] == bunch.data
     assert len(server.requests) == 1
 
 
@@ -182,7 +189,7 @@ def test_the_local_folder_comes_first(server, cache, tmp_path, monkeypatch):
     monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
     (tmp_path / "wnut17").mkdir()
     (tmp_path / "wnut17" / "emerging.dev.conll").write_bytes(text)
-    assert fetch_wnut17("dev").tokens.to_list() == [["Ada"]]
+    assert fetch_wnut17("dev").data.to_list() == [["Ada"]]
     assert server.requests == []
 
 
@@ -273,9 +280,10 @@ def test_local_files_have_the_published_checksums(remote):
 
 @with_data
 def test_the_real_wnut17_is_whole():
-    sizes = [len(fetch_wnut17(split).tokens) for split in ("train", "dev", "test")]
+    sizes = [len(fetch_wnut17(split).data) for split in ("train", "dev", "test")]
     assert sizes == [3394, 1009, 1287]
-    kinds = {tag[2:] for row in fetch_wnut17("test").tags for tag in row if tag != "O"}
+    tags = fetch_wnut17("test", return_X_y=True)[1]
+    kinds = {tag[2:] for row in tags for tag in row if tag != "O"}
     assert kinds == {
         "corporation",
         "creative-work",

@@ -1,6 +1,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -11,6 +12,7 @@ from sklearn.model_selection import (
     cross_validate,
 )
 from sklearn.pipeline import Pipeline
+from sklearn.utils import Bunch
 
 from sk_metaembed import (
     AverageMetaEmbedding,
@@ -157,7 +159,7 @@ def test_sentence_scorer_separates_its_sets():
     estimator = TfidfVectorizer().fit(TEXTS)
     sets = {
         "a": (TEXT_PAIRS[:7], TEXT_GOLD[:7]),
-        "b": {"pairs": TEXT_PAIRS[7:], "scores": TEXT_GOLD[7:]},
+        "b": {"data": TEXT_PAIRS[7:], "target": TEXT_GOLD[7:]},
     }
     scorer = make_sentence_similarity_scorer(
         sets, average=False, correlation="spearman"
@@ -168,6 +170,18 @@ def test_sentence_scorer_separates_its_sets():
             estimator, TEXT_PAIRS[part], TEXT_GOLD[part], correlation="spearman"
         )
     assert result["mean"] == pytest.approx((result["a"] + result["b"]) / 2)
+
+
+def test_sentence_scorer_reads_ratings_of_frames_and_beside_labels():
+    estimator = TfidfVectorizer().fit(TEXTS)
+    labels = ["ENTAILMENT"] * len(TEXT_PAIRS)
+    frame = pd.DataFrame(TEXT_PAIRS)
+    expected = make_sentence_similarity_scorer((TEXT_PAIRS, TEXT_GOLD))(estimator)
+    for bunch in (
+        Bunch(data=frame, target=pd.Series(TEXT_GOLD)),
+        Bunch(data=TEXT_PAIRS, target=labels, scores=TEXT_GOLD),
+    ):
+        assert make_sentence_similarity_scorer(bunch)(estimator) == expected
 
 
 def test_analogy_scorer_agrees_with_the_score(pipeline):
@@ -217,13 +231,13 @@ def test_invalid_sets():
         make_word_similarity_scorer({**SETS, "second": ([("a",)], [1])})
     with pytest.raises(ValueError, match="^the set got 150 pairs and scores of shape"):
         make_word_similarity_scorer((PAIRS, GOLD[:3]))
-    bunch = {"pairs": PAIRS, "scores": GOLD}
+    bunch = {"data": PAIRS, "target": GOLD}
     single = (None, "ws353", (PAIRS, GOLD, GOLD), [bunch, bunch], ["ws353", "men"])
     for sets in single:
         with pytest.raises(TypeError, match=r"^the set must be \(pairs, .*by name"):
             make_word_similarity_scorer(sets)
     with pytest.raises(TypeError, match=r"^set 'a' must be \(pairs, scores\)"):
-        make_word_similarity_scorer({"a": {"pairs": PAIRS}})
+        make_word_similarity_scorer({"a": {"data": PAIRS}})
     with pytest.raises(ValueError, match="at least one set"):
         make_word_similarity_scorer({})
     with pytest.raises(ValueError, match="name 'mean' is reserved"):

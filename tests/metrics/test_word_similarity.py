@@ -160,10 +160,10 @@ def test_frames_and_arrays_of_pairs():
         ([], [], ValueError, "got no rows"),
         (5, [1], TypeError, "pairs must be rows.*got int"),
         (
-            {"pairs": PAIRS, "scores": GOLD},
+            {"data": PAIRS, "target": GOLD},
             GOLD,
             TypeError,
-            r"pass its attributes pairs",
+            r"pass its attributes data",
         ),
         (["ab", "cd"], [1, 2], ValueError, "row 0: expected 2 words; got 'ab'"),
         ([("a", "b", "c")], [1], ValueError, "row 0: expected 2 words"),
