@@ -98,8 +98,8 @@ ROOMS = {
         {"": ["Pooling", "RandomEncoderPooling", "CommonComponentRemoval"]},
     ),
     "adapters": (
-        "Tagging and pairs with any scikit-learn estimator",
-        {"": ["TokenClassifier", "PairEncoder"]},
+        "Tagging, pairs and columns with any scikit-learn estimator",
+        {"": ["TokenClassifier", "PairEncoder", "ColumnsEncoder"]},
     ),
     "scale": (
         "Large data and clusters",

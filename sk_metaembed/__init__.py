@@ -9,6 +9,7 @@ from importlib import import_module
 from ._version import __version__
 
 _HOME = {
+    "ColumnsEncoder": "adapters",
     "PairEncoder": "adapters",
     "TokenClassifier": "adapters",
     "Block": "sequences",

@@ -15,7 +15,7 @@ from . import sources as sources
 from . import utils as utils
 from . import vectors as vectors
 from ._version import __version__
-from .adapters import PairEncoder, TokenClassifier
+from .adapters import ColumnsEncoder, PairEncoder, TokenClassifier
 from .dynamic import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
@@ -73,6 +73,7 @@ __all__ = [
     "AverageMetaEmbedding",
     "Block",
     "CharEmbedding",
+    "ColumnsEncoder",
     "CommonComponentRemoval",
     "ConcatMetaEmbedding",
     "DynamicMetaClassifier",

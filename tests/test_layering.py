@@ -24,7 +24,7 @@ BELOW = {
     "vectors": {"_core", "_io", "sequences"},
     "sources": {"_core", "_io", "_training", "sequences", "vectors", "elmo"},
     "meta": {"_core", "_io", "_training", "sequences", "pooling"},
-    "adapters": {"_core", "_io", "_training", "sequences"},
+    "adapters": {"_core", "_io", "_training", "sequences", "pooling"},
     "dynamic": {"_core", "_io", "_training", "sequences"},
     "pooling": {"_core", "_io", "_training", "sequences"},
     # a model to begin from may be behind a URL

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 OBJECTS = {
     "sk_metaembed.persistence": ("Placeholder",),
     "sk_metaembed.adapters": (
+        "ColumnsEncoder",
         "PairEncoder",
         "TokenClassifier",
     ),

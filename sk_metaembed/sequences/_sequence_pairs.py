@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 import numpy as np
 
 from .._core._messages import plural, short_repr
+from ._columns import check_cells, frame_columns, refuse_other_input, row_cells
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
 from ._indexing import row_index
-from ._row_errors import (
-    NUMBERS,
-    TEXT,
-    TEXT_OR_TOKENS,
-    TOKEN_LIST,
-    is_token_list,
-    kind,
-    plain_tokens,
-    row_error,
-)
+from ._row_errors import is_token_list
 from ._row_info import RowInfo, pandas_index
 from ._token_sequences import TokenSequences
-from ._validation import (
-    fill_missing,
-    first_present,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -234,7 +220,6 @@ _ALLOWED = (
     "Allowed are an array of shape (n_pairs, 2), a pandas or polars DataFrame of two "
     "columns, or a list of pairs, of str or of lists of str; or SequencePairs"
 )
-_SIDES = ("first", "second")
 
 
 def read_pairs(X, *, caller="X", texts=True, missing="raise"):
@@ -269,25 +254,17 @@ def read_pairs(X, *, caller="X", texts=True, missing="raise"):
     if isinstance(X, SequencePairs):
         return X.sequences, tokens_of(X.sequences)._row_info
     index = pandas_index(X)
-    info = RowInfo(index=None if index is None else index.append(index))
-    first, second = _columns(X, caller)
-    rows = [*first, *second]
-    if texts and missing == "raise" and set(map(type, rows)) <= {str}:
-        return rows, info
-    _, known = first_present(rows)
-    expected = TOKEN_LIST if not texts or is_token_list(known) else TEXT
-    if isinstance(known, NUMBERS):
-        expected = TEXT_OR_TOKENS
-    if missing == "empty":
-        rows, absent = fill_missing(rows, [] if expected == TOKEN_LIST else "")
-        info = info._replace(missing=absent)
-    read = _tokens if expected == TOKEN_LIST else _text
-    n_pairs = len(first)
-    rows = [
-        read(row, f"{caller}: row {i % n_pairs}, {_SIDES[i // n_pairs]} side", expected)
-        for i, row in enumerate(rows)
-    ]
-    return rows, info
+    rows, missing_sides = check_cells(
+        _columns(X, caller),
+        ("first side", "second side"),
+        caller=caller,
+        part="side",
+        reader="PairEncoder",
+        texts=texts,
+        missing=missing,
+    )
+    index = None if index is None else index.append(index)
+    return rows, RowInfo(index=index, missing=missing_sides)
 
 
 def tokens_of(sequences):
@@ -324,27 +301,9 @@ def holds_pairs(X, *, caller="X"):
     return False
 
 
-def column_names(X):
-    """Return the names of a DataFrame's columns if all of them are str, else None."""
-    if not hasattr(X, "columns"):
-        return None
-    names = list(getattr(X, "column_names", X.columns))
-    return names if all(isinstance(name, str) for name in names) else None
-
-
-def frame_columns(frame):
-    """Return the columns of a pandas or polars DataFrame, or Arrow table, as lists."""
-    n_columns = frame.shape[1]
-    if hasattr(frame, "iloc"):
-        return [frame.iloc[:, j].tolist() for j in range(n_columns)]
-    if hasattr(frame, "to_series"):
-        return [frame.to_series(j).to_list() for j in range(n_columns)]
-    return [frame.column(j).to_pylist() for j in range(n_columns)]
-
-
 def _columns(X, caller):
     """Return the first sides and the second sides, unchecked."""
-    _refuse_others(X, caller)
+    refuse_other_input(X, caller, rows="pairs of sequences", allowed=_ALLOWED)
     if hasattr(X, "columns") and hasattr(X, "shape"):
         _check_two(X.shape, caller)
         return frame_columns(X)
@@ -360,21 +319,6 @@ def _columns(X, caller):
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def _refuse_others(X, caller):
-    if isinstance(X, TokenSequences | EmbeddedSequences):
-        raise TypeError(
-            f"{caller} takes pairs of sequences, got single sequences: {X!r}. "
-            f"{_ALLOWED}."
-        )
-    single = isinstance(X, str | bytes | numbers.Number | Mapping | Set)
-    is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
-    if X is None or single or hasattr(X, "tocsr") or not is_rows:
-        received = f"{type(X).__name__}: {short_repr(X)}"
-        raise TypeError(f"{caller} got {received}. {_ALLOWED}.")
-    if type(X).__name__ == "LazyFrame":
-        raise TypeError(f"{caller} got a LazyFrame; call its collect() first.")
-
-
 def _check_two(shape, caller):
     if shape[1] != 2:
         raise ValueError(
@@ -386,14 +330,8 @@ def _check_two(shape, caller):
 
 
 def _pair(row, i, caller):
-    is_text = isinstance(row, str | bytes)
-    if is_text or not isinstance(row, Sequence | np.ndarray):
-        if not hasattr(row, "to_list") or is_text:
-            raise TypeError(
-                f"{caller}: row {i} is {kind(row)} ({short_repr(row)}), not a pair. "
-                f"Every row must have two sides. {_ALLOWED}."
-            )
-        row = row.to_list()
+    expected = "a pair. Every row must have two sides"
+    row = row_cells(row, i, caller, expected=expected, allowed=_ALLOWED)
     if len(row) != 2:
         raise ValueError(
             f"{caller}: row {i} has {plural(len(row), 'side')} ({short_repr(row)}), "
@@ -401,16 +339,3 @@ def _pair(row, i, caller):
             "list(zip(first, second))."
         )
     return row
-
-
-def _text(value, where, expected):
-    if isinstance(value, str):
-        return str(value)
-    raise row_error(value, where, expected, part="side", reader="PairEncoder")
-
-
-def _tokens(value, where, expected):
-    if not is_token_list(value):
-        raise row_error(value, where, expected, part="side", reader="PairEncoder")
-    tokens = value.tolist() if isinstance(value, np.ndarray) else list(value)
-    return plain_tokens(tokens, where)

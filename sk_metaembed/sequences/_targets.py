@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._core._messages import plural
-from ._sequence_pairs import column_names, frame_columns
+from ._columns import column_names, frame_columns
 
 _BINARIZE = (
     "Turn sets of labels into an indicator matrix with "

@@ -85,8 +85,10 @@ def _only_column(X, caller):
         named = "" if names is None else f", names {short_repr(list(names))}"
         raise ValueError(
             f"{caller} takes one column of texts, got {n_columns} columns "
-            f"(shape {tuple(X.shape)}{named}). Select one, for example with "
-            'ColumnTransformer([("text", step, "name of the column")]); for token '
+            f"(shape {tuple(X.shape)}{named}). To encode several columns by one "
+            "encoder, wrap it: ColumnsEncoder(encoder); to use one column, or a step "
+            "of its own per column, select it by name: "
+            'ColumnTransformer([("text", step, "name of the column")]). For token '
             "lists of equal length pass a list of lists, not an array."
             + (" For pairs of texts use PairEncoder." if n_columns == 2 else "")
         )

@@ -101,7 +101,7 @@ def ragged(rows):
 
 
 def input_kind(estimator):
-    """Return "tokens", "pairs", "embedded" or "array", from the estimator's tags."""
+    """Return "tokens", "columns", "pairs", "embedded" or "array", from the tags."""
     return kind_of(get_tags(estimator))
 
 
@@ -111,13 +111,20 @@ def kind_of(tags):
         return "array"
     if not tags.input_tags.string:
         return "embedded"
-    return "pairs" if tags.input_tags.categorical else "tokens"
+    if not tags.input_tags.categorical:
+        return "tokens"
+    return "columns" if tags.input_tags.one_d_array else "pairs"
+
+
+def takes_columns(estimator):
+    """Return whether the checks pass two texts per row: a pair, or two columns."""
+    return input_kind(estimator) in ("columns", "pairs")
 
 
 def input_forms(estimator):
     """Return the rows in each form that the estimator must accept, by name."""
     rows = token_lists()
-    if input_kind(estimator) == "pairs":
+    if takes_columns(estimator):
         texts = [" ".join(row) for row in rows]
         return {"token lists": paired(rows), "texts": paired(texts)}
     if input_kind(estimator) == "tokens":
@@ -131,7 +138,7 @@ def input_forms(estimator):
 
 def as_input(estimator, rows):
     """Return token lists in the first form that the estimator accepts."""
-    if input_kind(estimator) == "pairs":
+    if takes_columns(estimator):
         return paired(rows)
     return rows if input_kind(estimator) == "tokens" else embedded(rows)
 
@@ -140,6 +147,8 @@ def as_container(estimator, rows):
     """Return token lists in the container that the estimator accepts."""
     if input_kind(estimator) == "pairs":
         return SequencePairs.from_lists(paired(rows))
+    if input_kind(estimator) == "columns":
+        return object_array(paired(rows))
     if input_kind(estimator) == "tokens":
         return TokenSequences.from_lists(rows)
     return embedded(rows)
@@ -148,6 +157,25 @@ def as_container(estimator, rows):
 def paired(rows):
     """Return each row paired with the next one, the last with the first."""
     return list(zip(rows, [*rows[1:], *rows[:1]], strict=True))
+
+
+def object_array(rows):
+    """Return rows as an object array, (n_rows, 2) if they are tuples of two."""
+    array = np.empty((len(rows), *(2,) * isinstance(rows[0], tuple)), dtype=object)
+    for i, row in enumerate(rows):
+        array[i] = row
+    return array
+
+
+def row_tokens(estimator):
+    """Return the tokens that a container of the rows of `token_lists` must have."""
+    rows = token_lists()
+    if input_kind(estimator) == "pairs":
+        first, second = zip(*paired(rows), strict=True)
+        return [*first, *second]
+    if input_kind(estimator) == "columns":
+        return [first + second for first, second in paired(rows)]
+    return rows
 
 
 def unpaired(output):

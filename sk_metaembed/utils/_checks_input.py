@@ -16,9 +16,11 @@ from ._checks_data import (
     input_forms,
     input_kind,
     is_tagger,
+    object_array,
     outputs,
     require,
     seeded,
+    takes_columns,
     targets,
     token_lists,
 )
@@ -29,7 +31,7 @@ def check_containers(estimator):
     for form, X in input_forms(estimator).items():
         expected = outputs(fitted(estimator, X), X)
         containers = _plain_containers(X)
-        if form == "token lists":
+        if form == "token lists" and input_kind(estimator) != "columns":
             container = as_container(estimator, token_lists())
             containers[type(container).__name__] = lambda container=container: container
         _check_containers(estimator, containers, expected, form)
@@ -58,7 +60,8 @@ def check_polars_containers(estimator):
     polars = import_or_skip("polars")
     for form, X in input_forms(estimator).items():
         if isinstance(X[0], tuple):
-            columns = dict(zip(("first", "second"), zip(*X, strict=True), strict=True))
+            # The names that unnamed columns get.
+            columns = dict(zip(("x0", "x1"), zip(*X, strict=True), strict=True))
             frame = polars.DataFrame(columns, strict=False)
             containers = {"polars DataFrame": lambda frame=frame: frame}
             expected = outputs(fitted(estimator, X), X)
@@ -73,10 +76,7 @@ def check_polars_containers(estimator):
 
 
 def _plain_containers(X):
-    is_pairs = isinstance(X[0], tuple)
-    as_objects = np.empty((len(X), 2) if is_pairs else len(X), dtype=object)
-    for i, row in enumerate(X):
-        as_objects[i] = row
+    is_pairs, as_objects = isinstance(X[0], tuple), object_array(X)
     containers = {
         "tuple": lambda: tuple(X),
         "object array": lambda: as_objects,
@@ -119,7 +119,7 @@ def check_refuses_bad_rows(estimator):
         ("good film", "a text among token lists"),
     ):
         rows = [["good"], bad, *token_lists()[2:]]
-        if input_kind(estimator) == "pairs":
+        if takes_columns(estimator):
             rows = [(row, ["the"]) for row in rows]
         _check_refused(step, rows, "row 1", what)
 
@@ -128,16 +128,31 @@ def check_refuses_bad_sides(estimator):
     """Check that sides that are not texts, and other shapes, raise an error."""
     for form, X in input_forms(estimator).items():
         step = fitted(estimator, X)
-        for bad in _refused_values(estimator, 3, b"bytes"):
-            for side, pair in (("first", (bad, X[1][1])), ("second", (X[1][0], bad))):
-                rows = [X[0], pair, *X[2:]]
-                what = f"{bad!r} among {form}"
-                _check_refused(step, rows, f"row 1, {side} side", what)
+        _check_refused_cells(step, X, form, ("first side", "second side"))
         _check_refused(step, [X[0], (*X[1], X[1][0]), *X[2:]], "row 1", "three sides")
         _check_refused(step, [X[0], X[1][:1], *X[2:]], "row 1", "one side")
     texts = np.array([[" ".join(row)] for row in token_lists()])
     _check_refused(step, texts, "column", "one column of texts")
     _check_refused(step, np.repeat(texts, 3, axis=1), "column", "three columns")
+
+
+def check_refuses_bad_cells(estimator):
+    """Check that cells that are not texts, and other columns, raise an error."""
+    for form, X in input_forms(estimator).items():
+        step = fitted(estimator, X)
+        _check_refused_cells(step, X, form, ("column 'x0'", "column 'x1'"))
+        _check_refused(step, [X[0], (*X[1], X[1][0]), *X[2:]], "row 1", "three cells")
+        _check_refused(step, [X[0], X[1][:1], *X[2:]], "row 1", "one cell")
+        for rows in (object_array(X)[:, :1], np.hstack([object_array(X)] * 2)):
+            what = f"{rows.shape[1]} columns for 2"
+            _check_refused(step, rows, "columns", what, fit=False)
+
+
+def _check_refused_cells(step, X, form, names):
+    for bad in _refused_values(step, 3, b"bytes"):
+        for name, row in zip(names, ((bad, X[1][1]), (X[1][0], bad)), strict=True):
+            rows = [X[0], row, *X[2:]]
+            _check_refused(step, rows, f"row 1, {name}", f"{bad!r} among {form}")
 
 
 def check_missing_rows(estimator):
@@ -180,10 +195,10 @@ def check_refuses_unembedded(estimator):
         _check_refused(step, bad, "EmbeddedSequences", what)
 
 
-def _check_refused(step, X, mention, what):
+def _check_refused(step, X, mention, what, *, fit=True):
     name = type(step).__name__
     y = targets(step)
-    calls = {"fit": lambda: seeded(step).fit(X, y)}
+    calls = {"fit": lambda: seeded(step).fit(X, y)} if fit else {}
     for method in METHODS:
         if hasattr(step, method):
             calls[method] = lambda method=method: getattr(step, method)(X)
@@ -281,7 +296,9 @@ def input_checks(estimator):
     """Yield the checks of input that apply to the estimator."""
     if input_kind(estimator) == "pairs":
         yield check_refuses_bad_sides
-    if input_kind(estimator) in ("tokens", "pairs"):
+    if input_kind(estimator) == "columns":
+        yield check_refuses_bad_cells
+    if input_kind(estimator) in ("tokens", "columns", "pairs"):
         yield check_containers
         yield from (check_pandas_containers, check_polars_containers)
         yield from (check_refuses_bad_rows, check_refuses_other_collections)

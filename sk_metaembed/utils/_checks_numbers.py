@@ -139,6 +139,7 @@ def _numeric_class(base):
         tags = super(numeric, self).__sklearn_tags__()
         tags.input_tags.two_d_array = True
         tags.input_tags.string = tags.input_tags.categorical = False
+        tags.input_tags.one_d_array = False
         return tags
 
     def kind(self):
@@ -198,7 +199,7 @@ def _spell(X, kind):
     numbers = X.astype(np.float64)
     steps = np.rint(2 * numbers).astype(np.int64) + 7 * np.arange(n_columns)
     rows = np.array(WORDS, dtype=object)[steps % len(WORDS)].tolist()
-    if kind == "pairs":
+    if kind in ("columns", "pairs"):
         return _Spelled((row, row[::-1]) for row in rows)
     if kind == "tokens":
         return _Spelled(rows)

@@ -29,6 +29,7 @@ from ._checks_data import (
     require,
     requires_columns,
     seeded,
+    takes_columns,
     targets,
     token_lists,
     unpaired,
@@ -102,7 +103,7 @@ def text_pipeline(estimator, *, classify=False, memory=None):
 
 def _texts(estimator):
     texts = [" ".join(row) for row in token_lists()]
-    texts = paired(texts) if input_kind(estimator) == "pairs" else texts
+    texts = paired(texts) if takes_columns(estimator) else texts
     return texts, targets(estimator)
 
 
@@ -153,7 +154,7 @@ def _check_column_transformer(estimator, make_frame, kind):
     texts, y = _texts(estimator)
     number = np.arange(len(texts), dtype=float)
     columns = {"text": texts}
-    if input_kind(estimator) == "pairs":
+    if takes_columns(estimator):
         columns = dict(zip(("text", "other"), zip(*texts, strict=True), strict=True))
     frame = make_frame({**columns, "a": number, "b": -number})
     names = list(columns) if len(columns) > 1 else "text"

@@ -20,7 +20,9 @@ from ._checks_data import (
     outputs,
     paired,
     require,
+    row_tokens,
     seeded,
+    takes_columns,
     targets,
     token_lists,
     unpaired,
@@ -133,9 +135,7 @@ def check_output_kind(estimator):
             continue
         _check_finite_float(result, form)
         if isinstance(result, EmbeddedSequences) and form != "texts":
-            container = unpaired(as_container(estimator, token_lists()))
-            tokens = getattr(container, "tokens", container).to_list()
-            same = result.tokens.to_list() == tokens
+            same = result.tokens.to_list() == row_tokens(estimator)
             require(same, f"{form}: the output's tokens differ from those of X.")
 
 
@@ -166,7 +166,7 @@ def _columns(estimator):
     """Return columns of texts and row numbers, and the names of those with texts."""
     texts = [" ".join(row) for row in token_lists()]
     columns = {"text": texts}
-    if input_kind(estimator) == "pairs":
+    if takes_columns(estimator):
         first, second = zip(*paired(texts), strict=True)
         columns = {"text": list(first), "other": list(second)}
     return {**columns, "number": np.arange(len(texts), dtype=float)}, list(columns)

@@ -7,6 +7,7 @@ words. The input of an estimator is read from its tags:
 - ``input_tags.string``: texts, token lists and `TokenSequences`;
 - neither ``string`` nor ``two_d_array``: `EmbeddedSequences`;
 - both ``string`` and ``categorical``: pairs of texts or token lists, `SequencePairs`;
+- these two and ``one_d_array``: one or several columns of texts or token lists;
 - ``input_tags.two_d_array``: numbers, for which only scikit-learn's suite is run.
 
 Its output may be a `TokenSequences`, an `EmbeddedSequences`, an array or predictions.
