@@ -104,7 +104,7 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
     def _fit(self, X):
         cells, _ = self._start(X)
-        self.encoder_.fit(cells)
+        self.encoder_.fit(cells, None)
         self._record_output(self.encoder_.transform(cells[:2]), len(cells[:2]))
         return self
 
@@ -113,7 +113,7 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
         if hasattr(self.encoder_, "fit_transform"):
             output = self.encoder_.fit_transform(cells)
         else:
-            output = self.encoder_.fit(cells).transform(cells)
+            output = self.encoder_.fit(cells, None).transform(cells)
         self._record_output(output, len(cells))
         return self._combine(output, len(cells), info)
 

@@ -23,10 +23,15 @@ from ._validation import fill_missing, first_present
 
 def column_names(X):
     """Return the names of a DataFrame's columns if all of them are str, else None."""
-    if not hasattr(X, "columns"):
+    if _is_lazy(X) or not hasattr(X, "columns"):
         return None
     names = list(getattr(X, "column_names", X.columns))
     return names if all(isinstance(name, str) for name in names) else None
+
+
+def _is_lazy(X):
+    # Its columns are not known without running the query, of which polars warns.
+    return type(X).__name__ == "LazyFrame"
 
 
 def frame_columns(frame):
@@ -45,13 +50,13 @@ def refuse_other_input(X, caller, *, rows, allowed):
         raise TypeError(
             f"{caller} takes {rows}, got single sequences: {X!r}. {allowed}."
         )
+    if _is_lazy(X):
+        raise TypeError(f"{caller} got a LazyFrame; call its collect() first.")
     single = isinstance(X, str | bytes | numbers.Number | Mapping | Set)
     is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
     if X is None or single or hasattr(X, "tocsr") or not is_rows:
         received = f"{type(X).__name__}: {short_repr(X)}"
         raise TypeError(f"{caller} got {received}. {allowed}.")
-    if type(X).__name__ == "LazyFrame":
-        raise TypeError(f"{caller} got a LazyFrame; call its collect() first.")
 
 
 def row_cells(row, i, caller, *, expected, allowed):

@@ -15,12 +15,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
     AutoencodedMetaEmbedding,
     CharEmbedding,
+    ColumnsEncoder,
     DynamicMetaClassifier,
     ElmoLanguageModel,
     EmbeddingUnion,
@@ -74,6 +76,7 @@ def estimators():
     autoencoded = AutoencodedMetaEmbedding(n_components=2, random_state=0)
     model = ElmoLanguageModel(**LANGUAGE_MODEL, filters=((1, 4),), random_state=0)
     word2vec = Word2VecEmbedding(**GENSIM)
+    columns = ColumnsEncoder(clone(word2vec))
     pairs = PairEncoder(make_pipeline(Tokenizer(), word2vec, Pooling()))
     tagger = TokenClassifier(GaussianNB(), window=1)
     return {
@@ -85,6 +88,7 @@ def estimators():
         "dynamic": (net.fit(embedded, LABELS), embedded),
         "pooling": (Pooling(("mean", "max"), weights="sif").fit(embedded), embedded),
         "elmo": (model.fit(ROWS), ROWS),
+        "adapters-columns": (columns.fit(PAIRS), PAIRS),
         "adapters-pairs": (pairs.fit(PAIRS), PAIRS),
         "adapters-tokens": (tagger.fit(embedded, ROWS), embedded),
     }
