@@ -1,0 +1,114 @@
+"""
+Several text columns
+====================
+
+Tables often have more than one column of texts: title and body, question and details,
+review and summary. `ColumnsEncoder` encodes all of them by the same sources, and
+`StackedMetaEmbedding` learns a weight for each source in each column. This example
+shows these weights for the titles and bodies of news articles, and whether two columns
+are better than one.
+"""
+
+# %%
+# The table has the titles and bodies of the articles of BBC news, in five classes, and
+# both joined to one text for comparison.
+import pandas as pd
+
+from sk_metaembed.datasets import load_bbc_news
+
+news = load_bbc_news()
+titles, _, bodies = zip(*(text.partition("\n") for text in news.texts), strict=True)
+table = pd.DataFrame({"title": titles, "body": bodies, "both": news.texts})
+y = news.target
+print(table.map(str.split).map(len).mean().round().rename("mean number of words"))
+
+# %%
+# GloVe and TF-IDF, reduced to 50 dimensions, are the sources. Both columns share the
+# GloVe vectors; TF-IDF is learned from titles and bodies together. The output of
+# `ColumnsEncoder` has a block per column and source.
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import (
+    ColumnsEncoder,
+    EmbeddingUnion,
+    EstimatorEmbedding,
+    PretrainedEmbedding,
+    StackedMetaEmbedding,
+)
+from sk_metaembed.datasets import load_glove_6b_50d
+
+tfidf = make_pipeline(
+    TfidfVectorizer(sublinear_tf=True, min_df=2), TruncatedSVD(50, random_state=0)
+)
+sources = EmbeddingUnion(
+    [
+        ("glove", PretrainedEmbedding(load_glove_6b_50d())),
+        ("tfidf", EstimatorEmbedding(tfidf, as_text=True)),
+    ]
+)
+print(*ColumnsEncoder(sources, columns=["title", "body"]).fit_transform(table).names)
+
+# %%
+# Each model learns from 200 articles. Copies of an article stay in one fold.
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold
+
+rng = np.random.default_rng(0)
+splitter = StratifiedGroupKFold(5, shuffle=True, random_state=0)
+folds = [
+    (rng.permutation(train)[:200], test)
+    for train, test in splitter.split(table, y, news.groups)
+]
+
+
+def evaluate(columns):
+    """Return the accuracy in each fold, and the weights of the models, as a table."""
+    accuracy, weights = [], []
+    for train, test in folds:
+        model = make_pipeline(
+            ColumnsEncoder(sources, columns=columns),
+            StackedMetaEmbedding(random_state=0),
+            LogisticRegression(),
+        ).fit(table.iloc[train], y[train])
+        accuracy.append(model.score(table.iloc[test], y[test]))
+        weights.append(model[1].weights_)
+    return np.array(accuracy), pd.DataFrame(weights)
+
+
+results = {
+    " + ".join(columns): evaluate(columns)
+    for columns in (["title"], ["body"], ["both"], ["title", "body"])
+}
+two_columns, weights = results["title + body"]
+for name, (accuracy, _) in results.items():
+    won = (two_columns > accuracy).sum()
+    print(f"{name:<14}{accuracy.mean():.3f}  two columns are better in {won} folds")
+
+# %%
+# The weights of the sum, one dot per fold. "concat" is the model of all blocks side by
+# side.
+import matplotlib.pyplot as plt
+
+figure, axes = plt.subplots(figsize=(6, 2.6), layout="constrained")
+for row, name in enumerate(weights):
+    axes.plot(weights[name], [row] * len(folds), "o", alpha=0.5, color="tab:blue")
+    axes.plot(weights[name].mean(), row, "|", markersize=20, color="black")
+axes.set_yticks(range(weights.shape[1]), list(weights))
+axes.invert_yaxis()
+axes.set_xlabel("weight")
+plt.show()
+
+# %%
+# Result: the weights are what one would expect. The bodies have the largest ones, .46
+# for GloVe and .57 for TF-IDF, GloVe of the titles has .27, and TF-IDF of titles of
+# five words next to none. The titles alone have .81, the bodies alone .94, and both
+# columns .95.
+#
+# The second column pays little here, because a body repeats the words of its title.
+# Over 15 folds, the gain over bodies alone is .005 with 200 articles, less than the
+# differences between folds, and zero with 500. Joining the columns to one text is as
+# good. Weights per column matter where columns say different things, or where some of
+# them say nothing: a column whose weights are all near zero can be left out.
