@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +14,9 @@ from ..sequences import EmbeddedSequences, TokenSequences
 from ..sequences._columns import column_names
 from ..sequences._mixins import SequencesInputMixin
 from ..sequences._validation import count_missing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
@@ -146,6 +149,11 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
         `places` are the rows of the encoder's output, one column after the other.
         """
         if isinstance(output, TokenSequences | EmbeddedSequences):
+            if len(output) != n_rows:
+                raise ValueError(
+                    f"{type(self).__name__}: the encoder returned {len(output)} "
+                    f"sequences for {n_rows} texts. It must return one per text."
+                )
             return self._sequences(output, info, places)
         vectors = self._as_vectors(output, n_rows)
         if vectors.shape[1] != self._dim:
@@ -159,7 +167,9 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
         features = self._array(vectors, places)
         return _with_indicator(features, info, places) if self._indicates else features
 
-    def get_feature_names_out(self, input_features: object = None) -> Any:
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
         """Return one name per column: the group and the encoder's name, joined.
 
         Parameters
@@ -170,8 +180,9 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of object
-            The group is a column of X, or a feature of pairs. Columns of an encoder
-            that does not name them are numbered.
+            Such as "title__0" for a column of texts and "absdiff__0" for a feature of
+            pairs, with numbers if the encoder does not name its columns. Pairs of
+            sequences have the encoder's own names.
         """
         check_is_fitted(self, "encoder_")
         names = self._names

@@ -30,7 +30,6 @@ class ColumnsEncoder(BaseColumnsAdapter):
 
     The encoder is fitted on the texts of all columns as one corpus, so the columns
     share its vocabulary, model, vectors and caches, and their vectors are in one space.
-    Each distinct text is encoded once.
 
     If the encoder returns word or sentence vectors, such as a source or an
     `EmbeddingUnion`, the output is an `EmbeddedSequences` with one block per column and
@@ -85,9 +84,9 @@ class ColumnsEncoder(BaseColumnsAdapter):
 
     Notes
     -----
-    With k columns, `fit` passes all k n texts to the encoder, including repeated texts.
-    In `transform` a text that is repeated, within a column or in several, is encoded
-    once.
+    With k columns of n rows, `fit` passes all k n texts to the encoder, including
+    repeated texts. In `transform` a text that is repeated, within a column or in
+    several, is encoded once.
 
     In an EmbeddedSequences all blocks are at level "sequence", (n_rows, dim). Vectors
     of words are averaged over the known words of a cell, as by `Pooling`; to pool

@@ -429,6 +429,13 @@ def test_output_other_than_vectors_is_refused(function, error, message):
         step.transform([("zzz", "a")])
 
 
+@pytest.mark.parametrize("adapter", [ColumnsEncoder, PairEncoder])
+def test_every_text_needs_a_sequence(adapter):
+    drop = FunctionTransformer(lambda texts: clone(UNION).fit_transform(texts[1:]))
+    with pytest.raises(ValueError, match="returned 35 sequences for 36 texts"):
+        adapter(drop).fit_transform(FRAME)
+
+
 def test_stacking_weights_each_column_and_source():
     rng = np.random.default_rng(0)
     words = np.array(["bad", "good"])

@@ -15,6 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
+    ColumnsEncoder,
     EmbeddingUnion,
     PairEncoder,
     Pooling,
@@ -159,9 +160,10 @@ def test_any_step_may_accept_missing_rows(store, lenient, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "jsonl"])
-def test_missing_sides_of_pairs(kind, store, tmp_path):
+@pytest.mark.parametrize("adapter", [PairEncoder, ColumnsEncoder])
+def test_missing_cells_of_columns(adapter, kind, store, tmp_path):
     encoder = make_pipeline(Tokenizer(), PretrainedEmbedding(store), Pooling("mean"))
-    pairs = PairEncoder(encoder, missing="empty", add_indicator=True)
+    pairs = adapter(encoder, missing="empty", add_indicator=True)
     frame = pd.DataFrame({"a": TEXTS, "b": TEXTS[::-1]}, dtype=object)
     pairs.fit(frame)
     expected = pairs.transform(frame)
