@@ -336,7 +336,7 @@ def test_columns_that_say_nothing():
     assert not both.block("empty__table").known.any()
     assert not both.block("null__length").known.any()
     assert len(np.unique(both.block("constant__table").values, axis=0)) == 1
-    stacked = StackedMetaEmbedding(cv=2, random_state=0)
+    stacked = StackedMetaEmbedding(LogisticRegression(), cv=2, random_state=0)
     model = make_pipeline(step, stacked, LogisticRegression()).fit(frame, Y)
     assert np.isfinite(model.decision_function(frame)).all()
     dense = ColumnsEncoder(LSA, missing="empty").fit_transform(frame)
@@ -477,7 +477,7 @@ def test_other_combinations_follow():
 def test_in_searches_and_column_transformers():
     pipe = make_pipeline(
         ColumnsEncoder(UNION, columns=["title"]),
-        StackedMetaEmbedding(cv=2, random_state=0),
+        StackedMetaEmbedding(LogisticRegression(), cv=2, concat=False),
         LogisticRegression(),
     )
     grid = {
