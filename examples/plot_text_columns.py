@@ -17,8 +17,8 @@ import pandas as pd
 from sk_metaembed.datasets import load_bbc_news
 
 news = load_bbc_news()
-titles, _, bodies = zip(*(text.partition("\n") for text in news.texts), strict=True)
-table = pd.DataFrame({"title": titles, "body": bodies, "both": news.texts})
+titles, _, bodies = zip(*(text.partition("\n") for text in news.data), strict=True)
+table = pd.DataFrame({"title": titles, "body": bodies, "both": news.data})
 y = news.target
 print(table.map(str.split).map(len).mean().round().rename("mean number of words"))
 
