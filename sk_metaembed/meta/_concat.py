@@ -102,6 +102,11 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
                 part[rows] = block.values[rows] * scales[rows]
         return values, known_matrix(blocks)[:, self.weights_ > 0].any(axis=1)
 
+    @property
+    def _concatenated_dims(self):
+        """Dimensions of the output that belong to each source, in order."""
+        return self.dims_in_
+
     def get_feature_names_out(
         self, input_features: object = None
     ) -> NDArray[np.object_]:

@@ -260,15 +260,8 @@ class StackedMetaEmbedding(
         ndarray of float32, shape (n_sequences, n_features_out)
             With the columns of `get_feature_names_out`.
         """
-        from ._stacked_models import predict
-
         check_is_fitted(self)
-        parts, cosines = self._features(X)
-        models = self.estimators_.values()
-        predictions = [
-            predict(model, Z) for model, Z in zip(models, parts, strict=True)
-        ]
-        return self._output(predictions, cosines)
+        return self._predict(*self._features(X))
 
     def get_feature_names_out(
         self, input_features: object = None
@@ -349,6 +342,34 @@ class StackedMetaEmbedding(
             )
         return [*names, "concat"]
 
+    def _predict(self, parts, cosines):
+        """Return the columns to output, of the array of each model."""
+        from ._stacked_models import predict
+
+        predictions = [
+            predict(model, Z)
+            for model, Z in zip(self.estimators_.values(), parts, strict=True)
+        ]
+        return self._output(predictions, cosines)
+
+    def _pooled(self, X):
+        """Return the pooled vectors of single sequences, as `Pooling._pooled` does."""
+        sequences = self._sequences(X)
+        check_blocks(sequences, self.dims_in_, caller=type(self).__name__)
+        return Pooling().fit(sequences)._pooled(sequences)
+
+    @property
+    def _pooled_mean(self):
+        """The training mean of pooled vectors, or None if no model stores it."""
+        models = list(self.estimators_.values())[: len(self.dims_in_)]
+        scalers = [model[0] if hasattr(model, "steps") else None for model in models]
+        means = [getattr(scaler, "mean_", None) for scaler in scalers]
+        return None if any(mean is None for mean in means) else np.hstack(means)
+
+    def _from_pooled(self, values):
+        """Return the output of `transform` for pooled vectors."""
+        return self._predict(self._model_arrays(self._split(values)), [])
+
     def _output(self, predictions, cosines):
         """Return the columns to output, of those of each model."""
         if self._outputs_sum:
@@ -370,15 +391,21 @@ class StackedMetaEmbedding(
         sequences = self._sequences(X)
         check_blocks(sequences, self.dims_in_, caller=type(self).__name__)
         values = Pooling().fit_transform(sequences)
-        parts = np.split(values, np.cumsum([*self.dims_in_.values()])[:-1], axis=1)
+        parts = self._split(values)
         cosines = []
         if self._reads_pairs:
             sides = [np.split(part, 2) for part in parts]
             parts = [pair_features(u, v) for u, v in sides]
             cosines = [_cosines(u, v) for u, v in sides]
-        if len(self._names) > len(parts):
-            parts.append(np.hstack(parts))
-        return parts, cosines
+        return self._model_arrays(parts), cosines
+
+    def _split(self, values):
+        """Return the columns of each source."""
+        return np.split(values, np.cumsum([*self.dims_in_.values()])[:-1], axis=1)
+
+    def _model_arrays(self, parts):
+        """Return the array of each model, (n_rows, dim), of those of the sources."""
+        return [*parts, np.hstack(parts)] if len(self._names) > len(parts) else parts
 
 
 def _cosines(u, v):

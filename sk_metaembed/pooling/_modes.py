@@ -143,3 +143,28 @@ def mode_parts(mode, *, powers, n_coefficients, window_size):
     if mode == "hierarchical":
         return [Part(mode, partial(write_window_max, window_size=window_size))]
     return [Part(mode, _WRITERS[mode])]
+
+
+def part_factors(part, bags):
+    """Return the factor of each token's vector in a Part, (n_tokens,).
+
+    None if the part is not a weighted sum of the vectors.
+    """
+    write, options = part.write, {}
+    if isinstance(write, partial):
+        write, options = write.func, write.keywords
+    if write is write_power_mean and options["power"] == 1:
+        write = write_mean
+    if write is write_coefficient:
+        weights = dct_weights(bags.offsets, **options)
+        return weights / np.repeat(bags.lengths, bags.lengths)
+    ends = {write_first: bags.offsets[:-1], write_last: bags.offsets[1:] - 1}
+    if write in ends:
+        factors = np.zeros(len(bags.rows))
+        factors[ends[write][bags.lengths > 0]] = 1
+        return factors
+    if write not in (write_mean, write_sum):
+        return None
+    factors = np.ones(len(bags.rows)) if bags.weights is None else bags.weights
+    is_mean = write is write_mean
+    return factors / np.repeat(bags.divisors, bags.lengths) if is_mean else factors

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._core._parameters import is_real
 from ._bags import block_bags
 from ._base import BasePooling
-from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts
+from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -267,10 +267,43 @@ class Pooling(BasePooling):
     def _parts(self, name):
         return [(part.label, self.dims_in_[name]) for part in self._fitted_parts]
 
-    def _pool(self, tokens, block, out, column):
+    def _pooled(self, X):
+        """Return the output, and its parts as pairs (block, factors of the tokens).
+
+        Factors, (n_tokens,), are those of the vectors whose sum a part is: 0 for
+        unknown tokens, None if the part is not such a sum. The steps after this one
+        take ``_from_pooled(output)``.
+        """
+        parts = []
+        for block in X.blocks:
+            if block.level == "sequence":
+                parts.append((block, None))
+                continue
+            bags = self._bags(X.tokens, block)
+            known = block.known
+            if block.level == "type":
+                known = known[X.tokens.codes]
+            for part in self._fitted_parts:
+                factors = part_factors(part, bags)
+                if factors is not None:  # of the known tokens
+                    every = np.zeros(len(known))
+                    every[known] = factors
+                    factors = every
+                parts.append((block, factors))
+        return np.asarray(self.transform(X)), parts
+
+    def _from_pooled(self, values):
+        """Return the output of `transform` for pooled vectors: themselves."""
+        return values
+
+    def _bags(self, tokens, block):
         bags = block_bags(tokens, block)
-        if self.word_weights_ is not None:
-            bags = self._apply_weights(tokens, bags)
+        if self.word_weights_ is None:
+            return bags
+        return self._apply_weights(tokens, bags)
+
+    def _pool(self, tokens, block, out, column):
+        bags = self._bags(tokens, block)
         for part in self._fitted_parts:
             part.write(bags, out, column)
             column += block.dim

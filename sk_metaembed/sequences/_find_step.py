@@ -1,5 +1,6 @@
 """Find a step inside a fitted pipeline, search or ColumnTransformer, and its input."""
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -222,3 +223,35 @@ def unwrap_fitted(estimator, caller):
 
 def _join(*names):
     return "__".join(name for name in names if name)
+
+
+# Where fitted estimators keep the steps that they apply.
+_INNER = ("best_estimator_", "estimator_", "regressor_")
+_LISTS = ("steps", "transformer_list", "transformers_")
+
+
+def replace_steps(estimator, function):
+    """Return a fitted estimator with ``function(step)`` in place of each of its steps.
+
+    What contains a replaced step is copied, shallowly; `estimator` is not changed. A
+    step that the function returns itself is kept, with the steps inside it replaced.
+    """
+    new = function(estimator)
+    own = getattr(estimator, "__dict__", {})
+    if new is not estimator:
+        return new
+    changes = {}
+    for name in _INNER:
+        if own.get(name) is not None:
+            inner = replace_steps(own[name], function)
+            if inner is not own[name]:
+                changes[name] = inner
+    for name in _LISTS:
+        if isinstance(own.get(name), list):
+            pairs = [(key, replace_steps(x, function), *z) for key, x, *z in own[name]]
+            if any(a[1] is not b[1] for a, b in zip(pairs, own[name], strict=True)):
+                changes[name] = pairs
+    if changes:
+        new = copy(estimator)
+        vars(new).update(changes)
+    return new
