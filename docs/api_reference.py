@@ -143,6 +143,9 @@ ROOMS = {
                 "TrainingCurveDisplay",
                 "GridSearchDisplay",
                 "attention_weights",
+                "explain",
+                "Explanation",
+                "ExplanationDisplay",
             ]
         },
     ),

@@ -3,6 +3,9 @@
 from .._core._public_module import set_public_module
 from ._attention import attention_weights
 from ._distance import DistanceDisplay
+from ._explain import explain
+from ._explanation import Explanation
+from ._explanation_display import ExplanationDisplay
 from ._grid_search import GridSearchDisplay
 from ._neighbors import NeighborsDisplay
 from ._sense_projection import SenseProjectionDisplay
@@ -13,6 +16,8 @@ from ._training_curve import TrainingCurveDisplay
 
 __all__ = [
     "DistanceDisplay",
+    "Explanation",
+    "ExplanationDisplay",
     "GridSearchDisplay",
     "NeighborsDisplay",
     "SenseProjectionDisplay",
@@ -21,6 +26,7 @@ __all__ = [
     "TokenWeightsDisplay",
     "TrainingCurveDisplay",
     "attention_weights",
+    "explain",
 ]
 
 set_public_module(globals())

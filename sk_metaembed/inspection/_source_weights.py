@@ -38,7 +38,7 @@ _EVEN_SHARE = {
     "linewidth": 1,
     "zorder": 0.5,
 }
-_BAR_LABEL = {
+BAR_LABEL = {
     "fontsize": "small",
     "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
 }
@@ -61,7 +61,7 @@ def draw_bars(ax, weights, sources, groups, largest, bar_kw):
             f"{w:.2f}" if known and not np.isnan(w) else ""
             for w, known in zip(weights[:, number], has_words, strict=True)
         ]
-        ax.bar_label(bars, numbers, padding=3, **_BAR_LABEL)
+        ax.bar_label(bars, numbers, padding=3, **BAR_LABEL)
         containers.append(bars)
     has_source = ~np.isnan(weights).all(axis=0)
     if np.allclose(np.nansum(weights[has_words], axis=1), 1, atol=1e-3):

@@ -7,10 +7,11 @@ import numpy as np
 
 from ..sequences._html import display_word
 from ._attention import SYMBOLS, blend_with_white, format_weight
-from ._style import point_style
+from ._style import point_style, without_math
 
 _WORD_SIZE, _NOTE_SIZE, _HEAD_SIZE = 10.0, 7.0, 9.0  # points
 _PADDING, _GAP = 3.0, 3.0  # points within a box and between boxes
+_MARK_OFFSET = 3.5  # of a symbol, from the left side of its note
 _MIN_SCALE = 0.5  # of these sizes; smaller words are unreadable
 _UNKNOWN = {"facecolor": "white", "linestyle": ":"}
 
@@ -113,14 +114,15 @@ def _table(texts, sources):
 
 
 class Texts(NamedTuple):
-    """Words to draw, one text after the other, and their dominant sources."""
+    """Words to draw, one text after the other, and their shades and notes."""
 
     words: list  # of str
     offsets: np.ndarray  # of the texts
     labels: list  # of str or None, one per text
-    source: np.ndarray  # as `dominant_source` returns it
+    source: np.ndarray  # number of the color and symbol; -1 for none
     strength: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray  # zeros for words that are drawn as unknown
+    notes: list  # of str, below the words, with space for the symbol before it
 
 
 class Layout(NamedTuple):
@@ -165,8 +167,9 @@ def draw_texts(ax, texts, *, grows, text_kw):
     point = figure.dpi / 72
     style = {"fontsize": _WORD_SIZE, "parse_math": False} | text_kw
     words = [ax.text(0, 0, word, **style) for word in texts.words]
-    notes = [ax.text(0, 0, note, fontsize=_NOTE_SIZE) for note in _notes(texts)]
-    full = _widths(words, notes, point)
+    notes = [ax.text(0, 0, note, fontsize=_NOTE_SIZE) for note in texts.notes]
+    own = _widths(notes, point)
+    full = np.maximum(_widths(words, point), own) + 2 * _PADDING
     width, height = ax.bbox.width / point, ax.bbox.height / point
     has_head = any(label is not None for label in texts.labels)
     scale = 1.0
@@ -183,37 +186,20 @@ def draw_texts(ax, texts, *, grows, text_kw):
         figure.draw_without_rendering()
     height = layout.height if grows else height
     ax.set(xlim=(0, width), ylim=(height, 0))
-    boxes = _place(ax, texts, (words, notes), layout, scale, scale * full)
+    widths = scale * full, scale * own
+    boxes = _place(ax, texts, (words, notes), layout, scale, widths)
     _write_heads(ax, texts, layout, scale)
     return words, notes, boxes
 
 
-def _notes(texts):
-    """Return the text below each word, with space for the symbol before it."""
-    rows = zip(texts.source, texts.weights, strict=True)
-    return [
-        f"    {format_weight(row[source])}"
-        if source >= 0
-        else "even"
-        if row.any()
-        else "?"
-        for source, row in rows
-    ]
-
-
-def _widths(words, notes, point):
-    pairs = zip(words, notes, strict=True)
-    return np.array(
-        [
-            max(text.get_window_extent().width for text in pair) / point + 2 * _PADDING
-            for pair in pairs
-        ]
-    )
+def _widths(artists, point):
+    return np.array([text.get_window_extent().width / point for text in artists])
 
 
 def _place(ax, texts, artists, layout, scale, widths):
     from matplotlib.patches import Rectangle
 
+    widths, note_widths = widths
     height, boxes, marks = scale * (_WORD_SIZE + _NOTE_SIZE + 11), [], []
     lowest = ax.get_ylim()[0]
     for i, (word, note) in enumerate(zip(*artists, strict=True)):
@@ -232,7 +218,8 @@ def _place(ax, texts, artists, layout, scale, widths):
         for text in (word, note):
             text.set(fontsize=scale * text.get_fontsize(), zorder=3)
             text.set_in_layout(False)
-        marks.append((middle - 5.5 * scale, y + 0.78 * height))
+        left = middle - note_widths[i] / 2
+        marks.append((left + _MARK_OFFSET * scale, y + 0.78 * height))
         fits = y + height <= lowest + 0.01
         for artist in (box, word, note):
             artist.set_visible(fits)
@@ -264,3 +251,18 @@ def display_words(tokens):
     """Return the words of TokenSequences with invisible characters made visible."""
     words = [display_word(word) for word in tokens.types]
     return [words[code] for code in tokens.codes]
+
+
+def legend_above(ax, handles, names):
+    """Draw a legend above axes, with as many rows as needed to fit their width."""
+    style = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.3}
+    style |= {"frameon": False, "columnspacing": 1.2, "handletextpad": 0.3}
+    for n_cols in range(len(names), 0, -1):
+        legend = without_math(ax.legend(handles, names, ncols=n_cols, **style))
+        # Inside the layout the legend would make the axes narrower.
+        legend.set_in_layout(False)
+        ax.figure.canvas.figure.draw_without_rendering()
+        if legend.get_window_extent().width <= ax.bbox.width:
+            break
+    legend.set_in_layout(True)
+    return legend

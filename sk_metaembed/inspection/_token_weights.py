@@ -11,11 +11,19 @@ from ..sequences import TokenSequences
 from ._attention import (
     dominant_source,
     find_attention_step,
+    format_weight,
     has_pairs,
     weight_columns,
 )
-from ._style import make_axes, point_style, without_math
-from ._token_rendering import Texts, display_words, draw_texts, page, words_html
+from ._style import make_axes, point_style
+from ._token_rendering import (
+    Texts,
+    display_words,
+    draw_texts,
+    legend_above,
+    page,
+    words_html,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -220,8 +228,10 @@ class TokenWeightsDisplay:
             numbers = [f"text {i}" for i in range(n_texts)]
             labels = numbers if n_texts > 1 else [None] * n_texts
         weights = np.asarray(self.weights, dtype=np.float64)
+        source, strength = dominant_source(weights)
         offsets, words = self.tokens.offsets, display_words(self.tokens)
-        return Texts(words, offsets, labels, *dominant_source(weights), weights)
+        notes = _notes(source, weights)
+        return Texts(words, offsets, labels, source, strength, weights, notes)
 
     def _write_legend(self, ax, texts):
         from matplotlib.lines import Line2D
@@ -236,7 +246,7 @@ class TokenWeightsDisplay:
         if not texts.weights.any(axis=1).all():
             handles.append(Line2D([], [], linestyle="", marker="$?$", color="black"))
             names.append("no source knows it")
-        return _legend_above(ax, handles, names)
+        return legend_above(ax, handles, names)
 
     def frame(self) -> pd.DataFrame:
         """Return the weights as a table, without drawing.
@@ -294,19 +304,16 @@ class TokenWeightsDisplay:
         return words_html(self._texts(), list(self.sources))
 
 
-def _legend_above(ax, handles, names):
-    """Draw a legend above axes, with as many rows as needed to fit their width."""
-    style = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.3}
-    style |= {"frameon": False, "columnspacing": 1.2, "handletextpad": 0.3}
-    for n_cols in range(len(names), 0, -1):
-        legend = without_math(ax.legend(handles, names, ncols=n_cols, **style))
-        # Inside the layout the legend would make the axes narrower.
-        legend.set_in_layout(False)
-        ax.figure.canvas.figure.draw_without_rendering()
-        if legend.get_window_extent().width <= ax.bbox.width:
-            break
-    legend.set_in_layout(True)
-    return legend
+def _notes(source, weights):
+    """Return the text below each word, with space for the symbol before it."""
+    return [
+        f"    {format_weight(row[number])}"
+        if number >= 0
+        else "even"
+        if row.any()
+        else "?"
+        for number, row in zip(source, weights, strict=True)
+    ]
 
 
 def _split_pairs(frame, n_pairs, labels):

@@ -1,0 +1,470 @@
+"""explain: what the words and the sources of a text contribute to its prediction."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from ..sequences import (
+    Block,
+    EmbeddedSequences,
+    SequencePairs,
+    SequencesInputMixin,
+    Tokenizer,
+    TokenSequences,
+    check_texts,
+    check_tokens,
+)
+from ..sequences._find_step import replace_steps, unwrap_fitted
+from ._explain_linear import (
+    Linear,
+    Outputs,
+    flat_steps,
+    linear_contributions,
+    source_of,
+)
+from ._explanation import Explanation
+
+if TYPE_CHECKING:
+    from .._core._typing import SupportsPredict
+
+_METHODS = ("auto", "exact", "occlusion")
+_TOKENS_AT_ONCE = 1 << 22  # of texts without a word that are predicted together
+
+
+def explain(
+    estimator: SupportsPredict,
+    X: Any,
+    *,
+    target: Any = None,
+    column: Any = None,
+    background: Any = None,
+    method: Literal["auto", "exact", "occlusion"] = "auto",
+) -> Explanation:
+    r"""Return what each word and each source contributes to a prediction.
+
+    Takes any fitted pipeline on texts that ends in a classifier or regressor. If the
+    prediction is a sum over the words, it is split exactly: word vectors are averaged
+    and the steps after it are linear. Otherwise each word, and each source, is left out
+    in turn.
+
+    Parameters
+    ----------
+    estimator : fitted classifier or regressor
+        A Pipeline, a search (its ``best_estimator_`` is used), or any other estimator
+        whose input is `X`.
+    X : list of str, TokenSequences, or data frame
+        The texts to explain: a few, since leaving words out takes as many predictions
+        as there are words. A frame or 2-D array requires `column`.
+    target : class label, default=None
+        The class to explain. None explains, for each text, the class with the largest
+        value, which is the predicted one.
+    column : str or int, default=None
+        The column of texts in a frame, by name, or in an array, by number. The words of
+        this column are left out; the others keep their values.
+    background : texts or frame, like X, default=None
+        Rows whose mean prediction is the base value, such as a hundred of the training
+        data. Of a frame, they also define the contribution of each column. None: see
+        Notes.
+    method : {"auto", "exact", "occlusion"}, default="auto"
+        "exact" raises an error where no exact contributions exist; "auto" leaves words
+        out there.
+
+    Returns
+    -------
+    Explanation
+        The contributions, as arrays and as frames; shows the texts in a notebook.
+
+    Raises
+    ------
+    TypeError
+        If the estimator is neither a classifier nor a regressor, or X are pairs.
+    ValueError
+        If `target` is not a class, the predictions have several columns of targets, a
+        frame comes without `column`, or ``method="exact"`` does not apply.
+
+    See Also
+    --------
+    ExplanationDisplay : Draws the contributions.
+    attention_weights : The weights of sources inside a network.
+
+    Notes
+    -----
+    The value that is explained is the ``decision_function`` of a classifier, of the
+    target class (with two classes, its negative for the first one), else its
+    ``predict_proba``; and the prediction of a regressor.
+
+    *Exact.* Let the pooled vector be :math:`x = \sum_k a_k v_k`, with :math:`a_k` the
+    weight of word k (1 / n for the mean of n words; idf and SIF weights are included),
+    and the value :math:`f(x) = w \cdot x + b`; scalers, PCA, `StackedMetaEmbedding`
+    with linear models and other affine steps are part of w and b. With a reference
+    vector r, the contribution of word k is
+
+    .. math:: a_k\, w \cdot v_k - \frac{|a_k|}{\sum_j |a_j|}\, w \cdot r
+
+    and base plus contributions is the value, with base :math:`f(r)`. r is the mean of
+    `background` if that is passed; otherwise the training mean, if the step after the
+    pooling stores it as ``mean_``, as `StandardScaler` does; otherwise zero, a text
+    without known words. A contribution compares a word to r: above 0, it speaks for
+    the target more than an average word does. These are the Shapley values of the game
+    in which missing words have the vector r, and their sum by source over its
+    dimensions is that of `shap.LinearExplainer` [1]_. If the vectors are contextual, a
+    word's contribution is that of the vector at its position, which also depends on the
+    other words; use ``method="occlusion"`` for the effect of the word itself.
+
+    *Occlusion.* The contribution of a word is the value of the text minus that of the
+    text without the word [2]_, and of a source the value minus that with all its
+    vectors unknown. They show what a single word or source changes, and do not sum to
+    the value: of two words that mean the same, each contributes little. The base value
+    is the mean prediction of `background`, or that of the text without any word.
+
+    Contributions of columns of a frame are those of occlusion too, and need
+    `background`: the value minus the mean value with the column's entry replaced by
+    those of the background rows. There is no value that stands for "absent" in a
+    column of numbers, hence no contribution without such rows.
+
+    A source is one of an `EmbeddingUnion`, or a block of vectors if there is no union.
+    Sources are split exactly if their dimensions reach a linear model, also those of
+    whole texts, and left out otherwise. Without a union they are then not available.
+
+    References
+    ----------
+    .. [1] S. Lundberg, S.-I. Lee. "A Unified Approach to Interpreting Model
+       Predictions". NeurIPS 2017.
+    .. [2] J. Li, W. Monroe, D. Jurafsky. "Understanding Neural Networks through
+       Representation Erasure". arXiv:1612.08220, 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sk_metaembed import FunctionEmbedding, Pooling, Tokenizer
+    >>> from sk_metaembed.inspection import explain
+    >>> vectors = {"good": [1, 0], "bad": [-1, 0], "film": [0, 1]}
+    >>> def look_up(words):
+    ...     return [vectors.get(word) for word in words]
+    >>> pipe = make_pipeline(
+    ...     Tokenizer(), FunctionEmbedding(look_up), Pooling(), LogisticRegression()
+    ... )
+    >>> _ = pipe.fit(["good film", "bad film", "good", "bad"], [1, 0, 1, 0])
+    >>> explanation = explain(pipe, ["A good film"], target=1)
+    >>> explanation.tokens[0], explanation.words.round(2).tolist()
+    (['a', 'good', 'film'], [0.0, 0.47, 0.0])
+    >>> total = explanation.base[0] + explanation.words.sum()
+    >>> bool(np.isclose(total, pipe.decision_function(["A good film"])[0]))
+    True
+    """
+    if method not in _METHODS:
+        raise ValueError(f"explain: method must be one of {_METHODS}, got {method!r}.")
+    unwrap_fitted(estimator, "explain")  # raises if a search has not refitted
+    while hasattr(estimator, "best_estimator_"):
+        estimator = estimator.best_estimator_
+    check_is_fitted(estimator)
+    outputs = Outputs(estimator)
+    choose = partial(outputs.choose, target=target)
+    texts = _read(estimator, X, column)
+    if not len(texts.tokens):
+        raise ValueError("explain: Found array with 0 sample(s): X has no texts.")
+    exact = None
+    if method != "occlusion" and column is None:
+        exact = linear_contributions(estimator, texts.X, choose, background)
+    if method == "exact" and (exact is None or exact.words is None):
+        raise ValueError(
+            "explain: method='exact' requires a Pipeline on texts in which vectors of "
+            "words are averaged by Pooling or StackedMetaEmbedding, followed by linear "
+            "steps and a linear model with coef_. Pass method='occlusion'."
+        )
+    if exact is None:
+        exact = _unexplained(texts, outputs, choose, background)
+    return _explanation(estimator, outputs, texts, exact, background)
+
+
+def _unexplained(texts, outputs, choose, background):
+    """Return values without contributions; the base is that of the background."""
+    values = outputs(texts.X)
+    columns = choose(values)
+    base = None
+    if background is not None:
+        base = outputs(background).mean(axis=0)[columns]
+    chosen = values[np.arange(len(values)), columns]
+    return Linear(texts.tokens, chosen, columns, base, None, None)
+
+
+def _explanation(estimator, outputs, texts, known, background):
+    """Return the Explanation, by occlusion of what is not known."""
+    tokens, values, columns, base, words, sources = known
+    rows, token_rows = np.arange(len(values)), tokens.segment_ids()
+    word_method = source_method = "exact"
+    if words is None:
+        without, empty = _without_words(texts, outputs)
+        left = without[np.arange(tokens.n_tokens), columns[token_rows]]
+        words, word_method = values[token_rows] - left, "occlusion"
+        base = empty[rows, columns] if base is None else base
+    if sources is None:
+        hidden = _without_sources(estimator, texts.X)
+        sources = {name: values - out[rows, columns] for name, out in hidden.items()}
+        source_method = "occlusion" if sources else None
+    effects = {}
+    if texts.column is not None and background is not None:
+        means = _without_columns(texts.X, background, outputs)
+        effects = {name: values - out[rows, columns] for name, out in means.items()}
+    return Explanation(
+        tokens=tokens,
+        values=values,
+        base=base,
+        words=words,
+        sources=sources,
+        columns=effects,
+        targets=None if outputs.classes is None else outputs.classes[columns],
+        output=outputs.method,
+        word_method=word_method,
+        source_method=source_method,
+    )
+
+
+def _read(estimator, X, column):
+    """Return the input and its words, as a _Tokens or a _Strings."""
+    if column is not None:
+        texts = X[column] if hasattr(X, "columns") else np.asarray(X)[:, column]
+        return _Strings(X, _split(estimator, texts), column)
+    if isinstance(X, SequencePairs):
+        raise TypeError("explain takes single texts, got SequencePairs.")
+    if isinstance(X, EmbeddedSequences):
+        return _Tokens(X)
+    entry = flat_steps(estimator)[0]
+    if isinstance(entry, SequencesInputMixin) and _reads_texts(entry):
+        if isinstance(entry, Tokenizer):
+            return _Tokens(entry.transform(X))
+        missing = getattr(entry, "missing", "raise")
+        return _Tokens(check_tokens(X, caller="explain", missing=missing))
+    if len(getattr(X, "shape", ())) == 2:
+        raise ValueError(
+            f"explain: X is a table of shape {tuple(X.shape)}. Pass the column with "
+            "the texts: explain(estimator, X, column=...)."
+        )
+    texts = check_texts(X, caller="explain")
+    return _Strings(texts, _split(estimator, texts))
+
+
+def _reads_texts(step):
+    tags = get_tags(step).input_tags
+    return tags.string and not tags.categorical
+
+
+def _split(estimator, texts):
+    """Return the words of texts, split by the estimator's Tokenizer if it has one."""
+    found = [Tokenizer()]
+
+    def note(step):
+        if isinstance(step, Tokenizer):
+            found.append(step)
+        return step
+
+    replace_steps(estimator, note)
+    for tokenizer in reversed(found):
+        tokens = clone(tokenizer).set_params(missing="empty").transform(texts)
+        if tokens.texts is None:
+            raise TypeError("explain: the column must contain texts, not token lists.")
+        if (tokens.spans() >= 0).all():  # unlike lemmas
+            break
+    return tokens
+
+
+class _Tokens:
+    """TokenSequences or EmbeddedSequences, and their rows without some words."""
+
+    column = None
+
+    def __init__(self, X):
+        self.X, self.tokens = X, getattr(X, "tokens", X)
+        spans = self.tokens.spans()
+        # Sources that read the original texts see the words only.
+        self._spans = spans if spans is not None and (spans >= 0).all() else None
+
+    def without(self, i):
+        """Return row i without each of its words, and without all, (key, variant)."""
+        start, end = self.tokens.offsets[i : i + 2].tolist()
+        positions = np.arange(start, end)
+        kept = [np.delete(positions, k) for k in range(len(positions))]
+        texts = [None] * len(kept) + [""]
+        if self._spans is not None:
+            text, spans = self.tokens.texts[i], self._spans[start:end].tolist()
+            texts = [*(_drop(text, *span) for span in spans), ""]
+        is_embedded = isinstance(self.X, EmbeddedSequences)
+        for places, text in zip([*kept, positions[:0]], texts, strict=True):
+            words = places if is_embedded else self.tokens.codes[places]
+            yield (words.tobytes(), text), (i, places, text)
+
+    def join(self, variants):
+        """Return the input of an estimator with the variants as rows."""
+        rows, places, texts = zip(*variants, strict=True)
+        rows = np.array(rows)
+        offsets = np.cumsum([0, *map(len, places)])
+        places = np.concatenate(places)
+        info = self.tokens._row_info._replace(index=None, missing=None, texts=None)
+        if self._spans is not None:
+            written = np.empty(len(texts), dtype=object)
+            written[:] = texts
+            info = info._replace(texts=written)
+        codes = self.tokens.codes[places]
+        tokens = TokenSequences._trusted(self.tokens.types, codes, offsets, info)
+        if self.X is self.tokens:
+            return tokens
+        index = {"token": places, "sequence": rows}
+        blocks = [
+            b if b.level == "type" else b.take(index[b.level]) for b in self.X.blocks
+        ]
+        return EmbeddedSequences(tokens, blocks)
+
+
+class _Strings:
+    """Texts, alone or in a column of a table, and the same without some words."""
+
+    def __init__(self, X, tokens, column=None):
+        self.X, self.tokens, self.column = X, tokens, column
+        self._spans = tokens.spans()
+
+    def without(self, i):
+        """Return row i without each of its words, and without all, (key, variant)."""
+        start, end = self.tokens.offsets[i : i + 2].tolist()
+        text = self.tokens.texts[i]
+        for span in self._spans[start:end].tolist():
+            shorter = _drop(text, *span)
+            yield (shorter if self.column is None else (i, shorter)), (i, shorter)
+        yield ("" if self.column is None else (i, "")), (i, "")
+
+    def join(self, variants):
+        """Return the input of an estimator with the variants as rows."""
+        rows, texts = zip(*variants, strict=True)
+        if self.column is None:
+            return list(texts)
+        return _with_column(
+            _safe_indexing(self.X, list(rows)), self.column, list(texts)
+        )
+
+
+def _drop(text, start, end):
+    """Return a text without some of its characters.
+
+    >>> _drop("a good film", 2, 6), _drop("good film!", 5, 9), _drop("it's", 2, 3)
+    ('a film', 'good !', 'it s')
+    """
+    before, after = text[:start], text[end:]
+    if after[:1].isspace() and (not before or before[-1].isspace()):
+        return before + after[1:]
+    joins = before[-1:].isalnum() and after[:1].isalnum()
+    return before + " " * joins + after
+
+
+def _with_column(X, name, values):
+    """Return a copy of a table with other values in a column."""
+    if hasattr(X, "iloc"):
+        X = X.copy()
+        X[name] = getattr(values, "array", values)
+    elif hasattr(X, "columns"):
+        X = X.with_columns(type(X[name])(name, values))
+    else:
+        X = np.array(X)
+        X[:, name] = values
+    return X
+
+
+def _without_words(texts, outputs):
+    """Return values without each word, (n_tokens, n_columns), and (n_texts, n_columns).
+
+    The second are those without all words. Equal variants are predicted once.
+    """
+    lengths = texts.tokens.lengths
+    batches = np.cumsum(lengths * lengths) // _TOKENS_AT_ONCE
+    values = []
+    for batch in np.unique(batches):
+        places, variants, index = {}, [], []
+        for i in np.flatnonzero(batches == batch).tolist():
+            for key, variant in texts.without(i):
+                if key not in places:
+                    places[key] = len(variants)
+                    variants.append(variant)
+                index.append(places[key])
+        values.append(outputs(texts.join(variants))[index])
+    values = np.concatenate(values)
+    last = np.cumsum(lengths + 1) - 1
+    return np.delete(values, last, axis=0), values[last]
+
+
+class _HidingUnion(BaseEstimator):
+    """A fitted EmbeddingUnion that computes once and hides one of its sources."""
+
+    def __init__(self, union):
+        self._union, self._embedded = union, None
+        self.names, self.hidden = list(union.named_sources_), None
+
+    def fit(self, X, y=None):
+        """Do nothing: the union is fitted."""
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def transform(self, X):
+        """Return the vectors of the sources, those of the hidden one unknown."""
+        if self._embedded is None:
+            self._embedded = self._union.transform(X)
+        return _hide(self._embedded, self.hidden, self.names)
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the union."""
+        return self._union.get_feature_names_out(input_features)
+
+
+def _hide(embedded, source, sources):
+    """Return embedded sequences in which no vector of a source is known."""
+    blocks = [
+        Block(b.name, np.zeros((b.n_rows, b.dim)), b.level, np.zeros(b.n_rows))
+        if source is not None and source_of(b.name, sources) == source
+        else b
+        for b in embedded.blocks
+    ]
+    return embedded.with_blocks(blocks)
+
+
+def _without_sources(estimator, X):
+    """Return values without each source of the estimator's unions, by name."""
+    if isinstance(X, EmbeddedSequences):
+        outputs = Outputs(estimator)
+        return {name: outputs(_hide(X, name, X.names)) for name in X.names}
+    unions = []
+
+    def replace(step):
+        if not hasattr(step, "named_sources_"):
+            return step
+        unions.append(_HidingUnion(step))
+        return unions[-1]
+
+    outputs = Outputs(replace_steps(estimator, replace))
+    values = {}
+    for name in dict.fromkeys(name for union in unions for name in union.names):
+        for union in unions:
+            union.hidden = name
+        values[name] = outputs(X)
+    return values
+
+
+def _without_columns(X, background, outputs):
+    """Return mean values with each column replaced by those of other rows, by name."""
+    is_frame = hasattr(X, "columns")
+    names = list(X.columns) if is_frame else range(np.shape(X)[1])
+    others = np.tile(np.arange(len(background)), len(X))
+    repeated = _safe_indexing(X, np.repeat(np.arange(len(X)), len(background)))
+    values = {}
+    for name in names:
+        column = background[name] if is_frame else np.asarray(background)[:, name]
+        replaced = _with_column(repeated, name, _safe_indexing(column, others))
+        means = outputs(replaced).reshape(len(X), len(background), -1)
+        values[name] = means.mean(axis=1)
+    return values

@@ -1,0 +1,242 @@
+"""Exact contributions: values that are sums over the words, and linear models.
+
+The value of a text is an affine function of its pooled vector, and this a weighted sum
+of the vectors of its words. The affine function is that of all steps after the pooling;
+its coefficients are differences of its values, and it is checked to be affine.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
+
+from ..sequences import EmbeddedSequences
+
+# A model is affine if it differs from its linearization by less, relative to its size.
+_TOLERANCE = 1e-4
+_N_PROBES = 16  # random points at which this is checked
+_POINTS_AT_ONCE = 1024
+
+
+class Outputs:
+    """The values of a fitted predictor: a column per class, or one for numbers."""
+
+    def __init__(self, estimator):
+        self.classes, self.method = None, "predict"
+        self._estimator = estimator
+        if is_classifier(estimator):
+            self.classes = np.asarray(estimator.classes_, dtype=object)
+            has_decision = hasattr(estimator, "decision_function")
+            self.method = "decision_function" if has_decision else "predict_proba"
+        elif not is_regressor(estimator):
+            raise TypeError(
+                "explain takes a fitted classifier or regressor, or a Pipeline or "
+                f"search that ends in one; got {type(estimator).__name__}."
+            )
+
+    def __call__(self, X):
+        """Return the values, (n_rows, n_classes or 1), in float64."""
+        values = getattr(self._estimator, self.method)(X)
+        shape = getattr(values, "shape", None)  # None of a list of arrays
+        n_columns = 1 if self.classes is None else len(self.classes)
+        if shape is not None and len(shape) == 1:
+            values = np.asarray(values)[:, None]
+            if n_columns == 2:
+                values = np.hstack([-values, values])
+        if np.shape(values) != (len(values), n_columns) or shape is None:
+            raise ValueError(
+                f"explain: {self.method} must return {n_columns} columns, one per "
+                f"class, or one for numbers; got an array of shape {shape}. Explain "
+                "one target at a time, with a pipeline fitted on it."
+            )
+        return np.asarray(values, dtype=np.float64)
+
+    def choose(self, values, target):
+        """Return the column of `values` to explain, (n_rows,)."""
+        if target is None:
+            return values.argmax(axis=1)
+        if self.classes is None:
+            raise ValueError(
+                f"explain: target={target!r} is a class, but the estimator predicts "
+                "numbers. Leave it out."
+            )
+        matches = np.flatnonzero([label == target for label in self.classes])
+        if not len(matches):
+            raise ValueError(
+                f"explain: target={target!r} is not one of the classes "
+                f"{self.classes.tolist()}."
+            )
+        return np.full(len(values), matches[0])
+
+
+def flat_steps(estimator):
+    """Return the steps that an estimator applies one after another."""
+    while hasattr(estimator, "best_estimator_"):
+        estimator = estimator.best_estimator_
+    if not isinstance(estimator, Pipeline):
+        return [estimator]
+    steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+    return [inner for step in steps for inner in flat_steps(step)]
+
+
+class Linear(NamedTuple):
+    """Contributions to the values of texts; None where they are not sums."""
+
+    tokens: object  # TokenSequences
+    values: np.ndarray  # (n_texts,)
+    columns: np.ndarray  # (n_texts,), of the values that are explained
+    base: np.ndarray  # (n_texts,)
+    words: np.ndarray | None  # (n_tokens,)
+    sources: dict | None  # of (n_texts,)
+
+
+def linear_contributions(estimator, X, choose, background=None):
+    """Return the Linear of some texts, None if there are no exact contributions.
+
+    `choose` returns the columns of values, (n_texts, n_columns), to explain.
+    """
+    steps = flat_steps(estimator)
+    place = next((i for i, s in enumerate(steps) if hasattr(s, "_pooled")), None)
+    if place is None or not hasattr(steps[-1], "coef_"):
+        return None
+    before, pool, after = steps[:place], steps[place], steps[place + 1 :]
+    embedded = _apply(before, X)
+    if not isinstance(embedded, EmbeddedSequences):  # pairs
+        return None
+    pooled, parts = pool._pooled(embedded)
+    pooled = pooled.astype(np.float64)
+    rest = _Rest(pool, after, embedded[:1])
+    reference = _reference(pool, after, pooled.shape[1])
+    if background is not None:
+        mean = pool._pooled(_apply(before, background))[0]
+        reference = mean.mean(axis=0, dtype=np.float64)
+    linear = linearize(rest, reference, pooled)
+    if linear is None:
+        return None
+    base, weights = linear
+    values = rest(pooled)
+    columns = choose(values)
+    rows = np.arange(len(values))
+    split = _split_sources(before, parts)
+    words = _word_sums(embedded.tokens, parts, reference, weights, columns)
+    sources = None
+    if split is not None:
+        effects = (pooled - reference) * weights.T[columns]
+        sources = _sum_by_name(effects, split)
+    chosen = values[rows, columns]
+    return Linear(embedded.tokens, chosen, columns, base[columns], words, sources)
+
+
+def _apply(steps, X):
+    for step in steps:
+        if hasattr(step, "transform"):  # resampling steps have none
+            X = step.transform(X)
+    return X
+
+
+class _Rest:
+    """The values as a function of pooled vectors, (n_rows, dim)."""
+
+    def __init__(self, pool, after, embedded):
+        self._pool, self._steps = pool, after[:-1]
+        self._outputs = Outputs(after[-1])
+        self._like = pool.transform(embedded)
+
+    def __call__(self, pooled):
+        X = self._pool._from_pooled(pooled)
+        if hasattr(self._like, "iloc"):
+            X = type(self._like)(X, columns=self._like.columns)
+        elif hasattr(self._like, "columns"):
+            X = type(self._like)(X, schema=self._like.columns, orient="row")
+        return self._outputs(_apply(self._steps, X))
+
+
+def _reference(pool, after, dim):
+    """Return the training mean of pooled vectors, zeros if it is not stored."""
+    mean = getattr(pool, "_pooled_mean", getattr(after[0], "mean_", None))
+    return mean if mean is not None and np.shape(mean) == (dim,) else np.zeros(dim)
+
+
+def linearize(function, reference, rows):
+    """Return value (n_columns,) and slopes (dim, n_columns) of a function at a point.
+
+    Returns None if it is not affine at `rows`, (n_rows, dim), and random points of the
+    same size.
+    """
+    scale = np.abs(rows - reference).max(axis=0, initial=0) + np.abs(reference)
+    scale[scale == 0] = max(scale.max(initial=0), 1.0)
+    dim = len(reference)
+    (base,) = function(reference[None])
+    slopes = np.empty((dim, len(base)))
+    for start in range(0, dim, _POINTS_AT_ONCE):
+        columns = np.arange(start, min(start + _POINTS_AT_ONCE, dim))
+        points = np.repeat(reference[None], len(columns), axis=0)
+        points[np.arange(len(columns)), columns] += scale[columns]
+        slopes[columns] = (function(points) - base) / scale[columns, None]
+    rng = np.random.default_rng(0)
+    probes = reference + scale * rng.normal(size=(_N_PROBES, dim))
+    points = np.concatenate([rows, probes])
+    values = function(points)
+    errors = np.abs(values - base - (points - reference) @ slopes)
+    return (base, slopes) if errors.max() <= _TOLERANCE * np.abs(values).max() else None
+
+
+def _word_sums(tokens, parts, reference, weights, columns):
+    """Return the contribution of each token, (n_tokens,), or None."""
+    if any(factors is None for _, factors in parts):
+        return None
+    rows, place = tokens.segment_ids(), 0
+    effects = np.zeros(tokens.n_tokens)
+    for block, factors in parts:
+        own = slice(place, place + block.dim)
+        place += block.dim
+        projected = block.values @ weights[own]  # (n_rows of the block, n_columns)
+        of_tokens = tokens.codes if block.level == "type" else slice(None)
+        projected = projected[of_tokens][np.arange(tokens.n_tokens), columns[rows]]
+        shares = _shares(factors, rows, len(tokens))
+        of_reference = reference[own] @ weights[own]
+        effects += factors * projected - shares * of_reference[columns[rows]]
+    return effects
+
+
+def _shares(factors, rows, n_texts):
+    """Return the share of each token in the factors of its text, (n_tokens,).
+
+    Even shares for a text without factors, whose words are unknown.
+    """
+    sizes = np.abs(factors)
+    unknown = np.bincount(rows, sizes, minlength=n_texts) == 0
+    sizes[unknown[rows]] = 1
+    return sizes / np.bincount(rows, sizes, minlength=n_texts)[rows]
+
+
+def _split_sources(before, parts):
+    """Return the source of each dimension of the parts, None if a step mixes them."""
+    union, last = None, None
+    for step in before:
+        if hasattr(step, "named_sources_"):
+            union = step
+        last = getattr(step, "_concatenated_dims", None)
+    names = []
+    for block, _ in parts:
+        dims = {block.name: block.dim} if last is None else last
+        names += [name for name, dim in dims.items() for _ in range(dim)]
+    if union is None:
+        return names
+    owners = [source_of(name, union.named_sources_) for name in names]
+    return None if None in owners else owners
+
+
+def source_of(block_name, sources):
+    """Return the name of the source that a block comes from, or None."""
+    matches = [s for s in sources if block_name == s or block_name.startswith(f"{s}__")]
+    return max(matches, key=len, default=None)
+
+
+def _sum_by_name(effects, names):
+    """Return the sums of columns (n_rows, dim) by the names of the columns."""
+    places = {}
+    for place, name in enumerate(names):
+        places.setdefault(name, []).append(place)
+    return {name: effects[:, own].sum(axis=1) for name, own in places.items()}

@@ -1,0 +1,587 @@
+"""Contributions are exact where values are sums, and what leaving out changes else."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import (
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    Normalizer,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC
+
+from sk_metaembed import (
+    AverageMetaEmbedding,
+    Block,
+    CommonComponentRemoval,
+    ConcatMetaEmbedding,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    EmbeddedSequences,
+    EmbeddingUnion,
+    EstimatorEmbedding,
+    FunctionEmbedding,
+    Pooling,
+    SequencePairs,
+    SourceSelector,
+    StackedMetaEmbedding,
+    SVDMetaEmbedding,
+    Tokenizer,
+    TokenSequences,
+)
+from sk_metaembed.inspection import explain
+from sk_metaembed.sequences._find_step import replace_steps
+from tests.sample_steps import Source
+
+rng = np.random.default_rng(0)
+WORDS = [f"w{i}" for i in range(30)]
+# Each source lacks some words; "mask" has a vector of zeros.
+FIRST = {word: rng.normal(size=5) + 1 for word in WORDS[:24]} | {"mask": np.zeros(5)}
+SECOND = {word: rng.normal(size=3) - 1 for word in WORDS[4:]} | {"mask": np.zeros(3)}
+TEXTS = [" ".join(rng.choice(WORDS, n)) for n in rng.integers(1, 9, size=60)]
+SHOWN = [*TEXTS[:5], "unknown words", "w2, (W2) w28!", ""]
+CLASSES = rng.choice(["a", "b", "c"], size=60)
+BINARY = np.array([FIRST.get(t.split()[0], [1])[0] > 1 for t in TEXTS])
+NUMBERS = rng.normal(size=60)
+
+
+def first(words):
+    return [FIRST.get(word) for word in words]
+
+
+def second(words):
+    return [SECOND.get(word) for word in words]
+
+
+def is_a(X):
+    return (np.asarray(X, dtype=object) == "a").astype(float)
+
+
+def union():
+    return EmbeddingUnion(
+        [("first", FunctionEmbedding(first)), ("second", FunctionEmbedding(second))]
+    )
+
+
+def fitted(*steps, y=BINARY, X=TEXTS):
+    return make_pipeline(Tokenizer(), union(), *steps).fit(X, y)
+
+
+def word_sums(explanation):
+    rows = explanation.tokens.segment_ids()
+    return np.bincount(rows, explanation.words, minlength=len(explanation.values))
+
+
+def assert_close(actual, expected, scale=None):
+    size = np.abs(expected).max() if scale is None else scale
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5 * max(size, 1e-3))
+
+
+def value_of(pipe, texts):
+    """Return decision values of the second of two classes."""
+    return pipe.decision_function(texts)
+
+
+HEADS = [
+    (LogisticRegression(), BINARY),
+    (LogisticRegression(), CLASSES),
+    (LinearSVC(), CLASSES),
+    (SVC(kernel="linear"), BINARY),
+    (RidgeClassifier(), CLASSES),
+    (Ridge(), NUMBERS),
+]
+
+
+@pytest.mark.parametrize(("head", "y"), HEADS)
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [Pooling()],
+        [Pooling(), StandardScaler()],
+        [Pooling(weights="idf", add_indicator=True), MinMaxScaler(), PCA(4)],
+        [Pooling(weights="usif"), CommonComponentRemoval(2)],
+        [ConcatMetaEmbedding(), Pooling(["sum", "dct", "first", "last"])],
+    ],
+)
+def test_base_and_contributions_sum_to_the_value(steps, head, y):
+    pipe = fitted(*steps, clone(head), y=y)
+    explanation = explain(pipe, SHOWN, method="exact")
+    assert (explanation.word_method, explanation.source_method) == ("exact", "exact")
+    predict = getattr(pipe, explanation.output)
+    outputs = predict(SHOWN)
+    if y is NUMBERS:
+        expected = outputs
+        assert explanation.targets is None
+    elif y is BINARY:
+        expected = np.abs(outputs)
+        assert explanation.targets.tolist() == pipe.predict(SHOWN).tolist()
+    else:
+        expected = outputs.max(axis=1)
+        assert explanation.targets.tolist() == pipe.predict(SHOWN).tolist()
+    assert_close(explanation.values, expected)
+    scale = np.abs(explanation.words).max() + np.abs(explanation.base).max()
+    of_words = explanation.base + word_sums(explanation)
+    assert_close(of_words[:-1], expected[:-1], scale)  # the last has no words
+    if not pipe[2].get_params().get("add_indicator"):
+        total = explanation.base + sum(explanation.sources.values())
+        assert_close(total, expected, scale)
+
+
+def shapley_values(game, n):
+    """Return the Shapley values of a game over n players, by all their orders."""
+    cache = {}
+
+    def value(players):
+        key = tuple(sorted(players))
+        if key not in cache:
+            cache[key] = game(key)
+        return cache[key]
+
+    orders = list(permutations(range(n)))
+    values = np.zeros(n)
+    for order in orders:
+        for k, player in enumerate(order):
+            values[player] += value(order[: k + 1]) - value(order[:k])
+    return values / len(orders)
+
+
+@pytest.mark.parametrize("weights", [None, "idf"])
+def test_contributions_are_shapley_values_of_masked_words(weights):
+    texts = [*TEXTS, "mask mask"]
+    y = [*BINARY, True]
+    pipe = fitted(Pooling(weights=weights), LogisticRegression(), X=texts, y=y)
+    if weights:  # a masked word must not change the sum of weights
+        pipe[2].word_weights_ = dict.fromkeys([*WORDS, "mask"], 1.7)
+    words = ["w5", "w9", "w5", "w20", "w11"]
+
+    def game(shown):
+        text = " ".join(w if i in shown else "mask" for i, w in enumerate(words))
+        return value_of(pipe, [text])[0]
+
+    explanation = explain(pipe, [" ".join(words)], target=True)
+    assert_close(explanation.words, shapley_values(game, 5))
+    assert_close(explanation.base, game(()))
+
+
+def test_contributions_are_shapley_values_of_left_out_words_of_a_sum():
+    pipe = fitted(Pooling("sum"), LogisticRegression())
+    words = ["w5", "w9", "w2", "w28", "nowhere"]
+
+    def game(shown):
+        return value_of(pipe, [" ".join(words[i] for i in shown)])[0]
+
+    explanation = explain(pipe, [" ".join(words)], target=True)
+    assert_close(explanation.words, shapley_values(game, 5))
+    # For a sum, leaving a word out is the same.
+    left_out = explain(pipe, [" ".join(words)], target=True, method="occlusion")
+    assert_close(left_out.words, explanation.words)
+    assert_close(left_out.base, explanation.base)
+    for name in ("first", "second"):
+        assert_close(left_out.sources[name], explanation.sources[name])
+
+
+def test_reference_is_the_training_mean_or_the_background():
+    pipe = fitted(Pooling(), StandardScaler(), LogisticRegression())
+    pooled = pipe[:3].transform(TEXTS).astype(float)
+    slopes = pipe[-1].coef_[0] / pipe[-2].scale_
+
+    def linear_shap(rows, mean):
+        return (rows - mean) * slopes
+
+    explanation = explain(pipe, SHOWN, target=True)
+    assert_close(explanation.base, np.full(len(SHOWN), pipe[-1].intercept_[0]))
+    effects = linear_shap(pipe[:3].transform(SHOWN), pooled.mean(axis=0))
+    assert_close(explanation.sources["first"], effects[:, :5].sum(axis=1))
+    assert_close(explanation.sources["second"], effects[:, 5:].sum(axis=1))
+
+    some = TEXTS[10:20]
+    explanation = explain(pipe, SHOWN, target=True, background=some)
+    effects = linear_shap(pipe[:3].transform(SHOWN), pooled[10:20].mean(axis=0))
+    assert_close(explanation.sources["first"], effects[:, :5].sum(axis=1))
+    assert_close(explanation.base, np.full(len(SHOWN), value_of(pipe, some).mean()))
+    assert_close(
+        (explanation.base + word_sums(explanation))[:-1], value_of(pipe, SHOWN)[:-1]
+    )
+    left_out = explain(pipe, SHOWN, target=True, background=some, method="occlusion")
+    assert_close(left_out.base, explanation.base)
+
+
+def test_words_unknown_to_a_source_add_nothing():
+    pipe = fitted(Pooling(), LogisticRegression())
+    explanation = explain(pipe, ["w2 nowhere w28"], target=True)
+    assert explanation.words[1] == 0
+    alone = explain(pipe, ["w2", "w28"], target=True)
+    # "w2" is known to the first source alone and "w28" to the second alone.
+    assert_close(explanation.words[[0, 2]], alone.words)
+
+
+def test_stacked_models_are_exact_if_they_are_linear():
+    for y in (BINARY, CLASSES, NUMBERS):
+        head = Ridge() if y is NUMBERS else LogisticRegression()
+        pipe = fitted(StackedMetaEmbedding(random_state=0, cv=3), head, y=y)
+        explanation = explain(pipe, SHOWN)
+        assert explanation.word_method == explanation.source_method == "exact"
+        assert set(explanation.sources) == {"first", "second"}
+        total = explanation.base + word_sums(explanation)
+        assert_close(total[:-1], explanation.values[:-1])
+        total = explanation.base + sum(explanation.sources.values())
+        assert_close(total, explanation.values)
+        # The models' scalers store the training mean.
+        background = explain(pipe, SHOWN, background=TEXTS)
+        assert_close(background.base, explanation.base)
+    forest = RandomForestClassifier(5, random_state=0)
+    pipe = fitted(
+        StackedMetaEmbedding(forest, random_state=0, cv=3), LogisticRegression()
+    )
+    assert explain(pipe, SHOWN).word_method == "occlusion"
+
+
+def left_out(value, text):
+    words = text.split()
+    return [
+        value([text])[0] - value([" ".join(words[:k] + words[k + 1 :])])[0]
+        for k in range(len(words))
+    ]
+
+
+REGRESSORS = {"poisson", "transformed"}
+NOT_LINEAR = {
+    "max": [Pooling("max"), LogisticRegression()],
+    "normalized": [Pooling(), Normalizer(), LogisticRegression()],
+    "forest": [Pooling(), RandomForestClassifier(9, random_state=0)],
+    "poisson": [Pooling(), PoissonRegressor()],
+    "kernel": [Pooling(), SVC()],
+    "transformed": [
+        Pooling(),
+        TransformedTargetRegressor(Ridge(), func=np.arcsinh, inverse_func=np.sinh),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", NOT_LINEAR)
+def test_words_are_left_out_where_values_are_no_sums(name):
+    y = NUMBERS if name == "transformed" else BINARY
+    pipe = fitted(*NOT_LINEAR[name], y=y)
+    with pytest.raises(ValueError, match="method='exact' requires"):
+        explain(pipe, SHOWN, method="exact")
+    target = None if name in REGRESSORS else True
+    explanation = explain(pipe, TEXTS[:4], target=target)
+    assert explanation.word_method == "occlusion"
+
+    def value(texts):
+        output = getattr(pipe, explanation.output)(texts)
+        return output[:, 1] if output.ndim == 2 else output
+
+    expected = np.concatenate([left_out(value, text) for text in TEXTS[:4]])
+    assert_close(explanation.words, expected)
+    assert_close(explanation.values, value(TEXTS[:4]))
+    assert_close(explanation.base, np.repeat(value([""]), 4))
+
+
+def test_sources_are_exact_though_words_are_not():
+    pipe = fitted(Pooling("max"), StandardScaler(), LogisticRegression())
+    explanation = explain(pipe, SHOWN)
+    assert explanation.word_method == "occlusion"
+    assert explanation.source_method == "exact"
+    total = explanation.base + sum(explanation.sources.values())
+    assert_close(total, explanation.values)
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        AverageMetaEmbedding(),
+        SVDMetaEmbedding(3),
+        DynamicMetaEmbedding(
+            projection_dim=3, encoder="mean", max_epochs=1, random_state=0
+        ),
+    ],
+)
+def test_sources_are_left_out_where_a_step_mixes_them(meta):
+    pipe = fitted(meta, Pooling(), StandardScaler(), LogisticRegression())
+    explanation = explain(pipe, SHOWN, target=True)
+    assert explanation.word_method == "exact"
+    assert explanation.source_method == "occlusion"
+    total = explanation.base + word_sums(explanation)
+    assert_close(total[:-1], explanation.values[:-1])
+    embedded = pipe[:2].transform(SHOWN)
+    hidden = [
+        embedded.block("first"),
+        Block(
+            "second",
+            np.zeros((embedded.tokens.n_types, 3)),
+            "type",
+            np.zeros(embedded.tokens.n_types),
+        ),
+    ]
+    without = pipe[2:].decision_function(embedded.with_blocks(hidden))
+    assert_close(explanation.sources["second"], value_of(pipe, SHOWN) - without)
+
+
+def test_networks_and_selected_sources_are_explained():
+    net = DynamicMetaClassifier(
+        projection_dim=3, encoder="mean", hidden_dims=(), max_epochs=1, random_state=0
+    )
+    pipe = fitted(net, y=CLASSES)
+    explanation = explain(pipe, SHOWN[:3])
+    assert explanation.output == "predict_proba"
+    assert list(explanation.sources) == ["first", "second"]
+    assert_close(explanation.values, pipe.predict_proba(SHOWN[:3]).max(axis=1))
+    end = make_pipeline(Pooling(), LogisticRegression())
+    selector = SourceSelector(end, n_sources_to_select=1, cv=2)
+    pipe = fitted(selector, Pooling(), LogisticRegression())
+    explanation = explain(pipe, SHOWN)
+    assert list(explanation.sources) == pipe[2].sources_
+
+
+def test_searches_are_explained_by_their_best_estimator():
+    pipe = make_pipeline(Tokenizer(), union(), Pooling(), LogisticRegression())
+    search = GridSearchCV(pipe, {"logisticregression__C": [1, 2]}, cv=2)
+    with pytest.raises(NotFittedError):
+        explain(search, SHOWN)
+    search.fit(TEXTS, BINARY)
+    actual, expected = explain(search, SHOWN), explain(search.best_estimator_, SHOWN)
+    assert actual.words.tolist() == expected.words.tolist()
+    search = clone(search).set_params(refit=False).fit(TEXTS, BINARY)
+    with pytest.raises(NotFittedError, match="refit"):
+        explain(search, SHOWN)
+    # A search may also be a step.
+    head = GridSearchCV(LogisticRegression(), {"C": [1, 2]}, cv=2)
+    assert explain(fitted(Pooling(), head), SHOWN).word_method == "exact"
+
+
+def test_any_text_classifier_is_explained():
+    pipe = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, BINARY)
+    explanation = explain(pipe, TEXTS[:3], target=True)
+    assert (explanation.sources, explanation.source_method) == ({}, None)
+    expected = [left_out(pipe.decision_function, text) for text in TEXTS[:3]]
+    assert_close(explanation.words, np.concatenate(expected))
+    both = FeatureUnion([("x", clone(pipe[0])), ("y", fitted(Pooling())[:3])])
+    pipe = make_pipeline(both, LogisticRegression()).fit(TEXTS, BINARY)
+    explanation = explain(pipe, TEXTS[:3])
+    assert list(explanation.sources) == ["first", "second"]
+    assert explanation.source_method == "occlusion"
+
+
+def test_input_may_be_tokens_vectors_or_missing():
+    pipe = fitted(Pooling("max"), LogisticRegression())
+    expected = explain(pipe, TEXTS[:4])
+    lists = [text.split() for text in TEXTS[:4]]
+    series = pd.Series(TEXTS[:4], index=[3, 3, 1, 0])
+    for X in (lists, TokenSequences.from_lists(lists), series, np.array(TEXTS[:4])):
+        assert_close(explain(pipe, X).words, expected.words)
+    embedded = pipe[:2].transform(TEXTS[:4])
+    tail = pipe[2:]
+    for X in (
+        embedded,
+        embedded.with_blocks([embedded.broadcast(b, "token") for b in embedded.blocks]),
+    ):
+        explanation = explain(tail, X, method="occlusion")
+        assert_close(explanation.words, expected.words)
+        assert list(explanation.sources) == ["first", "second"]
+    pipe = make_pipeline(Tokenizer(missing="empty"), *(s for _, s in pipe.steps[1:]))
+    explanation = explain(pipe.fit(TEXTS, BINARY), ["w1 w2", None])
+    assert explanation.tokens.lengths.tolist() == [2, 0]
+
+
+class WrittenLength(Source):
+    """A source at token level that reads the original texts."""
+
+    def transform(self, X):
+        tokens = Tokenizer().transform(X)
+        lengths = np.array([len(text) for text in tokens.texts])
+        values = lengths[tokens.segment_ids(), None] * [[1.0, 0.5]]
+        return EmbeddedSequences(tokens, [Block("length", values, "token")])
+
+
+def test_original_texts_lack_the_word_too():
+    pipe = make_pipeline(Tokenizer(), WrittenLength(), Pooling(), Ridge(0.1))
+    texts = ["The film!", "a  b (cde)", "x"] * 5
+    pipe.fit(texts, np.arange(15.0))
+    text = "Oh, good film."
+    explanation = explain(pipe, [text], method="occlusion")
+    shorter = [", good film.", "Oh, film.", "Oh, good ."]
+    assert_close(explanation.words, pipe.predict([text]) - pipe.predict(shorter))
+
+
+def test_equal_texts_are_predicted_once():
+    seen = []
+
+    def note(texts):
+        seen.append(len(texts))
+        return texts
+
+    pipe = make_pipeline(
+        FunctionTransformer(note), TfidfVectorizer(), LogisticRegression()
+    )
+    pipe.fit(TEXTS, BINARY)
+    seen.clear()
+    explanation = explain(pipe, ["w1 w1 w1 w2", "w1 w1 w1 w2"])
+    assert len(explanation.words) == 8
+    # The texts, and then "w1 w1 w2", "w1 w1 w1" and "".
+    assert seen == [2, 3]
+
+
+def table(kind="pandas"):
+    frame = {"remarks": TEXTS, "n": NUMBERS, "kind": CLASSES}
+    if kind == "polars":
+        return pl.DataFrame(frame)
+    frame = pd.DataFrame(frame, index=np.arange(100, 160))
+    return frame if kind == "pandas" else frame.to_numpy(dtype=object)
+
+
+def table_pipeline(numbers=False):
+    names = [0, [1], [2]] if numbers else ["remarks", ["n"], ["kind"]]
+    text = Pipeline([("t", Tokenizer(missing="empty")), ("u", union())])
+    columns = ColumnTransformer(
+        [
+            ("text", make_pipeline(text, Pooling()), names[0]),
+            ("n", StandardScaler(), names[1]),
+            ("kind", FunctionTransformer(is_a), names[2]),
+        ]
+    )
+    return make_pipeline(columns, RandomForestClassifier(9, random_state=0))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "numpy"])
+def test_words_and_columns_of_tables(kind):
+    frame, column = table(kind), 0 if kind == "numpy" else "remarks"
+    pipe = table_pipeline(kind == "numpy").fit(frame, BINARY)
+    before = table(kind)
+    explanation = explain(pipe, frame[:3], column=column, target=True)
+    assert explanation.columns == {}
+    pandas = pd.DataFrame(table("numpy"), columns=["remarks", "n", "kind"])
+
+    def value(row, **changes):
+        row = pandas.iloc[[row]].assign(**changes)
+        if kind == "polars":
+            row = pl.DataFrame({name: row[name].to_list() for name in row})
+        elif kind == "numpy":
+            row = row.to_numpy(dtype=object)
+        return pipe.predict_proba(row)[0, 1]
+
+    expected = [
+        value(i) - value(i, remarks=" ".join(words[:k] + words[k + 1 :]))
+        for i, words in enumerate(text.split() for text in TEXTS[:3])
+        for k in range(len(words))
+    ]
+    assert_close(explanation.words, np.array(expected))
+    assert_close(explanation.base, np.array([value(i, remarks="") for i in range(3)]))
+    assert list(explanation.sources) == ["first", "second"]
+
+    others = frame[20:24]
+    explanation = explain(
+        pipe, frame[:3], column=column, target=True, background=others
+    )
+    names = [0, 1, 2] if kind == "numpy" else ["remarks", "n", "kind"]
+    assert list(explanation.columns) == names
+    expected = [
+        value(i) - np.mean([value(i, n=NUMBERS[j]) for j in range(20, 24)])
+        for i in range(3)
+    ]
+    assert_close(explanation.columns[names[1]], np.array(expected))
+    assert_close(explanation.base, pipe.predict_proba(others)[:, [1, 1, 1]].mean(0))
+    if kind == "pandas":
+        pd.testing.assert_frame_equal(frame, before)
+    frame = frame[:3]
+    with pytest.raises(ValueError, match="is a table of shape"):
+        explain(pipe, frame)
+
+
+def test_missing_texts_of_a_table_have_no_words():
+    frame = table().astype({"remarks": object})
+    pipe = table_pipeline().fit(frame, BINARY)
+    frame = frame[:2].copy()
+    frame.iloc[1, 0] = None
+    explanation = explain(pipe, frame, column="remarks")
+    assert explanation.tokens.lengths[1] == 0
+
+
+def test_target_chooses_the_class():
+    pipe = fitted(Pooling(), LogisticRegression(), y=CLASSES)
+    values = pipe.decision_function(SHOWN)
+    for i, name in enumerate("abc"):
+        explanation = explain(pipe, SHOWN, target=name)
+        assert_close(explanation.values, values[:, i])
+        assert set(explanation.targets) == {name}
+    pipe = fitted(Pooling(), LogisticRegression())
+    yes, no = (explain(pipe, SHOWN, target=target) for target in (True, False))
+    assert_close(yes.words, -no.words)
+    assert_close(yes.values, value_of(pipe, SHOWN))
+
+
+def test_errors_name_the_remedy():
+    pipe = fitted(Pooling(), LogisticRegression(), y=CLASSES)
+    with pytest.raises(ValueError, match=r"'d' is not one of the classes \['a', 'b'"):
+        explain(pipe, SHOWN, target="d")
+    with pytest.raises(ValueError, match="method must be one of"):
+        explain(pipe, SHOWN, method="shap")
+    with pytest.raises(ValueError, match="0 sample"):
+        explain(pipe, [])
+    with pytest.raises(TypeError, match="single"):
+        explain(pipe, "one text")
+    with pytest.raises(TypeError, match="classifier or regressor"):
+        explain(pipe[:3], SHOWN)
+    with pytest.raises(TypeError, match="got SequencePairs"):
+        explain(pipe, SequencePairs(Tokenizer().transform(["a", "b"])))
+    with pytest.raises(ValueError, match="predicts numbers"):
+        explain(fitted(Pooling(), Ridge(), y=NUMBERS), SHOWN, target=1)
+    with pytest.raises(ValueError, match="one target at a time"):
+        explain(fitted(Pooling(), Ridge(), y=np.c_[NUMBERS, NUMBERS]), SHOWN)
+    frame = pd.DataFrame({"words": [["a", "b"], ["c"]]})
+    with pytest.raises(TypeError, match="not token lists"):
+        explain(pipe, frame, column="words")
+
+
+def test_estimator_is_not_changed():
+    pipe = fitted(AverageMetaEmbedding(), Pooling("max"), LogisticRegression())
+    steps, names = list(pipe.steps), dict(pipe.named_steps)
+    expected = pipe.decision_function(SHOWN)
+    explain(pipe, SHOWN)
+    assert pipe.steps == steps
+    assert dict(pipe.named_steps) == names
+    np.testing.assert_array_equal(pipe.decision_function(SHOWN), expected)
+    assert replace_steps(pipe, lambda step: step) is pipe
+
+
+def test_output_may_be_frames():
+    pipe = make_pipeline(
+        Tokenizer(), union(), Pooling(), StandardScaler(), LogisticRegression()
+    )
+    expected = explain(clone(pipe).fit(TEXTS, BINARY), SHOWN)
+    for kind in ("pandas", "polars"):
+        framed = clone(pipe).set_output(transform=kind).fit(TEXTS, BINARY)
+        explanation = explain(framed, SHOWN, method="exact")
+        assert_close(explanation.words, expected.words)
+
+
+def test_vectors_of_whole_texts_are_left_out_by_word():
+    vectorizer = TfidfVectorizer(vocabulary=WORDS)
+    source = EstimatorEmbedding(vectorizer, as_text=True)
+    sources = [("words", FunctionEmbedding(first)), ("tfidf", source)]
+    pipe = make_pipeline(
+        Tokenizer(), EmbeddingUnion(sources), Pooling(), LogisticRegression()
+    )
+    explanation = explain(pipe.fit(TEXTS, BINARY), TEXTS[:4])
+    assert explanation.word_method == "occlusion"
+    assert explanation.source_method == "exact"
+    total = explanation.base + sum(explanation.sources.values())
+    assert_close(total, explanation.values)
