@@ -216,6 +216,9 @@ class Explanation:
             parts.append(_effects({k: float(v[i]) for k, v in effects.items()}))
         if n_shown < len(self.values):
             parts.append(f"<p>… and {len(self.values) - n_shown} more texts</p>")
+        n_words = self.tokens.offsets[n_shown]
+        words = map(display_word, self.tokens.types[self.tokens.codes[:n_words]])
+        parts.append(_table(words, self.words))
         # Notebooks would typeset text between dollar signs as formulas.
         root = '<div class="skme-why tex2jax_ignore mathjax_ignore">'
         html = f"{root}<style>{_STYLE}</style>{''.join(parts)}</div>"
@@ -272,6 +275,19 @@ def _legend():
     kinds = [("for the target", 1.0), ("against it", -1.0)]
     words = " ".join(_word(name, effect, 1.0) for name, effect in kinds)
     return f"<p>{words} deeper shade: larger contribution</p>"
+
+
+def _table(words, effects):
+    """Return a table of the words and their contributions, which opens by a click."""
+    rows = "".join(
+        f"<tr><td><bdi>{escape(word)}</bdi></td><td>{effect:+.3g}</td></tr>"
+        for word, effect in zip(words, effects.tolist(), strict=False)
+    )
+    return (
+        "<details><summary>All contributions as a table</summary><table><thead><tr>"
+        '<th scope="col">word</th><th scope="col">contribution</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></details>"
+    )
 
 
 def _effects(effects):

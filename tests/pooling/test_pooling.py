@@ -333,3 +333,25 @@ def test_other_blocks_are_refused():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         Pooling(**parameters).fit(make())
+
+
+@pytest.mark.parametrize("weights", [None, "idf", "sif", "usif"])
+@pytest.mark.parametrize("level", ["type", "token"])
+def test_sums_of_vectors_have_a_factor_per_token(level, weights):
+    embedded = make(levels=(level, "sequence"))
+    modes = ["mean", "max", "sum", "first", "last", "dct", "power-means"]
+    pooling = Pooling(modes, weights=weights, powers=(1, 2), n_coefficients=3)
+    pooled, parts = pooling.fit(embedded)._pooled(embedded)
+    np.testing.assert_array_equal(pooled, pooling.transform(embedded))
+    assert sum(block.dim for block, _ in parts) == pooled.shape[1]
+    is_sum = [factors is not None for _, factors in parts]
+    assert is_sum == [True, False, *[True] * 7, False, False]
+    rows, place = embedded.tokens.segment_ids(), 0
+    for block, factors in parts:
+        part = pooled[:, place : place + block.dim]
+        place += block.dim
+        if factors is not None:
+            values = embedded.broadcast(block, "token").values
+            expected = np.zeros(part.shape)
+            np.add.at(expected, rows, factors[:, None] * values)
+            np.testing.assert_allclose(part, expected, rtol=1e-5, atol=1e-5)
