@@ -8,6 +8,7 @@ FIRST = (
     "plot_halving_search.py",
     "plot_mixed_columns.py",
     "plot_text_columns.py",
+    "plot_explanations.py",
     "plot_transformer_layers.py",
     "plot_sentence_meta_embeddings.py",
     "plot_does_combining_pay.py",
