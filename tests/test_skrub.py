@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import FunctionEmbedding, Pooling, Tokenizer
+from sk_metaembed.inspection import explain
 
 skrub = pytest.importorskip("skrub")
 N_ROWS = 60
@@ -59,3 +60,19 @@ def test_tabular_pipeline(kind):
     model.set_params(tablevectorizer__high_cardinality=encoder())
     frame, y = table(kind), np.arange(N_ROWS) % 2
     assert model.fit(frame, y).predict(frame[:5]).shape == (5,)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_words_of_a_column_are_explained(kind):
+    texts = [f"row {i} {'good' if i % 2 else 'dull'} {'x' * i}" for i in range(N_ROWS)]
+    frame = kind({"text": texts, "n": np.arange(N_ROWS, dtype=float)})
+    table = skrub.TableVectorizer(high_cardinality=encoder())
+    model = make_pipeline(table, LogisticRegression(max_iter=2000))
+    model.fit(frame, np.arange(N_ROWS) % 2)
+    some = frame[:2]
+    explanation = explain(model, some, column="text", background=frame[2:9], target=1)
+    assert explanation.tokens[0] == ["row", "0", "dull"]
+    assert list(explanation.columns) == ["text", "n"]
+    shorter = kind({"text": ["0 dull "], "n": [0.0]})
+    expected = model.decision_function(some) - model.decision_function(shorter)
+    np.testing.assert_allclose(explanation.words[0], expected[0], rtol=1e-5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -283,9 +283,15 @@ class _Tokens:
 
     def __init__(self, X):
         self.X, self.tokens = X, getattr(X, "tokens", X)
+
+    @cached_property
+    def _spans(self):
+        """Places of the words in the texts; None if a word, as a lemma, has none.
+
+        Sources that read the original texts then read the remaining words.
+        """
         spans = self.tokens.spans()
-        # Sources that read the original texts see the words only.
-        self._spans = spans if spans is not None and (spans >= 0).all() else None
+        return spans if spans is not None and (spans >= 0).all() else None
 
     def without(self, i):
         """Return row i without each of its words, and without all, (key, variant)."""

@@ -29,6 +29,12 @@ class Outputs:
             self.classes = np.asarray(estimator.classes_, dtype=object)
             has_decision = hasattr(estimator, "decision_function")
             self.method = "decision_function" if has_decision else "predict_proba"
+            if has_decision and len(self.classes) > 2 and _is_one_to_one(estimator):
+                raise ValueError(
+                    "explain: decision values must have one column per class, but "
+                    "decision_function_shape='ovo' gives one per pair of classes. Set "
+                    "it to 'ovr'."
+                )
         elif not is_regressor(estimator):
             raise TypeError(
                 "explain takes a fitted classifier or regressor, or a Pipeline or "
@@ -68,6 +74,13 @@ class Outputs:
                 f"{self.classes.tolist()}."
             )
         return np.full(len(values), matches[0])
+
+
+def _is_one_to_one(estimator):
+    return any(
+        key.split("__")[-1] == "decision_function_shape" and value == "ovo"
+        for key, value in estimator.get_params().items()
+    )
 
 
 def flat_steps(estimator):
@@ -111,7 +124,10 @@ def linear_contributions(estimator, X, choose, background=None):
     if background is not None:
         mean = pool._pooled(_apply(before, background))[0]
         reference = mean.mean(axis=0, dtype=np.float64)
-    linear = linearize(rest, reference, pooled)
+    try:
+        linear = linearize(rest, reference, pooled)
+    except ValueError:  # a step between refuses some points: it is not affine
+        linear = None
     if linear is None:
         return None
     base, weights = linear
@@ -158,6 +174,7 @@ def _reference(pool, after, dim):
     return mean if mean is not None and np.shape(mean) == (dim,) else np.zeros(dim)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def linearize(function, reference, rows):
     """Return value (n_columns,) and slopes (dim, n_columns) of a function at a point.
 
@@ -179,7 +196,8 @@ def linearize(function, reference, rows):
     points = np.concatenate([rows, probes])
     values = function(points)
     errors = np.abs(values - base - (points - reference) @ slopes)
-    return (base, slopes) if errors.max() <= _TOLERANCE * np.abs(values).max() else None
+    is_affine = errors.max() <= _TOLERANCE * np.abs(values).max()
+    return (base, slopes) if is_affine and np.isfinite(values).all() else None
 
 
 def _word_sums(tokens, parts, reference, weights, columns):

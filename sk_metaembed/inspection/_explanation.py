@@ -141,7 +141,8 @@ class Explanation:
         pandas.DataFrame
             For words, a row per word: ``sequence``, ``position``, ``token``,
             ``contribution``. Otherwise a row per text: ``sequence``, ``target``,
-            ``value``, ``base``, and a column per source or column of the table.
+            ``value``, ``base``, and a column per source or column of the table, which
+            replaces one of these of the same name.
         """
         import pandas as pd
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
@@ -39,6 +39,7 @@ from sk_metaembed import (
     EmbeddingUnion,
     EstimatorEmbedding,
     FunctionEmbedding,
+    PairEncoder,
     Pooling,
     SequencePairs,
     SourceSelector,
@@ -262,12 +263,25 @@ def left_out(value, text):
     ]
 
 
+class BoundedLog(TransformerMixin, BaseEstimator):
+    """The logarithm, which refuses what is not positive."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        if (X <= 0).any():
+            raise ValueError("not positive")
+        return np.log(X)
+
+
 REGRESSORS = {"poisson", "transformed"}
 NOT_LINEAR = {
     "max": [Pooling("max"), LogisticRegression()],
     "normalized": [Pooling(), Normalizer(), LogisticRegression()],
     "forest": [Pooling(), RandomForestClassifier(9, random_state=0)],
     "poisson": [Pooling(), PoissonRegressor()],
+    "refusing": [Pooling(), MinMaxScaler((1, 2)), BoundedLog(), LogisticRegression()],
     "kernel": [Pooling(), SVC()],
     "transformed": [
         Pooling(),
@@ -546,6 +560,9 @@ def test_errors_name_the_remedy():
         explain(fitted(Pooling(), Ridge(), y=NUMBERS), SHOWN, target=1)
     with pytest.raises(ValueError, match="one target at a time"):
         explain(fitted(Pooling(), Ridge(), y=np.c_[NUMBERS, NUMBERS]), SHOWN)
+    pairwise = SVC(kernel="linear", decision_function_shape="ovo")
+    with pytest.raises(ValueError, match="one per pair of classes"):
+        explain(fitted(Pooling(), pairwise, y=CLASSES), SHOWN)
     frame = pd.DataFrame({"words": [["a", "b"], ["c"]]})
     with pytest.raises(TypeError, match="not token lists"):
         explain(pipe, frame, column="words")
@@ -585,3 +602,26 @@ def test_vectors_of_whole_texts_are_left_out_by_word():
     assert explanation.source_method == "exact"
     total = explanation.base + sum(explanation.sources.values())
     assert_close(total, explanation.values)
+
+
+def test_one_side_of_pairs_is_a_column():
+    pairs = pd.DataFrame({"first": TEXTS, "second": TEXTS[::-1]})
+    encoder = make_pipeline(Tokenizer(missing="empty"), union(), Pooling())
+    pipe = make_pipeline(PairEncoder(encoder), LogisticRegression()).fit(pairs, BINARY)
+    explanation = explain(pipe, pairs[:2], column="second", target=True)
+    for i in range(2):
+        expected = left_out(
+            lambda texts, i=i: value_of(pipe, pairs[i : i + 1].assign(second=texts)),
+            pairs["second"][i],
+        )
+        own = explanation.tokens.segment_ids() == i
+        assert_close(explanation.words[own], expected)
+
+
+def test_texts_that_hold_no_located_words_lose_their_tokens():
+    lemmas = Tokenizer(tokenizer=lambda text: [w.upper() + "*" for w in text.split()])
+    source = FunctionEmbedding(lambda words: [[len(w), w[1] == "1"] for w in words])
+    pipe = make_pipeline(lemmas, source, Pooling("max"), LogisticRegression())
+    explanation = explain(pipe.fit(TEXTS, BINARY), TEXTS[:3], target=True)
+    expected = [left_out(pipe.decision_function, text) for text in TEXTS[:3]]
+    assert_close(explanation.words, np.concatenate(expected))
