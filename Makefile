@@ -55,8 +55,8 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # Excluded from bench: soak.py takes an hour, fuzz.py needs atheris and the name of a
-# parser, versions.py needs another checkout.
-LONG := benchmarks/soak.py benchmarks/fuzz.py benchmarks/versions.py
+# parser, versions.py needs another checkout, explain.py needs shap.
+LONG := benchmarks/soak.py benchmarks/fuzz.py benchmarks/versions.py benchmarks/explain.py
 
 bench: $(READY)
 	for script in $(filter-out $(LONG),$(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
