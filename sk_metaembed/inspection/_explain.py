@@ -302,10 +302,11 @@ class _Tokens:
         if self._spans is not None:
             text, spans = self.tokens.texts[i], self._spans[start:end].tolist()
             texts = [*(_drop(text, *span) for span in spans), ""]
-        is_embedded = isinstance(self.X, EmbeddedSequences)
         for places, text in zip([*kept, positions[:0]], texts, strict=True):
-            words = places if is_embedded else self.tokens.codes[places]
-            yield (words.tobytes(), text), (i, places, text)
+            key = self.tokens.codes[places].tobytes(), text
+            if isinstance(self.X, EmbeddedSequences):  # vectors may differ
+                key = i, places.tobytes()
+            yield key, (i, places, text)
 
     def join(self, variants):
         """Return the input of an estimator with the variants as rows."""
