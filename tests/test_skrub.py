@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import FunctionEmbedding, Pooling, Tokenizer
+from sk_metaembed import EmbeddingUnion, FunctionEmbedding, Pooling, Tokenizer
 from sk_metaembed.inspection import explain
 
 skrub = pytest.importorskip("skrub")
@@ -73,6 +73,17 @@ def test_words_of_a_column_are_explained(kind):
     explanation = explain(model, some, column="text", background=frame[2:9], target=1)
     assert explanation.tokens[0] == ["row", "0", "dull"]
     assert list(explanation.columns) == ["text", "n"]
+    assert explanation.sources == {}
     shorter = kind({"text": ["0 dull "], "n": [0.0]})
     expected = model.decision_function(some) - model.decision_function(shorter)
     np.testing.assert_allclose(explanation.words[0], expected[0], rtol=1e-5)
+    source = FunctionEmbedding(lambda words: [[len(w)] for w in words])
+    union = EmbeddingUnion([("length", source)])
+    inside = make_pipeline(Tokenizer(missing="empty"), union, Pooling())
+    model.set_params(tablevectorizer__high_cardinality=inside)
+    model.fit(frame, np.arange(N_ROWS) % 2)
+    explanation = explain(model, some, column="text", target=1)
+    assert explanation.sources["length"][0] != 0
+    # Hidden from the model, the words are as if they were not there.
+    hidden = explanation.values - explanation.sources["length"]
+    np.testing.assert_allclose(hidden, explanation.base, rtol=1e-5)

@@ -225,9 +225,10 @@ def _join(*names):
     return "__".join(name for name in names if name)
 
 
-# Where fitted estimators keep the steps that they apply.
-_INNER = ("best_estimator_", "estimator_", "regressor_")
-_LISTS = ("steps", "transformer_list", "transformers_")
+# Where fitted estimators keep the steps that they apply: scikit-learn's, ours, skrub's.
+_STEPS = ("best_estimator_", "estimator_", "regressor_", "encoder_", "encoders_")
+_STEPS += ("steps", "transformer_list", "transformers_", "transformer_")
+_STEPS += ("_pipeline", "_wrapped_transformer")
 
 
 def replace_steps(estimator, function):
@@ -237,21 +238,29 @@ def replace_steps(estimator, function):
     step that the function returns itself is kept, with the steps inside it replaced.
     """
     new = function(estimator)
-    own = getattr(estimator, "__dict__", {})
     if new is not estimator:
         return new
-    changes = {}
-    for name in _INNER:
-        if own.get(name) is not None:
-            inner = replace_steps(own[name], function)
-            if inner is not own[name]:
-                changes[name] = inner
-    for name in _LISTS:
-        if isinstance(own.get(name), list):
-            pairs = [(key, replace_steps(x, function), *z) for key, x, *z in own[name]]
-            if any(a[1] is not b[1] for a, b in zip(pairs, own[name], strict=True)):
-                changes[name] = pairs
+    own = getattr(estimator, "__dict__", {})
+    parts = {name: own[name] for name in _STEPS if own.get(name) is not None}
+    changes = {name: _replace_part(part, function) for name, part in parts.items()}
+    changes = {name: part for name, part in changes.items() if part is not parts[name]}
     if changes:
         new = copy(estimator)
         vars(new).update(changes)
     return new
+
+
+def _replace_part(part, function):
+    """Replace in an estimator, a dict of them, or a list of tuples (name, it, ...)."""
+    if isinstance(part, dict):
+        pairs = [(part[key], replace_steps(part[key], function)) for key in part]
+        new = dict(zip(part, (after for _, after in pairs), strict=True))
+    elif isinstance(part, list):
+        pairs = [(step, replace_steps(step, function)) for _, step, *_ in part]
+        new = [
+            (name, after, *rest)
+            for (name, _, *rest), (_, after) in zip(part, pairs, strict=True)
+        ]
+    else:
+        return replace_steps(part, function)
+    return part if all(before is after for before, after in pairs) else new

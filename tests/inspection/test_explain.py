@@ -594,6 +594,26 @@ def test_estimator_is_not_changed():
     assert replace_steps(pipe, lambda step: step) is pipe
 
 
+class EncoderPerColumn(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        self.encoders_ = {name: fitted(Pooling(), X=X[name], y=y) for name in X}
+        return self
+
+    def transform(self, X):
+        parts = [step.transform(X[name]) for name, step in self.encoders_.items()]
+        return np.hstack(parts)
+
+
+def test_sources_of_encoders_of_columns_are_left_out():
+    frame = pd.DataFrame({"x": TEXTS, "y": TEXTS[::-1]})
+    pipe = make_pipeline(EncoderPerColumn(), LogisticRegression()).fit(frame, BINARY)
+    explanation = explain(pipe, frame[:3], column="x", target=True)
+    pooled = pipe[0].transform(frame[:3])
+    of_first = pooled[:, [*range(5), *range(8, 13)]]
+    slopes = pipe[1].coef_[0, [*range(5), *range(8, 13)]]
+    assert_close(explanation.sources["first"], of_first @ slopes)
+
+
 def test_output_may_be_frames():
     pipe = make_pipeline(
         Tokenizer(), union(), Pooling(), StandardScaler(), LogisticRegression()
