@@ -368,7 +368,8 @@ class StackedMetaEmbedding(
 
     def _from_pooled(self, values):
         """Return the output of `transform` for pooled vectors."""
-        return self._predict(self._model_arrays(self._split(values)), [])
+        parts = np.split(values, np.cumsum([*self.dims_in_.values()])[:-1], axis=1)
+        return self._predict(self._model_arrays(parts), [])
 
     def _output(self, predictions, cosines):
         """Return the columns to output, of those of each model."""
@@ -391,17 +392,13 @@ class StackedMetaEmbedding(
         sequences = self._sequences(X)
         check_blocks(sequences, self.dims_in_, caller=type(self).__name__)
         values = Pooling().fit_transform(sequences)
-        parts = self._split(values)
+        parts = np.split(values, np.cumsum([*self.dims_in_.values()])[:-1], axis=1)
         cosines = []
         if self._reads_pairs:
             sides = [np.split(part, 2) for part in parts]
             parts = [pair_features(u, v) for u, v in sides]
             cosines = [_cosines(u, v) for u, v in sides]
         return self._model_arrays(parts), cosines
-
-    def _split(self, values):
-        """Return the columns of each source."""
-        return np.split(values, np.cumsum([*self.dims_in_.values()])[:-1], axis=1)
 
     def _model_arrays(self, parts):
         """Return the array of each model, (n_rows, dim), of those of the sources."""
