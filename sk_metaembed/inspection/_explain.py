@@ -83,7 +83,8 @@ def explain(
     Raises
     ------
     TypeError
-        If the estimator is neither a classifier nor a regressor, or X are pairs.
+        If the estimator is neither a classifier nor a regressor, or X are pairs: pass
+        them in a frame, with one side as `column`.
     ValueError
         If `target` is not a class, the predictions have several columns of targets, a
         frame comes without `column`, or ``method="exact"`` does not apply.
@@ -103,19 +104,21 @@ def explain(
     weight of word k (1 / n for the mean of n words; idf and SIF weights are included),
     and the value :math:`f(x) = w \cdot x + b`; scalers, PCA, `StackedMetaEmbedding`
     with linear models and other affine steps are part of w and b. With a reference
-    vector r, the contribution of word k is
+    vector r, the contribution of word k is, in each source,
 
     .. math:: a_k\, w \cdot v_k - \frac{|a_k|}{\sum_j |a_j|}\, w \cdot r
 
-    and base plus contributions is the value, with base :math:`f(r)`. r is the mean of
-    `background` if that is passed; otherwise the training mean, if the step after the
-    pooling stores it as ``mean_``, as `StandardScaler` does; otherwise zero, a text
-    without known words. A contribution compares a word to r: above 0, it speaks for
-    the target more than an average word does. These are the Shapley values of the game
-    in which missing words have the vector r, and their sum by source over its
-    dimensions is that of `shap.LinearExplainer` [1]_. If the vectors are contextual, a
-    word's contribution is that of the vector at its position, which also depends on the
-    other words; use ``method="occlusion"`` for the effect of the word itself.
+    with :math:`|a_k| = 1` for all words if a source knows none. Base plus contributions
+    is the value, with base :math:`f(r)`. r is the mean of `background` if that is
+    passed; otherwise the training mean, if the step after the pooling, or the models of
+    `StackedMetaEmbedding`, store it as ``mean_``, as `StandardScaler` does; otherwise
+    zero, a text without known words. A contribution compares a word to r: above 0, it
+    speaks for the target more than an average word does. These are the Shapley values
+    of the game in which missing words have the vector r, and their sum by source over
+    its dimensions is that of `shap.LinearExplainer` [1]_. If the vectors are
+    contextual, a word's contribution is that of the vector at its position, which also
+    depends on the other words; use ``method="occlusion"`` for the effect of the word
+    itself.
 
     *Occlusion.* The contribution of a word is the value of the text minus that of the
     text without the word [2]_, and of a source the value minus that with all its

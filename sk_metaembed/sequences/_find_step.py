@@ -225,10 +225,12 @@ def _join(*names):
     return "__".join(name for name in names if name)
 
 
-# Where fitted estimators keep the steps that they apply: scikit-learn's, ours, skrub's.
-_STEPS = ("best_estimator_", "estimator_", "regressor_", "encoder_", "encoders_")
-_STEPS += ("steps", "transformer_list", "transformers_", "transformer_")
-_STEPS += ("_pipeline", "_wrapped_transformer")
+# Where fitted estimators keep the steps that they apply.
+_STEPS = (
+    *("best_estimator_", "estimator_", "regressor_", "encoder_", "encoders_"),
+    *("steps", "transformer_list", "transformers_", "transformer_"),
+    *("_pipeline", "_wrapped_transformer"),  # of skrub
+)
 
 
 def replace_steps(estimator, function):
