@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import EmbeddedSequences, TokenSequences
-from ..sequences._columns import column_names
+from ..sequences._columns import column_names, distinct_cells
 from ..sequences._mixins import SequencesInputMixin
 from ..sequences._validation import count_missing
 
@@ -131,7 +131,7 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
             n_indicators = len(self._places()) if self._indicates else 0
             n_columns = len(self._groups()) * self._dim + n_indicators
             return np.zeros((0, n_columns), dtype=np.float32)
-        cells, places = distinct_rows(cells)
+        cells, places = distinct_cells(cells)
         return self._combine(self.encoder_.transform(cells), len(cells), info, places)
 
     def _record_output(self, output, n_rows):
@@ -254,18 +254,6 @@ def _fitted_steps(encoder):
             steps = [part[1] for part in parts if hasattr(part[1], "fit")]
             return [inner for step in steps for inner in _fitted_steps(step)]
     return [encoder]
-
-
-def distinct_rows(rows):
-    """Return the distinct texts or token lists, and each row's place among them."""
-    numbers, distinct = {}, []
-    places = np.empty(len(rows), dtype=np.int64)
-    for i, row in enumerate(rows):
-        key = row if isinstance(row, str) else tuple(row)
-        places[i] = numbers.setdefault(key, len(numbers))
-        if len(numbers) > len(distinct):
-            distinct.append(row)
-    return distinct, places
 
 
 def _as_vectors(output, n_rows, caller):

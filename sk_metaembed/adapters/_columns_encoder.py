@@ -8,11 +8,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import HasMethods
 
-from .._core._arrays import read_only
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
-from ..pooling import Pooling
-from ..pooling._bags import block_bags
+from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._columns import check_cells, read_columns
 from ..sequences._mixins import MISSING_CONSTRAINT, block_dims
@@ -308,18 +306,18 @@ class ColumnsEncoder(BaseColumnsAdapter):
         places = places.reshape(len(self._column_names), -1)
         absent = np.zeros(places.size, bool) if info.missing is None else info.missing
         absent = absent.reshape(places.shape)
-        sources = _pooled(output)
+        sources = sequence_blocks(output)
         blocks = [
             Block._of_table(
-                f"{column}__{name}",
-                table,
-                np.where(known[rows] & ~is_absent, rows, -1),
+                f"{column}__{source.name}",
+                source.values,
+                np.where(source.known[rows] & ~is_absent, rows, -1),
                 "sequence",
             )
             for column, rows, is_absent in zip(
                 self._column_names, places, absent, strict=True
             )
-            for name, table, known in sources
+            for source in sources
         ]
         missing = None if info.missing is None else absent.all(axis=0)
         tokens = _row_tokens(output.tokens, places)
@@ -358,24 +356,6 @@ def _select(columns, names, selected, caller):
             f"{unknown} are not among its columns {short_repr(names)}."
         )
     return [columns[names.index(name)] for name in selected]
-
-
-def _pooled(embedded):
-    """Return the name, means (n_sequences, dim) and known rows of each block."""
-    values = Pooling().set_output(transform="default").fit_transform(embedded)
-    ends = np.cumsum([block.dim for block in embedded.blocks])
-    tables = np.split(read_only(values), ends[:-1], axis=1)
-    return [
-        (block.name, table, _known_sequences(embedded.tokens, block))
-        for block, table in zip(embedded.blocks, tables, strict=True)
-    ]
-
-
-def _known_sequences(tokens, block):
-    """Return which sequences have a known row in a block, (n_sequences,)."""
-    if block.level == "sequence":
-        return block.known
-    return block_bags(tokens, block).lengths > 0
 
 
 def _row_tokens(tokens, places):

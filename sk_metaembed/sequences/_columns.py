@@ -105,10 +105,13 @@ def check_cells(columns, places, *, caller, part, reader, texts=True, missing="r
     cells = [cell for column in columns for cell in column]
     if texts and missing == "raise" and set(map(type, cells)) <= {str}:
         return cells, None
+    for place, column in zip(places, columns, strict=True):
+        i, first = first_present(column)
+        if isinstance(first, NUMBERS):  # the whole column is probably a wrong one
+            where = f"{caller}: row {i}, {place}"
+            raise row_error(first, where, TEXT_OR_TOKENS, part=part, reader=reader)
     _, known = first_present(cells)
     expected = TOKEN_LIST if not texts or is_token_list(known) else TEXT
-    if isinstance(known, NUMBERS):
-        expected = TEXT_OR_TOKENS
     absent = None
     if missing == "empty":
         cells, absent = fill_missing(cells, [] if expected == TOKEN_LIST else "")
@@ -125,6 +128,18 @@ def check_cells(columns, places, *, caller, part, reader, texts=True, missing="r
         for i, cell in enumerate(cells)
     ]
     return cells, absent
+
+
+def distinct_cells(cells):
+    """Return the distinct texts or token lists, and each cell's place among them."""
+    numbers, distinct = {}, []
+    places = np.empty(len(cells), dtype=np.int64)
+    for i, cell in enumerate(cells):
+        key = cell if isinstance(cell, str) else tuple(cell)
+        places[i] = numbers.setdefault(key, len(numbers))
+        if len(numbers) > len(distinct):
+            distinct.append(cell)
+    return distinct, places
 
 
 def _text(value, where, expected, **names):
