@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from .._core._arrays import normalize_rows, pair_features
 from .._core._decorators import fit_context, rollback_on_error
 from ..pooling import Pooling
+from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import SequencePairs
 from ..sequences._mixins import (
     EmbeddedInputMixin,
@@ -51,7 +52,7 @@ class StackedMetaEmbedding(
         The model of a source, on arrays of shape (n_sequences, dim); a clone is fitted
         per source. None is a standardized `LogisticRegression` if y has classes and a
         standardized `Ridge` if y is continuous, with the penalty of each source chosen
-        out of fold. Pass a regressor if y are integers that are amounts.
+        out of fold.
     output : {"sum", "sources"}, default="sum"
         Whether to return the weighted sum, or the prediction of every model in columns
         of its own, for example for trees. Of pairs, the cosine of the two sides in each
@@ -59,6 +60,10 @@ class StackedMetaEmbedding(
     concat : bool, default=True
         Whether to fit the model of the concatenation. Takes effect with several
         sources, and about as much time as all of them.
+    target_type : {"auto", "continuous"}, default="auto"
+        Whether y has classes or numbers, for ``estimator=None``. "auto" decides as
+        scikit-learn's `type_of_target` does: integers are classes. Pass "continuous" if
+        they are amounts.
     cv : int, cross-validation generator or an iterable, default=5
         Folds of the out-of-fold predictions. An int is a number of folds, shuffled,
         stratified for classes, and keeping `groups` together if they are passed to
@@ -118,9 +123,9 @@ class StackedMetaEmbedding(
 
     The default models choose among five penalties, of 0.001 to 10 times the dimension
     for `LogisticRegression` and 0.01 to 100 times for `Ridge`, by the log loss or
-    squared error out of fold. Penalties and weights are chosen on the
-    predictions that `fit_transform` returns: a few numbers for all rows, which favor
-    them little.
+    squared error out of fold; by that of the first fold if it has 1,000 rows or more.
+    Penalties and weights are chosen on the predictions that `fit_transform` returns: a
+    few numbers for all rows, which favor them little.
 
     References
     ----------
@@ -163,6 +168,7 @@ class StackedMetaEmbedding(
         "estimator": [HasMethods(["fit"]), None],
         "output": [StrOptions({"sum", "sources"})],
         "concat": ["boolean"],
+        "target_type": [StrOptions({"auto", "continuous"})],
         "cv": ["cv_object"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -174,6 +180,7 @@ class StackedMetaEmbedding(
         *,
         output: Literal["sum", "sources"] = "sum",
         concat: bool = True,
+        target_type: Literal["auto", "continuous"] = "auto",
         cv: Any = 5,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -181,6 +188,7 @@ class StackedMetaEmbedding(
         self.estimator = estimator
         self.output = output
         self.concat = concat
+        self.target_type = target_type
         self.cv = cv
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -307,7 +315,9 @@ class StackedMetaEmbedding(
         self.dims_in_ = block_dims(self._sequences(X))
         self._outputs_sum = self.output == "sum"
         self._names = names = self._model_names()
-        y, classes = read_target(y, len(X), self.estimator, caller=caller)
+        y, classes = read_target(
+            y, len(X), self.estimator, self.target_type, caller=caller
+        )
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, y, ensure_non_negative=True
@@ -391,8 +401,7 @@ class StackedMetaEmbedding(
         """Return the array of each model, (n_rows, dim), and columns of cosines."""
         sequences = self._sequences(X)
         check_blocks(sequences, self.dims_in_, caller=type(self).__name__)
-        values = Pooling().fit_transform(sequences)
-        parts = np.split(values, np.cumsum([*self.dims_in_.values()])[:-1], axis=1)
+        parts = [block.values for block in sequence_blocks(sequences)]
         cosines = []
         if self._reads_pairs:
             sides = [np.split(part, 2) for part in parts]

@@ -34,13 +34,16 @@ from ..sequences._targets import check_target
 _LOGISTIC_PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001)
 _RIDGE_PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.01)
 _LEAST_PROBABILITY = 1e-6
+_LEAST_SPREAD = 1e-5  # relative; float32 has noise of 1e-7
+_ENOUGH_ROWS = 1000  # in a fold, to choose among penalties by it alone
 
 
-def read_target(y, n_rows, estimator, *, caller):
+def read_target(y, n_rows, estimator, target_type, *, caller):
     """Return y, (n_rows,), and its classes, None for a regressor."""
     y = _check_y(check_target(y, n_rows, caller=caller), estimator=caller)
     if estimator is None:
-        has_classes = not type_of_target(y, input_name="y").startswith("continuous")
+        kind = type_of_target(y, input_name="y")
+        has_classes = target_type == "auto" and not kind.startswith("continuous")
     elif is_classifier(estimator) or is_regressor(estimator):
         has_classes = is_classifier(estimator)
     else:
@@ -63,6 +66,8 @@ def read_target(y, n_rows, estimator, *, caller):
 def make_splits(cv, y, classes, groups, random_state, *, caller):
     """Return the training and test rows of each fold."""
     if isinstance(cv, Integral):
+        if classes is not None:
+            _check_class_sizes(cv, y, caller)
         kinds = (KFold, StratifiedKFold, GroupKFold, StratifiedGroupKFold)
         kind = kinds[(classes is not None) + 2 * (groups is not None)]
         cv = kind(cv, shuffle=True, random_state=random_state)
@@ -80,12 +85,38 @@ def make_splits(cv, y, classes, groups, random_state, *, caller):
     return splits
 
 
+def _check_class_sizes(cv, y, caller):
+    """Raise a ValueError if no class has a row for each fold."""
+    largest = int(np.unique(y, return_counts=True)[1].max())
+    if largest < cv:
+        raise ValueError(
+            f"{caller}: cv={cv} folds need {cv} rows of a class, but y has at most "
+            f"{largest} of each. Use fewer folds or more rows; TextMetaEncoder also "
+            "works without predictions, cv=None. If y are amounts, not classes, set "
+            'target_type="continuous".'
+        )
+
+
+def without_noise(X):
+    """Return vectors, (n_rows, dim), where dimensions of rounding noise are constant.
+
+    Scaled to unit variance, they would decide on rows that differ in them.
+    """
+    spread = X.std(axis=0, dtype=np.float64)
+    size = np.sqrt(np.square(X, dtype=np.float64).mean(axis=0))
+    noise = spread < _LEAST_SPREAD * size
+    if noise.any():
+        X = X.copy()
+        X[:, noise] = X[:, noise].mean(axis=0)
+    return X
+
+
 def fit_sources(estimator, arrays, y, classes, splits, sample_weight, n_jobs):
     """Return a fitted model, its out-of-fold predictions and its score, per array."""
     return Parallel(n_jobs=n_jobs)(
         delayed(_fit_source)(
             _candidates(estimator, classes, X.shape[1]),
-            X,
+            without_noise(X),
             y,
             classes,
             splits,
@@ -111,22 +142,35 @@ def _candidates(estimator, classes, dim):
 
 def _fit_source(candidates, X, y, classes, splits, sample_weight):
     """Return the best model, fitted, its out-of-fold decision values, and score."""
-    results = []
     # Weights reach the steps by their names, whether or not the caller uses routing.
     with config_context(enable_metadata_routing=False):
-        for model in candidates:
-            params = _weight_params(model, sample_weight)
-            method = _method(model)
-            values = cross_val_predict(
-                model, X, y, cv=splits, method=method, params=params
-            )
-            results.append(_decisions(values, method))
-        best = 0
-        if len(candidates) > 1:
-            losses = [_loss(y, values, classes, sample_weight) for values in results]
-            best = int(np.argmin(losses))
+        if len(candidates) > 1 and len(splits[0][1]) >= _ENOUGH_ROWS:
+            losses = [
+                _fold_loss(model, X, y, classes, splits[0], sample_weight)
+                for model in candidates
+            ]
+            candidates = [candidates[int(np.argmin(losses))]]
+        results = [_out_of_fold(m, X, y, splits, sample_weight) for m in candidates]
+        losses = [_loss(y, values, classes, sample_weight) for values in results]
+        best = int(np.argmin(losses))
+        params = _weight_params(candidates[best], sample_weight)
         model = candidates[best].fit(X, y, **params)
     return model, results[best], _score(y, results[best], classes, sample_weight)
+
+
+def _fold_loss(model, X, y, classes, split, sample_weight):
+    """Return the loss of a model on the test rows of one fold."""
+    train, test = split
+    weights = [None if sample_weight is None else sample_weight[rows] for rows in split]
+    fitted = clone(model).fit(X[train], y[train], **_weight_params(model, weights[0]))
+    return _loss(y[test], predict(fitted, X[test]), classes, weights[1])
+
+
+def _out_of_fold(model, X, y, splits, sample_weight):
+    """Return a model's decision values or predictions, each row out of fold."""
+    params, method = _weight_params(model, sample_weight), _method(model)
+    values = cross_val_predict(model, X, y, cv=splits, method=method, params=params)
+    return _decisions(values, method)
 
 
 def _method(model):

@@ -505,3 +505,23 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was():
     with pytest.raises(ValueError, match="at least 2 classes"):
         stacked.fit(X.select(["a"]), np.ones(len(y)))
     np.testing.assert_array_equal(stacked.transform(X), before)
+
+
+def test_integers_are_amounts_if_told_so():
+    X, _ = planted(100)
+    y = np.rint(10 * X.block("a").values[:, 0]).astype(np.int64)
+    step = StackedMetaEmbedding(target_type="continuous", random_state=0)
+    result = step.fit_transform(X, y)
+    expected = StackedMetaEmbedding(random_state=0).fit_transform(X, y + 1e-9)
+    np.testing.assert_allclose(result, expected, atol=1e-4)
+    assert step.classes_ is None
+    assert step.get_feature_names_out().tolist() == ["stacked"]
+    binary = StackedMetaEmbedding(target_type="auto", random_state=0)
+    assert binary.fit(X, y > 0).classes_.tolist() == [False, True]
+
+
+def test_numbers_must_be_numbers():
+    X, y = planted(60)
+    step = StackedMetaEmbedding(target_type="continuous")
+    with pytest.raises(ValueError, match="could not convert|numbers"):
+        step.fit(X, LABELS[y])
