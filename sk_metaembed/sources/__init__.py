@@ -9,6 +9,7 @@ from ._elmo_model import ElmoBlock, ElmoOutputSpec
 from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding, NgramVectors
 from ._function import FunctionEmbedding
+from ._lsa import LSAEmbedding
 from ._pretrained import PretrainedEmbedding
 from ._selector import SourceSelector
 from ._source_subsets import source_subsets
@@ -30,6 +31,7 @@ __all__ = [
     "FastTextEmbedding",
     "FineTuned",
     "FunctionEmbedding",
+    "LSAEmbedding",
     "PretrainedEmbedding",
     "SourceSelector",
     "TransformerEmbedding",

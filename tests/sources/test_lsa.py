@@ -1,0 +1,155 @@
+"""LSAEmbedding: parity with scikit-learn, unknown features, and few rows."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from sk_metaembed import LSAEmbedding, Tokenizer, TokenSequences
+
+WORDS = [
+    *("engine", "wing", "damage", "bird", "seen", "no", "dent", "crack", "of", "the"),
+    *("on", "climb", "landing", "tail", "nose", "café", "東京"),
+]
+
+
+def texts(n_rows=120, seed=0):
+    """Return rows of one to twelve words, some of them twice or more."""
+    rng = np.random.default_rng(seed)
+    rows = [rng.choice(WORDS, rng.integers(1, 13)) for _ in range(n_rows)]
+    return [" ".join(row) for row in rows]
+
+
+def vectors(source, X):
+    return source.transform(X).block("lsa").values
+
+
+def reference(char_ngrams):
+    """Return the vectorizer of scikit-learn with the same features."""
+    if char_ngrams is None:
+        options = {"tokenizer": str.split, "token_pattern": None}
+    else:
+        options = {"analyzer": "char_wb", "ngram_range": char_ngrams}
+    return TfidfVectorizer(sublinear_tf=True, **options)
+
+
+@pytest.mark.parametrize("char_ngrams", [None, (1, 1), (3, 4)])
+def test_parity_with_scikit_learn(char_ngrams):
+    # With all of the features known and more components than matter, distances and
+    # products do not depend on the signs and the order of the directions.
+    X = texts()
+    source = LSAEmbedding(500, char_ngrams=char_ngrams, random_state=0).fit(X)
+    expected = reference(char_ngrams).fit_transform(X)
+    result = vectors(source, X)
+    scale = np.linalg.norm(result, axis=1).max()
+    assert scale == pytest.approx(1, abs=1e-5)
+    products = (expected @ expected.T).toarray()
+    np.testing.assert_allclose(result @ result.T, products, atol=1e-5)
+
+
+@pytest.mark.parametrize("char_ngrams", [None, (3, 4)])
+def test_directions_of_scikit_learn(char_ngrams):
+    X = texts()
+    source = LSAEmbedding(4, char_ngrams=char_ngrams, random_state=0).fit(X)
+    svd = TruncatedSVD(4, algorithm="arpack", random_state=0)
+    expected = svd.fit_transform(reference(char_ngrams).fit_transform(X))
+    result = vectors(source, X)
+    cosines = np.abs((result * expected).sum(axis=0))
+    cosines /= np.linalg.norm(result, axis=0) * np.linalg.norm(expected, axis=0)
+    # The last ones are near to those after them, and are found less exactly.
+    np.testing.assert_allclose(cosines[:3], 1, atol=1e-3)
+
+
+def test_an_unknown_feature_counts_toward_the_length():
+    X = texts()
+    source = LSAEmbedding(500, random_state=0).fit(X)
+    known, partly = "engine wing", "engine wing zyxwv qqqqq"
+    places = [source.vectorizer_.vocabulary_[word] for word in known.split()]
+    squares = (source.tfidf_.idf_[places] ** 2).sum()
+    unseen = 1 + np.log(1 + len(X))
+    share = np.sqrt(squares / (squares + 2 * unseen**2))
+    whole, part = vectors(source, [known, partly])
+    np.testing.assert_allclose(part, share * whole, atol=1e-6)
+    assert np.linalg.norm(part) == pytest.approx(share, abs=1e-5)
+
+
+def test_unknown_and_empty_rows_are_zero():
+    source = LSAEmbedding(5, random_state=0).fit(texts())
+    block = source.transform(["zyxwv qqqqq", "", "engine"]).block("lsa")
+    assert block.known.tolist() == [False, False, True]
+    assert not block.values[:2].any()
+    assert source.transform([]).block("lsa").values.shape == (0, 5)
+
+
+@pytest.mark.parametrize("char_ngrams", [None, (2, 3)])
+def test_a_row_does_not_depend_on_the_others(char_ngrams):
+    source = LSAEmbedding(8, char_ngrams=char_ngrams, random_state=0).fit(texts())
+    X = [*texts(30, seed=1), "engine zyxwv", ""]
+    together = vectors(source, X)
+    alone = np.vstack([vectors(source, [row]) for row in X])
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(vectors(source, X[::-1]), together[::-1])
+
+
+def test_fit_transform_is_fit_and_transform():
+    X = texts()
+    source = LSAEmbedding(8, random_state=0)
+    at_once = source.fit_transform(X).block("lsa").values
+    np.testing.assert_allclose(at_once, vectors(clone(source).fit(X), X), atol=1e-6)
+    assert "_training" not in vars(source)
+
+
+@pytest.mark.parametrize(
+    ("X", "dim"),
+    [
+        (["engine"], 1),
+        (["engine", "engine engine"], 1),
+        (["engine", "wing"], 2),
+        (["engine wing damage", "bird"], 2),
+        (["engine", "", "wing", "bird"], 3),
+    ],
+)
+def test_few_rows_and_features(X, dim):
+    source = LSAEmbedding(100, random_state=0)
+    block = source.fit_transform(X).block("lsa")
+    assert block.values.shape == (len(X), dim)
+    assert source.dims_ == {"lsa": dim}
+    assert source.get_feature_names_out().tolist() == [f"lsa{i}" for i in range(dim)]
+    lengths = np.linalg.norm(block.values, axis=1)
+    np.testing.assert_allclose(lengths[block.known], 1, atol=1e-5)
+
+
+def test_words_that_share_letters_are_near():
+    X = ["engine", "engines", "landing", "landings", "tail", "tails"] * 3
+    source = LSAEmbedding(3, char_ngrams=(2, 4), random_state=0).fit(X)
+    misspelt, right, other = vectors(source, ["engin", "engine", "tail"])
+    assert misspelt @ right > 0.5
+    assert abs(misspelt @ other) < 0.1
+
+
+def test_punctuation_and_token_lists_are_features_too():
+    tokens = Tokenizer(punctuation=True).fit_transform(["no ?", "?", "yes !"] * 5)
+    source = LSAEmbedding(3, random_state=0).fit(tokens)
+    assert {"?", "!"} <= set(source.vectorizer_.vocabulary_)
+    spaced = LSAEmbedding(3, random_state=0).fit([["new york"], ["york"]] * 5)
+    assert set(spaced.vectorizer_.vocabulary_) == {"new york", "york"}
+
+
+@pytest.mark.parametrize("X", [[""], [[], []], TokenSequences.from_lists([[]])])
+def test_nothing_to_learn_from(X):
+    with pytest.raises(ValueError, match="all training sequences are empty"):
+        LSAEmbedding().fit(X)
+
+
+@pytest.mark.parametrize("bad", [(3,), (0, 2), (4, 3), (1.5, 2), (1, 2, 3)])
+def test_bad_ngrams(bad):
+    with pytest.raises(ValueError, match="char_ngrams must be two ints"):
+        LSAEmbedding(char_ngrams=bad).fit(["a text"])
+
+
+def test_missing_rows():
+    source = LSAEmbedding(2, missing="empty", random_state=0)
+    block = source.fit_transform(["engine wing", None, "bird"]).block("lsa")
+    assert source.n_missing_ == 1
+    assert block.known.tolist() == [True, False, True]
