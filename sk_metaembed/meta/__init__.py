@@ -12,6 +12,7 @@ from ._locally_linear import LocallyLinearMetaEmbedding
 from ._neighbors import SharedRows
 from ._one_to_n import OneToNMetaEmbedding
 from ._procrustes import ProcrustesMetaEmbedding
+from ._source_pca import SourcePCA
 from ._stacked import StackedMetaEmbedding
 from ._svd import SVDMetaEmbedding
 
@@ -26,6 +27,7 @@ __all__ = [
     "ProcrustesMetaEmbedding",
     "SVDMetaEmbedding",
     "SourceImputer",
+    "SourcePCA",
     "StackedMetaEmbedding",
 ]
 

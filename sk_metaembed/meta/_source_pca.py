@@ -1,0 +1,242 @@
+"""SourcePCA: each source reduced to few dimensions and brought to one scale."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from .._core._arrays import chunks
+from .._core._decorators import fit_context, rollback_on_error
+from ..pooling._sequence_blocks import sequence_blocks
+from ..sequences import Block
+from ..sequences._mixins import (
+    EmbeddedInputMixin,
+    SequencesOutputMixin,
+    block_dims,
+    check_blocks,
+    check_embedded,
+)
+from ._base import concatenated_names
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..sequences import EmbeddedSequences
+
+
+class SourcePCA(
+    EmbeddedInputMixin,
+    SequencesOutputMixin,
+    TransformerMixin,
+    BaseEstimator,
+    auto_wrap_output_keys=None,
+):
+    r"""Reduce each source's sequence vectors by PCA, and bring them to one scale.
+
+    Sources differ in dimension and scale, and few dimensions of each are what tables of
+    numbers, trees and tabular models can use. Put it between the sources and
+    `Pooling`, or a meta-embedding.
+
+    Parameters
+    ----------
+    n_components : int, default=30
+        Number of principal components to keep of each source; less if it has fewer, or
+        if fewer sequences are known. None keeps the dimensions, centered and scaled.
+
+    Attributes
+    ----------
+    means_ : dict of str to ndarray of float32, shape (dim,)
+        Mean of each source's known sequence vectors.
+    components_ : dict of str to ndarray of float32, shape (n_components, dim)
+        Principal directions of each source divided by its scale, or the inverse scale,
+        of shape (), if `n_components` is None.
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by name. `transform` requires the same.
+    dims_ : dict of str to int
+        Dimension of each block of the output.
+
+    See Also
+    --------
+    SVDMetaEmbedding : The principal components of all sources together.
+    StackedMetaEmbedding : One linear model per source, for targets.
+
+    Notes
+    -----
+    With m the mean of a source's vectors and V its first principal directions, a vector
+    becomes :math:`V (x - m) / s`, where :math:`s^2` is the mean of
+    :math:`\lVert V (x - m) \rVert^2` over the training data. So each source has a total
+    variance of 1, whatever its dimension. Vectors of words are averaged first, as by
+    `Pooling`. A sequence that a source does not know has zeros, which is the mean. So
+    does a source that knows nothing in the training data, such as one column of a table
+    or one fold; with `n_components` it keeps a single dimension.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import Block, EmbeddedSequences, SourcePCA, TokenSequences
+    >>> rng = np.random.default_rng(0)
+    >>> tokens = TokenSequences.from_lists([["text"]] * 100)
+    >>> wide = Block("wide", 100 * rng.normal(size=(100, 50)), "sequence")
+    >>> narrow = Block("narrow", rng.normal(size=(100, 2)), "sequence")
+    >>> X = EmbeddedSequences(tokens, [wide, narrow])
+    >>> reduced = SourcePCA(3).fit_transform(X)
+    >>> [(block.name, block.dim) for block in reduced.blocks]
+    [('wide', 3), ('narrow', 2)]
+    >>> [round(float(block.values.var(axis=0).sum()), 3) for block in reduced.blocks]
+    [1.0, 1.0]
+    """
+
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(self, n_components: int | None = 30) -> None:
+        self.n_components = n_components
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @rollback_on_error
+    def fit(self, X: EmbeddedSequences, y: object = None) -> Self:
+        """Learn the mean, directions and scale of each source.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            Training data, from a source or a union of sources.
+        y : ignored
+            Not used.
+
+        Returns
+        -------
+        SourcePCA
+            The fitted transformer.
+        """
+        self._fit(X)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @rollback_on_error
+    def fit_transform(
+        self, X: EmbeddedSequences, y: object = None
+    ) -> EmbeddedSequences:
+        """Learn from the training data and transform it, pooling the words once.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            As for `fit`.
+        y : ignored
+            Not used.
+
+        Returns
+        -------
+        EmbeddedSequences
+            As from `transform`.
+        """
+        return self._project(X, self._fit(X))
+
+    def transform(self, X: EmbeddedSequences) -> EmbeddedSequences:
+        """Project the sequence vectors of each source.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With blocks of the names and dimensions seen in `fit`.
+
+        Returns
+        -------
+        EmbeddedSequences
+            With a block per source, at level "sequence".
+        """
+        check_is_fitted(self)
+        check_embedded(X, caller=type(self).__name__)
+        check_blocks(X, self.dims_in_, caller=type(self).__name__)
+        return self._project(X, sequence_blocks(X))
+
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
+        """Return a name for each component: the name of the source and a number.
+
+        Parameters
+        ----------
+        input_features : ignored
+            The components do not correspond to dimensions of the sources.
+
+        Returns
+        -------
+        ndarray of str objects
+            One name per component, over all sources.
+        """
+        check_is_fitted(self)
+        return concatenated_names(self.dims_)
+
+    def _fit(self, X):
+        """Learn from the training data; return its blocks at level "sequence"."""
+        caller = type(self).__name__
+        check_embedded(X, caller=caller)
+        self.dims_in_ = block_dims(X)
+        blocks = sequence_blocks(X)
+        self.means_, self.components_ = {}, {}
+        for block in blocks:
+            known = block.values[block.known].astype(np.float32, copy=False)
+            mean, components = principal_components(known, self.n_components)
+            self.means_[block.name], self.components_[block.name] = mean, components
+        self.dims_ = {
+            name: len(components) if components.ndim else self.dims_in_[name]
+            for name, components in self.components_.items()
+        }
+        return blocks
+
+    def _project(self, X, blocks):
+        return X.with_blocks([self._project_block(block) for block in blocks])
+
+    def _project_block(self, block):
+        mean, components = self.means_[block.name], self.components_[block.name]
+        values = np.zeros((block.n_rows, self.dims_[block.name]), dtype=np.float32)
+        for rows in chunks(block.n_rows):
+            centered = block.values[rows] - mean
+            if components.ndim:
+                # With a matrix product, rounding would depend on the other rows.
+                values[rows] = np.einsum("ij,kj->ik", centered, components)
+            else:
+                values[rows] = centered * components
+        values[~block.known] = 0
+        return Block(block.name, values, "sequence", block.known)
+
+
+def principal_components(values, n_components):
+    """Return the mean, (dim,), and scaled principal directions of vectors, (n, dim).
+
+    The directions are (n_components, dim), at most the rank; the inverse scale, of
+    shape (), if `n_components` is None. Without vectors, all are zero.
+    """
+    if not len(values):
+        mean = np.zeros(values.shape[1], dtype=np.float32)
+        return mean, mean[None] if n_components else np.float32(0)
+    mean = values.mean(axis=0, dtype=np.float64)
+    centered = values - mean
+    if n_components is None:
+        variance = centered.var(axis=0).sum()
+        return mean.astype(np.float32), _inverse_scale(variance)
+    variances, directions = np.linalg.eigh(centered.T @ centered / len(values))
+    order = np.argsort(variances)[::-1][:n_components]
+    # Rounding leaves variances of about eps where there is none.
+    limit = variances.max() * len(variances) * np.finfo(np.float32).eps
+    order = order[variances[order] > limit]
+    order = order if len(order) else np.argsort(variances)[-1:]
+    chosen = directions[:, order].T
+    # Signs are arbitrary: the largest entry is positive, for reproducible results.
+    largest = np.abs(chosen).argmax(axis=1)
+    chosen *= np.sign(chosen[np.arange(len(chosen)), largest])[:, None]
+    scale = _inverse_scale(variances[order].sum())
+    return mean.astype(np.float32), (chosen * scale).astype(np.float32)
+
+
+def _inverse_scale(variance):
+    """Return one over the standard deviation, 1 for vectors that are all equal."""
+    return np.float32(1 / np.sqrt(variance) if variance > 0 else 1.0)
