@@ -42,6 +42,7 @@ ROOMS = {
                 "FastTextEmbedding",
             ],
             "Contextual vectors": ["ElmoEmbedding", "TransformerEmbedding"],
+            "Vectors of texts, learned from them": ["LSAEmbedding"],
             "Functions and estimators": ["FunctionEmbedding", "EstimatorEmbedding"],
             "Trained with a Dynamic* estimator": [
                 "FineTuned",
@@ -78,6 +79,7 @@ ROOMS = {
             ],
             "With labels": ["StackedMetaEmbedding"],
             "Imputation": ["SourceImputer"],
+            "Reduction of each source": ["SourcePCA"],
             "For custom meta-embeddings": ["BaseMetaEmbedding"],
         },
     ),
@@ -100,6 +102,17 @@ ROOMS = {
     "adapters": (
         "Tagging, pairs and columns with any scikit-learn estimator",
         {"": ["TokenClassifier", "PairEncoder", "ColumnsEncoder"]},
+    ),
+    "tables": (
+        "Columns of texts beside numbers",
+        {
+            "": [
+                "TextMetaEncoder",
+                "make_table_pipeline",
+                "make_text_pipeline",
+                "search_space",
+            ]
+        },
     ),
     "scale": (
         "Large data and clusters",
@@ -196,7 +209,6 @@ HEAD = """\
 .. Written by docs/api_reference.py when the site is built.
 
 API reference
-=============
 
 All public classes and functions, by topic. Names listed under ``sk_metaembed`` are
 imported from the top level, the others from their subpackage.

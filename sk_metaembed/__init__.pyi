@@ -12,6 +12,7 @@ from . import pooling as pooling
 from . import scale as scale
 from . import sequences as sequences
 from . import sources as sources
+from . import tables as tables
 from . import utils as utils
 from . import vectors as vectors
 from ._version import __version__
@@ -33,6 +34,7 @@ from .meta import (
     OneToNMetaEmbedding,
     ProcrustesMetaEmbedding,
     SourceImputer,
+    SourcePCA,
     StackedMetaEmbedding,
     SVDMetaEmbedding,
 )
@@ -54,6 +56,7 @@ from .sources import (
     FastTextEmbedding,
     FineTuned,
     FunctionEmbedding,
+    LSAEmbedding,
     PretrainedEmbedding,
     SourceSelector,
     TransformerEmbedding,
@@ -64,6 +67,12 @@ from .sources import (
     limit_cache,
     make_embedding_union,
     source_subsets,
+)
+from .tables import (
+    TextMetaEncoder,
+    make_table_pipeline,
+    make_text_pipeline,
+    search_space,
 )
 from .vectors import WordVectors, export_vectors
 
@@ -90,6 +99,7 @@ __all__ = [
     "FineTuned",
     "FunctionEmbedding",
     "GCCAMetaEmbedding",
+    "LSAEmbedding",
     "LocallyLinearMetaEmbedding",
     "OneToNMetaEmbedding",
     "PairEncoder",
@@ -100,8 +110,10 @@ __all__ = [
     "SVDMetaEmbedding",
     "SequencePairs",
     "SourceImputer",
+    "SourcePCA",
     "SourceSelector",
     "StackedMetaEmbedding",
+    "TextMetaEncoder",
     "TextStream",
     "TokenClassifier",
     "TokenSequences",
@@ -116,7 +128,10 @@ __all__ = [
     "limit_cache",
     "load",
     "make_embedding_union",
+    "make_table_pipeline",
+    "make_text_pipeline",
     "save",
+    "search_space",
     "source_subsets",
     "transform_in_batches",
     "transform_partitions",

@@ -32,6 +32,7 @@ from sk_metaembed import (
     FunctionEmbedding,
     GCCAMetaEmbedding,
     LocallyLinearMetaEmbedding,
+    LSAEmbedding,
     OneToNMetaEmbedding,
     PairEncoder,
     Pooling,
@@ -39,9 +40,11 @@ from sk_metaembed import (
     ProcrustesMetaEmbedding,
     RandomEncoderPooling,
     SourceImputer,
+    SourcePCA,
     SourceSelector,
     StackedMetaEmbedding,
     SVDMetaEmbedding,
+    TextMetaEncoder,
     TokenClassifier,
     Tokenizer,
     TokenSequences,
@@ -123,6 +126,8 @@ ESTIMATORS = [
     FunctionEmbedding(sentence, level="sequence", as_text=True),
     EstimatorEmbedding(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
     EstimatorEmbedding(TfidfVectorizer(), as_text=True, preprocess="unit"),
+    LSAEmbedding(5, random_state=0),
+    LSAEmbedding(5, char_ngrams=(2, 3), preprocess="unit", random_state=0),
     TransformerEmbedding(TinyBert()),
     TransformerEmbedding(TinyBert(), "all", static=True, subword="max"),
     TransformerEmbedding(
@@ -146,6 +151,8 @@ ESTIMATORS = [
     ProcrustesMetaEmbedding(impute_missing=False, weights=[1.0, 2.0]),
     SourceImputer(),
     SourceImputer("neighbors", n_neighbors=3),
+    SourcePCA(2),
+    SourcePCA(None),
     LocallyLinearMetaEmbedding(),
     LocallyLinearMetaEmbedding(3, n_neighbors=30, whiten=True, normalize=False),
     GCCAMetaEmbedding(3),
@@ -174,6 +181,8 @@ ESTIMATORS = [
     DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
     ColumnsEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
     ColumnsEncoder(EmbeddingUnion(SOURCES)),
+    TextMetaEncoder(n_components=3, random_state=0),
+    TextMetaEncoder(SOURCES, active=("words", "file"), cv=2, random_state=0),
     PairEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
     PairEncoder(EmbeddingUnion(SOURCES)),
     DynamicMetaTagger(**TAGGING_NET),
@@ -226,6 +235,8 @@ def expected_failed_checks(estimator):
         return dict.fromkeys(names, reason)
     if isinstance(estimator, StackedMetaEmbedding):
         return _expected_of_stacked(estimator)
+    if isinstance(estimator, TextMetaEncoder):
+        return _expected_of_tables(estimator)
     if isinstance(getattr(estimator, "estimator", None), GaussianNB):
         reason = "GaussianNB adds a share of the variance of X without weights."
         return {"check_sample_weight_equivalence_on_dense_data": reason}
@@ -251,6 +262,21 @@ def _expected_of_stacked(estimator):
         reason = "Folds are drawn by row, whatever their weights."
         reasons["check_sample_weight_equivalence_on_dense_data"] = reason
     return reasons
+
+
+def _expected_of_tables(estimator):
+    if estimator.cv is None:
+        return {}
+    names = (
+        *OF_ONE_NET,
+        "check_containers",
+        "check_pandas_containers",
+        "check_polars_containers",
+        "check_transformer_data_not_an_array",
+        "check_transformer_general",
+        "check_transformer_general(readonly_memmap=True)",
+    )
+    return dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)

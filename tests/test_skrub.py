@@ -1,13 +1,24 @@
-"""A pipeline of ours encodes the columns of texts of skrub's table steps."""
+"""TextMetaEncoder and pipelines encode the columns of texts of skrub's table steps."""
+
+import pickle
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.linear_model import LogisticRegression
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import EmbeddingUnion, FunctionEmbedding, Pooling, Tokenizer
+from sk_metaembed import (
+    EmbeddingUnion,
+    FunctionEmbedding,
+    Pooling,
+    TextMetaEncoder,
+    Tokenizer,
+)
 from sk_metaembed.inspection import explain
 
 skrub = pytest.importorskip("skrub")
@@ -87,3 +98,170 @@ def test_words_of_a_column_are_explained(kind):
     # Hidden from the model, the words are as if they were not there.
     hidden = explanation.values - explanation.sources["length"]
     np.testing.assert_allclose(hidden, explanation.base, rtol=1e-5)
+
+
+WORDS = ["warm", "bright", "dull", "cold", "film", "plot", "music", "scene"]
+FRAMES = pytest.mark.parametrize(
+    "kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"]
+)
+NAMES = ["words__0", "words__1", "chars__0", "chars__1"]
+Y = np.arange(N_ROWS) % 2
+
+
+def meta(**options):
+    return TextMetaEncoder(n_components=2, random_state=0, **options)
+
+
+def reviews(kind=pd.DataFrame):
+    """Return two columns of texts, one with nulls, a category and numbers."""
+    rng = np.random.default_rng(0)
+    weights = np.linspace(2, 0, 8) / 8
+    weights = [weights, weights[::-1]] * (N_ROWS // 2)
+    rows = [" ".join(rng.choice(WORDS, 4, p=w)) for w in weights]
+    titles = [f"{' '.join(rng.choice(WORDS, 2))} {i}" for i in range(N_ROWS)]
+    return kind(
+        {
+            "review": [None if i % 9 == 3 else row for i, row in enumerate(rows)],
+            "stars": np.arange(N_ROWS, dtype=float),
+            "title": titles,
+            "phase": ["climb", "landing"] * (N_ROWS // 2),
+            "same": ["same"] * N_ROWS,
+        }
+    )
+
+
+def vectorizer(**options):
+    return skrub.TableVectorizer(
+        high_cardinality=meta(**options), cardinality_threshold=30
+    )
+
+
+def expected_names(cv=None):
+    own = [*NAMES, *["stacked__1"] * (cv is not None)]
+    review = [f"review__{name}" for name in [*own, "missing"]]
+    title = [f"title__{name}" for name in own]
+    return [*review, "stars", *title, "phase_landing", "same_same"]
+
+
+@FRAMES
+@pytest.mark.parametrize("cv", [None, 5])
+def test_meta_encoder_in_table_vectorizer(kind, cv):
+    frame = reviews(kind)
+    step = vectorizer(cv=cv)
+    result = step.fit_transform(frame, Y)
+    assert isinstance(result, kind)
+    assert list(result.columns) == expected_names(cv)
+    assert list(step.get_feature_names_out()) == expected_names(cv)
+    assert list(step.transform(frame[:3]).columns) == expected_names(cv)
+    # Each column gets an encoder of its own, which sees y.
+    own = meta(cv=cv).fit_transform(frame[["review"]], Y)
+    columns = expected_names(cv)[: own.shape[1]]
+    np.testing.assert_array_equal(result[columns].to_numpy(), own)
+    if cv:
+        learned = np.corrcoef(result["review__stacked__1"].to_numpy(), Y)[0, 1]
+        assert learned > 0.3
+        later = step.transform(frame)["review__stacked__1"].to_numpy()
+        assert not np.array_equal(result["review__stacked__1"].to_numpy(), later)
+
+
+@FRAMES
+def test_meta_encoder_in_apply_to_cols(kind):
+    frame = reviews(kind)
+    step = skrub.ApplyToCols(meta(cv=5), cols=["review", "title"])
+    result = step.fit_transform(frame, Y)
+    kept = ["stars", "phase", "same"]
+    encoded = [n for n in expected_names(5) if n.startswith(("review", "title"))]
+    assert list(result.columns) == [*kept, *encoded]
+    # Columns are found by name, wherever they are and whatever is beside them.
+    moved = frame[[*frame.columns[::-1]]]
+    expected = step.transform(frame)
+    np.testing.assert_array_equal(
+        step.transform(moved)[encoded].to_numpy(), expected[encoded].to_numpy()
+    )
+    with pytest.raises(ValueError, match="title"):
+        step.transform(frame[["review", "stars", "phase", "same"]])
+
+
+def test_index_and_series():
+    frame = reviews().set_index(np.arange(N_ROWS)[::-1] * 3)
+    assert vectorizer(cv=2).fit_transform(frame, Y).index.equals(frame.index)
+    series = frame["title"].rename(None)
+    step = meta().set_output(transform="pandas")
+    assert step.fit_transform(series).index.equals(frame.index)
+
+
+@FRAMES
+def test_null_and_constant_columns(kind):
+    rows = {"null": [None] * N_ROWS, "title": reviews()["title"].tolist()}
+    assert list(vectorizer().fit_transform(kind(rows), Y).columns) == [
+        f"title__{name}" for name in NAMES
+    ]
+    step = skrub.ApplyToCols(meta(cv=2), cols=["null"])
+    result = step.fit_transform(kind(rows), Y)
+    assert list(result.columns) == ["title", "null__empty", "null__missing"]
+    step = vectorizer().fit(kind(rows), Y)
+    later = step.transform(kind({**rows, "title": [None] * N_ROWS}))
+    assert not later.to_numpy().any()
+
+
+def test_other_columns_are_refused():
+    step = vectorizer().fit(reviews(), Y)
+    for frame in (reviews().drop(columns="title"), reviews().assign(new=1)):
+        with pytest.raises(ValueError, match=r"passed to fit\(\) and transform"):
+            step.transform(frame)
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "string", "category"])
+def test_dtypes_of_pandas(dtype):
+    frame = reviews()
+    texts = frame[["review", "title"]].astype(dtype)
+    step = skrub.ApplyToCols(meta(), cols=["review", "title"])
+    result = step.fit_transform(frame.assign(**texts)).drop(columns=["phase", "same"])
+    expected = step.fit_transform(frame).drop(columns=["phase", "same"])
+    pd.testing.assert_frame_equal(result, expected)
+    names = vectorizer().fit(frame.assign(**texts), Y).get_feature_names_out()
+    assert list(names) == expected_names()
+
+
+def test_categories_of_polars():
+    frame = reviews(pl.DataFrame)
+    expected = vectorizer().fit_transform(frame, Y)
+    frame = frame.with_columns(pl.col("review").cast(pl.Categorical))
+    assert vectorizer().fit_transform(frame, Y).equals(expected)
+
+
+def test_jobs_and_copies():
+    frame = reviews()
+    step = vectorizer(cv=3)
+    expected = step.fit_transform(frame, Y)
+    with parallel_config("threading"):
+        result = clone(step).set_params(n_jobs=2).fit_transform(frame, Y)
+    pd.testing.assert_frame_equal(result, expected)
+    copy = pickle.loads(pickle.dumps(step))
+    pd.testing.assert_frame_equal(copy.transform(frame), step.transform(frame))
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), Ridge()])
+def test_meta_encoder_in_tabular_pipeline(model):
+    pipeline = skrub.tabular_pipeline(model)
+    target_type = "continuous" if isinstance(model, Ridge) else "auto"
+    pipeline.set_params(
+        tablevectorizer__high_cardinality=meta(cv=3, target_type=target_type),
+        tablevectorizer__cardinality_threshold=30,
+    )
+    frame = reviews()[["review", "title", "stars"]]
+    assert np.isfinite(cross_val_score(pipeline, frame, Y, cv=2)).all()
+    name = "tablevectorizer__high_cardinality__cv"
+    search = GridSearchCV(pipeline, {name: [None, 3]}, cv=2).fit(frame, Y)
+    assert search.predict(frame[:3]).shape == (3,)
+
+
+def test_meta_encoder_in_data_ops():
+    X, y = skrub.X(reviews()), skrub.y(Y)
+    encoder = meta(cv=skrub.choose_from([None, 2], name="folds"))
+    features = X.skb.apply(encoder, cols=["review", "title"], y=y)
+    features = features.skb.drop(["phase", "same"])
+    model = features.skb.apply(Ridge(), y=y)
+    search = model.skb.make_grid_search(fitted=True, cv=2)
+    assert len(search.results_) == 2
+    assert search.predict({"X": reviews()[:4]}).shape == (4,)

@@ -47,6 +47,7 @@ OBJECTS = {
         "ProcrustesMetaEmbedding",
         "SVDMetaEmbedding",
         "SourceImputer",
+        "SourcePCA",
         "StackedMetaEmbedding",
     ),
     "sk_metaembed.pooling": (
@@ -67,11 +68,13 @@ OBJECTS = {
         "NgramVectors",
         "OOVPolicy",
         "FineTuneSpec",
+        "LSAEmbedding",
         "PretrainedEmbedding",
         "SourceSelector",
         "TransformerEmbedding",
         "Word2VecEmbedding",
     ),
+    "sk_metaembed.tables": ("TextMetaEncoder",),
     "sklearn.metrics._scorer": (
         "_MultimetricScorer",
         "_PassthroughScorer",
@@ -91,6 +94,21 @@ OBJECTS = {
         "StratifiedShuffleSplit",
         "TimeSeriesSplit",
     ),
+    # skrub's TableVectorizer, which fits clones of these steps on selected columns
+    "skrub._apply_to_each_col": ("ApplyToEachCol",),
+    "skrub._check_input": ("CheckInputDataFrame",),
+    "skrub._clean_categories": ("CleanCategories",),
+    "skrub._clean_null_strings": ("CleanNullStrings",),
+    "skrub._datetime_encoder": ("DatetimeEncoder",),
+    "skrub._drop_uninformative": ("DropUninformative",),
+    "skrub._duration_to_float": ("DurationToFloat",),
+    "skrub._squashing_scaler": ("SquashingScaler", "_MinMaxScaler"),
+    "skrub._table_vectorizer": ("PassThrough", "ShortReprDict", "TableVectorizer"),
+    "skrub._to_categorical": ("ToCategorical",),
+    "skrub._to_datetime": ("ToDatetime",),
+    "skrub._to_float": ("ToFloat",),
+    "skrub._to_str": ("ToStr",),
+    "skrub.selectors._base": ("All", "And", "Cols", "Filter", "Sub"),
 }
 # Named tuples: created by their constructor, which only stores its arguments.
 TUPLES = {
@@ -117,7 +135,8 @@ MAPPINGS = {"sklearn.utils._bunch": ("Bunch",)}
 # skops creates one from an empty array, which holds no objects.
 DTYPES = {"numpy": ("dtype",)}
 
-# Functions that fitted estimators hold: they write numbers into an array.
+# Functions that fitted estimators hold: they write numbers into an array, convert an
+# array (gradient boosting) or return whether a column is of a kind (TableVectorizer).
 FUNCTIONS = {
     "sk_metaembed.pooling.write_coefficient",
     "sk_metaembed.pooling.write_window_max",
@@ -128,6 +147,12 @@ FUNCTIONS = {
     "sk_metaembed.pooling.write_mean",
     "sk_metaembed.pooling.write_min",
     "sk_metaembed.pooling.write_sum",
+    "sklearn.utils.validation.check_array",
+    "skrub._dataframe._common.is_any_date",
+    "skrub._dataframe._common.is_categorical",
+    "skrub._dataframe._common.is_numeric",
+    "skrub._table_vectorizer._created_by_predicate",
+    "skrub.selectors._selectors._cardinality_below",
 }
 
 

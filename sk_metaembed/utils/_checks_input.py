@@ -104,7 +104,8 @@ def _check_containers(estimator, containers, expected, form):
 
 def _refused_values(estimator, *others):
     """Return values that are not texts, with missing ones unless they are accepted."""
-    accepted = estimator.get_params(deep=False).get("missing") == "empty"
+    accepted = get_tags(estimator).input_tags.allow_nan
+    accepted |= estimator.get_params(deep=False).get("missing") == "empty"
     return others if accepted else (None, float("nan"), *others)
 
 

@@ -139,7 +139,7 @@ def _numeric_class(base):
         tags = super(numeric, self).__sklearn_tags__()
         tags.input_tags.two_d_array = True
         tags.input_tags.string = tags.input_tags.categorical = False
-        tags.input_tags.one_d_array = False
+        tags.input_tags.one_d_array = tags.input_tags.allow_nan = False
         return tags
 
     def kind(self):
@@ -155,7 +155,9 @@ def _numeric_class(base):
             X = validate_data(self, X, reset="fit" in name and not continued)
             if is_tagger(self):
                 args, kwargs = _with_tags(self, X, args, kwargs)
-            return _as_array(own(_spell(X, kind(self)), *args, **kwargs))
+            output = own(_spell(X, kind(self)), *args, **kwargs)
+            self.n_features_in_ = X.shape[1]  # fit may have counted columns of texts
+            return _as_array(output)
 
         if name == "fit":
             return method

@@ -8,6 +8,7 @@ words. The input of an estimator is read from its tags:
 - neither ``string`` nor ``two_d_array``: `EmbeddedSequences`;
 - both ``string`` and ``categorical``: pairs of texts or token lists, `SequencePairs`;
 - these two and ``one_d_array``: one or several columns of texts or token lists;
+- ``allow_nan``: missing rows or cells too, without a parameter `missing`;
 - ``input_tags.two_d_array``: numbers, for which only scikit-learn's suite is run.
 
 Its output may be a `TokenSequences`, an `EmbeddedSequences`, an array or predictions.

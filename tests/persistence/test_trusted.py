@@ -62,6 +62,7 @@ def test_each_name_is_one_class():
         "numpy",
         "sk_metaembed",
         "sklearn",
+        "skrub",
     }
 
 
@@ -71,11 +72,22 @@ def test_every_public_estimator_is_on_the_list():
     assert {f"{t.__module__}.{t.__name__}" for t in steps} <= {*_trusted.TYPES}
 
 
+# Reviewed: they convert an array, or look at a column.
+OTHERS = {
+    "sklearn.utils.validation.check_array",
+    "skrub._dataframe._common.is_any_date",
+    "skrub._dataframe._common.is_categorical",
+    "skrub._dataframe._common.is_numeric",
+    "skrub._table_vectorizer._created_by_predicate",
+    "skrub.selectors._selectors._cardinality_below",
+}
+
+
 @pytest.mark.parametrize("name", sorted(_trusted.FUNCTIONS))
-def test_functions_on_the_list_are_ours(name):
+def test_functions_on_the_list_are_ours_or_reviewed(name):
     module, _, function = name.rpartition(".")
     assert import_object(module, function).__module__ == module
-    assert module == "sk_metaembed.pooling"
+    assert module == "sk_metaembed.pooling" or name in OTHERS
 
 
 def apart(names):

@@ -31,6 +31,7 @@ from sk_metaembed import (
     Pooling,
     PretrainedEmbedding,
     ProcrustesMetaEmbedding,
+    TextMetaEncoder,
     TokenClassifier,
     Tokenizer,
     Word2VecEmbedding,
@@ -78,6 +79,7 @@ def estimators():
     word2vec = Word2VecEmbedding(**GENSIM)
     columns = ColumnsEncoder(clone(word2vec))
     pairs = PairEncoder(make_pipeline(Tokenizer(), word2vec, Pooling()))
+    encoder = TextMetaEncoder(active="words", cv=2, random_state=0)
     tagger = TokenClassifier(GaussianNB(), window=1)
     return {
         "sequences": (Tokenizer(lowercase=False).fit(TEXTS), TEXTS),
@@ -90,6 +92,7 @@ def estimators():
         "elmo": (model.fit(ROWS), ROWS),
         "adapters-columns": (columns.fit(PAIRS), PAIRS),
         "adapters-pairs": (pairs.fit(PAIRS), PAIRS),
+        "tables": (encoder.fit(TEXTS * 4, LABELS * 4), TEXTS),
         "adapters-tokens": (tagger.fit(embedded, ROWS), embedded),
     }
 

@@ -1,0 +1,15 @@
+"""Tables: columns of texts beside numbers and categories."""
+
+from .._core._public_module import set_public_module
+from ._pipelines import make_table_pipeline, make_text_pipeline
+from ._search_space import search_space
+from ._text_meta_encoder import TextMetaEncoder
+
+__all__ = [
+    "TextMetaEncoder",
+    "make_table_pipeline",
+    "make_text_pipeline",
+    "search_space",
+]
+
+set_public_module(globals())

@@ -1,0 +1,523 @@
+"""TextMetaEncoder: columns of texts as numbers, from several sources at once."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn import config_context
+from sklearn.base import TransformerMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from .._core._decorators import fit_context, rollback_on_error
+from .._core._messages import short_repr
+from ..meta import SourcePCA, StackedMetaEmbedding
+from ..pooling import Pooling
+from ..sequences import Tokenizer
+from ..sequences._columns import (
+    check_cells,
+    column_names,
+    distinct_cells,
+    read_columns,
+)
+from ..sequences._mixins import SequencesInputMixin
+from ..sources import EmbeddingUnion, LSAEmbedding, make_embedding_union
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+    from sklearn.pipeline import Pipeline
+
+_MODEL_COMPONENTS = 100
+_CHAR_NGRAMS = {"words": None, "chars": (3, 4)}
+
+
+class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
+    r"""Encode columns of texts as numbers, for any scikit-learn estimator.
+
+    Every column of texts is embedded by several sources: latent semantic analysis of
+    its words and of their character n-grams, which need no file and no download, and
+    any that are passed, such as a `TransformerEmbedding` or a `PretrainedEmbedding`.
+    Each source is reduced to few dimensions and brought to one scale. With `cv`, the
+    predictions of linear models on all dimensions of the sources are added, out of
+    fold, which often helps as much as a further source.
+
+    It is made of steps of this package: `to_pipeline` returns them.
+
+    Parameters
+    ----------
+    sources : list of sources or of (str, source) pairs, default=None
+        Sources besides "words" and "chars", as for `EmbeddingUnion`. Without names they
+        are named after their classes. Each column has clones of its own, which share
+        files, models and caches.
+    active : str or sequence of str, default=None
+        Names of the sources to use, among "words", "chars" and those of `sources`. None
+        uses all. A parameter to search over.
+    combine : meta-embedding, default=None
+        Combines the sources' sequence vectors after their reduction, such as
+        `AverageMetaEmbedding` or `SVDMetaEmbedding`. None keeps them side by side. One
+        that learns from y must fit its own folds: ``DynamicMetaEmbedding(cv=5)``.
+    n_components : int, default=30
+        Number of dimensions that are kept of each source. None keeps all, which are 100
+        of "words" and "chars".
+    cv : int, cross-validation generator or an iterable, default=None
+        Folds of the out-of-fold predictions that are added, for which `fit` needs y.
+        None adds none. See `StackedMetaEmbedding`.
+    target_type : {"auto", "continuous"}, default="auto"
+        Whether y has classes or numbers, where `cv` is set. "auto" decides as
+        scikit-learn's `type_of_target` does: integers are classes. "continuous" fits
+        regressors in any case.
+    cardinality_threshold : int, default=40
+        A column of a table with fewer distinct values is one-hot encoded, if they
+        occur twice or more on average. Texts that are passed without a table, as a
+        list or a Series, are not, unless all of them are equal.
+    n_jobs : int, default=None
+        Number of columns, sources or models that are fitted in parallel.
+    random_state : int, RandomState instance or None, default=None
+        Determines the randomized SVD of "words" and "chars", and the folds if `cv` is
+        an int.
+
+    Attributes
+    ----------
+    encoders_ : dict of str to estimator
+        The fitted pipeline of each column, or its OneHotEncoder.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str objects, shape (n_features_in_,)
+        Names of the columns, if all are str.
+    n_missing_ : dict of str to int
+        Number of missing values of each column in the data passed to `fit`.
+
+    Raises
+    ------
+    TypeError
+        If a value is neither a str, a list of str, nor missing.
+    ValueError
+        If columns are not those of fit, a source name is used twice or unknown in
+        `active`, or y is missing while `cv` is set.
+
+    See Also
+    --------
+    make_table_pipeline : A pipeline for tables with columns of all kinds.
+    make_text_pipeline : A pipeline for texts alone.
+    sk_metaembed.ColumnsEncoder : One encoder of your own for several columns.
+
+    Notes
+    -----
+    A missing value is an empty text, and the column ``<name>__missing`` marks it if the
+    training data have any. Equal texts are computed once.
+
+    With `cv`, ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, as for
+    scikit-learn's `TargetEncoder`: the former predicts each row by models that have not
+    seen it. A Pipeline calls the former, which is right.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_metaembed import TextMetaEncoder
+    >>> table = pd.DataFrame({
+    ...     "remarks": ["no damage to wing", "damage to engine", "dents in wing", None],
+    ...     "phase": ["climb", "climb", "approach", "approach"],
+    ... })
+    >>> encoder = TextMetaEncoder(n_components=2, random_state=0)
+    >>> encoder = encoder.set_output(transform="pandas")
+    >>> encoder.fit_transform(table).columns.tolist()
+    ['remarks__words__0', 'remarks__words__1', 'remarks__chars__0',
+     'remarks__chars__1', 'remarks__missing', 'phase__approach', 'phase__climb']
+    """
+
+    _parameter_constraints: dict = {
+        "sources": [list, tuple, None],
+        "active": [str, "array-like", None],
+        "combine": [HasMethods(["fit", "transform"]), None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "cv": ["cv_object"],
+        "target_type": [StrOptions({"auto", "continuous"})],
+        "cardinality_threshold": [Interval(Integral, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        sources: Sequence[Any] | None = None,
+        *,
+        active: str | Sequence[str] | None = None,
+        combine: Any = None,
+        n_components: int | None = 30,
+        cv: Any = None,
+        target_type: Literal["auto", "continuous"] = "auto",
+        cardinality_threshold: int = 40,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.sources = sources
+        self.active = active
+        self.combine = combine
+        self.n_components = n_components
+        self.cv = cv
+        self.target_type = target_type
+        self.cardinality_threshold = cardinality_threshold
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, with those of named sources.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the sources and their parameters, as
+            ``name__parameter``.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        return self._get_params("_named_sources", deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, sources or parameters of sources.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name, such as ``minilm__layers``.
+
+        Returns
+        -------
+        TextMetaEncoder
+            The estimator itself.
+        """
+        return self._set_params("_named_sources", **params)
+
+    @property
+    def source_names(self) -> list[str]:
+        """Names of all sources, active or not: "words", "chars" and those given."""
+        return [*_CHAR_NGRAMS, *(name for name, _ in self._named_sources)]
+
+    def to_pipeline(self) -> Pipeline:
+        """Return the steps that encode one column of texts, unfitted.
+
+        Returns
+        -------
+        Pipeline
+            From texts to an array: tokens, sources, reduction, pooling, and models if
+            `cv` is set. After `fit`, `encoders_` has the fitted ones.
+        """
+        from sklearn.pipeline import FeatureUnion, Pipeline
+
+        # Models gain from dimensions that the output leaves out.
+        n_own = self.n_components or _MODEL_COMPONENTS
+        if self.cv is not None:
+            n_own = max(n_own, _MODEL_COMPONENTS)
+        own = [
+            (name, LSAEmbedding(n_own, char_ngrams=n, random_state=self.random_state))
+            for name, n in _CHAR_NGRAMS.items()
+        ]
+        given = [
+            (name, clone(source, safe=False)) for name, source in self._named_sources
+        ]
+        union = EmbeddingUnion([*own, *given], active=self.active, n_jobs=self.n_jobs)
+        steps = [("pca", SourcePCA(self.n_components))]
+        if self.combine is not None:
+            steps.append(("combine", clone(self.combine)))
+        steps.append(("pool", Pooling()))
+        if self.cv is not None:
+            stacked = StackedMetaEmbedding(
+                target_type=self.target_type,
+                cv=self.cv,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+            )
+            both = [("vectors", Pipeline(steps)), ("predictions", stacked)]
+            steps = [("features", FeatureUnion(both, verbose_feature_names_out=False))]
+        tokens = Tokenizer(punctuation=True, missing="empty")
+        return Pipeline([("tokens", tokens), ("sources", union), *steps])
+
+    @fit_context(prefer_skip_nested_validation=False)
+    @rollback_on_error
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+        """Fit the sources of each column.
+
+        Parameters
+        ----------
+        X : DataFrame, array of shape (n_rows, n_columns), Series or list of str
+            The texts. Token lists in a Series or frame are texts that are split
+            already; a list of lists has the cells of a row in each.
+        y : array-like of shape (n_rows,), default=None
+            Classes or numbers, used only if `cv` is set or `combine` learns from them.
+
+        Returns
+        -------
+        TextMetaEncoder
+            The fitted transformer.
+        """
+        self._fit(X, y, "fit")
+        return self
+
+    @fit_context(prefer_skip_nested_validation=False)
+    @rollback_on_error
+    def fit_transform(self, X: Any, y: ArrayLike | None = None) -> NDArray[np.float32]:
+        """Fit the sources of each column and encode the training data.
+
+        Parameters
+        ----------
+        X : DataFrame, array of shape (n_rows, n_columns), Series or list of str
+            As for `fit`.
+        y : array-like of shape (n_rows,), default=None
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_rows, n_features_out)
+            As from `transform`; predictions are out of fold if `cv` is set.
+        """
+        return self._fit(X, y, "fit_transform")
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Encode the columns.
+
+        Parameters
+        ----------
+        X : DataFrame, array of shape (n_rows, n_columns), Series or list of str
+            The columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_rows, n_features_out)
+            With the columns of `get_feature_names_out`.
+        """
+        check_is_fitted(self)
+        cells, absent = self._read(X, reset=False)
+        outputs = Parallel(n_jobs=self.n_jobs)(
+            delayed(_encode)(encoder, column)
+            for encoder, column in zip(self.encoders_.values(), cells, strict=True)
+        )
+        return self._joined(outputs, absent)
+
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
+        """Return a name for each column of the output: ``column__source__number``.
+
+        Parameters
+        ----------
+        input_features : ignored
+            The names of fit are used.
+
+        Returns
+        -------
+        ndarray of str objects
+            With ``column__missing`` for columns with missing values in fit,
+            ``column__stacked__class`` for predictions, and ``column__value`` for
+            columns of few values. Without a table there is no ``column__``, and
+            a value "missing" makes the indicator ``column__missing_``.
+        """
+        check_is_fitted(self)
+        names = []
+        for column, encoder in self.encoders_.items():
+            own = _output_names(encoder)
+            own += [_indicator_name(own)] * self._indicates[column]
+            names += [f"{column}__{name}" if column else name for name in own]
+        return np.array(names, dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True  # columns of a table
+        tags.input_tags.allow_nan = True
+        tags.input_tags.one_d_array = True  # a Series or list is one column
+        tags.target_tags.required = self._uses_target()
+        return tags
+
+    @property
+    def _named_sources(self):
+        sources = () if self.sources is None else self.sources
+        if not isinstance(sources, list | tuple):
+            return sources  # invalid, as fit says
+        if all(isinstance(source, tuple | list) for source in sources):
+            return list(sources)
+        return make_embedding_union(*sources).sources
+
+    @_named_sources.setter
+    def _named_sources(self, sources):
+        self.sources = sources
+
+    def _fit(self, X, y, method):
+        """Fit an encoder per column; with "fit_transform", return the output."""
+        y = self._check_target(y)
+        cells, absent = self._read(X, reset=True)
+        if not cells or not cells[0]:
+            raise ValueError(
+                f"Found array with 0 sample(s): {type(self).__name__} needs at least "
+                "one row and column to fit its sources."
+            )
+        encoders = [self._choose(column) for column in cells]
+        results = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_encoder)(encoder, column, y, method)
+            for encoder, column in zip(encoders, cells, strict=True)
+        )
+        encoders, outputs = zip(*results, strict=True)
+        self.encoders_ = dict(zip(self._columns, encoders, strict=True))
+        counts = [int(flags.sum()) for flags in absent]
+        self.n_missing_ = dict(zip(self._columns, counts, strict=True))
+        self._indicates = {name: count > 0 for name, count in self.n_missing_.items()}
+        return None if method == "fit" else self._joined(outputs, absent)
+
+    def _uses_target(self):
+        return self.cv is not None or _learns_from_target(self.combine)
+
+    def _check_target(self, y):
+        """Return y, None if nothing uses it; raise an error if it would leak."""
+        caller = type(self).__name__
+        for name, step in [("combine", self.combine), *self._named_sources]:
+            if _learns_from_target(step) and getattr(step, "cv", None) is None:
+                raise ValueError(
+                    f"{caller}: {type(step).__name__}, {name!r}, learns from y, and "
+                    "would encode the rows that it has learned. Set its parameter cv, "
+                    "as in combine=DynamicMetaEmbedding(cv=5), or leave it out."
+                )
+        if not self._uses_target():
+            return None
+        if y is None:
+            raise ValueError(
+                f"{caller} requires y to be passed, but the target y is None: "
+                f"cv={self.cv!r}, combine={self.combine!r} learn from it. Pass y to "
+                "fit, or set both to None."
+            )
+        return y
+
+    def _choose(self, cells):
+        """Return the unfitted encoder of a column."""
+        limit = self.cardinality_threshold if self._is_table else 2
+        distinct, _ = distinct_cells(cells)
+        is_repeated = len(distinct) < limit and len(distinct) <= len(cells) / 2
+        if any(distinct) and not is_repeated:
+            return self.to_pipeline()
+        from sklearn.preprocessing import OneHotEncoder
+
+        # An empty text is all zeros, unless there is nothing else.
+        values = sorted({_as_text(cell) for cell in cells} - {""}) or [""]
+        return OneHotEncoder(
+            categories=[values],
+            handle_unknown="ignore",
+            sparse_output=False,
+            dtype=np.float32,
+        )
+
+    def _read(self, X, *, reset):
+        """Return the cells of each column, "" where missing, and which are missing."""
+        caller = type(self).__name__
+        columns, names = read_columns(X, caller=caller)
+        is_table = len(getattr(X, "shape", ())) == 2 or len(columns) != 1
+        if names is None:
+            names = [f"x{i}" for i in range(len(columns))] if is_table else [""]
+        if not reset and not any(columns) and not hasattr(X, "columns"):
+            names = self._columns  # an empty list has no number of columns
+            columns = [[] for _ in names]
+        if reset:
+            _check_distinct(names, caller)
+            self._is_table, self._columns = is_table, names
+            self.n_features_in_ = len(columns)
+            self.__dict__.pop("feature_names_in_", None)
+            if column_names(X) is not None:
+                self.feature_names_in_ = np.array(names, dtype=object)
+        else:
+            self._check_columns(X, names)
+        cells, absent = check_cells(
+            columns,
+            [f"column {name!r}" for name in names],
+            caller=caller,
+            part="cell",
+            reader=caller,
+            missing="empty",
+        )
+        n_rows = len(columns[0]) if columns else 0
+        cells = [cell if _as_text(cell).strip() else type(cell)() for cell in cells]
+        if absent is None:
+            absent = np.zeros(len(cells), dtype=bool)
+        spans = [slice(i * n_rows, (i + 1) * n_rows) for i in range(len(columns))]
+        return [cells[span] for span in spans], [absent[span] for span in spans]
+
+    def _check_columns(self, X, names):
+        expected = self._columns
+        named = column_names(X) is not None and hasattr(self, "feature_names_in_")
+        if len(names) != len(expected) or (named and list(names) != list(expected)):
+            raise ValueError(
+                "The feature names should match those that were passed during fit: "
+                f"{type(self).__name__} was fitted on the columns "
+                f"{short_repr(expected)}, in this order, got {short_repr(names)}."
+            )
+
+    def _joined(self, outputs, absent):
+        parts = []
+        for column, output, flags in zip(self._columns, outputs, absent, strict=True):
+            parts.append(output)
+            if self._indicates[column]:
+                parts.append(flags[:, None])
+        return np.hstack(parts, dtype=np.float32, casting="unsafe")
+
+
+def _learns_from_target(step):
+    return hasattr(step, "fit") and get_tags(step).target_tags.required
+
+
+def _fit_encoder(encoder, cells, y, method):
+    """Return a column's fitted encoder, and its output for "fit_transform"."""
+    X = _encoder_input(encoder, cells)
+    if method == "fit":
+        return encoder.fit(X, y), None
+    with config_context(transform_output="default"):
+        output = encoder.fit_transform(X, y)
+    return encoder, output
+
+
+def _encode(encoder, cells):
+    """Return the output of a column's encoder, computed once per distinct cell."""
+    if not cells:
+        return np.zeros((0, len(_output_names(encoder))), dtype=np.float32)
+    distinct, places = distinct_cells(cells)
+    with config_context(transform_output="default"):
+        return encoder.transform(_encoder_input(encoder, distinct))[places]
+
+
+def _encoder_input(encoder, cells):
+    if hasattr(encoder, "steps"):
+        return cells
+    column = np.empty((len(cells), 1), dtype=object)
+    column[:, 0] = [_as_text(cell) for cell in cells]
+    return column
+
+
+def _as_text(cell):
+    return cell if isinstance(cell, str) else " ".join(cell)
+
+
+def _output_names(encoder):
+    """Return the names of an encoder's columns, without a prefix."""
+    if hasattr(encoder, "steps"):
+        return encoder.get_feature_names_out().tolist()
+    return [value or "empty" for value in encoder.categories_[0]]
+
+
+def _indicator_name(names):
+    """Return "missing", with underscores until no value of the column is named so."""
+    name = "missing"
+    while name in names:
+        name += "_"
+    return name
+
+
+def _check_distinct(names, caller):
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"{caller}: columns of the table have the same name: {short_repr(names)}. "
+            "Rename them."
+        )
