@@ -1,0 +1,301 @@
+"""fit, predict and describe, on parsed options."""
+
+import re
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import KFold, StratifiedKFold
+from tqdm import tqdm
+
+from .. import (
+    PretrainedEmbedding,
+    TransformerEmbedding,
+    load,
+    make_table_pipeline,
+    save,
+)
+from ..persistence._errors import check_packages, check_parent, file_path
+from ._comparison import compare, interval
+from ._data import (
+    EXCEL,
+    MISSING,
+    READERS,
+    check_columns,
+    check_texts,
+    choose_task,
+    column_kinds,
+    read_table,
+    shorten,
+    split_suffix,
+    split_target,
+    summarize,
+    target_values,
+    unread_values,
+)
+from ._report import METRICS, report_html
+
+# Of gradient boosting, the model of make_table_pipeline.
+_TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+_OWN = ("words", "chars")  # sources of TextMetaEncoder
+# What is predicted, and names of scores that work for each such target.
+_TARGETS = {
+    "classifier": ("classes", "accuracy, f1_macro, roc_auc_ovr and neg_log_loss"),
+    "regressor": ("numbers", "r2, neg_mean_absolute_error and neg_max_error"),
+}
+_PREDICT_ROWS = 5000
+
+
+def fit(options):
+    """Fit a pipeline on a table; write a model file, and a report if requested."""
+    start = time.perf_counter()
+    check_packages("skops", "safetensors")
+    output = _output(
+        options.output or split_suffix(options.table)[0] + ".skm", "--output"
+    )
+    report = _output(options.report, "--report") if options.report else None
+    table = read_table(options.table)
+    X, target = split_target(table, options.target, [*options.drop, *options.id])
+    check_texts(X, options.text)
+    if options.folds < 2:
+        raise ValueError(f"--folds must be at least 2, got {options.folds}.")
+    task = choose_task(target) if options.task == "auto" else options.task
+    n_rows = max(options.folds, 3) if report else 3
+    y = target_values(target, task, n_rows, len(table) - len(X))
+    metric = options.metric or _default_metric(task, y)
+    _check_metric(metric, task, y)
+    _say(_summary(table, X, y, task, options.target))
+    with tempfile.TemporaryDirectory(prefix="sk_metaembed-") as cache:
+        sources = [_source(name, cache) for name in options.sources]
+        own = [(name, clone(source)) for name, source in sources]
+        pipeline = _pipeline(task, own, options)
+        _say("Fitting on all rows ...")
+        pipeline.fit(X, y)
+        _forget_cache(pipeline)
+        _save(pipeline, output, bundle=options.bundle)
+        if not report:
+            return
+        comparison = _compare(pipeline, sources, X, y, task, metric, options)
+    minutes = (time.perf_counter() - start) / 60
+    rows = table.loc[X.index]
+    page = report_html(
+        pipeline, rows, X, y, comparison, metric, vars(options), task, minutes
+    )
+    report.write_text(page, encoding="utf-8")
+    mean, width = interval(list(comparison.scores.values())[-1])
+    _say(f"{METRICS.get(metric, metric)}: {mean:.3f} ± {width:.3f}")
+    _say(f"Wrote {report}")
+
+
+def predict(options):
+    """Write the predictions of a model for the rows of a table."""
+    default = split_suffix(options.table)[0] + ".predictions.csv"
+    output = _output(options.output or default, "--output")
+    model = _load(options.model)
+    if not hasattr(model, "feature_names_in_"):
+        raise ValueError(f"{options.model!r} does not contain a model for tables.")
+    table = read_table(options.table)
+    columns = list(model.feature_names_in_)
+    check_columns(table, columns, options.model)
+    check_columns(table, options.id, "--id")
+    for text in unread_values(model, table):
+        _say(f"warning: {text}")
+    parts = []
+    for start in _progress(range(0, len(table), _PREDICT_ROWS), "predict"):
+        X = table.iloc[start : start + _PREDICT_ROWS][columns]
+        parts.append(pd.DataFrame({"prediction": model.predict(X)}))
+        if hasattr(model, "predict_proba"):
+            names = [f"probability_{label}" for label in model.classes_]
+            parts[-1][names] = model.predict_proba(X)
+    result = pd.concat(parts, ignore_index=True)
+    kept = table[options.id].reset_index(drop=True)
+    pd.concat([kept, result], axis=1).to_csv(output, index=False)
+    _say(f"Wrote {output}: {len(result):,} rows")
+
+
+def describe(options):
+    """Write the columns of a table, or the contents of a model, to stdout."""
+    if split_suffix(options.file)[1] in (*READERS, *EXCEL):
+        lines = _describe_table(read_table(options.file))
+    else:
+        lines = _describe_model(_load(options.file))
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _describe_table(table):
+    steps = ("numeric", "datetime", "low_cardinality", "high_cardinality")
+    vectorizer = make_table_pipeline()["table"]
+    vectorizer.set_params(**dict.fromkeys(steps, "passthrough")).fit(table)
+    summary = summarize(table, column_kinds(vectorizer, table))
+    yield f"{len(table):,} rows, {table.shape[1]} columns"
+    cells = [list(summary), *summary.to_numpy().tolist()]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        yield "  ".join(padded).rstrip()
+
+
+def _describe_model(model):
+    if hasattr(model, "classes_"):
+        yield f"predicts: {', '.join(shorten(label) for label in model.classes_)}"
+    else:
+        yield "predicts: a number"
+    if hasattr(model, "named_steps") and "table" in model.named_steps:
+        kinds = column_kinds(model["table"], model.feature_names_in_)
+        for kind in dict.fromkeys(kinds.values()):
+            names = [name for name, other in kinds.items() if other == kind]
+            yield f"{kind}: {', '.join(names)}"
+        sources = model["table"].high_cardinality.sources or ()
+        if "text" in kinds.values():
+            names = [*_OWN, *(name for name, _ in sources)]
+            yield f"sources of texts: {', '.join(names)}"
+    yield repr(model)
+
+
+def _output(path, option):
+    """Return the path of a file to write, in a folder that exists."""
+    path = file_path(path, option)
+    check_parent(path, option)
+    return path
+
+
+def _save(pipeline, path, bundle):
+    with warnings.catch_warnings():  # `_load` trusts what is named
+        warnings.filterwarnings("ignore", "Loading .* requires explicit trust")
+        save(pipeline, path, bundle=bundle)
+    _say(f"Wrote {path}")
+
+
+def _load(path):
+    """Return the model in a file, trusting the trees that `fit` writes."""
+    if not Path(path).expanduser().exists():
+        raise FileNotFoundError(f"There is no file {path!r}.")
+    return load(path, trusted=[_TREES])
+
+
+def _default_metric(task, y):
+    if task == "regressor":
+        return "r2"
+    return "roc_auc" if len(np.unique(y)) == 2 else "accuracy"
+
+
+def _check_metric(metric, task, y):
+    """Raise ValueError unless a metric can score predictions of the target."""
+    scorer = get_scorer(metric)  # raises ValueError
+    dummy = DummyRegressor() if task == "regressor" else DummyClassifier()
+    X = np.zeros((len(y), 1))
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            scorer(dummy.fit(X, y), X, y)
+    except (AttributeError, TypeError, ValueError) as error:
+        kind, names = _TARGETS[task]
+        raise ValueError(
+            f"--metric: {metric!r} does not score predictions of {kind} as in this "
+            f"target: {error}. Scores of {kind} are, for example, {names}; --task "
+            "changes what is predicted."
+        ) from None
+
+
+def _summary(table, X, y, task, target):
+    kind = "a number" if task == "regressor" else f"one of {len(np.unique(y))} classes"
+    dropped = len(table) - len(X)
+    note = f"; without {target!r} ({MISSING}), and left out: {dropped:,}"
+    summary = f"{len(X):,} rows, {X.shape[1]} columns; {target!r} is {kind}"
+    return summary + note if dropped else summary
+
+
+def _source(name, cache):
+    """Return the (name, source) that an argument of --sources names."""
+    from ..datasets import load_glove_6b_50d, load_minilm, load_mpnet
+
+    if name == "glove":
+        return name, PretrainedEmbedding(load_glove_6b_50d())
+    folder = {"minilm": load_minilm, "mpnet": load_mpnet}.get(name)
+    path = Path(folder() if folder else name).expanduser()
+    if not path.exists():
+        raise ValueError(
+            f"--sources: {name!r} is neither minilm, mpnet or glove, nor a file of "
+            "word vectors or the folder of a transformer."
+        )
+    label = name if folder else re.sub(r"[\W_]+", "_", path.stem).strip("_")
+    if not (path / "config.json").exists():
+        return label, PretrainedEmbedding(path)
+    source = TransformerEmbedding(
+        path, output="mean", cache=cache, cache_layers="selected"
+    )
+    return label, source
+
+
+def _pipeline(task, sources, options, active=None):
+    """Return the unfitted pipeline, with all sources or those that are active."""
+    pipeline = make_table_pipeline(
+        task, sources, n_jobs=options.jobs, random_state=options.seed
+    )
+    pipeline["model"].set_params(random_state=options.seed)
+    encoder = pipeline["table"].high_cardinality.set_params(active=active)
+    if options.text:
+        always = clone(encoder).set_params(cardinality_threshold=2)
+        texts = [(always, options.text)]
+        pipeline["table"].set_params(specific_transformers=texts)
+    return pipeline
+
+
+def _compare(pipeline, sources, X, y, task, metric, options):
+    """Return the Comparison: without texts, each source alone, and everything."""
+    kinds = column_kinds(pipeline["table"], X)
+    others = [name for name in X if kinds[name] != "text"]
+    everything, names = list(X), [*_OWN, *(name for name, _ in sources)]
+    candidates = {}
+    if others and len(others) < len(everything):
+        no_text = make_table_pipeline(task, n_jobs=options.jobs)
+        no_text["model"].set_params(random_state=options.seed)
+        candidates["without texts"] = no_text, others
+    if len(others) < len(everything):
+        for name in names:
+            one = _pipeline(task, sources, options, name)
+            candidates[f"texts by {name}"] = one, everything
+    candidates["everything"] = _pipeline(task, sources, options), everything
+    split = KFold if task == "regressor" else StratifiedKFold
+    folds = split(options.folds, shuffle=True, random_state=options.seed)
+    n_steps = options.folds * len(candidates)
+    with _progress(None, "compare", total=n_steps, unit="fit") as bar:
+        return compare(
+            candidates,
+            X,
+            y,
+            folds=folds,
+            metric=get_scorer(metric),
+            seed=options.seed,
+            progress=bar.update,
+        )
+
+
+def _forget_cache(pipeline):
+    """Set cache=None in the sources of a fitted pipeline: the folder is temporary."""
+    table = pipeline["table"]
+    encoders = [table.high_cardinality, *table.transformers_.values()]
+    encoders += [encoder for encoder, _ in table.specific_transformers]
+    for encoder in encoders:
+        sources = list(getattr(encoder, "sources", None) or ())
+        for steps in getattr(encoder, "encoders_", {}).values():
+            if hasattr(steps, "named_steps"):
+                union = steps["sources"]
+                sources += [*union.sources, *union.sources_]
+        for _, source in sources:
+            if isinstance(source, TransformerEmbedding):
+                source.set_params(cache=None)
+
+
+def _progress(iterable, text, **options):
+    return tqdm(iterable, desc=text, disable=None, **options)
+
+
+def _say(text):
+    sys.stderr.write(f"{text}\n")

@@ -1,0 +1,213 @@
+"""Tables: read from files, split into columns and target, and summarized."""
+
+from pathlib import Path
+
+import numpy as np
+
+try:
+    import pandas as pd
+except ImportError as error:
+    raise ImportError(
+        "Tables require pandas: pip install 'sk_metaembed[tables]'."
+    ) from error
+
+_SEPARATORS = ",;\t|"
+_MAX_CLASSES = 20  # a target of more distinct integers is a number
+_N_EXAMPLES = 3
+MISSING = "empty, NA, None, null or nan"  # as pandas reads text files, among others
+_TEXTS = ("string", "categorical", "empty")  # as pandas infers
+_CONVERSIONS = ("ToDatetime", "DurationToFloat", "ToFloat")  # of skrub
+# skrub's kinds of columns, in words.
+_KINDS = {
+    "numeric": "number",
+    "datetime": "date",
+    "low_cardinality": "category",
+    "high_cardinality": "text",
+    "specific": "text",
+}
+
+
+def read_table(path):
+    """Return the DataFrame in a file, read as its suffix says."""
+    path = Path(path).expanduser()
+    suffix = split_suffix(path)[1]
+    reader = READERS.get(suffix)
+    if suffix in EXCEL:
+        raise ValueError(
+            f"{str(path)!r}: Excel files are not read. Save the sheet as CSV UTF-8."
+        )
+    if reader is None:
+        raise ValueError(
+            f"{str(path)!r} is not a table with a known suffix: {', '.join(READERS)}."
+        )
+    try:
+        table = reader(path)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{str(path)!r} is not UTF-8: {error}. In Excel, save the sheet as "
+            "CSV UTF-8."
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"{str(path)!r} cannot be read: {error}") from error
+    if not len(table):
+        raise ValueError(f"{str(path)!r} has no rows.")
+    return table.set_axis(table.columns.astype(str), axis=1)
+
+
+def split_suffix(path):
+    """Return the name of a file without its suffix and .gz, and the suffix."""
+    name = Path(path).name
+    if name.lower().endswith(".gz"):
+        name = name[:-3]
+    return Path(name).stem, Path(name).suffix.lower()
+
+
+def _read_csv(path):
+    first = pd.read_csv(path, sep="\0", header=None, nrows=1, dtype=str, engine="c")
+    header = str(first.iloc[0, 0])
+    separator = max(_SEPARATORS, key=header.count)
+    return pd.read_csv(path, sep=separator, low_memory=False)
+
+
+def _read_lines(path):
+    return pd.read_json(path, lines=True)
+
+
+READERS = {
+    ".csv": _read_csv,
+    ".tsv": _read_csv,
+    ".parquet": pd.read_parquet,
+    ".json": pd.read_json,
+    ".jsonl": _read_lines,
+}
+EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls")
+
+
+def check_columns(table, names, option):
+    """Raise ValueError unless a table has all columns of an option."""
+    missing = [name for name in names if name not in table]
+    if missing:
+        raise ValueError(
+            f"{option}: the table has no column {', '.join(map(repr, missing))}. Its "
+            f"columns are {', '.join(map(repr, table.columns))}."
+        )
+
+
+def split_target(table, target, dropped):
+    """Return the rows with a target: (X, y)."""
+    for option, names in (("--target", [target]), ("--drop, --id", dropped)):
+        check_columns(table, names, option)
+    table = table[table[target].notna()]
+    if not len(table):
+        raise ValueError(f"--target: all values of {target!r} are missing.")
+    X = table.drop(columns=[target, *dropped])
+    if not X.shape[1]:
+        raise ValueError("No columns are left to predict from.")
+    return X, table[target]
+
+
+def check_texts(table, names):
+    """Raise ValueError unless columns have texts."""
+    check_columns(table, names, "--text")
+    for name in names:
+        if pd.api.types.infer_dtype(table[name], skipna=True) not in _TEXTS:
+            raise ValueError(f"--text: the values of column {name!r} are not texts.")
+
+
+def choose_task(y):
+    """Return "classifier" or "regressor": what values of the target ask for."""
+    if not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y):
+        return "classifier"
+    whole = np.array_equal(y, np.round(y))
+    return "classifier" if whole and y.nunique() <= _MAX_CLASSES else "regressor"
+
+
+def target_values(y, task, folds, n_missing=0):
+    """Return the target as an array of classes or numbers.
+
+    `n_missing` is the number of rows that were left out, for the error.
+    """
+    if task == "regressor":
+        try:
+            return y.to_numpy(dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"--task regressor: column {y.name!r} has values that are not numbers."
+            ) from None
+    if not pd.api.types.is_numeric_dtype(y):  # booleans are
+        y = y.astype(str)
+    elif np.array_equal(y, np.round(y)) and not pd.api.types.is_bool_dtype(y):
+        y = y.astype(int)  # read as float if some are missing
+    counts = y.value_counts()
+    if len(counts) < 2:
+        note = f" besides {n_missing:,} missing ones ({MISSING})" if n_missing else ""
+        raise ValueError(f"--target: column {y.name!r} has only one value{note}.")
+    rare = counts[counts < folds]
+    if len(rare):
+        label, count = str(rare.index[-1]), int(rare.iloc[-1])
+        raise ValueError(
+            f"--target: each class needs at least {folds} rows, but column {y.name!r} "
+            f"has {count} of {label!r}. Remove or merge rare classes, or pass --task "
+            "regressor if the values are amounts."
+        )
+    return y.to_numpy(dtype=None if y.dtype.kind in "biuf" else object)
+
+
+def column_kinds(vectorizer, columns):
+    """Return the kind of each column in words, by a fitted TableVectorizer."""
+    kinds = vectorizer.column_to_kind_
+    return {name: _KINDS[kinds[name]] if name in kinds else "empty" for name in columns}
+
+
+def unread_values(model, table):
+    """Yield a message per column with values that a model reads as missing.
+
+    skrub converts the columns that were numbers or dates in fit, and what cannot be
+    converted becomes missing.
+    """
+    if "table" not in getattr(model, "named_steps", ()):
+        return
+    vectorizer = model["table"]
+    for name, kind in column_kinds(vectorizer, model.feature_names_in_).items():
+        if kind not in ("number", "date"):
+            continue
+        values = given = table[name]
+        for step in vectorizer.all_processing_steps_[name]:
+            if type(step).__name__ == "CleanNullStrings":
+                values = given = step.transform(values)
+            elif type(step).__name__ in _CONVERSIONS:
+                values = step.transform(values)
+        unread = given[given.notna() & values.isna()]
+        if len(unread):
+            examples = unread.astype(str).unique()[:_N_EXAMPLES]
+            yield (
+                f"column {name!r} was a {kind} in fit; {len(unread):,} of "
+                f"{len(table):,} values are none and count as missing: "
+                f"{', '.join(repr(shorten(value)) for value in examples)}."
+            )
+
+
+def summarize(table, kinds):
+    """Return a DataFrame with a row per column: kind, missing, distinct, examples."""
+    rows = []
+    for name in table:
+        values = table[name].dropna()
+        distinct = values.astype(str).value_counts()
+        rows.append(
+            {
+                "column": name,
+                "kind": kinds[name],
+                "missing": f"{table[name].isna().mean():.1%}",
+                "distinct": f"{len(distinct):,}",
+                "most frequent": " | ".join(
+                    shorten(value) for value in distinct.index[:_N_EXAMPLES]
+                ),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def shorten(value, length=40):
+    """Return a value as one line of text, cut to a length."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= length else text[: length - 1] + "…"

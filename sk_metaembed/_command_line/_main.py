@@ -1,0 +1,129 @@
+"""The commands, their options, and errors without a traceback."""
+
+import argparse
+import sys
+import warnings
+
+_PROGRAM = "python -m sk_metaembed"
+_INVALID = 2  # exit status, as of argparse
+_INTERRUPTED = 130
+_TABLE = "a table: .csv, .tsv, .parquet, .json or .jsonl; .gz after a suffix is read"
+_FIT = """\
+Learn to predict one column of a table from the others: texts, categories, dates and
+numbers. Writes a model file, and with --report a page that compares the sources."""
+_PREDICT = "Predict the rows of a table with a model file; writes a CSV file."
+_DESCRIBE = "Show the columns of a table, or what a model file expects and contains."
+
+
+def main(arguments=None):
+    """Run a command and return its exit status.
+
+    Parameters
+    ----------
+    arguments : list of str, default=None
+        Those after ``python -m sk_metaembed``. None reads them from the command line.
+
+    Returns
+    -------
+    int
+        0, or 2 with a message on stderr if the arguments or the data are invalid.
+    """
+    options = _parser().parse_args(arguments)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            from . import _commands
+
+            getattr(_commands, options.command)(options)
+        except (OSError, ValueError, ImportError) as error:
+            sys.stderr.write(f"{_PROGRAM} {options.command}: error: {error}\n")
+            return _INVALID
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted\n")
+            return _INTERRUPTED
+    return 0
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None):
+    sys.stderr.write(f"warning: {message}\n")
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        _PROGRAM, description="Tables with text columns: fit, predict, describe."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_fit(commands.add_parser("fit", help="learn from a table", description=_FIT))
+    _add_predict(
+        commands.add_parser("predict", help="predict rows", description=_PREDICT)
+    )
+    describe = commands.add_parser(
+        "describe", help="show a table or a model", description=_DESCRIBE
+    )
+    describe.add_argument("file", help=f"a model file, or {_TABLE}")
+    return parser
+
+
+def _add_fit(parser):
+    parser.add_argument("table", help=_TABLE)
+    parser.add_argument(
+        "--target", required=True, metavar="COLUMN", help="the column to predict"
+    )
+    parser.add_argument(
+        "--task",
+        choices=("auto", "classifier", "regressor"),
+        default="auto",
+        help="predict classes or a number; auto decides by the target's values",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="model file (default: the name of TABLE with .skm, in the current folder)",
+    )
+    parser.add_argument(
+        "--report", metavar="FILE", help="write an HTML page: takes --folds times as "
+        "long for each source"
+    )  # fmt: skip
+    parser.add_argument(
+        "--sources",
+        nargs="+",
+        default=[],
+        metavar="SOURCE",
+        help="embeddings besides words and character n-grams: minilm, mpnet, glove, a "
+        "file of word vectors, or the folder of a transformer",
+    )
+    for name, text in [
+        ("--text", "columns to read as text, whatever their number of values"),
+        ("--drop", "columns to leave out"),
+        ("--id", "columns that identify a row: left out, and shown in the report"),
+    ]:
+        parser.add_argument(name, nargs="+", default=[], metavar="COLUMN", help=text)
+    parser.add_argument(
+        "--metric",
+        help="scikit-learn's name of a score for the report (default: roc_auc for two "
+        "classes, accuracy for more, r2 for numbers)",
+    )
+    parser.add_argument(
+        "--folds", type=int, default=5, help="of the report (default: 5)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="(default: 0)")
+    parser.add_argument("--jobs", type=int, help="columns encoded in parallel")
+    parser.add_argument(
+        "--bundle",
+        action="store_true",
+        help="put the sources' files into the model file, to use it elsewhere",
+    )
+
+
+def _add_predict(parser):
+    parser.add_argument("model", help="model file, written by fit")
+    parser.add_argument("table", help=_TABLE)
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="CSV file (default: the name of TABLE with .predictions.csv, in the "
+        "current folder)",
+    )
+    parser.add_argument(
+        "--id", nargs="+", default=[], metavar="COLUMN", help="columns to copy"
+    )

@@ -1,0 +1,354 @@
+"""fit, predict and describe, from a file to files."""
+
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sk_metaembed import WordVectors, load, make_table_pipeline
+from sk_metaembed._command_line import _commands, _report, main
+
+from ..browsers import find_browser, measure
+from ..tiny_bert import folder as tiny_bert
+
+pytest.importorskip("skrub")
+
+N_ROWS = 90
+HOSTILE = "<script>alert('x')</script> & </td>"
+TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+
+
+def quick_pipeline(*arguments, **options):
+    """Return the pipeline with few folds, and few trees to save."""
+    pipeline = make_table_pipeline(*arguments, **options)
+    return pipeline.set_params(model__max_iter=5, table__high_cardinality__cv=2)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quick():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_commands, "make_table_pipeline", quick_pipeline)
+        yield
+
+
+def table():
+    rng = np.random.default_rng(0)
+    good = rng.random(N_ROWS) < 0.5
+    fillers, marks = np.array(["film", "plot", "scene"]), {True: "fine", False: "dull"}
+    texts = [
+        f"{marks[is_good]} {' '.join(rng.choice(fillers, 2))} number {i % 60}"
+        for i, is_good in enumerate(good)
+    ]
+    texts[3], texts[4] = f"dull {HOSTILE}", None
+    frame = pd.DataFrame(
+        {
+            "key": [f"k{i}" for i in range(N_ROWS)],
+            "remarks": texts,
+            "phase <b>": rng.choice(["climb", "taxi"], N_ROWS),
+            "day": pd.date_range("2020-01-01", periods=N_ROWS).strftime("%Y-%m-%d"),
+            "height": np.where(np.arange(N_ROWS) % 9, rng.normal(size=N_ROWS), np.nan),
+            "grade": np.where(good, "A<i>", "B"),
+            "amount": good * 2.5 + rng.normal(size=N_ROWS),
+        }
+    )
+    frame.loc[3, "grade"] = "A<i>"  # unlike its text: a wrong prediction
+    frame.loc[7, ["grade", "amount"]] = None
+    return frame
+
+
+@pytest.fixture(scope="module", params=["grade", "amount"])
+def fitted(request, tmp_path_factory):
+    """Return (target, folder) with the files of a fit with a report."""
+    folder = tmp_path_factory.mktemp("fit")
+    table().to_csv(folder / "t.csv", index=False)
+    target = request.param
+    other = {"grade": "amount", "amount": "grade"}[target]
+    arguments = ["fit", "t.csv", "--target", target, "--drop", other, "--id", "key"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main([*arguments, "--report", "r.html", "--folds", "2"]) == 0
+    return target, folder
+
+
+class Checker(HTMLParser):
+    """Collects the tags and the text of a page, and checks that tags are closed."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.text = [], set(), []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        assert not {name for name, _ in attributes} & {"src", "href", "onload"}
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.add(tag)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_report_compares_sources_and_escapes_the_data(fitted):
+    target, folder = fitted
+    page = Checker((folder / "r.html").read_text("utf-8"))
+    assert not page.open
+    assert not page.tags & {"script", "b", "i", "link", "img"}
+    text = "\n".join(page.text)
+    names = ["without texts", "texts by words", "texts by chars", "everything"]
+    for name in [*names, "phase <b>", "remarks (text)", "height (number)"]:
+        assert name in text, name
+    if target == "grade":
+        assert "Area under the ROC curve" in text and HOSTILE in text
+        assert "A<i>" in text
+        scores = dict(zip(names, scores_of(text, names), strict=True))
+        assert scores["everything"] > scores["without texts"] + 0.2
+    else:
+        assert "R²" in text and "median" in text
+
+
+def test_report_of_a_table_without_texts(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    frame = table()[["phase <b>", "height", "grade"]]
+    frame.to_csv("t.csv", index=False)
+    arguments = ["fit", "t.csv", "--target", "grade", "--report", "r.html"]
+    assert main([*arguments, "--folds", "2"]) == 0
+    text = "\n".join(Checker((tmp_path / "r.html").read_text("utf-8")).text)
+    assert "seed\n0\n" in text and "jobs\n" not in text and "bundle\n" not in text
+    assert "lines with texts" not in text and "each source" not in text
+    assert main(["describe", "t.skm"]) == 0
+    assert "sources of texts" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("metric", "bounds"),
+    [
+        ("roc_auc_ovr", (0, 1)),
+        ("f1_macro", (0, 1)),
+        ("r2", (-np.inf, 1)),
+        ("neg_log_loss", (-np.inf, 0)),
+        ("mutual_info_score", (-np.inf, np.inf)),
+    ],
+)
+def test_bounds_of_scores(metric, bounds):
+    assert _report._bounds(metric) == bounds
+
+
+def test_charts_cut_intervals_at_bounds():
+    cut = _report._chart({"a": (0.5, 5.0)}, bounds=(0, 1))
+    assert cut == _report._chart({"a": (0.5, 0.5)})
+
+
+def scores_of(text, names):
+    """Return the score of each name in the table of scores."""
+    lines = text.split("\n")
+    for name in names:
+        at = max(i for i, line in enumerate(lines) if line == name)
+        yield float(next(s for s in lines[at + 1 :] if "±" in s).partition(" ")[0])
+
+
+@pytest.mark.skipif(not find_browser(), reason="no browser")
+def test_report_fits_a_window(fitted, tmp_path):
+    page = (fitted[1] / "r.html").read_text("utf-8")
+    page = page.replace("default-src 'none'", "default-src 'unsafe-inline'")
+    script = """
+    const inside = [...document.querySelectorAll('svg')].map(svg => {
+      const box = svg.getBoundingClientRect();
+      return [...svg.querySelectorAll('text')].every(t => {
+        const b = t.getBoundingClientRect();
+        return b.left >= box.left - 1 && b.right <= box.right + 1
+          && b.bottom <= box.bottom + 1;
+      });
+    });
+    return [inside, document.documentElement.scrollWidth - innerWidth];
+    """
+    inside, overflow = measure(find_browser(), page, script, tmp_path, width=500)
+    assert inside == [True, True]
+    assert overflow <= 0
+
+
+def test_predict_writes_what_the_pipeline_predicts(
+    fitted, tmp_path, monkeypatch, capsys
+):
+    target, folder = fitted
+    monkeypatch.setattr(_commands, "_PREDICT_ROWS", 40)
+    new = table().drop(columns=["amount", "grade"])
+    X = new.drop(columns="key")
+    new.to_csv(tmp_path / "new.csv", index=False, sep=";")
+    monkeypatch.chdir(tmp_path)
+    model = str(folder / "t.skm")
+    assert main(["predict", model, "new.csv", "--id", "key", "height"]) == 0
+    assert "warning" not in capsys.readouterr().err
+    result = pd.read_csv("new.predictions.csv")
+    pipe = load(model, trusted=[TREES])
+    assert result["key"].equals(new["key"])
+    np.testing.assert_allclose(result["height"], new["height"])
+    if target == "amount":
+        assert list(result) == ["key", "height", "prediction"]
+        np.testing.assert_allclose(result["prediction"], pipe.predict(X))
+    else:
+        probabilities = ["probability_A<i>", "probability_B"]
+        assert list(result) == ["key", "height", "prediction", *probabilities]
+        assert result["prediction"].tolist() == pipe.predict(X).tolist()
+        expected = pipe.predict_proba(X)
+        np.testing.assert_allclose(result[probabilities], expected, atol=1e-6)
+
+
+def test_values_that_do_not_fit_their_column_are_named(fitted, tmp_path, capsys):
+    new = table().astype({"height": object})
+    new.loc[1:2, "height"] = ["tall", "<low>"]
+    new["day"] = ["soon", None] * (N_ROWS // 2)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    arguments = [str(tmp_path / "new.csv"), "--output", str(tmp_path / "p.csv")]
+    assert main(["predict", str(fitted[1] / "t.skm"), *arguments]) == 0
+    shown = capsys.readouterr().err
+    assert shown.count("warning: ") == 2
+    for text in (
+        "column 'height' was a number in fit; 2 of 90 values are none and count as "
+        "missing: 'tall', '<low>'.\n",
+        "column 'day' was a date in fit; 45 of 90 values are none and count as "
+        "missing: 'soon'.\n",
+    ):
+        assert f"warning: {text}" in shown
+
+
+def test_describe(fitted, capsys):
+    target, folder = fitted
+    assert main(["describe", str(folder / "t.skm")]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(
+        {"grade": "predicts: A<i>, B\n", "amount": "predicts: a number\n"}[target]
+    )
+    assert "text: remarks\n" in shown and "date: day\n" in shown
+    assert "sources of texts: words, chars\n" in shown
+    assert main(["describe", str(folder / "t.csv")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "90 rows, 7 columns"
+    cells = {line.split("  ")[0]: line.split() for line in lines[2:]}
+    distinct = str(table()["remarks"].nunique())
+    assert cells["remarks"][1:4] == ["text", "1.1%", distinct]
+    assert cells["phase <b>"][2:5] == ["category", "0.0%", "2"]
+    assert cells["day"][1] == "date" and cells["height"][1] == "number"
+
+
+def test_sources_and_text_columns(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table().to_csv("t.csv", index=False)
+    words = ["fine", "dull", "climb", "taxi"]
+    WordVectors.from_arrays(words, np.eye(4), path="my vectors.store")
+    arguments = ["fit", "t.csv", "--target", "grade", "--drop", "key", "amount"]
+    arguments += ["--text", "phase <b>", "--output", "m.skm", "--bundle"]
+    assert main([*arguments, "--sources", "my vectors.store", tiny_bert()]) == 0
+    pipe = load("m.skm", trusted=[TREES])
+    for column in ("remarks", "phase <b>"):
+        (steps,) = pipe["table"].transformers_[column].encoders_.values()
+        union = steps["sources"]
+        names = ["words", "chars", "my_vectors", "tiny_bert"]
+        assert [name for name, _ in union.sources_] == names
+        assert union.sources_[3][1].cache is None  # the folder is gone
+        assert union.sources[3][1].cache is None
+    # No text at all, as of rows that are not filled in yet.
+    empty = table().drop(columns="grade").assign(**{"remarks": None, "phase <b>": ""})
+    empty.to_csv("new.csv", index=False)
+    assert main(["predict", "m.skm", "new.csv"]) == 0
+    assert len(pd.read_csv("new.predictions.csv")) == N_ROWS
+
+
+FIT = ["fit", "t.csv", "--target"]
+ERRORS = {
+    "fit nothing.csv --target a": "No such file",
+    "fit t.txt --target a": "not a table with a known suffix: .csv",
+    "fit t.csv --target gade": "no column 'gade'. Its columns are 'key', 'remarks'",
+    "fit t.csv --target grade --drop a b": "no column 'a', 'b'",
+    "fit t.csv --target grade --text height": "column 'height' are not texts",
+    "fit t.csv --target grade --text grade": "no column 'grade'",
+    "fit t.csv --target key": "at least 3 rows, but column 'key' has 1 of 'k",
+    "fit t.csv --target key --task regressor": "values that are not numbers",
+    "fit t.csv --target grade --sources glowe": "'glowe' is neither minilm, mpnet",
+    "fit t.csv --target grade --metric best": "'best' is not a valid scoring value",
+    "fit t.csv --target amount --metric roc_auc": "does not score predictions of numb",
+    "fit t.csv --target grade --metric r2": "does not score predictions of classes",
+    "fit t.csv --target grade --metric f1": "for example, accuracy, f1_macro",
+    "fit t.csv --target grade --folds 1": "--folds must be at least 2, got 1",
+    "fit t.csv --target grade --output no/m.skm": "no directory 'no'",
+    "fit t.csv --target grade --report no/r.html": "no directory 'no'",
+    "fit one.csv --target b": "only one value.\n",
+    "fit na.csv --target b": "only one value besides 2 missing ones (empty, NA, None,",
+    "fit none.csv --target b": "all values of 'b' are missing",
+    "fit alone.csv --target b": "No columns are left",
+    "predict nothing.skm t.csv": "no file 'nothing.skm'",
+    "predict t.csv t.csv": "was not written by sk_metaembed.save",
+    "describe no_rows.csv": "has no rows",
+    "fit a.xlsx --target b": "Excel files are not read. Save the sheet as CSV UTF-8",
+    "describe a.XLSX": "Excel files are not read. Save the sheet as CSV UTF-8",
+    "describe bytes.csv": "0: invalid start byte. In Excel, save the sheet as CSV UTF",
+    "describe empty.csv": "cannot be read: No columns",
+    "describe bad.json": "cannot be read",
+}
+
+
+@pytest.mark.parametrize("command", ERRORS)
+def test_errors_are_messages(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table().to_csv("t.csv", index=False)
+    for name, text in {
+        "t.txt": "a,b",
+        "one.csv": "a,b\n1,x\n2,x\n",
+        "na.csv": "a,b\n1,NA\n2,x\n3,NA\n",
+        "none.csv": "a,b\n1,\n2,\n",
+        "alone.csv": "b\nx\ny\n",
+        "no_rows.csv": "a,b\n",
+        "empty.csv": "",
+        "bad.json": "{",
+    }.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "bytes.csv").write_bytes(b"a,b\n\xff\xfe,1\n")
+    assert main(command.split()) == 2
+    shown = capsys.readouterr().err
+    assert "error: " in shown and ERRORS[command] in shown
+    assert "Traceback" not in shown
+
+
+def test_columns_of_a_model_are_required(fitted, tmp_path, capsys):
+    (tmp_path / "new.csv").write_text("remarks\nfine\n")
+    assert main(["predict", str(fitted[1] / "t.skm"), str(tmp_path / "new.csv")]) == 2
+    assert "has no column 'phase <b>', 'day', 'height'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["fit", "t.csv"], ["learn"]])
+def test_arguments_are_checked(arguments, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert "error: " in capsys.readouterr().err
+
+
+def test_a_model_is_there_if_the_report_is_interrupted(tmp_path, monkeypatch, capsys):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_commands, "compare", interrupt)
+    table()[["remarks", "grade"]].to_csv("t.csv", index=False)
+    assert main(["fit", "t.csv", "--target", "grade", "--report", "r.html"]) == 130
+    assert capsys.readouterr().err.endswith("Wrote t.skm\ninterrupted\n")
+    assert main(["describe", "t.skm"]) == 0
+
+
+def test_the_module_runs_and_its_help_loads_next_to_nothing():
+    code = (
+        "import runpy, sys; sys.argv[1:] = ['fit', '--help']\n"
+        "try: runpy.run_module('sk_metaembed', run_name='__main__', alter_sys=True)\n"
+        "except SystemExit as error: print(error.code, 'numpy' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "--target COLUMN" in run.stdout
+    assert run.stdout.endswith("0 False\n"), run.stdout + run.stderr
