@@ -1,5 +1,5 @@
 # With Python 3.11 or newer:
-#   make demo   install, run the demo on real data, save its figure
+#   make demo   install what the demos need, run them on real data, save their figures
 #   make test   install, run ruff and every test
 #   make docs   build the documentation and run the examples; open docs/_build/html/index.html
 # The environment is in .venv and is updated when pyproject.toml or constraints.txt change.
@@ -11,14 +11,23 @@ READY := $(VENV)/.ready
 
 .PHONY: demo test test-all processors docs lint format bench clean
 
-$(READY): pyproject.toml constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
+
+$(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; call: make PYTHON=python3.11")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test]"
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) ".[test]"
+	touch $@ $(VENV)/.ready-examples
+
+# A part of what the tests need.
+$(VENV)/.ready-examples: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) ".[examples]"
 	touch $@
 
-demo: $(READY)
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/.ready-examples
+	OMP_NUM_THREADS=1 $(BIN)/python examples/demo.py
 
 # One process per core with one thread each, because more threads than cores are slower.
 # Neighbouring tests run in one process, which shares their fixtures.
@@ -42,7 +51,7 @@ docs: $(VENV)/.ready-docs
 	$(BIN)/python docs/check_links.py docs/_build/html
 
 $(VENV)/.ready-docs: $(READY)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	$(INSTALL) ".[docs]"
 	touch $@
 
 lint: $(READY)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 FIRST = (
     "plot_quickstart.py",
+    "plot_bird_strikes.py",
     "plot_grid_search.py",
     "plot_halving_search.py",
     "plot_mixed_columns.py",
