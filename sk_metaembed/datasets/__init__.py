@@ -4,6 +4,18 @@ None of the data is part of this package. Some sets come in pip packages, others
 read from the folder in the environment variable ``SK_METAEMBED_DATA``. The ``fetch_*``
 functions search that folder first and download missing files into the cache. Error
 messages name the missing file and what to do.
+
+What the loaders of corpora return depends on the kind of data:
+
+- Tables (`load_birds`, `load_food_reviews`, `load_tate`, `load_trump_tweets`) are data
+  frames, ``as_frame=True`` by default: their columns have different types and are
+  selected by name, while an array of them can only have the dtype object.
+- Texts and pairs of texts (`load_bbc_news`, `fetch_snli`, `fetch_multinli`,
+  `fetch_sick`, `fetch_sts_benchmark`) are lists or arrays, which every step reads, and
+  need no pandas. ``as_frame=True`` returns frames.
+- Tokens (`load_sst2`, `load_conll`, `fetch_wnut17`) are `TokenSequences` and have no
+  `as_frame`: the number of tokens differs by row, and where each token has a tag the
+  target does too, so a column of a frame would hold lists.
 """
 
 from .._core._public_module import set_public_module

@@ -13,6 +13,19 @@ if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
 
+_DESCR = """\
+BBC news
+========
+
+2225 articles of the BBC news website from 2004 and 2005, in five classes: business
+(510), entertainment (386), politics (417), sports (511) and tech (401). Each text is a
+title, a blank line and paragraphs. A hundred articles occur twice, up to whitespace.
+
+D. Greene, P. Cunningham (2006). Practical solutions to the problem of diagonal
+dominance in kernel document clustering. ICML.
+"""
+
+
 def load_bbc_news(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch | Any:
     r"""Load the BBC news articles of 2004 and 2005, in five classes.
 
@@ -45,6 +58,8 @@ def load_bbc_news(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch 
             Equal for articles with equal words; see Notes.
         files : list of str
             File of each text, such as "sports/199.txt".
+        DESCR : str
+            Description of the corpus.
     (data, target) : tuple
         Returned instead of the Bunch if `return_X_y`.
 
@@ -98,6 +113,7 @@ def load_bbc_news(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch 
         target_names=np.unique(target).tolist(),
         groups=duplicate_groups(" ".join(text.split()) for text in texts),
         files=[f"{file.parent.name}/{file.name}" for file in files],
+        DESCR=_DESCR,
     )
 
 

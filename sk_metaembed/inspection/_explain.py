@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from ..sequences import (
-    Block,
-    EmbeddedSequences,
-    SequencePairs,
-    SequencesInputMixin,
-    Tokenizer,
-    TokenSequences,
-    check_texts,
-    check_tokens,
-)
+from ..sequences import Block, EmbeddedSequences
 from ..sequences._find_step import replace_steps, unwrap_fitted
-from ._explain_linear import (
-    Linear,
-    Outputs,
-    flat_steps,
-    linear_contributions,
-    source_of,
-)
+from ._explain_linear import Linear, Outputs, linear_contributions, source_of
+from ._explained_texts import read_texts, with_column
 from ._explanation import Explanation
 
 if TYPE_CHECKING:
@@ -60,7 +46,8 @@ def explain(
         whose input is `X`.
     X : list of str, TokenSequences, or data frame
         The texts to explain: a few, since leaving words out takes as many predictions
-        as there are words. A frame or 2-D array requires `column`.
+        as there are words. A frame or 2-D array requires `column`. Missing texts have
+        no words, if the estimator accepts them.
     target : class label, default=None
         The class to explain. None explains, for each text, the class with the largest
         value, which is the predicted one.
@@ -83,11 +70,13 @@ def explain(
     Raises
     ------
     TypeError
-        If the estimator is neither a classifier nor a regressor, or X are pairs: pass
-        them in a frame, with one side as `column`.
+        If the estimator is neither a classifier nor a regressor, a text is missing
+        and the estimator does not accept it, or X are pairs: pass them in a frame,
+        with one side as `column`.
     ValueError
         If `target` is not a class, the predictions have several columns of targets, a
-        frame comes without `column`, or ``method="exact"`` does not apply.
+        frame comes without `column` or does not have it, or ``method="exact"`` does
+        not apply.
 
     See Also
     --------
@@ -132,8 +121,11 @@ def explain(
     column of numbers, hence no contribution without such rows.
 
     A source is one of an `EmbeddingUnion`, or a block of vectors if there is no union.
-    Sources are split exactly if their dimensions reach a linear model, also those of
-    whole texts, and left out otherwise. Without a union they are then not available.
+    Sources are split exactly, also those of whole texts, if the union, the pooling and
+    a linear model are steps of the pipeline itself, and no step between mixes their
+    dimensions. They are left out in turn otherwise, as in a pipeline of
+    `make_text_pipeline`, whose union is inside its `TextMetaEncoder`. Without a
+    union they are then not available.
 
     References
     ----------
@@ -171,7 +163,7 @@ def explain(
     check_is_fitted(estimator)
     outputs = Outputs(estimator)
     choose = partial(outputs.choose, target=target)
-    texts = _read(estimator, X, column)
+    texts = read_texts(estimator, X, column)
     if not len(texts.tokens):
         raise ValueError("explain: Found array with 0 sample(s): X has no texts.")
     exact = None
@@ -229,160 +221,6 @@ def _explanation(estimator, outputs, texts, known, background):
         word_method=word_method,
         source_method=source_method,
     )
-
-
-def _read(estimator, X, column):
-    """Return the input and its words, as a _Tokens or a _Strings."""
-    if column is not None:
-        texts = X[column] if hasattr(X, "columns") else np.asarray(X)[:, column]
-        return _Strings(X, _split(estimator, texts), column)
-    if isinstance(X, SequencePairs):
-        raise TypeError("explain takes single texts, got SequencePairs.")
-    if isinstance(X, EmbeddedSequences):
-        return _Tokens(X)
-    entry = flat_steps(estimator)[0]
-    if isinstance(entry, SequencesInputMixin) and _reads_texts(entry):
-        if isinstance(entry, Tokenizer):
-            return _Tokens(entry.transform(X))
-        missing = getattr(entry, "missing", "raise")
-        return _Tokens(check_tokens(X, caller="explain", missing=missing))
-    if len(getattr(X, "shape", ())) == 2:
-        raise ValueError(
-            f"explain: X is a table of shape {tuple(X.shape)}. Pass the column with "
-            "the texts: explain(estimator, X, column=...)."
-        )
-    texts = check_texts(X, caller="explain")
-    return _Strings(texts, _split(estimator, texts))
-
-
-def _reads_texts(step):
-    tags = get_tags(step).input_tags
-    return tags.string and not tags.categorical
-
-
-def _split(estimator, texts):
-    """Return the words of texts, split by the estimator's Tokenizer if it has one."""
-    found = [Tokenizer()]
-
-    def note(step):
-        if isinstance(step, Tokenizer):
-            found.append(step)
-        return step
-
-    replace_steps(estimator, note)
-    for tokenizer in reversed(found):
-        tokens = clone(tokenizer).set_params(missing="empty").transform(texts)
-        if tokens.texts is None:
-            raise TypeError("explain: the column must contain texts, not token lists.")
-        if (tokens.spans() >= 0).all():  # unlike lemmas
-            break
-    return tokens
-
-
-class _Tokens:
-    """TokenSequences or EmbeddedSequences, and their rows without some words."""
-
-    column = None
-
-    def __init__(self, X):
-        self.X, self.tokens = X, getattr(X, "tokens", X)
-
-    @cached_property
-    def _spans(self):
-        """Places of the words in the texts; None if a word, as a lemma, has none.
-
-        Sources that read the original texts then read the remaining words.
-        """
-        spans = self.tokens.spans()
-        return spans if spans is not None and (spans >= 0).all() else None
-
-    def without(self, i):
-        """Return row i without each of its words, and without all, (key, variant)."""
-        start, end = self.tokens.offsets[i : i + 2].tolist()
-        positions = np.arange(start, end)
-        kept = [np.delete(positions, k) for k in range(len(positions))]
-        texts = [None] * len(kept) + [""]
-        if self._spans is not None:
-            text, spans = self.tokens.texts[i], self._spans[start:end].tolist()
-            texts = [*(_drop(text, *span) for span in spans), ""]
-        for places, text in zip([*kept, positions[:0]], texts, strict=True):
-            key = self.tokens.codes[places].tobytes(), text
-            if isinstance(self.X, EmbeddedSequences):  # vectors may differ
-                key = i, places.tobytes()
-            yield key, (i, places, text)
-
-    def join(self, variants):
-        """Return the input of an estimator with the variants as rows."""
-        rows, places, texts = zip(*variants, strict=True)
-        rows = np.array(rows)
-        offsets = np.cumsum([0, *map(len, places)])
-        places = np.concatenate(places)
-        info = self.tokens._row_info._replace(index=None, missing=None, texts=None)
-        if self._spans is not None:
-            written = np.empty(len(texts), dtype=object)
-            written[:] = texts
-            info = info._replace(texts=written)
-        codes = self.tokens.codes[places]
-        tokens = TokenSequences._trusted(self.tokens.types, codes, offsets, info)
-        if self.X is self.tokens:
-            return tokens
-        index = {"token": places, "sequence": rows}
-        blocks = [
-            b if b.level == "type" else b.take(index[b.level]) for b in self.X.blocks
-        ]
-        return EmbeddedSequences(tokens, blocks)
-
-
-class _Strings:
-    """Texts, alone or in a column of a table, and the same without some words."""
-
-    def __init__(self, X, tokens, column=None):
-        self.X, self.tokens, self.column = X, tokens, column
-        self._spans = tokens.spans()
-
-    def without(self, i):
-        """Return row i without each of its words, and without all, (key, variant)."""
-        start, end = self.tokens.offsets[i : i + 2].tolist()
-        text = self.tokens.texts[i]
-        for span in self._spans[start:end].tolist():
-            shorter = _drop(text, *span)
-            yield (shorter if self.column is None else (i, shorter)), (i, shorter)
-        yield ("" if self.column is None else (i, "")), (i, "")
-
-    def join(self, variants):
-        """Return the input of an estimator with the variants as rows."""
-        rows, texts = zip(*variants, strict=True)
-        if self.column is None:
-            return list(texts)
-        return _with_column(
-            _safe_indexing(self.X, list(rows)), self.column, list(texts)
-        )
-
-
-def _drop(text, start, end):
-    """Return a text without some of its characters.
-
-    >>> _drop("a good film", 2, 6), _drop("good film!", 5, 9), _drop("it's", 2, 3)
-    ('a film', 'good !', 'it s')
-    """
-    before, after = text[:start], text[end:]
-    if after[:1].isspace() and (not before or before[-1].isspace()):
-        return before + after[1:]
-    joins = before[-1:].isalnum() and after[:1].isalnum()
-    return before + " " * joins + after
-
-
-def _with_column(X, name, values):
-    """Return a copy of a table with other values in a column."""
-    if hasattr(X, "iloc"):
-        X = X.copy()
-        X[name] = getattr(values, "array", values)
-    elif hasattr(X, "columns"):
-        X = X.with_columns(type(X[name])(name, values))
-    else:
-        X = np.array(X)
-        X[:, name] = values
-    return X
 
 
 def _without_words(texts, outputs):
@@ -474,7 +312,7 @@ def _without_columns(X, background, outputs):
     values = {}
     for name in names:
         column = background[name] if is_frame else np.asarray(background)[:, name]
-        replaced = _with_column(repeated, name, _safe_indexing(column, others))
+        replaced = with_column(repeated, name, _safe_indexing(column, others))
         means = outputs(replaced).reshape(len(X), len(background), -1)
         values[name] = means.mean(axis=1)
     return values

@@ -18,6 +18,8 @@ def test_bbc_news_has_all_articles_in_order(news):
     assert counts.tolist() == [510, 386, 417, 511, 401]
     assert news.files[:2] == ["business/001.txt", "business/002.txt"]
     assert news.files == sorted(news.files)
+    for name, count in zip(names, counts, strict=True):
+        assert f"{name} ({count})" in " ".join(news.DESCR.split())
 
 
 def test_bbc_news_as_a_frame(news):

@@ -47,6 +47,7 @@ from sk_metaembed import (
     SVDMetaEmbedding,
     Tokenizer,
     TokenSequences,
+    make_text_pipeline,
 )
 from sk_metaembed.inspection import explain
 from sk_metaembed.sequences._find_step import replace_steps
@@ -542,6 +543,35 @@ def test_missing_texts_of_a_table_have_no_words():
     frame.iloc[1, 0] = None
     explanation = explain(pipe, frame, column="remarks")
     assert explanation.tokens.lengths[1] == 0
+
+
+def test_missing_texts_are_empty_if_the_estimator_accepts_them():
+    pipe = make_text_pipeline(random_state=0).fit([*TEXTS, None], [*BINARY, True])
+    X = pd.Series([TEXTS[0], None, np.nan], dtype=object)
+    explanation = explain(pipe, X, target=True)
+    assert explanation.tokens.lengths[1:].tolist() == [0, 0]
+    assert_close(explanation.values, value_of(pipe, X))
+    assert_close(explanation.base, np.repeat(value_of(pipe, [""]), 3))
+    assert explanation.source_method == "occlusion"
+    pipe = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, BINARY)
+    with pytest.raises(TypeError, match=r"row 1 is missing \(None\).*replace it by"):
+        explain(pipe, ["w1", None])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "numpy"])
+def test_unknown_columns_are_refused_with_the_known_ones(kind):
+    frame = table(kind)
+    pipe = table_pipeline(kind == "numpy").fit(frame, BINARY)
+    known = r"\[0, 1, 2\]" if kind == "numpy" else r"\['remarks', 'n', 'kind'\]"
+    for column in ("foo", 3, -4):
+        message = f"column={column!r} is not one of the columns {known}"
+        with pytest.raises(ValueError, match=message):
+            explain(pipe, frame[:3], column=column)
+    if kind == "numpy":
+        last = explain(pipe, frame[:3], column=-3, target=True)
+        assert_close(last.words, explain(pipe, frame[:3], column=0, target=True).words)
+    with pytest.raises(ValueError, match="column='text' is for tables"):
+        explain(pipe, TEXTS, column="text")
 
 
 def test_target_chooses_the_class():

@@ -176,6 +176,11 @@ def test_a_missing_side_is_named(missing, side, make):
             TypeError,
             "row 0, first side is of type float.* must be a str or .*wrong column",
         ),
+        (
+            pd.DataFrame({"a": ["b", "c"], "speed": [np.nan, 2.5]}),
+            TypeError,
+            "row 1, second side is of type float: 2.5.*wrong column",
+        ),
         (np.array([[["a"], ["b"]]]), ValueError, "lists of equal length"),
         ("a text", TypeError, "got str"),
         (TokenSequences.from_lists([["b"]]), TypeError, "single sequences"),

@@ -1,0 +1,205 @@
+"""The texts that are explained, and the same without some of their words."""
+
+from functools import cached_property
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, get_tags
+
+from .._core._messages import short_repr
+from ..sequences import (
+    EmbeddedSequences,
+    SequencePairs,
+    SequencesInputMixin,
+    Tokenizer,
+    TokenSequences,
+    check_texts,
+    check_tokens,
+)
+from ..sequences._find_step import replace_steps
+from ..sequences._validation import fill_missing, read_rows
+from ._explain_linear import Outputs, flat_steps
+
+
+def read_texts(estimator, X, column):
+    """Return the input and its words, as a _Tokens or a _Strings."""
+    if column is not None:
+        return _Strings(X, _split(estimator, _column(X, column)), column)
+    if isinstance(X, SequencePairs):
+        raise TypeError("explain takes single texts, got SequencePairs.")
+    if isinstance(X, EmbeddedSequences):
+        return _Tokens(X)
+    entry = flat_steps(estimator)[0]
+    if isinstance(entry, SequencesInputMixin) and _reads_texts(entry):
+        if isinstance(entry, Tokenizer):
+            return _Tokens(entry.transform(X))
+        missing = getattr(entry, "missing", "raise")
+        return _Tokens(check_tokens(X, caller="explain", missing=missing))
+    if len(getattr(X, "shape", ())) == 2:
+        raise ValueError(
+            f"explain: X is a table of shape {tuple(X.shape)}. Pass the column with "
+            "the texts: explain(estimator, X, column=...)."
+        )
+    rows = read_rows(X, caller="explain")
+    texts, absent = fill_missing(rows, "")
+    texts = check_texts(texts, caller="explain")
+    if absent.any():
+        _check_accepts_missing(estimator, rows, absent.argmax())
+        texts = rows
+    return _Strings(texts, _split(estimator, texts))
+
+
+def _column(X, column):
+    """Return a column of a frame or array, or raise a ValueError with its columns."""
+    is_frame, shape = hasattr(X, "columns"), np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(
+            f"explain: column={column!r} is for tables, but X has shape {shape}. Leave "
+            "it out."
+        )
+    names = list(getattr(X, "column_names", X.columns) if is_frame else range(shape[1]))
+    is_last = not is_frame and isinstance(column, Integral) and column < 0
+    if (column + shape[1] if is_last else column) not in names:
+        raise ValueError(
+            f"explain: column={column!r} is not one of the columns {short_repr(names)}."
+        )
+    return X[column] if is_frame else np.asarray(X)[:, column]
+
+
+def _check_accepts_missing(estimator, rows, i):
+    try:
+        Outputs(estimator)(rows[i : i + 1])
+    except Exception as error:
+        raise TypeError(
+            f"explain: row {i} is missing ({rows[i]!r}), and the estimator does not "
+            'accept missing texts. Drop the row or replace it by "" (an empty text).'
+        ) from error
+
+
+def _reads_texts(step):
+    tags = get_tags(step).input_tags
+    return tags.string and not tags.categorical
+
+
+def _split(estimator, texts):
+    """Return the words of texts, split by the estimator's Tokenizer if it has one."""
+    found = [Tokenizer()]
+
+    def note(step):
+        if isinstance(step, Tokenizer):
+            found.append(step)
+        return step
+
+    replace_steps(estimator, note)
+    for tokenizer in reversed(found):
+        tokens = clone(tokenizer).set_params(missing="empty").transform(texts)
+        if tokens.texts is None:
+            raise TypeError("explain: the column must contain texts, not token lists.")
+        if (tokens.spans() >= 0).all():  # unlike lemmas
+            break
+    return tokens
+
+
+class _Tokens:
+    """TokenSequences or EmbeddedSequences, and their rows without some words."""
+
+    column = None
+
+    def __init__(self, X):
+        self.X, self.tokens = X, getattr(X, "tokens", X)
+
+    @cached_property
+    def _spans(self):
+        """Places of the words in the texts; None if a word, as a lemma, has none.
+
+        Sources that read the original texts then read the remaining words.
+        """
+        spans = self.tokens.spans()
+        return spans if spans is not None and (spans >= 0).all() else None
+
+    def without(self, i):
+        """Return row i without each of its words, and without all, (key, variant)."""
+        start, end = self.tokens.offsets[i : i + 2].tolist()
+        positions = np.arange(start, end)
+        kept = [np.delete(positions, k) for k in range(len(positions))]
+        texts = [None] * len(kept) + [""]
+        if self._spans is not None:
+            text, spans = self.tokens.texts[i], self._spans[start:end].tolist()
+            texts = [*(_drop(text, *span) for span in spans), ""]
+        for places, text in zip([*kept, positions[:0]], texts, strict=True):
+            key = self.tokens.codes[places].tobytes(), text
+            if isinstance(self.X, EmbeddedSequences):  # vectors may differ
+                key = i, places.tobytes()
+            yield key, (i, places, text)
+
+    def join(self, variants):
+        """Return the input of an estimator with the variants as rows."""
+        rows, places, texts = zip(*variants, strict=True)
+        rows = np.array(rows)
+        offsets = np.cumsum([0, *map(len, places)])
+        places = np.concatenate(places)
+        info = self.tokens._row_info._replace(index=None, missing=None, texts=None)
+        if self._spans is not None:
+            written = np.empty(len(texts), dtype=object)
+            written[:] = texts
+            info = info._replace(texts=written)
+        codes = self.tokens.codes[places]
+        tokens = TokenSequences._trusted(self.tokens.types, codes, offsets, info)
+        if self.X is self.tokens:
+            return tokens
+        index = {"token": places, "sequence": rows}
+        blocks = [
+            b if b.level == "type" else b.take(index[b.level]) for b in self.X.blocks
+        ]
+        return EmbeddedSequences(tokens, blocks)
+
+
+class _Strings:
+    """Texts, alone or in a column of a table, and the same without some words."""
+
+    def __init__(self, X, tokens, column=None):
+        self.X, self.tokens, self.column = X, tokens, column
+        self._spans = tokens.spans()
+
+    def without(self, i):
+        """Return row i without each of its words, and without all, (key, variant)."""
+        start, end = self.tokens.offsets[i : i + 2].tolist()
+        text = self.tokens.texts[i]
+        for span in self._spans[start:end].tolist():
+            shorter = _drop(text, *span)
+            yield (shorter if self.column is None else (i, shorter)), (i, shorter)
+        yield ("" if self.column is None else (i, "")), (i, "")
+
+    def join(self, variants):
+        """Return the input of an estimator with the variants as rows."""
+        rows, texts = zip(*variants, strict=True)
+        if self.column is None:
+            return list(texts)
+        return with_column(_safe_indexing(self.X, list(rows)), self.column, list(texts))
+
+
+def _drop(text, start, end):
+    """Return a text without some of its characters.
+
+    >>> _drop("a good film", 2, 6), _drop("good film!", 5, 9), _drop("it's", 2, 3)
+    ('a film', 'good !', 'it s')
+    """
+    before, after = text[:start], text[end:]
+    if after[:1].isspace() and (not before or before[-1].isspace()):
+        return before + after[1:]
+    joins = before[-1:].isalnum() and after[:1].isalnum()
+    return before + " " * joins + after
+
+
+def with_column(X, name, values):
+    """Return a copy of a table with other values in a column."""
+    if hasattr(X, "iloc"):
+        X = X.copy()
+        X[name] = getattr(values, "array", values)
+    elif hasattr(X, "columns"):
+        X = X.with_columns(type(X[name])(name, values))
+    else:
+        X = np.array(X)
+        X[:, name] = values
+    return X
