@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_y, has_fit_parameter
+from threadpoolctl import threadpool_limits
 
 from ..sequences._targets import check_target
 
@@ -143,7 +144,11 @@ def _candidates(estimator, classes, dim):
 def _fit_source(candidates, X, y, classes, splits, sample_weight):
     """Return the best model, fitted, its out-of-fold decision values, and score."""
     # Weights reach the steps by their names, whether or not the caller uses routing.
-    with config_context(enable_metadata_routing=False):
+    # Solvers make many small products, which take several times as long in threads.
+    with (
+        config_context(enable_metadata_routing=False),
+        threadpool_limits(1, user_api="blas"),
+    ):
         if len(candidates) > 1 and len(splits[0][1]) >= _ENOUGH_ROWS:
             losses = [
                 _fold_loss(model, X, y, classes, splits[0], sample_weight)
