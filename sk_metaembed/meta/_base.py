@@ -53,6 +53,10 @@ class BlocksTransformer(
             f"{type(self).__name__} must implement _outputs(blocks)."
         )
 
+    def _blocks(self, X):
+        """Return the blocks of an EmbeddedSequences to learn from and transform."""
+        return X.aligned_blocks()
+
     def _set_out(self, outputs):
         """Set the attributes that describe the output; none by default."""
 
@@ -127,12 +131,12 @@ class BlocksTransformer(
         -------
         EmbeddedSequences
             At the common level of the blocks. A meta-embedding returns one block, named
-            after its class.
+            after its class; `SourcePCA` one per source, at level "sequence".
         """
         check_is_fitted(self)
         check_embedded(X, caller=type(self).__name__)
         check_blocks(X, self.dims_in_, caller=type(self).__name__)
-        return X.with_blocks(self._outputs(X.aligned_blocks()))
+        return X.with_blocks(self._outputs(self._blocks(X)))
 
     def _fit_blocks(self, X, y):
         caller = type(self).__name__
@@ -146,7 +150,7 @@ class BlocksTransformer(
                 "on."
             )
         self.dims_in_ = dims
-        blocks = X.aligned_blocks()
+        blocks = self._blocks(X)
         self._fit_combination(occurring_rows(X.tokens, blocks), y)
         return blocks
 

@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks
-from .._core._decorators import fit_context, rollback_on_error
 from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import Block
-from ..sequences._mixins import (
-    EmbeddedInputMixin,
-    SequencesOutputMixin,
-    block_dims,
-    check_blocks,
-    check_embedded,
-)
-from ._base import concatenated_names
+from ._base import BlocksTransformer, concatenated_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..sequences import EmbeddedSequences
 
-
-class SourcePCA(
-    EmbeddedInputMixin,
-    SequencesOutputMixin,
-    TransformerMixin,
-    BaseEstimator,
-    auto_wrap_output_keys=None,
-):
+class SourcePCA(BlocksTransformer):
     r"""Reduce each source's sequence vectors by PCA, and bring them to one scale.
 
     Sources differ in dimension and scale, and few dimensions of each are what tables of
@@ -98,64 +81,8 @@ class SourcePCA(
     def __init__(self, n_components: int | None = 30) -> None:
         self.n_components = n_components
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @rollback_on_error
-    def fit(self, X: EmbeddedSequences, y: object = None) -> Self:
-        """Learn the mean, directions and scale of each source.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            Training data, from a source or a union of sources.
-        y : ignored
-            Not used.
-
-        Returns
-        -------
-        SourcePCA
-            The fitted transformer.
-        """
-        self._fit(X)
-        return self
-
-    @fit_context(prefer_skip_nested_validation=True)
-    @rollback_on_error
-    def fit_transform(
-        self, X: EmbeddedSequences, y: object = None
-    ) -> EmbeddedSequences:
-        """Learn from the training data and transform it, pooling the words once.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            As for `fit`.
-        y : ignored
-            Not used.
-
-        Returns
-        -------
-        EmbeddedSequences
-            As from `transform`.
-        """
-        return self._project(X, self._fit(X))
-
-    def transform(self, X: EmbeddedSequences) -> EmbeddedSequences:
-        """Project the sequence vectors of each source.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            With blocks of the names and dimensions seen in `fit`.
-
-        Returns
-        -------
-        EmbeddedSequences
-            With a block per source, at level "sequence".
-        """
-        check_is_fitted(self)
-        check_embedded(X, caller=type(self).__name__)
-        check_blocks(X, self.dims_in_, caller=type(self).__name__)
-        return self._project(X, sequence_blocks(X))
+    def _blocks(self, X):
+        return sequence_blocks(X)
 
     def get_feature_names_out(
         self, input_features: object = None
@@ -175,12 +102,7 @@ class SourcePCA(
         check_is_fitted(self)
         return concatenated_names(self.dims_)
 
-    def _fit(self, X):
-        """Learn from the training data; return its blocks at level "sequence"."""
-        caller = type(self).__name__
-        check_embedded(X, caller=caller)
-        self.dims_in_ = block_dims(X)
-        blocks = sequence_blocks(X)
+    def _fit_combination(self, blocks, y):
         self.means_, self.components_ = {}, {}
         for block in blocks:
             known = block.values[block.known].astype(np.float32, copy=False)
@@ -190,10 +112,9 @@ class SourcePCA(
             name: len(components) if components.ndim else self.dims_in_[name]
             for name, components in self.components_.items()
         }
-        return blocks
 
-    def _project(self, X, blocks):
-        return X.with_blocks([self._project_block(block) for block in blocks])
+    def _outputs(self, blocks):
+        return [self._project_block(block) for block in blocks]
 
     def _project_block(self, block):
         mean, components = self.means_[block.name], self.components_[block.name]
