@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from ..sequences._html import display_word
 from ._attention import blend_with_white
 from ._style import point_style
-from ._token_rendering import page
+from ._token_rendering import token_columns, write_page
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,15 +147,10 @@ class Explanation:
 
         if part not in PARTS:
             raise ValueError(f"part must be one of {PARTS}, got {part!r}.")
-        tokens, rows = self.tokens, self.tokens.segment_ids()
         if part == "words":
-            columns = {
-                "sequence": rows,
-                "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
-                "token": tokens.types[tokens.codes],
-                "contribution": self.words,
-            }
-            return pd.DataFrame(columns)
+            return pd.DataFrame(
+                token_columns(self.tokens) | {"contribution": self.words}
+            )
         frame = {"sequence": np.arange(len(self.values)), "target": self.targets}
         frame |= {"value": self.values, "base": self.base}
         effects = self.sources if part == "sources" else self.columns
@@ -199,11 +193,7 @@ class Explanation:
         str or None
             The page, None if `path` is given.
         """
-        html = page(self._repr_html_(), "Contribution of each word")
-        if path is None:
-            return html
-        Path(path).write_text(html, encoding="utf-8")
-        return None
+        return write_page(self._repr_html_(), "Contribution of each word", path)
 
     def _repr_html_(self):
         n_shown = min(len(self.values), _MAX_TEXTS)

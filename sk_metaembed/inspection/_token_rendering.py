@@ -1,6 +1,7 @@
 """Words shaded by their dominant source, as HTML and in matplotlib axes."""
 
 from html import escape
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -52,14 +53,28 @@ def words_html(texts, sources):
     return html.encode("utf-8", "backslashreplace").decode()
 
 
-def page(fragment, title):
-    """Return an HTML document with a fragment as its body."""
-    return (
+def write_page(fragment, title, path):
+    """Write an HTML document with a fragment as its body; return it without a path."""
+    document = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(title)}</title></head>\n<body>{fragment}</body></html>\n"
     )
+    if path is None:
+        return document
+    Path(path).write_text(document, encoding="utf-8")
+    return None
+
+
+def token_columns(tokens):
+    """Return where each token of a TokenSequences is, and the token, as columns."""
+    rows = tokens.segment_ids()
+    return {
+        "sequence": rows,
+        "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
+        "token": tokens.types[tokens.codes],
+    }
 
 
 def _symbol(number):

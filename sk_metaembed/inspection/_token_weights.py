@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -21,8 +20,9 @@ from ._token_rendering import (
     display_words,
     draw_texts,
     legend_above,
-    page,
+    token_columns,
     words_html,
+    write_page,
 )
 
 if TYPE_CHECKING:
@@ -259,16 +259,11 @@ class TokenWeightsDisplay:
         """
         import pandas as pd
 
-        tokens, rows = self.tokens, self.tokens.segment_ids()
         weights = np.asarray(self.weights)
         sources, _ = dominant_source(weights)
         names = np.array([*self.sources, None], dtype=object)  # None at -1
-        columns = {
-            "sequence": rows,
-            "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
-            "token": tokens.types[tokens.codes],
-            "dominant_source": pd.Series(names[sources], dtype=object),
-        }
+        columns = token_columns(self.tokens)
+        columns["dominant_source"] = pd.Series(names[sources], dtype=object)
         return pd.DataFrame(
             {**columns, **dict(zip(self.sources, weights.T, strict=True))}
         )
@@ -294,11 +289,7 @@ class TokenWeightsDisplay:
         str or None
             The page, None if `path` is given.
         """
-        html = page(self._repr_html_(), "Dominant source of each word")
-        if path is None:
-            return html
-        Path(path).write_text(html, encoding="utf-8")
-        return None
+        return write_page(self._repr_html_(), "Dominant source of each word", path)
 
     def _repr_html_(self):
         return words_html(self._texts(), list(self.sources))
