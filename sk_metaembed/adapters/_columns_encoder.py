@@ -12,7 +12,7 @@ from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
 from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
-from ..sequences._columns import check_cells, read_columns
+from ..sequences._columns import check_cells, check_names, read_columns
 from ..sequences._mixins import MISSING_CONSTRAINT, block_dims
 from ..sequences._row_errors import NUMBERS
 from ..sequences._row_info import RowInfo, pandas_index
@@ -234,7 +234,7 @@ class ColumnsEncoder(BaseColumnsAdapter):
             selected = self.columns if self._selects else names
             if selected is None:
                 selected = [f"x{j}" for j in range(len(columns))]
-            _check_distinct(selected, caller)
+            check_names(selected, caller=caller)
             self._column_names = tuple(selected)
         if self._selects:
             columns = _select(columns, names, self._column_names, caller)
@@ -331,15 +331,6 @@ class ColumnsEncoder(BaseColumnsAdapter):
 
     def _sequence_names(self, names):
         return [f"{column}__{name}" for column in self._column_names for name in names]
-
-
-def _check_distinct(names, caller):
-    names = list(names)
-    if not names or len(set(names)) < len(names):
-        raise ValueError(
-            f"{caller} needs at least one column, with distinct names; got "
-            f"{short_repr(names)}."
-        )
 
 
 def _select(columns, names, selected, caller):

@@ -34,6 +34,16 @@ def _is_lazy(X):
     return type(X).__name__ == "LazyFrame"
 
 
+def check_names(names, *, caller):
+    """Raise a ValueError unless there are names of columns, each of them once."""
+    names = list(names)
+    if not names or len(set(names)) < len(names):
+        raise ValueError(
+            f"{caller} needs at least one column, with distinct names; got "
+            f"{short_repr(names)}. Rename columns that have the same name."
+        )
+
+
 def frame_columns(frame):
     """Return the columns of a pandas or polars DataFrame, or Arrow table, as lists."""
     n_columns = frame.shape[1]

@@ -21,6 +21,7 @@ from ..pooling import Pooling
 from ..sequences import Tokenizer
 from ..sequences._columns import (
     check_cells,
+    check_names,
     column_names,
     distinct_cells,
     read_columns,
@@ -423,7 +424,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
             names = self._columns  # an empty list has no number of columns
             columns = [[] for _ in names]
         if reset:
-            _check_distinct(names, caller)
+            check_names(names, caller=caller)
             self._is_table, self._columns = is_table, names
             self.n_features_in_ = len(columns)
             self.__dict__.pop("feature_names_in_", None)
@@ -513,11 +514,3 @@ def _indicator_name(names):
     while name in names:
         name += "_"
     return name
-
-
-def _check_distinct(names, caller):
-    if len(set(names)) < len(names):
-        raise ValueError(
-            f"{caller}: columns of the table have the same name: {short_repr(names)}. "
-            "Rename them."
-        )
