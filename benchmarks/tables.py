@@ -4,8 +4,8 @@ The tables are bird strikes (19,302 rows; ROC-AUC of an effect on the flight), t
 two devices (3946; ROC-AUC), works of art (4284; R2 of the year) and food reviews (5000;
 ROC-AUC of five stars). The columns of texts are encoded in several ways, the others as
 skrub's TableVectorizer does in all rows. Models are gradient boosting and a linear
-model, as skrub's `tabular_pipeline` makes them. Folds are the same for all rows and
-keep copies of a text together.
+model, as skrub's `tabular_pipeline` makes them. Folds are the same for all rows, and
+keep copies of a work or a review together.
 
 Prints the mean over five folds, the difference from skrub's StringEncoder with a 95 %
 interval (paired by fold, with the correction of Nadeau and Bengio for overlapping
@@ -25,7 +25,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -47,6 +46,7 @@ from sk_metaembed import (
     TransformerEmbedding,
     make_table_pipeline,
 )
+from sk_metaembed._command_line._comparison import interval
 from sk_metaembed.datasets import (
     load_birds,
     load_food_reviews,
@@ -154,17 +154,6 @@ def run(name, label, encoder, model):
     return {"scores": scores, "seconds": (time.process_time() - begin) / FOLDS}
 
 
-def interval(differences):
-    """Return half a 95 % interval of the mean difference over folds.
-
-    The variance is multiplied by 1 / k + 1 / (k - 1), since training parts overlap
-    (C. Nadeau, Y. Bengio (2003). Inference for the generalization error).
-    """
-    k = len(differences)
-    variance = np.var(differences, ddof=1) * (1 / k + 1 / (k - 1))
-    return student.ppf(0.975, k - 1) * np.sqrt(variance)
-
-
 def rows(name, pretrained):
     """Yield label, model name and results of each row of a table."""
     X, _, columns, _ = load(name)
@@ -227,7 +216,7 @@ def main():
             line = f"| {kind} | {label} | {scores.mean():.4f} | "
             if kind in peers:
                 differences = scores - peers[kind]
-                line += f"{differences.mean():+.4f} +- {interval(differences):.4f}"
+                line += "{:+.4f} +- {:.4f}".format(*interval(differences))
             print(f"{line} | {result['seconds']:.1f} |", flush=True)
 
 
