@@ -6,56 +6,50 @@ a Python object.
 
 import numpy as np
 
+from .._io._bytes_numba import hash_bytes, low_bytes, prefetch
 from .._io._numba import cached_njit
 
 _POWERS = 10.0 ** np.arange(23)
 _EXACT = np.uint64(2**53)
 _SCALE_ERROR = 2.0**-49
+LONGEST = 255  # length of a word in the table, which longer words have too
+_AHEAD = 16  # words between the request of a slot and its use
 
 
 @cached_njit
-def _hash(buf, start, end):
-    """Return 64-bit FNV-1a of the bytes, mixed so that the low bits vary."""
-    h = np.uint64(0xCBF29CE484222325)
-    for i in range(start, end):
-        h = (h ^ np.uint64(buf[i])) * np.uint64(0x100000001B3)
-    h ^= h >> np.uint64(33)
-    h *= np.uint64(0xFF51AFD7ED558CCD)
-    return h ^ (h >> np.uint64(33))
-
-
-@cached_njit
-def _same(a, a_start, a_end, b, b_start, b_end):
-    if a_end - a_start != b_end - b_start:
-        return False
-    for i in range(a_end - a_start):  # noqa: SIM110 (numba has no generators)
+def _same(a, a_start, b, b_start, size):
+    for i in range(size):  # noqa: SIM110 (numba has no generators)
         if a[a_start + i] != b[b_start + i]:
             return False
     return True
 
 
 @cached_njit
-def _probe(buf, start, end, blob, offsets, slots):
-    """Return (slot, row) of a word; row is -1 if the slot is empty.
+def _probe(hashed, buf, start, end, blob, offsets, slots):
+    """Return (slot, row) of a word of a known hash; row is -1 if the slot is empty.
 
     It is -2 if the entry of a table read from a file points out of bounds.
     """
+    length = end - start
+    tag = np.uint64(hashed >> np.uint64(40)) << np.uint64(8)
+    tag |= np.uint64(min(length, LONGEST))
+    head = low_bytes(buf, start, length)
     mask = np.uint64(len(slots) - 1)
-    h = _hash(buf, start, end)
-    tag = h >> np.uint64(32)
-    at = h & mask
+    at = hashed & mask
     for _ in range(len(slots)):
-        entry = slots[at]
+        entry = slots[at, 0]
         if entry == np.uint64(0):
             return at, np.int64(-1)
-        if entry >> np.uint64(32) == tag:
+        if entry >> np.uint64(32) == tag and slots[at, 1] == head:
             row = np.int64(entry & np.uint64(0xFFFFFFFF)) - 1
             if row < 0 or row + 1 >= len(offsets):
                 return at, np.int64(-2)
+            if length <= 8:
+                return at, row
             first, last = offsets[row], offsets[row + 1] - 1
             if first < 0 or last < first or last > len(blob):
                 return at, np.int64(-2)
-            if _same(buf, start, end, blob, first, last):
+            if last - first == length and _same(buf, start, blob, first, length):
                 return at, row
         at = (at + np.uint64(1)) & mask
     return at, np.int64(-2)
@@ -66,18 +60,35 @@ def fill_slots(blob, offsets, slots, first):
     """Insert every word; set ``first[i]`` to the first row with word i."""
     for row in range(len(offsets) - 1):
         start, end = offsets[row], offsets[row + 1] - 1
-        at, other = _probe(blob, start, end, blob, offsets, slots)
+        hashed = hash_bytes(blob, start, end)
+        at, other = _probe(hashed, blob, start, end, blob, offsets, slots)
         first[row] = row if other < 0 else other
         if other < 0:
-            tag = _hash(blob, start, end) >> np.uint64(32)
-            slots[at] = (tag << np.uint64(32)) | np.uint64(row + 1)
+            tag = np.uint64(hashed >> np.uint64(40)) << np.uint64(8)
+            tag |= np.uint64(min(end - start, LONGEST))
+            slots[at, 0] = (tag << np.uint64(32)) | np.uint64(row + 1)
+            slots[at, 1] = low_bytes(blob, start, end - start)
 
 
 @cached_njit
 def find_rows(buf, starts, blob, offsets, slots, rows):
     """Write the row of each query word, or -1."""
     for i in range(len(starts) - 1):
-        _, row = _probe(buf, starts[i], starts[i + 1] - 1, blob, offsets, slots)
+        start, end = starts[i], starts[i + 1] - 1
+        hashed = hash_bytes(buf, start, end)
+        _, row = _probe(hashed, buf, start, end, blob, offsets, slots)
+        rows[i] = row
+
+
+@cached_njit
+def find_spans(buf, starts, ends, hashes, blob, offsets, slots, rows):
+    """Write the row of each span of known hash, or -1."""
+    n = len(starts)
+    mask = np.uint64(len(slots) - 1)
+    for i in range(n):
+        if i + _AHEAD < n:
+            prefetch(slots, np.int64((hashes[i + _AHEAD] & mask) * np.uint64(16)))
+        _, row = _probe(hashes[i], buf, starts[i], ends[i], blob, offsets, slots)
         rows[i] = row
 
 

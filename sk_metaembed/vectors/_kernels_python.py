@@ -12,26 +12,29 @@ def _words(buf, starts, ends):
 
 
 def _hash(word):
-    h = 0xCBF29CE484222325
-    for byte in word:
-        h = (h ^ byte) * 0x100000001B3 & _MASK_64
-    h ^= h >> 33
-    h = h * 0xFF51AFD7ED558CCD & _MASK_64
-    return h ^ (h >> 33)
+    h = len(word) * 0x9E3779B97F4A7C15 & _MASK_64
+    for start in range(0, len(word), 8):
+        h ^= int.from_bytes(word[start : start + 8], "little")
+        h = h * 0xFF51AFD7ED558CCD & _MASK_64
+        h ^= h >> 32
+    return h
 
 
 def _row(word, blob, offsets, slots):
     """Return the row of a word, -1 if it is absent, -2 if the table is corrupt."""
     h, n_words, mask = _hash(word), len(offsets) - 1, len(slots) - 1
-    tag, at = h >> 32, h & mask
+    tag = (h >> 40) << 8 | min(len(word), 255)
+    head, at = int.from_bytes(word[:8], "little"), h & mask
     for _ in range(len(slots)):
-        entry = slots[at]
+        entry = slots[at, 0]
         if entry == 0:
             return -1
-        if entry >> 32 == tag:
+        if entry >> 32 == tag and slots[at, 1] == head:
             row = (entry & _MASK_32) - 1
             if not 0 <= row < n_words:
                 return -2
+            if len(word) <= 8:
+                return row
             first, last = offsets[row], offsets[row + 1] - 1
             if first < 0 or last < first or last > len(blob):
                 return -2

@@ -26,7 +26,7 @@ import numpy as np
 
 from ._word_index import MAX_NGRAM, PackedWords, build_index, find, pack
 
-VERSION = 1
+VERSION = 2
 META = "meta.json"
 _CHUNK_BYTES = 1 << 24
 _ARRAY_NAME = re.compile(r"[a-z]+\.npy")
@@ -348,8 +348,9 @@ def _is_consistent(name, arrays, meta):
         valid = array.dtype == np.int64 and array.shape == (count + 1,)
         return valid and array[0] == 0 and array[-1] == arrays["words"].size
     if name == "index":
-        is_power = array.size > count and array.size & (array.size - 1) == 0
-        return array.dtype == np.uint64 and array.ndim == 1 and is_power
+        if array.dtype != np.uint64 or array.ndim != 2 or array.shape[1] != 2:
+            return False
+        return len(array) > count and len(array) & (len(array) - 1) == 0
     if name == "vectors":
         return array.dtype == meta["dtype"] and array.shape == (count, dim)
     valid = array.dtype == meta["dtype"] and array.shape[1:] == (dim,)

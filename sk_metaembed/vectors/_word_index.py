@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,12 @@ class PackedWords(NamedTuple):
         """Return one word as str."""
         start, end = int(self.offsets[row]), int(self.offsets[row + 1]) - 1
         return bytes(self.blob[start:end]).decode("utf-8", "backslashreplace")
+
+    def raw_words(self):
+        """Return all words as str, which may contain lone surrogates."""
+        data, ends = self.blob.tobytes(), self.offsets.tolist()
+        words = [data[a : b - 1] for a, b in pairwise(ends)]
+        return [word.decode("utf-8", "surrogatepass") for word in words]
 
     def take(self, rows):
         """Return the words of the given rows."""
@@ -140,9 +147,10 @@ def build_index(packed):
 
     Returns
     -------
-    slots : ndarray of uint64
-        At most half full; an entry is 32 bits of the word's hash above the
-        word's row + 1.
+    slots : ndarray of uint64, shape (n_slots, 2)
+        At most half full. An entry is 24 bits of the word's hash, 8 bits of its
+        length and 32 bits of its row + 1, and the first 8 bytes of the word: one line
+        of the processor's cache tells a short word from all others.
     first : ndarray of int64, shape (n_words,)
         The row where each word occurs first: its own unless it is a duplicate.
     """
@@ -150,17 +158,57 @@ def build_index(packed):
 
     _check_spans(packed.offsets[:-1], packed.offsets[1:] - 1, len(packed.blob))
     size = 1 << max(3, (2 * packed.n_words - 1).bit_length())
-    slots = np.zeros(size, np.uint64)
+    slots = np.zeros((size, 2), np.uint64)
     first = np.empty(packed.n_words, np.int64)
     fill_slots(np.asarray(packed.blob), np.asarray(packed.offsets), slots, first)
     return slots, first
 
 
-def find(queries, packed, slots):
+def find(queries, packed, slots, *, loops=None):
     """Return the int32 row of each query, -1 if absent; bytes are compared."""
     rows = np.empty(queries.n_words, np.int32)
     store = (np.asarray(packed.blob), np.asarray(packed.offsets), np.asarray(slots))
-    loops_for(len(rows)).find_rows(queries.blob, queries.offsets, *store, rows)
+    (loops or loops_for(len(rows))).find_rows(
+        queries.blob, queries.offsets, *store, rows
+    )
+    return _checked(rows)
+
+
+def find_spans(spans, packed, slots, *, case_fallback):
+    """Return the int32 row of each of many spans of a buffer, -1 if absent.
+
+    `spans` are `TokenSpans`; with `case_fallback`, absent words are looked up in lower
+    case.
+    """
+    from . import _kernels_numba
+
+    rows = np.empty(len(spans.starts), np.int32)
+    store = (np.asarray(packed.blob), np.asarray(packed.offsets), np.asarray(slots))
+    queries = spans.buffer, spans.starts, spans.ends, spans.hashes
+    _kernels_numba.find_spans(*queries, *store, rows)
+    if case_fallback and not spans.is_lowercase:
+        absent = np.flatnonzero(rows == -1)
+        lowered = _lowered(spans, absent)
+        if lowered is not None:
+            rows[absent] = find(lowered, packed, slots, loops=_kernels_numba)
+    return _checked(rows)
+
+
+def _lowered(spans, chosen):
+    """Return some spans in lower case as `PackedWords`, None if they are already."""
+    packed = pack_spans(spans.buffer, spans.starts[chosen], spans.ends[chosen])
+    text = packed.blob.tobytes().decode("utf-8", "surrogatepass")
+    # Line breaks separate words like their ends: no letter's form depends on another
+    # word.
+    lowered = text.lower()
+    if lowered == text:
+        return None
+    if text.count("\n") == len(chosen):
+        return pack(lowered.split("\n")[:-1])
+    return pack([word.lower() for word in packed.raw_words()])
+
+
+def _checked(rows):
     if len(rows) and rows.min() < -1:
         raise ValueError(
             "The index of the store is corrupt. Delete the directory of the store and "

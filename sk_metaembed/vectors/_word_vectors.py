@@ -25,7 +25,7 @@ from ._store_files import (
     map_arrays,
     read_meta,
 )
-from ._word_index import FEW, PackedWords, find, mean_ngrams, pack
+from ._word_index import FEW, PackedWords, find, find_spans, mean_ngrams, pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -512,6 +512,11 @@ class WordVectors:
             rows = find(pack(new), self._packed, self._index)
             cached.update(zip(new, rows.tolist(), strict=True))
         return np.array([cached[word] for word in words], np.int32)
+
+    def _find_spans(self, spans, *, case_fallback):
+        """Return the rows of `TokenSpans`, -1 for unknown words."""
+        index = self._packed, self._index
+        return find_spans(spans, *index, case_fallback=case_fallback)
 
     def vectors_for(
         self, words: Sequence[str] | NDArray[Any]

@@ -222,7 +222,7 @@ def test_corrupt_store_is_named(tmp_path, damage):
     elif damage == "remove":
         matrix.unlink()
     elif damage == "version":
-        meta.write_text(meta.read_text().replace('"version": 1', '"version": 99'))
+        meta.write_text(meta.read_text().replace('"version": 2', '"version": 99'))
     else:
         meta.write_text("{")
     with pytest.raises(ValueError, match="Delete the directory"):

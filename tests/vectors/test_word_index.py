@@ -28,7 +28,7 @@ def test_lookup_agrees_with_a_dictionary(words, queries):
 def test_many_words():
     packed = pack([f"{i:x}" for i in range(8192)])
     slots, _ = build_index(packed)
-    assert np.count_nonzero(slots) == 8192 and len(slots) == 16384
+    assert np.count_nonzero(slots[:, 0]) == 8192 and len(slots) == 16384
     np.testing.assert_array_equal(find(packed, packed, slots), np.arange(8192))
     absent = pack([f"z{i}" for i in range(5000)])
     assert (find(absent, packed, slots) == -1).all()

@@ -1,0 +1,118 @@
+"""Words of memory for compiled loops: unaligned reads, prefetching, a hash of bytes.
+
+Imported inside functions only, because numba is slow to load.
+"""
+
+import sys
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ._numba import cached_njit
+
+_BYTE, _WORD = ir.IntType(8), ir.IntType(64)
+_WHOLE = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+def _little_endian(builder, word):
+    return builder.bswap(word) if sys.byteorder == "big" else word
+
+
+def _data(context, builder, array_type, array):
+    """Return the address of an array's first element as a pointer to bytes."""
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(data, _BYTE.as_pointer())
+
+
+def _read_word(builder, pointer):
+    word = builder.load(builder.bitcast(pointer, _WORD.as_pointer()), align=1)
+    return _little_endian(builder, word)
+
+
+@intrinsic
+def word_at(typing_context, buffer, i):
+    """Return bytes i to i + 7 of a contiguous uint8 array as a little-endian uint64."""
+
+    def generate(context, builder, signature, arguments):
+        data = _data(context, builder, signature.args[0], arguments[0])
+        return _read_word(builder, builder.gep(data, [arguments[1]]))
+
+    return types.uint64(buffer, types.int64), generate
+
+
+@intrinsic
+def word_in_memory(typing_context, address):
+    """Return the native uint64 at an address."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.load(builder.inttoptr(arguments[0], _WORD.as_pointer()))
+
+    return types.uint64(types.int64), generate
+
+
+@intrinsic
+def byte_in_memory(typing_context, address, i):
+    """Return the byte at an address plus i."""
+
+    def generate(context, builder, signature, arguments):
+        data = builder.inttoptr(arguments[0], _BYTE.as_pointer())
+        return builder.load(builder.gep(data, [arguments[1]]))
+
+    return types.uint8(types.int64, types.int64), generate
+
+
+@intrinsic
+def prefetch(typing_context, array, offset):
+    """Begin to load the line of the cache at an offset in bytes from an array's start.
+
+    A hint, which never fails; processors without such an instruction ignore it.
+    """
+
+    def generate(context, builder, signature, arguments):
+        data = _data(context, builder, signature.args[0], arguments[0])
+        integer = ir.IntType(32)
+        kinds = [data.type, integer, integer, integer]
+        call = builder.module.declare_intrinsic(
+            "llvm.prefetch", [data.type], ir.FunctionType(ir.VoidType(), kinds)
+        )
+        # Read, keep in all caches, data.
+        hints = [ir.Constant(integer, value) for value in (0, 3, 1)]
+        builder.call(call, [builder.gep(data, [arguments[1]]), *hints])
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64), generate
+
+
+@cached_njit
+def low_bytes(buffer, i, n):
+    """Return up to 8 bytes of a buffer as a little-endian uint64, zeros above."""
+    if n >= 8:
+        return word_at(buffer, i)
+    if i + 8 <= len(buffer):
+        if n == 0:
+            return np.uint64(0)
+        return word_at(buffer, i) & (_WHOLE >> np.uint64(64 - 8 * n))
+    word = np.uint64(0)
+    for j in range(n):
+        word |= np.uint64(buffer[i + j]) << np.uint64(8 * j)
+    return word
+
+
+@cached_njit
+def hash_bytes(buffer, start, end):
+    """Return a hash of ``buffer[start:end]``, uint64.
+
+    A round is a bijection of 64 bits, so spans of one length up to 8 bytes, which take
+    a single round, never collide.
+    """
+    left = end - start
+    hashed = np.uint64(left) * np.uint64(0x9E3779B97F4A7C15)
+    while left > 0:
+        word = low_bytes(buffer, start, left)
+        hashed = (hashed ^ word) * np.uint64(0xFF51AFD7ED558CCD)
+        hashed ^= hashed >> np.uint64(32)
+        start += 8
+        left -= 8
+    return hashed
