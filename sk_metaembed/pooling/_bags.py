@@ -1,11 +1,11 @@
 """Bags of rows: which rows of a block each sequence pools, and kernels over them."""
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from ..sequences._text_scan import in_threads
 from . import _kernels_python
 
 # NumPy needs up to 0.5 ms for inputs of this size; loading numba needs a third of a
@@ -27,6 +27,7 @@ class Bags(NamedTuple):
     weights: np.ndarray | None
     divisors: np.ndarray
     codes: np.ndarray | None = None
+    in_thread: bool = False  # one of several bags that are pooled at once
 
     @property
     def lengths(self):
@@ -55,6 +56,28 @@ def block_bags(tokens, block):
     return Bags(table, rows, offsets, None, divisors, codes)
 
 
+def pool_unread(unread, write, out):
+    """Pool texts that are not split yet, chunk by chunk in threads.
+
+    ``write(bags, rows)`` writes the vectors of some texts to their rows of `out`.
+    """
+
+    def pool(first, last):
+        rows, counts = unread.find_tokens(first, last)
+        known = rows >= 0
+        offsets = np.zeros(len(counts) + 1, dtype=np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        if not known.all():
+            before = np.zeros(len(rows) + 1, dtype=np.int64)
+            np.cumsum(known, out=before[1:])
+            rows, offsets = rows[known], before[offsets]
+        divisors = np.maximum(np.diff(offsets), 1).astype(np.float64)
+        bags = Bags(unread.table, rows, offsets, None, divisors, in_thread=True)
+        write(bags, out[first:last])
+
+    in_threads(pool, unread.chunks())
+
+
 def run_kernel(name, bags, arguments, out, column):
     """Run a kernel over all sequences; compiled, and in threads if the input is large.
 
@@ -65,7 +88,8 @@ def run_kernel(name, bags, arguments, out, column):
     """
     n_sequences = len(bags.offsets) - 1
     entries = len(bags.rows) * bags.values.shape[1]
-    if n_sequences <= _SMALL_SEQUENCES and entries <= _SMALL_ENTRIES:
+    is_small = n_sequences <= _SMALL_SEQUENCES and entries <= _SMALL_ENTRIES
+    if is_small and not bags.in_thread:
         all_arguments = bags.values, bags.rows, bags.offsets, *arguments, 0, n_sequences
         getattr(_kernels_python, name)(*all_arguments, out, column)
         return
@@ -79,16 +103,13 @@ def run_kernel(name, bags, arguments, out, column):
         _read_only_view(bags.offsets),
     )
 
-    def run(span):
-        kernel(values, rows, offsets, *arguments, *span, out, column)
+    def run(first, last):
+        kernel(values, rows, offsets, *arguments, first, last, out, column)
 
-    spans, n_threads = _spans(bags)
-    if n_threads < 2:
-        for span in spans:
-            run(span)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(run, spans))
+    if bags.in_thread:
+        run(0, n_sequences)
+    else:
+        in_threads(run, _spans(bags))
 
 
 def _read_only_view(array):
@@ -98,7 +119,7 @@ def _read_only_view(array):
 
 
 def _spans(bags):
-    """Return spans of sequences of similar work, and the number of threads."""
+    """Return spans of sequences of similar work, several per thread, or one."""
     from numba import config
 
     n_sequences = len(bags.offsets) - 1
@@ -107,5 +128,4 @@ def _spans(bags):
     n_spans = 4 * n_threads if n_threads > 1 else 1
     marks = np.linspace(0, len(bags.rows), n_spans + 1)[1:-1]
     cuts = np.searchsorted(bags.offsets[:-1], marks)
-    cuts = np.unique([0, *cuts, n_sequences]).tolist()
-    return list(pairwise(cuts)), n_threads
+    return list(pairwise(np.unique([0, *cuts, n_sequences]).tolist()))

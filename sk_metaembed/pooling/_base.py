@@ -171,8 +171,9 @@ def _sequence_level(X):
 
 def _check_finite(out, caller):
     # A finite sum has finite entries; an infinite one may be an overflow of the sum.
-    if np.isfinite(out.sum(dtype=np.float64)):
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(out.sum()):
+            return
     overflowing = np.flatnonzero(~np.isfinite(out).all(axis=1))
     if len(overflowing):
         raise ValueError(

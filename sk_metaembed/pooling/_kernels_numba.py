@@ -11,8 +11,10 @@ import numba
 import numpy as np
 from numba.extending import overload
 
+from .._io._bytes_numba import prefetch
 from .._io._numba import cached_njit
 
+_AHEAD = 8  # rows between the request of one and its use
 _HALF_TO_SINGLE = np.float32(2.0**112)
 
 
@@ -49,13 +51,24 @@ def _row_of(values, i, scratch):
 
 
 @cached_njit
+def _request(values, rows, k, end):
+    """Begin to load the rows k to k + 3 into the processor's cache, if below `end`."""
+    width = values.shape[1] * values.itemsize
+    for each in range(k, min(k + 4, end)):
+        row = values[rows[each]]
+        for offset in range(0, width, 64):
+            prefetch(row, offset)
+
+
+@cached_njit
 def sum_rows(values, rows, offsets, weights, divisors, first, last, out, column):
     """Write the weighted sum of each sequence's rows over its divisor.
 
-    Four rows at a time: their memory reads overlap, and the total is loaded and stored
-    once per four rows.
+    Four rows at a time: the total is loaded and stored once per four rows. Later rows
+    are requested meanwhile, across the ends of sequences.
     """
     dim = values.shape[1]
+    stop = offsets[last]
     total = np.empty(dim)
     scratch = np.empty((4, dim), np.float32)
     for i in range(first, last):
@@ -63,6 +76,7 @@ def sum_rows(values, rows, offsets, weights, divisors, first, last, out, column)
         k = offsets[i]
         end = offsets[i + 1]
         while k < end:
+            _request(values, rows, k + _AHEAD, stop)
             a = _row(values, rows[k], scratch[0])
             if k + 4 > end:
                 wa = 1.0 if weights is None else weights[k]

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._parameters import is_real
-from ._bags import block_bags
+from ._bags import block_bags, pool_unread
 from ._base import BasePooling
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors
 
@@ -303,10 +303,15 @@ class Pooling(BasePooling):
         return self._apply_weights(tokens, bags)
 
     def _pool(self, tokens, block, out, column):
-        bags = self._bags(tokens, block)
-        for part in self._fitted_parts:
-            part.write(bags, out, column)
-            column += block.dim
+        def write(bags, out):
+            for i, part in enumerate(self._fitted_parts):
+                part.write(bags, out, column + i * block.dim)
+
+        unread = block._unread
+        if unread is None or tokens._unsplit is None or self.word_weights_ is not None:
+            write(self._bags(tokens, block), out)
+        else:
+            pool_unread(unread, write, out)
 
     def _apply_weights(self, tokens, bags):
         get, unseen = self.word_weights_.get, self.unseen_weight_

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,29 @@ from .._io._temp_memmap import is_temp_memmap
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from ._token_sequences import TokenSequences
+
 LEVELS = ("sequence", "type", "token")
+
+
+class UnreadRows(Protocol):
+    """Rows of a table for the tokens of texts that are not split yet."""
+
+    tokens: TokenSequences
+    table: NDArray[Any]
+
+    def find_types(self) -> NDArray[np.int32]:
+        """Return the row of each type, -1 if it is unknown; splits the texts."""
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """Return (first, last + 1) of runs of texts that are read at a time."""
+
+    def find_tokens(
+        self, first: int, last: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the rows of the tokens of some texts, and the number per text."""
+
+
 Level: TypeAlias = Literal["sequence", "type", "token"]
 
 
@@ -79,7 +101,9 @@ class Block:
     known: NDArray[np.bool_]
     _source: tuple[NDArray[Any], NDArray[Any] | None]
 
-    __slots__ = ("_source", "known", "level", "name")
+    _unread: UnreadRows | None  # rows that are found when they are needed
+
+    __slots__ = ("_source", "_unread", "known", "level", "name")
 
     def __init__(
         self,
@@ -100,6 +124,7 @@ class Block:
         object.__setattr__(self, "_source", (read_only(values), rows))
         object.__setattr__(self, "level", level)
         object.__setattr__(self, "known", read_only(known))
+        object.__setattr__(self, "_unread", None)
 
     @classmethod
     def _trusted(cls, name, values, level, known):
@@ -118,6 +143,27 @@ class Block:
         self = cls.__new__(cls)
         self._set(name, table, level, rows >= 0, read_only(rows))
         return self
+
+    @classmethod
+    def _of_texts(cls, name, unread):
+        """Build at level "type" from rows that are found when `known` is read."""
+        self = cls.__new__(cls)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "level", "type")
+        object.__setattr__(self, "_unread", unread)
+        return self
+
+    def __getattr__(self, name):
+        # Called for slots without a value. Two threads may find the rows at once, with
+        # equal results.
+        if name in ("_source", "known"):
+            if (unread := self._unread) is not None:
+                rows = unread.find_types()
+                self._set(self.name, unread.table, "type", rows >= 0, read_only(rows))
+            return object.__getattribute__(self, name)
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}"
+        )
 
     def __setattr__(self, name, value):
         raise AttributeError(f"Block is immutable: cannot set {name!r}.")
@@ -167,7 +213,8 @@ class Block:
     @property
     def dim(self) -> int:
         """Number of dimensions of the vectors."""
-        return self._source[0].shape[1]
+        unread = self._unread
+        return (self._source[0] if unread is None else unread.table).shape[1]
 
     @property
     def n_rows(self) -> int:
@@ -229,6 +276,8 @@ class Block:
         Block
             Shares its arrays with this one.
         """
+        if (unread := self._unread) is not None:
+            return self._of_texts(name, unread)
         renamed = type(self).__new__(type(self))
         table, rows = self._source
         renamed._set(name, table, self.level, self.known, rows)

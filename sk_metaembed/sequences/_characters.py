@@ -65,6 +65,9 @@ class Rule(NamedTuple):
     emits: np.ndarray  # whether a state ends a token, bool (n_states,)
     min_length: int  # shorter tokens, in characters, are left out
     separator: int  # an ASCII character that no token contains
+    # What a character of an ASCII text is, uint8 (128,): 0 no part of a token, 1 part
+    # of a run that is a token, 2 a token by itself.
+    ascii_kinds: np.ndarray
 
 
 def word_class(character):
@@ -92,7 +95,8 @@ def word_rule(punctuation):
     steps[_HALF_FLAG, REGIONAL] = _IN_SYMBOL
     emits = np.array([False, True, punctuation, punctuation, punctuation])
     classes = np.array([word_class(chr(i)) for i in range(128)], dtype=np.uint8)
-    return Rule("words", classes, steps, emits, 1, ord("\n"))
+    kinds = np.where(classes == WORD, 1, 2 * emits[-1] * (classes == SYMBOL))
+    return Rule("words", classes, steps, emits, 1, ord("\n"), kinds.astype(np.uint8))
 
 
 # One character class or bracketed set; `re` itself reads what is inside.
@@ -128,7 +132,8 @@ def run_rule(pattern):
     steps = np.array([[0, 1 | BOUNDARY], [0 | BOUNDARY, 1]], dtype=np.uint8)
     least = repeats + int(match["least"] or 1)
     separator = int(outside[0])
-    return Rule(single, classes, steps, np.array([False, True]), least, separator)
+    emits = np.array([False, True])
+    return Rule(single, classes, steps, emits, least, separator, classes)
 
 
 @lru_cache(maxsize=8)

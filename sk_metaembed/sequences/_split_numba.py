@@ -5,6 +5,7 @@ Imported only for input that is long enough to justify loading numba.
 
 import numpy as np
 
+from .._io._bytes_numba import byte_in_memory, hash_bytes, word_in_memory
 from .._io._numba import cached_njit
 from ._characters import BOUNDARY
 
@@ -63,34 +64,90 @@ def find_tokens(buffer, text_ends, classes, steps, emits, min_length):
 
 
 @cached_njit
-def _eight_bytes(buffer, i):
-    word = np.uint64(0)
-    for j in range(8):
-        word |= np.uint64(buffer[i + j]) << np.uint64(8 * j)
-    return word
+def text_sizes(strings, n_texts, layout, sizes):
+    """Write the length of each string in compact ASCII, -1 for the others.
+
+    `strings` is the address of an array of pointers to exact str objects, `layout` a
+    `StringLayout`.
+    """
+    for i in range(n_texts):
+        string = np.int64(word_in_memory(strings + 8 * i))
+        state = np.int64(word_in_memory(string + layout[1]))
+        size = np.int64(word_in_memory(string + layout[0]))
+        sizes[i] = size if state & layout[2] == layout[2] else -1
+
+
+@cached_njit
+def copy_texts(strings, sizes, layout, lowercase, others, separator, buffer):
+    """Copy texts into a buffer, each followed by a separator; return their ends.
+
+    Strings of ``sizes[i] >= 0`` bytes are read from memory, and lowercased on request;
+    `others` has the bytes of the others, each of ``-sizes[i] - 1``, one after another.
+    """
+    ends = np.empty(len(sizes), np.int64)
+    at = np.int64(0)
+    other = np.int64(0)
+    for i in range(len(sizes)):
+        size = sizes[i]
+        if size >= 0:
+            data = np.int64(word_in_memory(strings + 8 * i)) + layout[3]
+            for j in range(size):
+                byte = byte_in_memory(data, j)
+                upper = lowercase & (np.uint8(byte - 65) < 26)
+                buffer[at + j] = byte | np.uint8(np.uint8(upper) << 5)
+        else:
+            size = -1 - size
+            buffer[at : at + size] = others[other : other + size]
+            other += size
+        buffer[at + size] = separator
+        at += size + 1
+        ends[i] = at
+    buffer[at:] = separator
+    return ends
+
+
+@cached_njit
+def find_ascii_tokens(buffer, text_ends, kinds, min_length):
+    """Do as `find_tokens` in ASCII by `Rule.ascii_kinds`, without branches per byte.
+
+    Each text ends in a character that is in no token.
+    """
+    n_bytes = text_ends[-1]
+    starts = np.empty(n_bytes + 1, np.int64)
+    ends = np.empty(n_bytes + 1, np.int64)
+    n = np.int64(0)
+    n_ends = np.int64(0)
+    before = np.uint8(0)
+    for i in range(n_bytes):
+        kind = kinds[buffer[i]]
+        starts[n] = i
+        n += np.int64((kind & ~before) | (kind >> 1)) & 1
+        ends[n_ends] = i
+        n_ends += np.int64((before & ~kind) | (before >> 1)) & 1
+        before = kind
+    if min_length > 1:
+        every = n
+        n = 0
+        for k in range(every):
+            starts[n] = starts[k]
+            ends[n] = ends[k]
+            n += ends[k] - starts[k] >= min_length
+    counts = np.empty(len(text_ends), np.int64)
+    k = np.int64(0)
+    for text in range(len(text_ends)):
+        first = k
+        while k < n and starts[k] < text_ends[text]:
+            k += 1
+        counts[text] = k - first
+    return starts[:n], ends[:n], counts
 
 
 @cached_njit
 def hash_spans(buffer, starts, ends):
-    """Return a hash of each non-empty span, uint64 (n_spans,).
-
-    A round is a bijection of 64 bits, so spans of one length up to 8 bytes, which take
-    a single round, never collide. `buffer` has at least 7 bytes after the last span.
-    """
+    """Return a hash of each non-empty span, uint64 (n_spans,)."""
     hashes = np.empty(len(starts), np.uint64)
     for k in range(len(starts)):
-        i = starts[k]
-        left = ends[k] - i
-        hashed = np.uint64(left) * np.uint64(0x9E3779B97F4A7C15)
-        while left > 0:
-            word = _eight_bytes(buffer, i)
-            if left < 8:
-                word &= np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - 8 * left)
-            hashed = (hashed ^ word) * np.uint64(0xFF51AFD7ED558CCD)
-            hashed ^= hashed >> np.uint64(32)
-            i += 8
-            left -= 8
-        hashes[k] = hashed
+        hashes[k] = hash_bytes(buffer, starts[k], ends[k])
     return hashes
 
 

@@ -253,7 +253,10 @@ class BaseEmbedding(
             Over the types that occur in X.
         """
         check_is_fitted(self)
-        tokens = self._read(X)
+        return self._embed_tokens(self._read(X))
+
+    def _embed_tokens(self, tokens):
+        """Return the EmbeddedSequences of tokens, all of whose types are used."""
         return self._finish(tokens, self._compute(tokens))
 
     def get_feature_names_out(
@@ -342,6 +345,8 @@ def used_types(tokens):
 
     A subset of rows keeps all types; sources embed only those that are used.
     """
+    if tokens._unsplit is not None:  # of all texts
+        return tokens
     used = tokens.type_counts() > 0
     if used.all():
         return tokens

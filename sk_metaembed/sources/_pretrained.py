@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..sequences import Block, EmbeddedSequences
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ..vectors import WordVectors
 from ._base import PREPROCESS_CONSTRAINT, Preprocess
@@ -27,6 +28,7 @@ _GENSIM_DATA = "https://github.com/piskvorky/gensim-data"
 # Fitted preprocessing, by store and kind.
 _PREPROCESSINGS: WeakKeyDictionary[WordVectors, dict] = WeakKeyDictionary()
 
+_CHUNK = 1 << 16  # characters that are read at a time, which stay in the cache
 _LOW_COVERAGE = 0.05  # known share of the training tokens below which to warn
 _N_UNKNOWN = 1000  # most frequent unknown words to examine
 _N_SAMPLED = 200_000  # words of the store to examine
@@ -201,6 +203,42 @@ def _script(words):
 def _shown(words):
     shown = [word for word in words if any(c.isalpha() for c in word)] or list(words)
     return ", ".join(repr(word[:40]) for word in shown[:_SHOWN])
+
+
+def find_words(store, words, case_fallback):
+    """Return the row of each word, (n,) of object, in a store: int32, -1 if absent."""
+    rows = store.lookup(words)
+    missing = np.flatnonzero(rows < 0)
+    if case_fallback and len(missing):
+        rows[missing] = store.lookup([word.lower() for word in words[missing].tolist()])
+    return rows
+
+
+class StoreRows:
+    """Rows of a store for texts that are not split yet, see `UnreadRows`.
+
+    Steps that need each token's row only, such as `Pooling`, read the texts once, a few
+    at a time, without a table of their types.
+    """
+
+    def __init__(self, tokens, store, case_fallback):
+        self.tokens, self.table = tokens, store.vectors
+        self._scan = tokens._unsplit  # `tokens` may be split before these are read
+        self._store, self._case_fallback = store, case_fallback
+
+    def find_types(self):
+        """Return the row of each type, -1 if it is unknown; splits the texts."""
+        return find_words(self._store, self.tokens.types, self._case_fallback)
+
+    def chunks(self):
+        """Return (first, last + 1) of runs of texts that are read at a time."""
+        return self._scan.chunks(_CHUNK)
+
+    def find_tokens(self, first, last):
+        """Return the rows of the tokens of some texts, and the number per text."""
+        spans = self._scan.tokens(first, last)
+        rows = self._store._find_spans(spans, case_fallback=self._case_fallback)
+        return rows, spans.counts
 
 
 class PretrainedEmbedding(BaseWordEmbedding):
@@ -396,12 +434,16 @@ class PretrainedEmbedding(BaseWordEmbedding):
         return fitted[self.preprocess]
 
     def _find(self, words):
-        rows = self.vectors_.lookup(words)
-        missing = np.flatnonzero(rows < 0)
-        if self.case_fallback and len(missing):
-            lowered = [word.lower() for word in words[missing].tolist()]
-            rows[missing] = self.vectors_.lookup(lowered)
-        return rows
+        return find_words(self.vectors_, words, self.case_fallback)
+
+    def _embed_tokens(self, tokens):
+        unsplit = tokens._unsplit is not None
+        own_lookup = type(self)._find is PretrainedEmbedding._find
+        returns_table_rows = self.oov == "zero" and self._preprocessing.kind is None
+        if not (unsplit and own_lookup and returns_table_rows):
+            return super()._embed_tokens(tokens)
+        rows = StoreRows(tokens, self.vectors_, self.case_fallback)
+        return EmbeddedSequences(tokens, [Block._of_texts(self.block_name, rows)])
 
     def _compose(self, words):
         if not self.vectors_.has_subwords:

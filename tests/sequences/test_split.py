@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sk_metaembed import Tokenizer
-from sk_metaembed.sequences import _split
+from sk_metaembed import Tokenizer, TokenSequences
+from sk_metaembed.sequences import _split, _text_scan
 from sk_metaembed.sequences._characters import (
     character_classes,
     run_rule,
@@ -103,11 +103,12 @@ texts = st.lists(st.text(st.one_of(telling, st.characters())), min_size=1, max_s
 
 def compiled(rows, rule):
     # Chunks of a few characters, so that every example merges some.
-    whole, _split.CHUNK = _split.CHUNK, 8
+    whole, _text_scan.CHUNK = _text_scan.CHUNK, 8
     try:
-        return _split.split_compiled(rows, rule)
+        scan = _text_scan.TextScan(np.array([*rows, None], object)[:-1], rule, list)
+        return TokenSequences._trusted(*scan.split())
     finally:
-        _split.CHUNK = whole
+        _text_scan.CHUNK = whole
 
 
 @pytest.mark.parametrize("punctuation", [False, True])

@@ -18,7 +18,7 @@ from sk_metaembed import (
     Tokenizer,
     TokenSequences,
 )
-from sk_metaembed.sequences import _split
+from sk_metaembed.sequences import _split, _text_scan
 
 TEXTS = ["To be, or NOT to be:", "", "that is the question", "  \n\t", "naïve CAFÉ"]
 
@@ -195,7 +195,7 @@ def both_ways(tokenizer, texts, monkeypatch):
     monkeypatch.setattr(_split, "SMALL", 10**9)
     plain = tokenizer.transform(texts)
     monkeypatch.setattr(_split, "SMALL", 0)
-    monkeypatch.setattr(_split, "CHUNK", 8)
+    monkeypatch.setattr(_text_scan, "CHUNK", 8)
     return plain, tokenizer.transform(texts)
 
 

@@ -1,0 +1,292 @@
+"""Texts are pooled without splitting them, with the bits of the steps one by one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from joblib import Parallel, delayed
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import (
+    EmbeddingUnion,
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    WordVectors,
+    transform_in_batches,
+)
+from sk_metaembed.sequences import _split, _text_scan
+from sk_metaembed.sources import _pretrained
+
+from ..draws import QUICK
+
+WORDS = [
+    *(
+        "a",
+        "b",
+        "paris",
+        "Paris",
+        "to",
+        "be",
+        "TO",
+        "é",
+        "café",
+        "cafe\u0301",
+        "straße",
+    ),
+    *("ὀδυσσεύς", "ὀδυσσεύσ", "σ", "ς", "i̇", "ı", "c", "ﬁ", "fi", "日本", "'s", "!"),
+    *(
+        "straße",
+        "longer than others",
+        "internationally",
+        "internationale",
+        "12345678",
+        "x\ny",
+    ),
+    *("123456789", "don", "don't", "_", "", "\n", "❤\ufe0f", "😀", "\u0130", "C"),
+]
+MODES = ("mean", "sum", "max", "min", "first", "last", "dct", "hierarchical")
+ALL_MODES = (*MODES, "power-means")
+characters = st.sampled_from("aAbBiIİıσΣςéE\u0301 \n.,!'_ﬁℂ日😀\ud800C1")
+pieces = st.one_of(
+    st.sampled_from(WORDS),
+    st.sampled_from(WORDS).map(str.upper),
+    st.sampled_from([" ", ", ", "\n", ";"]),
+    st.text(characters, max_size=9),
+)
+texts = st.lists(st.lists(pieces, max_size=8).map("".join), min_size=1, max_size=7)
+TOKENIZERS = [
+    {},
+    {"lowercase": False},
+    {"punctuation": True, "normalize": "NFKC"},
+    {"normalize": None, "lowercase": False, "punctuation": True},
+    {"token_pattern": r"[^;]+"},
+    {"token_pattern": r"[^;]+", "lowercase": False, "normalize": "NFD"},
+    {"token_pattern": r"\S{2,}"},
+]
+
+
+@pytest.fixture(scope="module")
+def stores():
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((len(WORDS), 17)).astype(np.float32)
+    return {
+        name: WordVectors.from_arrays(WORDS, matrix, dtype=name)
+        for name in ("float32", "float16")
+    }
+
+
+@pytest.fixture(autouse=True)
+def chunks_of_a_few_characters(monkeypatch):
+    monkeypatch.setattr(_split, "SMALL", 0)
+    monkeypatch.setattr(_pretrained, "_CHUNK", 20)
+
+
+def bits(array):
+    assert array.dtype == np.float32
+    return np.asarray(array).view(np.uint32).tolist()
+
+
+def one_by_one(tokenizer, source, pooling, rows):
+    """Return the result of the steps, each of which computes all of its output."""
+    tokens = tokenizer.transform(rows)
+    assert len(tokens.types) >= 0
+    embedded = source.transform(tokens)
+    assert tokens._unsplit is None
+    assert all(block._unread is None for block in embedded.blocks)
+    return pooling.transform(embedded)
+
+
+def fitted(tokenizer, source, pooling, rows=("a", "b", "paris")):
+    embedded = source.fit_transform(tokenizer.fit_transform(rows))
+    pooling.fit(embedded)
+    return tokenizer, source, pooling
+
+
+def transform(steps, rows, *, unsplit=True):
+    tokens = steps[0].transform(rows)
+    embedded = steps[1].transform(tokens)
+    pooled = steps[2].transform(embedded)
+    assert (tokens._unsplit is not None) == unsplit
+    return pooled
+
+
+@pytest.mark.parametrize("options", TOKENIZERS, ids=str)
+def test_bits_are_those_of_single_steps(options, stores):
+    sources = [PretrainedEmbedding(store) for store in stores.values()]
+    sources.append(PretrainedEmbedding(stores["float32"], case_fallback=False))
+    every = [fitted(Tokenizer(**options), s, Pooling(ALL_MODES)) for s in sources]
+
+    @QUICK
+    @given(rows=texts)
+    def check(rows):
+        for steps in every:
+            assert bits(transform(steps, rows)) == bits(one_by_one(*steps, rows))
+
+    check()
+
+
+@pytest.mark.parametrize("options", TOKENIZERS[:3], ids=str)
+def test_strings_that_cannot_be_read_from_memory(options, stores, monkeypatch):
+    source = PretrainedEmbedding(stores["float32"])
+    steps = fitted(Tokenizer(**options), source, Pooling())
+
+    @QUICK
+    @given(rows=texts)
+    def check(rows):
+        expected = bits(transform(steps, rows))
+        with monkeypatch.context() as patch:
+            patch.setattr(_text_scan, "string_layout", lambda: None)
+            assert bits(transform(steps, rows)) == expected
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("source", "pooling"),
+    [
+        ({"oov": "mean"}, {}),
+        ({"oov": "random"}, {}),
+        ({"preprocess": "unit"}, {}),
+        ({"preprocess": "all-but-the-top"}, {}),
+        ({}, {"weights": "idf"}),
+        ({}, {"weights": "sif", "mode": ("mean", "max")}),
+    ],
+    ids=str,
+)
+def test_options_that_need_the_types_split(source, pooling, stores):
+    rows = ["To be, or not to be", "Paris Café", "", "unknown"]
+    source = PretrainedEmbedding(stores["float32"], **source)
+    steps = fitted(Tokenizer(), source, Pooling(**pooling), rows)
+    together = transform(steps, rows, unsplit=False)
+    assert bits(together) == bits(one_by_one(*steps, rows))
+
+
+def test_policy_error_raises_in_the_source(stores):
+    steps = fitted(
+        Tokenizer(), PretrainedEmbedding(stores["float32"], oov="error"), Pooling()
+    )
+    tokens = steps[0].transform(["paris", "nowhere"])
+    with pytest.raises(ValueError, match="'nowhere' \\(row 1, token 0\\)"):
+        steps[1].transform(tokens)
+
+
+def test_several_sources(stores):
+    pairs = [(name, PretrainedEmbedding(store)) for name, store in stores.items()]
+    steps = fitted(Tokenizer(), EmbeddingUnion(pairs), Pooling(("mean", "max")))
+    rows = ["To be, or not to be", "Paris Café", "", "unknown"]
+    assert bits(transform(steps, rows)) == bits(one_by_one(*steps, rows))
+
+
+READS = {
+    "values": lambda e: e.blocks[0].values.tolist(),
+    "known": lambda e: e.blocks[0].known.tolist(),
+    "repr": repr,
+    "facts": lambda e: (len(e), e.names, e.dim, e.level, e.n_rows_at("type")),
+    "rows": lambda e: e[1:].to_list()[0].tolist(),
+    "block": lambda e: (repr(e.blocks[0]), e.blocks[0].known_share),
+    "renamed": lambda e: e.blocks[0].rename("other").values.tolist(),
+    "broadcast": lambda e: e.broadcast(e.blocks[0], "token").values.tolist(),
+    "tokens": lambda e: e.tokens.to_list(),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_reads_are_those_of_single_steps(read, stores):
+    tokenizer, source, _ = fitted(
+        Tokenizer(), PretrainedEmbedding(stores["float32"]), Pooling()
+    )
+    rows = ["To be, or not to be", "Paris Café", "", "unknown"]
+    unread = source.transform(tokenizer.transform(rows))
+    assert unread.blocks[0]._unread is not None
+    tokens = tokenizer.transform(rows)
+    assert tokens.n_types == 7
+    embedded = source.transform(tokens)
+    assert read(unread) == read(embedded)
+    assert unread == embedded
+    with pytest.raises(AttributeError, match="no attribute 'vectors'"):
+        unread.blocks[0].vectors  # noqa: B018
+
+
+def test_tokens_split_meanwhile(stores):
+    steps = fitted(Tokenizer(), PretrainedEmbedding(stores["float32"]), Pooling())
+    rows = ["To be, or not to be", "Paris Café", "", "unknown"]
+    embedded = steps[1].transform(steps[0].transform(rows))
+    assert embedded.tokens.n_tokens == 9
+    assert bits(steps[2].transform(embedded)) == bits(one_by_one(*steps, rows))
+
+
+def test_a_later_fit_changes_nothing(stores):
+    steps = fitted(Tokenizer(), PretrainedEmbedding(stores["float32"]), Pooling())
+    rows = ["To be, or not to be", "Paris Café"]
+    expected = bits(one_by_one(*steps, rows))
+    embedded = steps[1].transform(steps[0].transform(rows))
+    other = WordVectors.from_arrays(["a", "be"], np.ones((2, 17)))
+    steps[1].set_params(vectors=other, case_fallback=False).fit(["a"])
+    assert bits(steps[2].transform(embedded)) == expected
+
+
+def test_a_subclass_that_finds_words_itself(stores):
+    class First(PretrainedEmbedding):
+        def _find(self, words):
+            return np.zeros(len(words), np.int64)
+
+    steps = fitted(Tokenizer(), First(stores["float32"]), Pooling())
+    pooled = transform(steps, ["b paris"], unsplit=False)
+    np.testing.assert_array_equal(pooled[0], stores["float32"]["a"])
+
+
+def test_rows_keep_their_index(stores):
+    pipe = make_pipeline(
+        Tokenizer(missing="empty"),
+        PretrainedEmbedding(stores["float32"]),
+        Pooling(add_indicator=True),
+    ).set_output(transform="pandas")
+    rows = pd.Series(["To be", None, "Paris"], index=["x", "y", "z"])
+    frame = pipe.fit(rows).transform(rows)
+    assert frame.index.tolist() == ["x", "y", "z"]
+    assert frame["missing"].tolist() == [0, 1, 0]
+    steps = [step for _, step in pipe.steps]
+    assert bits(frame.to_numpy()) == bits(one_by_one(*steps, rows).to_numpy())
+
+
+def test_overflow_is_reported_with_its_row(tmp_path):
+    huge = np.full((1, 4), 3e38, np.float32)
+    store = WordVectors.from_arrays(["huge"], huge, path=tmp_path / "s")
+    steps = fitted(Tokenizer(), PretrainedEmbedding(store), Pooling("sum"), ["huge"])
+    with pytest.raises(ValueError, match="row 1 exceeds float32 .and those of 0 more"):
+        transform(steps, ["huge", "huge huge", ""])
+
+
+def test_a_corrupt_index_raises(tmp_path):
+    WordVectors.from_arrays(["a", "b"], np.eye(2), path=tmp_path / "s")
+    index = np.load(tmp_path / "s" / "index.npy")
+    index[(index[:, 1] == ord("b")), 0] |= np.uint64(0xFFFF)
+    np.save(tmp_path / "s" / "index.npy", index)
+    store = WordVectors.open(tmp_path / "s")
+    steps = fitted(Tokenizer(), PretrainedEmbedding(store), Pooling(), ["a"])
+    with pytest.raises(ValueError, match="index of the store is corrupt"):
+        transform(steps, ["a", "b"])
+
+
+def test_workers_and_batches(stores, tmp_path):
+    pipe = make_pipeline(
+        Tokenizer(), PretrainedEmbedding(stores["float32"]), Pooling()
+    ).fit(["a b"])
+    rows = ["To be, or not to be", "Paris Café", "", "unknown"] * 5
+    expected = bits(one_by_one(*(step for _, step in pipe.steps), rows))
+    for prefer in ("threads", "processes"):
+        (result,) = Parallel(2, prefer=prefer)([delayed(pipe.transform)(rows)])
+        assert bits(result) == expected
+    transform_in_batches(pipe, rows, tmp_path / "rows.npy", batch_size=3)
+    assert bits(np.load(tmp_path / "rows.npy")) == expected
+
+
+def test_threads_of_numba(stores, monkeypatch):
+    steps = fitted(Tokenizer(), PretrainedEmbedding(stores["float32"]), Pooling())
+    rows = ["To be, or not to be", "Paris Café", "", "unknown"] * 40
+    expected = bits(one_by_one(*steps, rows))
+    for n_threads in (1, 5):
+        monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", n_threads)
+        assert bits(transform(steps, rows)) == expected
