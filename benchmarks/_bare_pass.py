@@ -1,11 +1,12 @@
 """Lower bound for the time from strings to mean vectors: a minimal compiled program.
 
 It handles only ASCII words, without types, containers or checks. The C and numba
-versions are equivalent; the C version is used if gcc is available.
+versions are equivalent; the C version is used if gcc is available. With ``ahead``, the
+C version first finds the rows of all words, then requests each row of the matrix before
+it is needed.
 """
 
 import ctypes
-import os
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import numpy as np
 
 C_SOURCE = r"""
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 static inline int letter(uint8_t c) {
@@ -77,6 +79,52 @@ void mean_vectors(const uint8_t *text, const int64_t *text_ends,
         for (int64_t j = 0; n_tokens && j < dim; j++) sum[j] /= n_tokens;
     }
 }
+
+void mean_vectors_ahead(const uint8_t *text, const int64_t *text_ends,
+                        int64_t first, int64_t last,
+                        const uint8_t *words, const int64_t *ends,
+                        const int32_t *slots, uint64_t mask,
+                        const float *matrix, int64_t dim, float *out) {
+    enum { LONGEST = 256, AHEAD = 8 };
+    uint8_t word[LONGEST];
+    int64_t i = first ? text_ends[first - 1] : 0, n = 0;
+    int32_t *rows = malloc(sizeof(int32_t) * (text_ends[last - 1] - i + 1));
+    int64_t *stops = malloc(sizeof(int64_t) * (last - first));
+    for (int64_t d = first; d < last; d++) {
+        while (i < text_ends[d]) {
+            uint64_t h = 1469598103934665603ULL;
+            int64_t length = 0;
+            for (; i < text_ends[d]; i++) {
+                uint8_t c = text[i];
+                if (c >= 'A' && c <= 'Z') c |= 32;
+                if (!letter(c)) break;
+                h = (h ^ c) * 1099511628211ULL;
+                if (length < LONGEST) word[length++] = c;
+            }
+            i++;
+            if (!length) continue;
+            int32_t row = find(word, length, h, words, ends, slots, mask);
+            if (row >= 0) rows[n++] = row;
+        }
+        i = text_ends[d];
+        stops[d - first] = n;
+    }
+    int64_t k = 0;
+    for (int64_t d = first; d < last; d++) {
+        float *sum = out + d * dim;
+        int64_t begin = k;
+        memset(sum, 0, dim * sizeof(float));
+        for (; k < stops[d - first]; k++) {
+            const float *later = matrix + rows[k + AHEAD < n ? k + AHEAD : k] * dim;
+            for (int64_t j = 0; j < dim; j += 16) __builtin_prefetch(later + j);
+            const float *vector = matrix + rows[k] * dim;
+            for (int64_t j = 0; j < dim; j++) sum[j] += vector[j];
+        }
+        for (int64_t j = 0; k > begin && j < dim; j++) sum[j] /= k - begin;
+    }
+    free(rows);
+    free(stops);
+}
 """
 
 
@@ -92,7 +140,8 @@ def _c_functions(folder):
     flags = ["-O3", "-march=native", "-ffast-math", "-shared", "-fPIC"]
     subprocess.run(["gcc", *flags, "-o", library, source], check=True)
     loaded = ctypes.CDLL(str(library))
-    return _pointed(loaded.fill), _pointed(loaded.mean_vectors)
+    names = "fill", "mean_vectors", "mean_vectors_ahead"
+    return [_pointed(getattr(loaded, name)) for name in names]
 
 
 def _pointed(function):
@@ -114,32 +163,32 @@ def _pointed(function):
 def _numba_functions():
     from _bare_numba import fill, mean_vectors
 
-    return fill, mean_vectors
+    return fill, mean_vectors, mean_vectors
 
 
 class BarePass:
-    """Convert texts to mean vectors with one thread per core."""
+    """Convert texts to mean vectors in `n_threads` threads."""
 
     def __init__(self, words, matrix, folder):
         self.language = "C" if shutil.which("gcc") else "numba"
         functions = _c_functions(folder) if shutil.which("gcc") else _numba_functions()
-        fill, self._run = functions
+        fill, self._run, self._run_ahead = functions
         self._words, self._ends = _packed(words)
         self._matrix = np.ascontiguousarray(matrix)
         capacity = 1 << (4 * len(words) - 1).bit_length()
         self._slots = np.full(capacity, -1, dtype=np.int32)
         self._mask = capacity - 1
         fill(self._words, self._ends, len(words), self._slots, self._mask)
-        self.n_threads = min(os.cpu_count(), 2)
 
-    def __call__(self, texts):
+    def __call__(self, texts, n_threads, *, ahead=False):
         """Return the mean vector of each text."""
+        run = self._run_ahead if ahead else self._run
         text, text_ends = _packed(texts)
         out = np.empty((len(texts), self._matrix.shape[1]), dtype=np.float32)
-        bounds = np.linspace(0, len(texts), self.n_threads + 1).astype(int).tolist()
+        bounds = np.linspace(0, len(texts), n_threads + 1).astype(int).tolist()
 
         def part(first, last):
-            self._run(
+            run(
                 text,
                 text_ends,
                 first,
@@ -153,6 +202,6 @@ class BarePass:
                 out,
             )
 
-        with ThreadPoolExecutor(self.n_threads) as pool:
+        with ThreadPoolExecutor(n_threads) as pool:
             list(pool.map(part, bounds[:-1], bounds[1:]))
         return out

@@ -1,12 +1,15 @@
 """Measure the time from strings to mean vectors, with a lower bound and alternatives.
 
-All rows are from one run; ratios are more reliable than times. Texts are random words
-drawn by Zipf's law; the first letter of a document is a capital, so lower-casing
-matters.
+All rows of a table are from one run, the calls alternate, and medians are printed:
+ratios are more reliable than times. Texts are random words drawn by Zipf's law; the
+first letter of a document is a capital, so lower-casing matters. The limit is the
+faster of two minimal programs, see `_bare_pass.py`.
 
-    python benchmarks/strings_to_vectors.py                    # about two minutes
-    python benchmarks/strings_to_vectors.py --documents 4000   # smaller
-    python benchmarks/strings_to_vectors.py --no-peers         # without alternatives
+    python benchmarks/strings_to_vectors.py                  # about six minutes
+    python benchmarks/strings_to_vectors.py --tokens 200     # one length of documents
+    python benchmarks/strings_to_vectors.py --no-peers       # without alternatives
+
+Peers that are not installed are left out.
 """
 
 import argparse
@@ -15,10 +18,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 from _bare_pass import BarePass
+from numba import config
 
 from sk_metaembed import (
     Pooling,
@@ -26,10 +33,11 @@ from sk_metaembed import (
     Tokenizer,
     WordVectors,
 )
-from sk_metaembed.sequences import _characters, _split, _split_numba
 
-# gensim's loop is slow with a constant rate: it runs on this fraction of the documents.
-GENSIM_SHARE = 4
+# Documents by their number of words: 1 to 4 million words in all.
+DOCUMENTS = {5: 200_000, 200: 20_000, 5000: 800}
+# Slow with a constant rate: these run on a part of the documents.
+SLOW_SHARE = 4
 
 
 def make_words(n_words, rng):
@@ -55,28 +63,22 @@ def make_pipeline(store):
     """Return the fitted steps that a Pipeline runs at transform."""
     steps = Tokenizer(), PretrainedEmbedding(store), Pooling("mean")
     X = ["a word or two"]
-    for step in steps:
-        X = step.fit_transform(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # unknown words
+        for step in steps:
+            X = step.fit_transform(X)
     return steps
 
 
-def run_pipeline(steps, texts):
-    """Transform texts step by step."""
-    X = texts
-    for step in steps:
-        X = step.transform(X)
-    return np.asarray(X)
-
-
-def best_of(repeats, *calls):
-    """Return the shortest time of each call; calls alternate to share noise."""
-    times = [[] for _ in calls]
-    for _ in range(repeats):
-        for call, own in zip(calls, times, strict=True):
-            begin = time.perf_counter()
-            call()
-            own.append(time.perf_counter() - begin)
-    return [min(own) for own in times]
+def run_pipeline(steps, texts, n_threads=None, *, split=False):
+    """Transform texts step by step; `split` makes the tokens before they are used."""
+    if n_threads is not None:
+        config.NUMBA_NUM_THREADS = n_threads
+    tokenizer, embedding, pooling = steps
+    tokens = tokenizer.transform(texts)
+    if split:
+        assert tokens.n_types
+    return np.asarray(pooling.transform(embedding.transform(tokens)))
 
 
 def gensim_loop(words, matrix):
@@ -93,39 +95,90 @@ def gensim_loop(words, matrix):
     return lambda texts: np.stack([mean(text) for text in texts])
 
 
-def stages(steps, texts, repeats):
-    """Return the time of each stage, and of the passes on one thread."""
-    tokenizer, embedding, pooling = steps
-    rule = _characters.word_rule(False)
+def model2vec_encoder(words, matrix):
+    """Return model2vec's encoder of the same words, split at spaces."""
+    from model2vec import StaticModel
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    def joined():
-        lowered = [text.encode() for text in _split.prepare_texts(texts)]
-        return lowered, b"".join([*lowered, bytes(8)])
+    vocabulary = {word: row for row, word in enumerate(words)} | {"[UNK]": len(words)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    rows = np.concatenate([matrix, np.zeros_like(matrix[:1])])
+    model = StaticModel(rows, tokenizer, max_length=None)
+    return lambda texts: model.encode(texts, use_multiprocessing=False)
 
-    lowered, data = joined()
-    buffer = np.frombuffer(data, dtype=np.uint8)
-    ends = np.cumsum([len(text) for text in lowered])
-    tables = rule.ascii_classes, rule.steps, rule.emits, rule.min_length
-    starts, stops, _ = _split_numba.find_tokens(buffer, ends, *tables)
-    hashes = _split_numba.hash_spans(buffer, starts, stops)
-    tokens = tokenizer.transform(texts)
-    embedded = embedding.transform(tokens)
-    store = embedding.vectors_
-    calls = {
-        "  one thread: lower, encode, join": joined,
-        "  one thread: find tokens": lambda: _split_numba.find_tokens(
-            buffer, ends, *tables
-        ),
-        "  one thread: hash": lambda: _split_numba.hash_spans(buffer, starts, stops),
-        "  one thread: code, one table": lambda: _split_numba.code_spans(
-            buffer, starts, stops, hashes
-        ),
-        "Tokenizer, all of it": lambda: tokenizer.transform(texts),
-        "  look up the types": lambda: store.lookup(tokens.types),
-        "PretrainedEmbedding, all of it": lambda: embedding.transform(tokens),
-        "Pooling, all of it": lambda: pooling.transform(embedded),
+
+def fse_average(words, matrix):
+    """Return fse's average of the same words, split at spaces."""
+    from fse import Average
+    from gensim.models import KeyedVectors
+
+    kv = KeyedVectors(matrix.shape[1])
+    kv.add_vectors(words, matrix)
+    model = Average(kv, lang_freq="en")
+    return lambda texts: model.infer(
+        [(text.lower().split(), i) for i, text in enumerate(texts)]
+    )
+
+
+def sklearn_vectorizer(name):
+    """Return the transform of a fitted vectorizer; it makes no vectors of words."""
+    from sklearn.feature_extraction import text
+
+    def make(texts):
+        vectorizer = getattr(text, name)()
+        return vectorizer.fit(texts).transform
+
+    return make
+
+
+def peers(texts, words, matrix):
+    """Yield name, texts and call of each alternative that is installed."""
+    some = texts[: max(1, len(texts) // SLOW_SHARE)]
+    makers = {
+        "TfidfVectorizer (no vectors)": sklearn_vectorizer("TfidfVectorizer"),
+        "HashingVectorizer (no vectors)": sklearn_vectorizer("HashingVectorizer"),
+        "model2vec, words": lambda _: model2vec_encoder(words, matrix),
+        "gensim KeyedVectors loop": lambda _: gensim_loop(words, matrix),
+        "fse Average": lambda _: fse_average(words, matrix),
     }
-    return tokens, dict(zip(calls, best_of(repeats, *calls.values()), strict=True))
+    for name, make in makers.items():
+        try:
+            yield name, some, make(texts)
+        except ImportError as error:
+            print(f"{name}: left out, {error.name} is not installed")
+
+
+def medians(repeats, calls):
+    """Return the median wall and CPU time of each call; calls alternate."""
+    times = {name: [] for name in calls}
+    for _ in range(repeats):
+        for name, call in calls.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            call()
+            spent = time.perf_counter() - wall, time.process_time() - cpu
+            times[name].append(spent)
+    return {name: tuple(map(median, zip(*t, strict=True))) for name, t in times.items()}
+
+
+def stages(steps, texts):
+    """Return calls that do more and more of the work, on one thread."""
+    tokenizer, embedding, pooling = steps
+    config.NUMBA_NUM_THREADS = 1
+    tokens = tokenizer.transform(texts)
+    rows = embedding.transform(tokens).blocks[0]._unread
+    spans = rows.chunks()
+    scan = tokens._unsplit
+    return {
+        "containers and checks": lambda: embedding.transform(
+            tokenizer.transform(texts)
+        ),
+        "+ read the strings, lowercase": lambda: [scan._buffer(*s) for s in spans],
+        "+ find and hash tokens": lambda: [scan.tokens(*s) for s in spans],
+        "+ find rows": lambda: [rows.find_tokens(*s) for s in spans],
+        "+ gather and add, all of it": lambda: run_pipeline(steps, texts, 1),
+    }
 
 
 def peak_memory():
@@ -158,78 +211,76 @@ def memory_of_child(folder, texts):
     return map(float, printed.stdout.split())
 
 
-def show(name, seconds, n_documents, ours):
-    """Print a row of the table."""
-    rate = n_documents / seconds
-    print(f"{name:44s}{rate:>10,.0f}{seconds:>9.3f}{rate / ours:>12.2f}")
-
-
-def compare(folder, options):
-    """Print the tables."""
-    rng = np.random.default_rng(0)
-    words = make_words(options.words, rng)
-    texts = make_texts(words, options.documents, options.tokens, rng)
-    matrix = rng.standard_normal((len(words), options.dim), dtype=np.float32)
-    store = WordVectors.from_arrays(words, matrix, path=Path(folder, "store"))
+def compare(texts, n_tokens, store, words, matrix, bare, options):
+    """Print the tables of one length of documents."""
     steps = make_pipeline(store)
-    bare = BarePass(words, matrix, folder)
-
-    expected = bare(texts)  # warm up, and compare the results
-    np.testing.assert_allclose(run_pipeline(steps, texts), expected, atol=1e-4)
-    bare_time, our_time = best_of(
-        options.repeats, lambda: bare(texts), lambda: run_pipeline(steps, texts)
-    )
+    expected = bare(texts, 1)  # warm up, and compare the results
+    results = [run_pipeline(steps, texts, split=split) for split in (False, True)]
+    np.testing.assert_allclose(results[0], expected, atol=1e-4)
+    np.testing.assert_array_equal(*results)
     n = len(texts)
-    ours = n / our_time
-    size = f"{n:,} documents of {options.tokens} tokens, {store}"
-    print(f"{size}\n\n{'':44s}{'docs/s':>10s}{'s':>9s}{'x of ours':>12s}")
-    how = f"minimal {bare.language} program, {bare.n_threads} threads"
-    show(how, bare_time, n, ours)
-    show("Tokenizer, PretrainedEmbedding, Pooling", our_time, n, ours)
+    print(f"\n{n:,} documents of {n_tokens} words, {store}\n")
+    print(f"{'':46s}{'docs/s':>10s}{'s':>8s}{'CPU s':>8s}{'of the limit':>14s}")
+    limits = {}
+    for t in sorted({1, options.threads}):
+        on = f"{t} thread" + "s" * (t > 1)
+        program = f"minimal {bare.language} program"
+        calls = {
+            f"{program}, {on}": lambda t=t: bare(texts, t),
+            f"{program}, prefetching, {on}": lambda t=t: bare(texts, t, ahead=True),
+            f"Tokenizer ... Pooling, {on}": lambda t=t: run_pipeline(steps, texts, t),
+            f"  tokens split first, {on}": lambda t=t: run_pipeline(
+                steps, texts, t, split=True
+            ),
+        }
+        times = medians(options.repeats, calls)
+        limits[t] = limit = min(wall for wall, _ in [*times.values()][:2])
+        for name, (wall, cpu) in times.items():
+            print(f"{name:46s}{n / wall:>10,.0f}{wall:>8.3f}{cpu:>8.3f}", end="")
+            print(f"{limit / wall:>14.2f}")
     if options.peers:
-        peers(texts, words, matrix, expected, options.repeats, ours)
-
-    tokens, times = stages(steps, texts, options.repeats)
-    print(f"\nStages, ms ({tokens.n_types:,} types)")
-    for name, seconds in times.items():
-        print(f"{name:44s}{seconds * 1000:>10.0f}")
-    before, peak, first = memory_of_child(folder, texts)
-    own = matrix.nbytes / 1e6
-    print(
-        f"\nFresh process: {first:.2f} s for the first call; peak memory {peak:,.0f} "
-        f"MB, {peak - own:,.0f} MB above the vectors' own {own:,.0f} MB "
-        f"(before the call: {before:,.0f} MB)"
-    )
-
-
-def peers(texts, words, matrix, expected, repeats, ours):
-    """Print the rows of the alternatives."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    loop = gensim_loop(words, matrix)
-    some = texts[: max(1, len(texts) // GENSIM_SHARE)]
-    np.testing.assert_allclose(loop(some[:20]), expected[:20], atol=1e-4)
-    show("gensim KeyedVectors loop", *best_of(1, lambda: loop(some)), len(some), ours)
-    tfidf = TfidfVectorizer().fit(texts)
-    times = best_of(min(2, repeats), lambda: tfidf.transform(texts))
-    show("TfidfVectorizer.transform (no vectors)", *times, len(texts), ours)
+        for name, some, call in peers(texts, words, matrix):
+            times = medians(options.repeats, {name: partial(call, some)})
+            wall, cpu = times[name]
+            part = len(some) / n
+            print(f"{name:46s}{n / wall * part:>10,.0f}{wall / part:>8.3f}", end="")
+            print(f"{cpu / part:>8.3f}{limits[options.threads] * part / wall:>14.3f}")
+    print("\nOne thread, cumulative, ms")
+    for name, (wall, _) in medians(options.repeats, stages(steps, texts)).items():
+        print(f"{name:46s}{wall * 1000:>10.0f}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--documents", type=int, default=20_000)
-    parser.add_argument("--tokens", type=int, default=200)
+    parser.add_argument("--tokens", type=int, nargs="+", default=list(DOCUMENTS))
+    parser.add_argument("--documents", type=int, help="default: by their length")
     parser.add_argument("--words", type=int, default=400_000)
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=config.NUMBA_NUM_THREADS)
     parser.add_argument("--no-peers", dest="peers", action="store_false")
     parser.add_argument("--memory-of", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory_of:
         measure_memory(options.memory_of)
         return
+    rng = np.random.default_rng(0)
+    words = make_words(options.words, rng)
+    matrix = rng.standard_normal((len(words), options.dim), dtype=np.float32)
     with tempfile.TemporaryDirectory() as folder:
-        compare(folder, options)
+        store = WordVectors.from_arrays(words, matrix, path=Path(folder, "store"))
+        bare = BarePass(words, matrix, folder)
+        for n_tokens in options.tokens:
+            n = options.documents or DOCUMENTS.get(n_tokens, 4_000_000 // n_tokens)
+            texts = make_texts(words, n, n_tokens, rng)
+            compare(texts, n_tokens, store, words, matrix, bare, options)
+        before, peak, first = memory_of_child(folder, texts)
+    own = matrix.nbytes / 1e6
+    print(
+        f"\nNew process, the last documents: {first:.2f} s for the first call; peak "
+        f"memory {peak:,.0f} MB, {peak - own:,.0f} MB above the vectors' {own:,.0f} MB "
+        f"(before the call: {before:,.0f} MB)"
+    )
 
 
 if __name__ == "__main__":
