@@ -51,10 +51,10 @@ def _row_of(values, i, scratch):
 
 
 @cached_njit
-def _request(values, rows, k, end):
-    """Begin to load the rows k to k + 3 into the processor's cache, if below `end`."""
+def _request(values, rows, k, n, end):
+    """Begin to load n rows from k on into the processor's cache, if below `end`."""
     width = values.shape[1] * values.itemsize
-    for each in range(k, min(k + 4, end)):
+    for each in range(k, min(k + n, end)):
         row = values[rows[each]]
         for offset in range(0, width, 64):
             prefetch(row, offset)
@@ -76,9 +76,10 @@ def sum_rows(values, rows, offsets, weights, divisors, first, last, out, column)
         k = offsets[i]
         end = offsets[i + 1]
         while k < end:
-            _request(values, rows, k + _AHEAD, stop)
+            n = 4 if k + 4 <= end else 1
+            _request(values, rows, k + _AHEAD, n, stop)
             a = _row(values, rows[k], scratch[0])
-            if k + 4 > end:
+            if n == 1:
                 wa = 1.0 if weights is None else weights[k]
                 for j in range(dim):
                     total[j] += wa * a[j]
@@ -99,8 +100,9 @@ def sum_rows(values, rows, offsets, weights, divisors, first, last, out, column)
                 for j in range(dim):
                     total[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
             k += 4
+        divisor = divisors[i]  # outside the loop, which checks it for zero
         for j in range(dim):
-            out[i, column + j] = total[j] / divisors[i]
+            out[i, column + j] = total[j] / divisor
 
 
 @cached_njit
@@ -122,8 +124,9 @@ def power_mean_rows(
                     term[j] *= row[j]
             for j in range(dim):
                 total[j] += term[j]
+        divisor = divisors[i]
         for j in range(dim):
-            mean = total[j] / divisors[i]
+            mean = total[j] / divisor
             out[i, column + j] = np.copysign(np.abs(mean) ** (1.0 / power), mean)
 
 
