@@ -105,7 +105,8 @@ class Pooling(BasePooling):
 
     Each block is pooled separately and the results are concatenated. Blocks at level
     "sequence" are copied unchanged. A type-level block is pooled from its table: no
-    array of tokens times dimensions is built.
+    array of tokens times dimensions is built. Long texts whose tokens no step has read
+    are pooled in one pass, with the same results.
 
     Parameters
     ----------

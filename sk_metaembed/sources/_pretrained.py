@@ -439,8 +439,10 @@ class PretrainedEmbedding(BaseWordEmbedding):
     def _embed_tokens(self, tokens):
         unsplit = tokens._unsplit is not None
         own_lookup = type(self)._find is PretrainedEmbedding._find
-        returns_table_rows = self.oov == "zero" and self._preprocessing.kind is None
-        if not (unsplit and own_lookup and returns_table_rows):
+        leaves_zeros = self.oov == self._oov_policy.policy == "zero"
+        # Preprocessing each distinct word once is faster than once per chunk of texts.
+        is_plain = own_lookup and leaves_zeros and self._preprocessing.kind is None
+        if not (unsplit and is_plain):
             return super()._embed_tokens(tokens)
         rows = StoreRows(tokens, self.vectors_, self.case_fallback)
         return EmbeddedSequences(tokens, [Block._of_texts(self.block_name, rows)])

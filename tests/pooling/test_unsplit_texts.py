@@ -227,6 +227,14 @@ def test_a_later_fit_changes_nothing(stores):
     assert bits(steps[2].transform(embedded)) == expected
 
 
+def test_a_policy_that_was_set_after_fit(stores):
+    source = PretrainedEmbedding(stores["float32"], oov="mean")
+    steps = fitted(Tokenizer(), source, Pooling())
+    source.set_params(oov="zero")
+    pooled = transform(steps, ["unknown words"], unsplit=False)
+    assert bits(pooled) == bits(one_by_one(*steps, ["unknown words"]))
+
+
 def test_a_subclass_that_finds_words_itself(stores):
     class First(PretrainedEmbedding):
         def _find(self, words):
