@@ -159,17 +159,61 @@ def test_marginals_are_the_gradient_of_the_log_partition():
     )
 
 
-def test_weighted_losses_have_the_gradient_of_finite_differences():
-    chain = Chain(*(part.double() for part in chain_of(3)))
-    scores = scores_of((3, 2), 3).double().requires_grad_()
-    tags, weights = torch.tensor([0, 2, 1, 1, 0]), torch.tensor([1.0, 5, 0, 2, 0.1])
-    grid = grid_of((3, 2))
+@pytest.mark.parametrize("name", CHAINS)
+def test_weighted_losses_have_the_gradient_of_finite_differences(name):
+    lengths, chain = (3, 0, 1, 2), CHAINS[name]
+    n_tags = len(chain.starts)
+    scores = scores_of(lengths, n_tags).double().requires_grad_()
+    tags = torch.tensor([0, 2, 1, 1, 0, 2]) % n_tags
+    weights = torch.tensor([1.0, 5, 0, 2, 0.1, 1])
+    grid = grid_of(lengths)
 
     def loss(scores, *parts):
         return (tag_losses(scores, Chain(*parts), grid, tags) * weights).sum()
 
-    inputs = scores, *(part.clone().requires_grad_() for part in chain)
+    inputs = scores, *(part.double().requires_grad_() for part in chain)
     assert torch.autograd.gradcheck(loss, inputs)
+
+
+def test_scores_far_apart_give_finite_losses_and_gradients():
+    chain = Chain(*(part.requires_grad_() for part in chain_of(4, scale=3e3)))
+    scores = scores_of(LENGTHS, 4, scale=3e3).requires_grad_()
+    grid, worst = grid_of(LENGTHS), scores.argmin(dim=1)
+    losses = tag_losses(scores, chain, grid, worst)
+    losses.sum().backward()
+    assert losses.max() > 100
+    for part in (scores, *chain):
+        assert part.grad.isfinite().all()
+        assert part.grad.abs().max() <= len(scores)
+    assert (scores.grad.gather(1, worst[:, None]) < -0.5).any()
+
+
+def test_if_everything_is_forbidden_marginals_are_still_probabilities():
+    everything = [(a, b) for a in range(3) for b in range(3)]
+    chain = forbidding(chain_of(3), everything)
+    chain = chain._replace(starts=chain.starts + FORBIDDEN, ends=chain.ends + FORBIDDEN)
+    scores, grid = scores_of(LENGTHS, 3), grid_of(LENGTHS)
+    result = tag_probabilities(scores, chain, grid)
+    # All paths of a sentence have as many violations, at the same cost up to rounding.
+    expected = tag_probabilities(scores, chain_of(3), grid)
+    torch.testing.assert_close(result, expected, atol=1e-3, rtol=1e-3)
+
+
+def test_a_path_with_one_violation_is_better_than_with_two():
+    # Tags B and E of a scheme in which E follows B, and B opens and E closes.
+    chain = Chain(torch.zeros(2, 2), torch.zeros(2), torch.zeros(2))
+    chain = forbidding(chain, [(0, 0), (1, 1)])
+    only = torch.tensor([FORBIDDEN, 0.0])
+    chain = chain._replace(starts=only.flip(0), ends=only)
+    scores, grid = torch.zeros(3, 2), grid_of([3])
+    scores[:, 1] = 5
+    shares = tag_probabilities(scores, chain, grid)
+    torch.testing.assert_close(shares.sum(dim=1), torch.ones(3))
+    paths, totals = every_path(scores, chain)
+    expected = torch.zeros(3, 2)
+    for path, share in zip(paths, torch.softmax(totals, dim=0), strict=True):
+        expected[torch.arange(3), torch.tensor(path)] += share.float()
+    torch.testing.assert_close(shares, expected, atol=1e-5, rtol=1e-4)
 
 
 def test_a_sentence_is_the_same_alone_and_in_any_batch():

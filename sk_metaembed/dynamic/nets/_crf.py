@@ -1,16 +1,23 @@
-"""The network of a tagger and its linear-chain CRF: loss, best tags, marginals.
+r"""The network of a tagger and its linear-chain CRF: loss, best tags, marginals.
 
-All results use one recurrence. The *lookahead* of a token is, for each of its tags, the
-log of the summed exponentials of all paths from there to the end of the sentence. Given
-the previous tag, the tag of the token is distributed as a softmax,
+All sums use one recurrence, from the end of a sentence to its start. The *lookahead*
+:math:`A_t[b]` of tag b at token t is the sum over all paths from there to the end, up
+to a factor per token. With the rates :math:`R = \exp T` and the scores :math:`s_t`,
 
-    p(y_t | y_(t-1), x) = softmax over y_t of T[y_(t-1), y_t] + lookahead_t[y_t]
+.. math::
+    U_t[a] = \sum_b R[a, b] A_t[b], \qquad A_{t-1}[a] = \exp(s_{t-1}[a]) U_t[a],
 
-so the log-likelihood of a sentence is a sum of cross-entropies, one per token, which
-can be weighted. The marginals are these distributions applied in sequence. With a
-maximum instead of the sum, choosing the best next tag from left to right gives the
-best path. A lookahead may be shifted by a constant, which keeps it small for long
-sentences. Each sentence is read from its own end, so no padding has to be masked.
+    p(y_t = b \mid y_{t-1} = a, x) = R[a, b] A_t[b] / U_t[a],
+
+where the last row of R holds the starts. So the log-likelihood of a sentence is a sum
+of log-probabilities, one per token, which can be weighted. Marginals, and the gradient
+of the losses, flow along these conditional probabilities from the first to the last
+token: the gradient of a log-partition is a marginal.
+
+A step is a matrix product and three small operations, in float64, on numbers divided
+by their largest. Scores count as at most 350 below the largest one of their kind, so
+that no sum is zero. Each sentence is read from its own end, so no padding has to be
+masked.
 """
 
 from typing import NamedTuple
@@ -19,6 +26,7 @@ import numpy as np
 import torch
 from skorch.callbacks import Callback
 from torch import nn
+from torch.autograd.function import once_differentiable
 
 from .._tag_targets import weighted_span_f1
 from ..training._grid import Grid
@@ -26,8 +34,12 @@ from ..training._skorch_net import WithAuxiliary
 from ._encoders import BiLSTM, ByteDropout
 from ._mixing import MixingNet, make_head, source_vectors
 
-# exp(-10,000) is zero in float32, and yet a sum with it is a number.
+# Added to the score of a tag or transition that a scheme forbids.
 FORBIDDEN = -1e4
+
+# In sums it counts as exp(-300), which is zero in float32. Nothing counts as less than
+# exp(-350): the product of two such numbers is not zero in float64.
+_PENALTY, _LEAST = -300, -350
 
 
 class Chain(NamedTuple):
@@ -46,58 +58,106 @@ class Chain(NamedTuple):
     ends: torch.Tensor
 
 
-def lookahead(scores, chain, grid, *, best=False):
-    """Return the scores of the rest of the sentence, from each tag of each token on.
+class _Lookahead(NamedTuple):
+    """The sums of the recurrence, at the positions of the backward grid.
+
+    Attributes
+    ----------
+    sums : float64 tensor of shape (n_steps, n_sequences, n_tags)
+        A, divided by the largest of each position.
+    before : float64 tensor of shape (n_steps, n_sequences, n_tags + 1)
+        U; the last column for the first token of a sentence.
+    pairs : float64 tensor of shape (n_tags + 1, n_tags)
+        Scores of adjacent tags, minus the largest.
+    rates : float64 tensor of shape (n_tags + 1, n_tags)
+        R, divided by the largest.
+    """
+
+    sums: torch.Tensor
+    before: torch.Tensor
+    pairs: torch.Tensor
+    rates: torch.Tensor
+
+
+def tag_losses(scores, chain, grid, tags):
+    """Return the negative log-probability of each token's tag given the previous tag.
 
     Parameters
     ----------
     scores : float32 tensor of shape (n_tokens, n_tags)
     chain : Chain
     grid : Grid
-    best : bool, default=False
-        Whether to return the score of the best path instead of the log-sum over all
-        paths.
-
-    Returns
-    -------
-    float32 tensor of shape (n_tokens, n_tags)
-        Each row shifted by a constant.
-    """
-    if len(scores) == 0:
-        return scores
-    steps = scores[grid.backward_index]
-    ahead = steps[0] + chain.ends
-    steps_ahead = [ahead]
-    for step in steps[1:]:
-        paths = chain.transitions + ahead[:, None, :]
-        ahead = step + (paths.amax(dim=2) if best else paths.logsumexp(dim=2))
-        ahead = ahead - ahead.detach().amax(dim=1, keepdim=True)
-        steps_ahead.append(ahead)
-    return torch.stack(steps_ahead).flatten(0, 1)[grid.backward_position]
-
-
-def tag_losses(scores, chain, grid, tags):
-    """Return the negative log-probability of each token's tag given the previous tag.
+    tags : int64 tensor of shape (n_tokens,)
 
     Returns
     -------
     float32 tensor of shape (n_tokens,)
         The sum over a sentence is the negative log-likelihood of its tags.
     """
-    ahead = lookahead(scores, chain, grid)
-    before = torch.cat([chain.transitions, chain.starts[None]])
-    # The row of the starts for first tokens.
-    previous = torch.where(_is_first(grid), len(chain.starts), tags.roll(1))
-    return torch.nn.functional.cross_entropy(
-        before[previous] + ahead, tags, reduction="none"
-    )
+    if len(scores) == 0:
+        return scores.sum(dim=1)
+    return _TagLosses.apply(scores, *chain, grid, tags)
+
+
+class _TagLosses(torch.autograd.Function):
+    """`tag_losses` with the gradient in closed form."""
+
+    @staticmethod
+    def forward(ctx, scores, transitions, starts, ends, grid, tags):
+        ahead = _lookahead(scores, Chain(transitions, starts, ends), grid)
+        n_tags = scores.shape[1]
+        # The last row, of the starts, for first tokens.
+        previous = torch.where(_is_first(grid), n_tags, tags.roll(1))
+        at = grid.backward_position
+        before = ahead.before.flatten()[at * (n_tags + 1) + previous]
+        own = ahead.sums.flatten()[at * n_tags + tags]
+        ctx.save_for_backward(*ahead, previous, tags)
+        ctx.grid, ctx.dtype = grid, scores.dtype
+        losses = torch.log(before / own) - ahead.pairs[previous, tags]
+        return losses.to(scores.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        *ahead, previous, tags = ctx.saved_tensors
+        ahead, at, grad = _Lookahead(*ahead), ctx.grid.backward_position, grad.double()
+        n_tags = ahead.sums.shape[2]
+        given, taken = torch.zeros_like(ahead.before), torch.zeros_like(ahead.sums)
+        given.view(-1)[at * (n_tags + 1) + previous] = grad
+        taken.view(-1)[at * n_tags + tags] = -grad
+        given, flow = _flow(ahead, given, taken)
+        pairs = given.flatten(0, 1).T @ ahead.sums.flatten(0, 1) * ahead.rates
+        pairs.index_put_((previous, tags), -grad, accumulate=True)
+        grads = flow.flatten(0, 1)[at], pairs[:-1], pairs[-1], flow[0].sum(dim=0)
+        return *(part.to(ctx.dtype) for part in grads), None, None
+
+
+def tag_probabilities(scores, chain, grid):
+    """Return the marginal probability of each tag, float32 (n_tokens, n_tags)."""
+    if len(scores) == 0:
+        return scores
+    ahead = _lookahead(scores, chain, grid)
+    given = torch.zeros_like(ahead.before)
+    given.flatten(0, 1)[grid.backward_position, -1] = _is_first(grid).double()
+    flow = _flow(ahead, given, torch.zeros_like(ahead.sums))[1]
+    return flow.flatten(0, 1)[grid.backward_position].to(scores.dtype)
 
 
 def best_tags(scores, chain, grid):
     """Return the tags of each sentence's best path (Viterbi), int64 (n_tokens,)."""
     if len(scores) == 0:
         return grid.segments
-    steps = lookahead(scores, chain, grid, best=True)[grid.forward_index]
+    # Sentences are the last axis, along which processors compute in parallel.
+    steps = scores.T[:, grid.backward_index].unbind(dim=1)
+    pairs = chain.transitions.T[:, :, None]
+    rest = steps[0] + chain.ends[:, None]
+    ahead = [rest]
+    for step in steps[1:]:
+        rest = step + (pairs + rest[:, None]).amax(dim=0)
+        rest = rest - rest.amax(dim=0)
+        ahead.append(rest)
+    ahead = torch.stack(ahead).transpose(1, 2).flatten(0, 1)
+    steps = ahead[grid.backward_position[grid.forward_index]]
     tags = (chain.starts + steps[0]).argmax(dim=1)
     path = [tags]
     for step in steps[1:]:
@@ -106,20 +166,68 @@ def best_tags(scores, chain, grid):
     return torch.stack(path).flatten()[grid.forward_position]
 
 
-def tag_probabilities(scores, chain, grid):
-    """Return the marginal probability of each tag, float32 (n_tokens, n_tags)."""
-    if len(scores) == 0:
-        return scores
-    steps = lookahead(scores, chain, grid)[grid.forward_index]
-    shares = torch.softmax(chain.starts + steps[0], dim=1)
-    marginals = [shares]
-    for step in steps[1:]:
-        transitions = torch.softmax(chain.transitions + step[:, None, :], dim=2)
-        # A product and a sum: a matrix product would be rounded under autocast.
-        shares = (shares[:, :, None] * transitions).sum(dim=1)
-        shares = shares / shares.sum(dim=1, keepdim=True)
-        marginals.append(shares)
-    return torch.stack(marginals).flatten(0, 1)[grid.forward_position]
+def _lookahead(scores, chain, grid):
+    """Return the `_Lookahead` of some tokens, one or more."""
+    pairs = torch.cat([chain.transitions, chain.starts[None]]).double()
+    pairs = pairs - pairs.amax()
+    rates = _softened(pairs).exp_()
+    sums = scores.double()[grid.backward_index]
+    sums.sub_(sums.amax(dim=2, keepdim=True)).clamp_(min=_LEAST)
+    sums[0] += _softened(chain.ends - chain.ends.amax())
+    sums.exp_()
+    before = sums.new_empty(*sums.shape[:2], len(rates))
+    into, above = rates.T, None
+    views = zip(sums.unbind(), before.unbind(), before[..., :-1].unbind(), strict=True)
+    for own, product, inner in views:
+        if above is not None:
+            own.mul_(above)
+        own.div_(own.amax(dim=1, keepdim=True))
+        torch.mm(own, into, out=product)
+        above = inner
+    return _Lookahead(sums, before, pairs, rates)
+
+
+def _softened(scores):
+    """Return scores of adjacent tags, 0 or less, as they count in sums."""
+    allowed = scores > FORBIDDEN / 2
+    scores = torch.where(allowed, scores, scores - (FORBIDDEN - _PENALTY))
+    return scores.clamp_(_LEAST, 0)
+
+
+def _flow(ahead, given, taken):
+    """Return what flows along the conditional probabilities, from first tokens on.
+
+    Parameters
+    ----------
+    ahead : _Lookahead
+    given : float64 tensor of shape (n_steps, n_sequences, n_tags + 1)
+        What enters before each token, by the tag of the token before it. Overwritten.
+    taken : float64 tensor of shape (n_steps, n_sequences, n_tags)
+        What is added at each token, by its tag. Overwritten.
+
+    Returns
+    -------
+    given : tensor like `given`
+        All that enters before each token, divided by the sums ``ahead.before``.
+    flow : tensor like `taken`
+        What arrives at each token, by its tag.
+    """
+    shares = ahead.before.reciprocal()
+    given *= shares
+    views = zip(
+        ahead.sums.unbind(),
+        shares[..., :-1].unbind(),
+        given.unbind(),
+        given[..., :-1].unbind(),
+        taken.unbind(),
+        strict=True,
+    )
+    arrived = None
+    for sums, share, entering, inner, flow in reversed(list(views)):
+        if arrived is not None:
+            inner.addcmul_(arrived, share)
+        arrived = flow.addcmul_(sums, torch.mm(entering, ahead.rates))
+    return given, taken
 
 
 def _is_first(grid):
