@@ -147,22 +147,20 @@ def best_tags(scores, chain, grid):
     """Return the tags of each sentence's best path (Viterbi), int64 (n_tokens,)."""
     if len(scores) == 0:
         return grid.segments
-    # Sentences are the last axis, along which processors compute in parallel.
-    steps = scores.T[:, grid.backward_index].unbind(dim=1)
-    pairs = chain.transitions.T[:, :, None]
-    rest = steps[0] + chain.ends[:, None]
-    ahead = [rest]
+    # In float64, because the sums of a long sentence are large. Sentences are the last
+    # axis, along which processors compute in parallel.
+    steps = scores.T.double()[:, grid.backward_index].unbind(dim=1)
+    transitions = chain.transitions.double()
+    pairs = transitions.T[:, :, None]
+    ahead = [steps[0] + chain.ends[:, None]]
     for step in steps[1:]:
-        rest = step + (pairs + rest[:, None]).amax(dim=0)
-        rest = rest - rest.amax(dim=0)
-        ahead.append(rest)
+        ahead.append((pairs + ahead[-1][:, None]).amax(dim=0).add_(step))
     ahead = torch.stack(ahead).transpose(1, 2).flatten(0, 1)
-    steps = ahead[grid.backward_position[grid.forward_index]]
-    tags = (chain.starts + steps[0]).argmax(dim=1)
-    path = [tags]
+    steps = ahead[grid.backward_position[grid.forward_index]].unbind()
+    path = [(chain.starts + steps[0]).argmax(dim=1)]
     for step in steps[1:]:
-        tags = (chain.transitions[tags] + step).argmax(dim=1)
-        path.append(tags)
+        reached = transitions.index_select(0, path[-1]).add_(step)
+        path.append(reached.argmax(dim=1))
     return torch.stack(path).flatten()[grid.forward_position]
 
 
