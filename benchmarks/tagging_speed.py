@@ -3,20 +3,25 @@
 On WNUT-2017 with GloVe 100 d: DynamicMetaTagger, sklearn-crfsuite (a linear CRF over
 hand-written features of the word and its neighbours; if installed) and flair's
 SequenceTagger (the same vectors and BiLSTM size, its own dropouts; in another Python,
-``--flair-python``). Each tagger runs in its own process; they alternate for
-``--rounds`` rounds, and medians and ratios to DynamicMetaTagger are printed.
+``--flair-python``). The limit is what no tagger can leave out: the matrix products of
+the same batches and the recurrences of the CRF, with nothing between them. Each side
+runs in its own process; they alternate for ``--rounds`` rounds. Medians of tokens/s are
+printed, and medians over the rounds of the ratios to flair and to the limit.
+``--profile`` prints instead which operations of torch the time of DynamicMetaTagger
+goes to.
 
 A pass is an epoch of the networks, or an iteration of L-BFGS in crfsuite, which needs
 about 100. Input tokens are lists; prediction includes the look-up of vectors or the
 computation of features. Memory is the peak of the process.
 
 Needs ``SK_METAEMBED_DATA``.
-Run: python benchmarks/tagging_speed.py [--flair-python PYTHON] [--rounds 3]
+Run: python benchmarks/tagging_speed.py [--flair-python PYTHON] [--rounds 5] [--profile]
 """
 
 import argparse
 import importlib.util
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -28,7 +33,7 @@ import numpy as np
 
 SIZES = {"projection_dim": 100, "encoder_dim": 128, "batch_size": 32}
 SIDES = ("DynamicMetaTagger, CRF", "DynamicMetaTagger, softmax", "sklearn-crfsuite")
-FLAIR = "flair SequenceTagger"
+FLAIR, LIMIT = "flair SequenceTagger", "limit: products and recurrences"
 
 
 def write_data(folder):
@@ -104,11 +109,7 @@ def serve(side, folder, threads):
     import torch
 
     torch.set_num_threads(threads)
-    data = json.loads((folder / "data.json").read_text())
-    if side == "sklearn-crfsuite":
-        train, predict, passes = crfsuite(folder, data)
-    else:
-        train, predict, passes = network(folder, data, side.split()[-1].lower())
+    train, predict, passes = opened(side, folder)
     for _ in sys.stdin:
         times = [time.perf_counter(), time.process_time()]
         train()
@@ -120,19 +121,55 @@ def serve(side, folder, threads):
         print(json.dumps(report), flush=True)
 
 
+def opened(side, folder):
+    """Return functions for one training pass and for prediction, and the passes."""
+    data = json.loads((folder / "data.json").read_text())
+    if side == "sklearn-crfsuite":
+        return crfsuite(folder, data)
+    if side == LIMIT:
+        from _bare_tagger import BareTagger
+
+        bare = BareTagger(data, np.load(folder / "vectors.npy").shape[1])
+        return bare.train, bare.predict, 1
+    return network(folder, data, side.split()[-1].lower())
+
+
+def profile(folder):
+    """Print the operations that training and prediction spend their time in."""
+    import torch
+
+    torch.set_num_threads(1)
+    train, predict, _ = opened(SIDES[0], Path(folder))
+    train()
+    for name, function in [("Training", train), ("Prediction", predict)]:
+        with torch.profiler.profile() as recorded:
+            function()
+        events = recorded.key_averages()
+        total = sum(event.self_cpu_time_total for event in events)
+        print(f"{name}: {total / 1e6:.2f} s under the profiler")
+        for event in sorted(events, key=lambda e: -e.self_cpu_time_total)[:15]:
+            share, n = event.self_cpu_time_total / total, event.count
+            print(f"{share:7.1%} {n:7} times {event.key}")
+
+
 def open_sides(folder, options):
     """Return a process for each installed tagger."""
     own, threads = [sys.executable, __file__], str(options.threads)
     has_crfsuite = importlib.util.find_spec("sklearn_crfsuite") is not None
     commands = {
         side: [*own, "--side", side, "--folder", folder, "--threads", threads]
-        for side in SIDES[: 2 + has_crfsuite]
+        for side in [*SIDES[: 2 + has_crfsuite], LIMIT]
     }
     if options.flair_python:
         script = Path(__file__).with_name("_flair_tagger.py")
         commands[FLAIR] = [options.flair_python, str(script), folder, threads]
+    # The limit has more shapes of matrices than oneDNN keeps by default.
+    env = os.environ | {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "8192"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    return {side: subprocess.Popen(c, **pipes) for side, c in commands.items()}
+    return {
+        side: subprocess.Popen(c, **pipes, env=env if side == LIMIT else None)
+        for side, c in commands.items()
+    }
 
 
 def ask(process):
@@ -157,7 +194,8 @@ def main():
     """Run all taggers alternately and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--flair-python", help="a Python that has flair")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--profile", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--side", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
@@ -167,6 +205,9 @@ def main():
         return
     with tempfile.TemporaryDirectory() as folder:
         counts = write_data(Path(folder))
+        if options.profile:
+            profile(folder)
+            return
         sides = open_sides(folder, options)
         report = {side: [] for side in sides}
         for number in range(options.rounds + 1):
@@ -177,6 +218,7 @@ def main():
             process.stdin.close()
             process.wait()
     print_table(report, counts)
+    print_ratios(report)
 
 
 def print_table(report, counts):
@@ -192,6 +234,22 @@ def print_table(report, counts):
             cells += [f"{theirs:,.0f}", f"{theirs / mine:.2f}", f"{busy:,.0f}"]
         peak = max(answer["peak"] for answer in answers)
         print(f"| {side} | {' | '.join(cells)} | {peak:,.0f} |")
+
+
+def print_ratios(report):
+    """Print the speed of DynamicMetaTagger in multiples of flair's and of the limit."""
+    for other in [side for side in (FLAIR, LIMIT) if side in report]:
+        for side in SIDES[:2]:
+            # CPU times of a round's sides, one after the other on the same machine.
+            mine, theirs = (
+                np.array([np.diff(answer["times"][1::2]) for answer in report[name]])
+                for name in (side, other)
+            )
+            train, predict = np.median(theirs / mine, axis=0)
+            print(
+                f"{side}: {train:.2f} of {other} in training, "
+                f"{predict:.2f} in prediction (CPU time)"
+            )
 
 
 if __name__ == "__main__":
