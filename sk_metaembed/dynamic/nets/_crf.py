@@ -109,8 +109,8 @@ class _TagLosses(torch.autograd.Function):
         # The last row, of the starts, for first tokens.
         previous = torch.where(_is_first(grid), n_tags, tags.roll(1))
         at = grid.backward_position
-        before = ahead.before.flatten()[at * (n_tags + 1) + previous]
-        own = ahead.sums.flatten()[at * n_tags + tags]
+        before = ahead.before.view(-1)[at * (n_tags + 1) + previous]
+        own = ahead.sums.view(-1)[at * n_tags + tags]
         ctx.save_for_backward(*ahead, previous, tags)
         ctx.grid, ctx.dtype = grid, scores.dtype
         losses = torch.log(before / own) - ahead.pairs[previous, tags]
@@ -132,6 +132,7 @@ class _TagLosses(torch.autograd.Function):
         return *(part.to(ctx.dtype) for part in grads), None, None
 
 
+@torch.no_grad()
 def tag_probabilities(scores, chain, grid):
     """Return the marginal probability of each tag, float32 (n_tokens, n_tags)."""
     if len(scores) == 0:
@@ -143,6 +144,7 @@ def tag_probabilities(scores, chain, grid):
     return flow.flatten(0, 1)[grid.backward_position].to(scores.dtype)
 
 
+@torch.no_grad()
 def best_tags(scores, chain, grid):
     """Return the tags of each sentence's best path (Viterbi), int64 (n_tokens,)."""
     if len(scores) == 0:
