@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._io._compiled import use_compiled
 from ..sequences._text_scan import in_threads
 from . import _kernels_python
 
-# NumPy needs up to 0.5 ms for inputs of this size; loading numba needs a third of a
-# second.
-_SMALL_SEQUENCES, _SMALL_ENTRIES = 8, 1 << 18
+_SECONDS_PER_SEQUENCE, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _ENTRIES_PER_THREAD = 1 << 20  # with less work, starting a thread does not pay off
 
 
@@ -87,9 +86,9 @@ def run_kernel(name, bags, arguments, out, column):
     joblib reduces in its worker processes.
     """
     n_sequences = len(bags.offsets) - 1
-    entries = len(bags.rows) * bags.values.shape[1]
-    is_small = n_sequences <= _SMALL_SEQUENCES and entries <= _SMALL_ENTRIES
-    if is_small and not bags.in_thread:
+    seconds = _SECONDS_PER_SEQUENCE * n_sequences
+    seconds += _SECONDS_PER_ENTRY * len(bags.rows) * bags.values.shape[1]
+    if not (bags.in_thread or use_compiled(seconds)):
         all_arguments = bags.values, bags.rows, bags.offsets, *arguments, 0, n_sequences
         getattr(_kernels_python, name)(*all_arguments, out, column)
         return

@@ -94,10 +94,12 @@ class NgramVectors:
 
     def _add_means(self, words, out):
         ids, indptr = ngram_ids(pack(words), self.min_n, self.max_n, self.shape[0])
-        used, vectors = np.unique(ids), self.__dict__.get("_vectors")
-        if vectors is not None and len(used) <= _MAX_SINGLE_DRAWS:
-            table, ids = self._rows(used, vectors), np.searchsorted(used, ids)
-        else:
+        vectors, table = self.__dict__.get("_vectors"), None
+        if vectors is not None:
+            used, inverse = np.unique(ids, return_inverse=True)
+            if len(used) <= _MAX_SINGLE_DRAWS:
+                table, ids = self._rows(used, vectors), inverse
+        if table is None:
             table = self.table
         loops_for(len(words)).add_means(ids, indptr, table, 0, out)
         return np.diff(indptr) > 0
@@ -124,11 +126,13 @@ def initial_rows(shape, seed, rows):
     random = np.random.default_rng(seed)
     drawn = np.empty((len(rows), dim), np.float32)
     at = 0  # position of the generator; each step yields two numbers
-    for row, first in enumerate((rows * dim).tolist()):
-        random.bit_generator.advance(first // 2 - at)
-        skip = first % 2
-        drawn[row] = random.random(skip + dim, dtype=np.float32)[skip:]
-        at = first // 2 + (skip + dim + 1) // 2
+    advance, draw = random.bit_generator.advance, random.random
+    for row, first in zip(drawn, (rows * dim).tolist(), strict=True):
+        advance(first // 2 - at)
+        if first % 2:
+            draw(dtype=np.float32)
+        draw(dtype=np.float32, out=row)
+        at = first // 2 + (first % 2 + dim + 1) // 2
     return _scaled(drawn)
 
 

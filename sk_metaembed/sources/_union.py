@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils._repr_html.estimator import _VisualBlock
@@ -322,9 +323,12 @@ class EmbeddingUnion(
         """
         check_is_fitted(self)
         tokens = self._read(X)
-        embedded = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_transform)(name, source, tokens) for name, source in self.sources_
-        )
+        if effective_n_jobs(self.n_jobs) == 1:  # joblib takes longer than a short text
+            embedded = [_transform(*pair, tokens) for pair in self.sources_]
+        else:
+            embedded = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(_transform)(*pair, tokens) for pair in self.sources_
+            )
         return self._union(tokens, embedded)
 
     def get_feature_names_out(

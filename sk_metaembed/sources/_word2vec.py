@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, Self, cast
 
@@ -300,8 +301,8 @@ class Word2VecEmbedding(BaseWordEmbedding):
         return self.vectors_
 
     def _find(self, words):
-        row = self.vocabulary_.get
-        return np.fromiter((row(w, -1) for w in words), np.int64, count=len(words))
+        rows = map(self.vocabulary_.get, words.tolist(), repeat(-1))
+        return np.fromiter(rows, np.int64, count=len(words))
 
     def _options(self):
         names = set(Word2VecEmbedding._parameter_constraints)

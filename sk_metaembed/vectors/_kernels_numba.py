@@ -269,7 +269,7 @@ def _fold(h, byte):
 
 @cached_njit
 def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
-    """Hash the n-grams of every ``<word>``; with empty ``ids``, only count them.
+    """Hash the n-grams of every ``<word>`` into ``ids``, which may be longer.
 
     N-grams are sequences of code points. fastText hashes bytes as signed characters, so
     bytes above 127 are sign-extended before the xor.
@@ -294,8 +294,7 @@ def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
                     h = _fold(h, text[at])
                     at += 1
                 if n >= min_n and not (n == 1 and (i == 0 or at == size)):
-                    if len(ids):
-                        ids[total] = h % np.uint32(n_buckets)
+                    ids[total] = h % np.uint32(n_buckets)
                     total += 1
         indptr[row + 1] = total
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 _MASK_32, _MASK_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+_ENTRIES = 1 << 16  # added at a time
 
 
 def _words(buf, starts, ends):
@@ -64,38 +65,66 @@ def gather_words(buf, starts, ends, blob, offsets):
 
 
 def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
-    """Hash the n-grams of every ``<word>``; with empty ``ids``, only count them."""
-    total = 0
-    for row, word in enumerate(_words(buf, starts, ends)):
-        buckets = [h % n_buckets for h in _ngrams(b"<" + word + b">", min_n, max_n)]
-        if len(ids):
-            ids[total : total + len(buckets)] = buckets
-        total += len(buckets)
-        indptr[row + 1] = total
+    """Hash the n-grams of every ``<word>`` into ``ids``, which may be longer."""
+    if not len(starts):
+        return
+    text = b"".join([b"<" + word + b">" for word in _words(buf, starts, ends)])
+    chars = _Characters(np.frombuffer(text, np.uint8), ends - starts + 2)
+    # Of the n-grams that begin at each character, in order.
+    lengths = np.minimum(chars.n_left, max_n)
+    least = np.full(len(lengths), max(min_n, 1))
+    if min_n <= 1:  # "<" and ">" alone are no n-grams
+        least[chars.first] = least[chars.n_left == 1] = 2
+    counts = np.maximum(lengths - least + 1, 0)
+    np.cumsum(np.add.reduceat(counts, chars.first), out=indptr[1:])
+    slots = np.cumsum(counts) - counts - least
+    at, hashes = np.arange(len(lengths)), np.full(len(lengths), 2166136261, np.uint32)
+    for n in range(1, max_n + 1):
+        longer = lengths[at] >= n
+        at, hashes = at[longer], chars.hash(hashes[longer], at[longer] + n - 1)
+        counted = least[at] <= n
+        ids[slots[at[counted]] + n] = hashes[counted] % np.uint32(n_buckets)
 
 
-def _ngrams(text, min_n, max_n):
-    """Yield fastText's hash of each n-gram; bytes are signed characters."""
-    begins = [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80] + [len(text)]
-    signed = [byte | 0xFFFFFF00 if byte > 127 else byte for byte in text]
-    last = len(begins) - 1
-    for i in range(last):
-        h = 2166136261
-        for j in range(i, min(last, i + max_n)):
-            for byte in signed[begins[j] : begins[j + 1]]:
-                h = (h ^ byte) * 16777619 & _MASK_32
-            n = j + 1 - i
-            if n >= min_n and not (n == 1 and (i == 0 or j + 1 == last)):
-                yield h
+class _Characters:
+    """The characters of words that are one after the other, given by their UTF-8."""
+
+    def __init__(self, text, sizes):
+        begins = np.flatnonzero((text & 0xC0) != 0x80)
+        self._begins, self._sizes = begins, np.diff(begins, append=len(text))
+        # fastText's bytes are signed.
+        self._signed = text.astype(np.int8).astype(np.int32).view(np.uint32)
+        self.first = np.searchsorted(begins, np.cumsum(sizes) - sizes)
+        ends = np.append(self.first[1:], len(begins))
+        # Number of characters from each to the end of its word.
+        self.n_left = np.repeat(ends, ends - self.first) - np.arange(len(begins))
+
+    def hash(self, hashes, characters):
+        """Return FNV-1a hashes, (n,) uint32, continued by one character each."""
+        sizes, begins = self._sizes[characters], self._begins[characters]
+        for k in range(sizes.max(initial=0)):
+            has = sizes > k
+            own = self._signed[begins[has] + k]
+            hashes[has] = (hashes[has] ^ own) * np.uint32(16777619)
+        return hashes
 
 
 def add_means(ids, indptr, table, own, out):
     """Add the table rows of each word to ``out`` and divide by their number."""
-    bounds = indptr.tolist()
-    for row, (begin, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
-        terms = np.concatenate((out[row : row + 1], table[ids[begin:end]]))
-        count = end - begin + own
-        if count > 0:
-            # Sequential, for the same rounding as the compiled sum.
-            total = np.add.accumulate(terms, axis=0, dtype=np.float32)[-1]
-            out[row] = total / np.float32(count)
+    counts = np.diff(indptr)
+    longest = int(counts.max(initial=0))
+    if not len(ids) + own:
+        return
+    steps = np.arange(longest)
+    n_rows = max(1, _ENTRIES // (max(longest, 1) * out.shape[1]))
+    for start in range(0, len(out), n_rows):
+        part = slice(start, start + n_rows)
+        absent = steps >= counts[part, None]
+        places = np.where(absent, 0, indptr[:-1][part, None] + steps)
+        terms = np.empty((len(places), longest + 1, out.shape[1]), np.float32)
+        terms[:, 0] = out[part]
+        terms[:, 1:] = table[ids[places]] if len(ids) else 0
+        terms[:, 1:][absent] = 0
+        # Added one after the other, for the same rounding as the compiled sum.
+        total = np.add.accumulate(terms, axis=1)[:, -1]
+        out[part] = total / np.maximum(counts[part, None] + own, 1).astype(np.float32)

@@ -7,17 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._io._compiled import use_compiled
+
 MAX_NGRAM = 999  # characters
-# Python needs a millisecond for this many words; importing numba, a third of a second.
-FEW = 512
+_SECONDS = 3e-6  # for a word in Python
 
 
 def loops_for(n_words):
     """Return the module of loops over bytes: compiled only if there are many words."""
-    if n_words <= FEW:
-        from . import _kernels_python as loops
-    else:
+    if use_compiled(_SECONDS * n_words):
         from . import _kernels_numba as loops
+    else:
+        from . import _kernels_python as loops
     return loops
 
 
@@ -227,14 +228,21 @@ def ngram_ids(packed, min_n, max_n, n_buckets):
     indptr : ndarray of int64, shape (n_words + 1,)
         Word ``i`` has ``ids[indptr[i] : indptr[i + 1]]``.
     """
-    ngram_buckets = loops_for(packed.n_words).ngram_buckets
     starts, ends = packed.offsets[:-1].copy(), packed.offsets[1:] - 1
     indptr = np.zeros(packed.n_words + 1, np.int64)
-    args = (packed.blob, starts, ends, min_n, max_n, n_buckets, indptr)
-    ngram_buckets(*args, np.empty(0, np.int64))  # only counts
-    ids = np.empty(indptr[-1], np.int64)
-    ngram_buckets(*args, ids)
-    return ids, indptr
+    ids = np.empty(_most_ngrams(ends - starts + 2, min_n, max_n), np.int64)
+    loops = loops_for(packed.n_words)
+    loops.ngram_buckets(
+        packed.blob, starts, ends, min_n, max_n, n_buckets, indptr, ids
+    )
+    return ids[: indptr[-1]], indptr
+
+
+def _most_ngrams(sizes, min_n, max_n):
+    """Return the number of n-grams of words of some sizes if a byte is a character."""
+    longest = np.minimum(sizes, max_n)
+    kinds = np.maximum(longest - min_n + 1, 0)
+    return int((kinds * (2 * sizes + 2 - min_n - longest) // 2).sum())
 
 
 def mean_ngrams(packed, table, min_n, max_n, out, own=False):

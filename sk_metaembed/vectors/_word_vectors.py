@@ -25,7 +25,7 @@ from ._store_files import (
     map_arrays,
     read_meta,
 )
-from ._word_index import FEW, PackedWords, find, find_spans, mean_ngrams, pack
+from ._word_index import PackedWords, find, find_spans, mean_ngrams, pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,6 +38,7 @@ _handles = HandleCache(maxsize=16)
 _CHUNK_WORDS = 1 << 14
 # Rows that a handle caches, a few megabytes: most tokens of a text are frequent words.
 _MAX_CACHED_ROWS = 1 << 15
+_FEW = 4096  # words whose rows are cached from call to call
 _STATE = ("_buckets", "_index", "_meta", "_packed", "_path", "_vectors")
 
 
@@ -495,7 +496,7 @@ class WordVectors:
             words = words.tolist()
         if (
             isinstance(words, list)
-            and len(words) <= FEW
+            and len(words) <= _FEW
             and {*map(type, words)} == {str}
         ):
             return self._lookup_few(words)

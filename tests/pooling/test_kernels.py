@@ -36,8 +36,8 @@ def test_small_inputs_are_pooled_alike(dim, dtype, level, weights, monkeypatch):
     pooling = Pooling(MODES, weights=weights, powers=(2, 3, 7), n_coefficients=3)
     pooling.fit(X)
     given = []
-    for few in (len(X), -1):
-        monkeypatch.setattr(_bags, "_SMALL_SEQUENCES", few)
+    for compiled in (False, True):
+        monkeypatch.setattr(_bags, "use_compiled", lambda _, compiled=compiled: compiled)
         given.append(pooling.transform(X))
     np.testing.assert_allclose(*given, rtol=1e-6, atol=1e-6)
 
@@ -49,8 +49,7 @@ def test_each_compiled_kernel_has_a_numpy_version():
 
 def test_a_row_alone_is_the_row_of_a_large_batch():
     X = embedded(5, np.float32, "type")
-    large = X[np.tile(np.arange(len(X)), 30)]
-    assert len(large) > _bags._SMALL_SEQUENCES
+    large = X[np.tile(np.arange(len(X)), 30)]  # pooled by compiled kernels
     pooling = Pooling(MODES).fit(X)
     whole = pooling.transform(large)
     for i in range(len(X)):

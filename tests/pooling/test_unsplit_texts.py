@@ -79,7 +79,7 @@ def stores():
 
 @pytest.fixture(autouse=True)
 def chunks_of_a_few_characters(monkeypatch):
-    monkeypatch.setattr(_split, "SMALL", 0)
+    monkeypatch.setattr(_split, "use_compiled", lambda seconds: True)
     monkeypatch.setattr(_pretrained, "_CHUNK", 20)
 
 

@@ -31,7 +31,7 @@ def as_objects(texts):
 @pytest.fixture
 def unsplit(monkeypatch):
     """A function from texts to a TokenSequences that is not split yet."""
-    monkeypatch.setattr(_split, "SMALL", 0)
+    monkeypatch.setattr(_split, "use_compiled", lambda seconds: True)
     monkeypatch.setattr(_text_scan, "CHUNK", 16)
     return Tokenizer().transform
 
@@ -126,7 +126,7 @@ def test_reads_are_those_of_split_texts(read, unsplit, monkeypatch):
     tokens = unsplit(TEXTS)
     assert tokens._unsplit is not None
     result = read(tokens)
-    monkeypatch.setattr(_split, "SMALL", 10**9)
+    monkeypatch.setattr(_split, "use_compiled", lambda seconds: False)
     assert result == read(Tokenizer().transform(TEXTS))
 
 

@@ -192,9 +192,9 @@ def test_names_and_output_settings_reach_through():
 
 def both_ways(tokenizer, texts, monkeypatch):
     """Transform in plain Python and compiled, in chunks so small that they merge."""
-    monkeypatch.setattr(_split, "SMALL", 10**9)
+    monkeypatch.setattr(_split, "use_compiled", lambda seconds: False)
     plain = tokenizer.transform(texts)
-    monkeypatch.setattr(_split, "SMALL", 0)
+    monkeypatch.setattr(_split, "use_compiled", lambda seconds: True)
     monkeypatch.setattr(_text_scan, "CHUNK", 8)
     return plain, tokenizer.transform(texts)
 

@@ -1,0 +1,29 @@
+"""Decide whether compiled loops are worth loading.
+
+Importing numba takes a third of a second and 100 MB, so work that takes less time runs
+in loops of Python and NumPy, which return the same results.
+"""
+
+import sys
+
+# In seconds.
+_CALL = 0.0003  # work for which compiled loops are called once numba is loaded
+_NEGLIGIBLE = 0.002  # work that is never a reason to load numba, however often it comes
+_LONGEST = 0.1  # work that loads numba at once
+_LOADING = 0.4
+
+_spent = 0.0  # on work that compiled loops would have made faster
+
+
+def use_compiled(seconds):
+    """Return whether to use compiled loops for work that takes Python some seconds.
+
+    A process that never loads numba loses no more time than loading takes, and one that
+    loads it has lost no more than that before.
+    """
+    global _spent
+    if "numba" in sys.modules:
+        return seconds > _CALL
+    if seconds > _NEGLIGIBLE:
+        _spent += seconds
+    return seconds > _LONGEST or _spent > _LOADING
