@@ -3,7 +3,7 @@
 import numpy as np
 
 _MASK_32, _MASK_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
-_ENTRIES = 1 << 16  # added at a time
+_PLACES = 1 << 16  # n-grams of words at a time
 
 
 def _words(buf, starts, ends):
@@ -101,6 +101,8 @@ class _Characters:
 
     def hash(self, hashes, characters):
         """Return FNV-1a hashes, (n,) uint32, continued by one character each."""
+        if len(self._begins) == len(self._signed):  # ASCII
+            return (hashes ^ self._signed[characters]) * np.uint32(16777619)
         sizes, begins = self._sizes[characters], self._begins[characters]
         for k in range(sizes.max(initial=0)):
             has = sizes > k
@@ -113,18 +115,16 @@ def add_means(ids, indptr, table, own, out):
     """Add the table rows of each word to ``out`` and divide by their number."""
     counts = np.diff(indptr)
     longest = int(counts.max(initial=0))
-    if not len(ids) + own:
+    if not longest:
         return
     steps = np.arange(longest)
-    n_rows = max(1, _ENTRIES // (max(longest, 1) * out.shape[1]))
+    n_rows = max(1, _PLACES // longest)
     for start in range(0, len(out), n_rows):
         part = slice(start, start + n_rows)
-        absent = steps >= counts[part, None]
-        places = np.where(absent, 0, indptr[:-1][part, None] + steps)
-        terms = np.empty((len(places), longest + 1, out.shape[1]), np.float32)
-        terms[:, 0] = out[part]
-        terms[:, 1:] = table[ids[places]] if len(ids) else 0
-        terms[:, 1:][absent] = 0
+        total, sizes = out[part], counts[part]
+        present = steps[:, None] < sizes
+        places = np.where(present, indptr[:-1][part] + steps[:, None], 0)
         # Added one after the other, for the same rounding as the compiled sum.
-        total = np.add.accumulate(terms, axis=1)[:, -1]
-        out[part] = total / np.maximum(counts[part, None] + own, 1).astype(np.float32)
+        for rows, mask in zip(ids[places], present[:, :, None], strict=True):
+            np.add(total, table[rows], out=total, where=mask)
+        total /= np.maximum(sizes + own, 1).astype(np.float32)[:, None]
