@@ -49,13 +49,12 @@ def compute_types(net, data):
     For prediction only: in training the weights change from batch to batch. Returns
     `data`.
     """
-    net.module_.eval()
     for i, (of_types, codes) in enumerate(
         zip(data.of_types, data.own_codes, strict=True)
     ):
         used = np.unique(data.tokens.codes if codes is None else codes)
         if of_types and len(used):
-            network, pieces = net.module_.trained[i], data.pieces[i]
+            network, pieces = net.module_.trained[i].eval(), data.pieces[i]
             with torch.inference_mode(), net.computing():
                 data.pieces[i] = _all_types(network, pieces, used, data)
     return data
