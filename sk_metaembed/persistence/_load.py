@@ -77,7 +77,10 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     Notes
     -----
     Only libraries that the estimator uses are imported: a pipeline without a neural
-    network does not import torch. Nothing is downloaded. Bundled vectors and models
+    network does not import torch. Networks of pretrained models are loaded as well, so
+    that the first prediction is nearly as fast as later ones, except those of sources
+    with a `cache`, which may not need them; an unpickled estimator loads them on their
+    first use. Nothing is downloaded. Bundled vectors and models
     are written to ``bundles`` in the cache, ``$SK_METAEMBED_CACHE`` or
     ``~/.cache/sk_metaembed``, once for all processes, and mapped from there.
 
@@ -110,10 +113,13 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
         structure = file.open_seekable(STRUCTURE)
         with raise_corrupt(f"{path}, {STRUCTURE!r}"):
             plain = read_structure(structure, trusted)
-        estimator = Decoder(file, trusted)(plain)
+        decoder = Decoder(file, trusted)
+        estimator = decoder(plain)
     if isinstance(estimator, Placeholder) or not has_parameters(estimator):
         kind = type(estimator).__name__
         raise SavedFileError(f"{path} holds {kind}, which is not an estimator.")
+    for source in decoder.with_networks:
+        source._load_network()
     return estimator
 
 
@@ -138,6 +144,7 @@ class Decoder:
         self.file, self.trusted = file, trusted
         self._copy = GraphCopier(self._decode)
         self._opened = {}
+        self.with_networks = []  # sources that load a network on their first use
 
     def __call__(self, structure):
         """Return the estimator; raise UntrustedError before anything is imported."""
@@ -159,6 +166,9 @@ class Decoder:
             return self._placeholder(value, where, copy)
         if hasattr(type(value), "_set_net") and "net_" in vars(value):
             return self._with_net(value, copy)
+        if hasattr(type(value), "_load_network"):
+            self.with_networks.append(copy.copy_object(value, where))
+            return self.with_networks[-1]
         return NotImplemented
 
     def _placeholder(self, placeholder, where, copy):

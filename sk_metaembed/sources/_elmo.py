@@ -345,6 +345,11 @@ class ElmoEmbedding(BaseEmbedding):
         )
         self._states = None
 
+    def _load_network(self):
+        """Load the network of a fitted source before its first use."""
+        if self.cache is None and hasattr(self, "_model"):
+            self._model.network  # noqa: B018
+
     def _embed(self, tokens):
         model, split = self._model, TextSplitter()
         budget = self.batch_tokens or _BATCH_TOKENS.get(

@@ -232,9 +232,7 @@ def ngram_ids(packed, min_n, max_n, n_buckets):
     indptr = np.zeros(packed.n_words + 1, np.int64)
     ids = np.empty(_most_ngrams(ends - starts + 2, min_n, max_n), np.int64)
     loops = loops_for(packed.n_words)
-    loops.ngram_buckets(
-        packed.blob, starts, ends, min_n, max_n, n_buckets, indptr, ids
-    )
+    loops.ngram_buckets(packed.blob, starts, ends, min_n, max_n, n_buckets, indptr, ids)
     return ids[: indptr[-1]], indptr
 
 

@@ -158,3 +158,20 @@ def test_a_trained_transformer(method, tmp_path):
 def test_a_step_without_files_is_no_larger_in_a_bundle(tmp_path):
     paths = [save(Pooling(), tmp_path / str(b), bundle=b) for b in (False, True)]
     assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_networks_are_loaded_unless_a_cache_may_replace_them(cached, tmp_path):
+    folder = tmp_path / "cache" if cached else None
+    bert = TransformerEmbedding(tiny_bert.save(tmp_path / "bert"), cache=folder)
+    sources = [("bert", bert), ("elmo", ElmoEmbedding(*elmo_files(), cache=folder))]
+    trained = EmbeddingUnion(sources).fit(ROWS)
+    path = save(trained, tmp_path / "pipe.skm")
+    expected = values(trained.transform(ROWS))
+    del trained
+    clear_handles()
+    given = load(path)
+    for name in ("bert", "elmo"):
+        assert (given[name]._model._network is None) is cached
+    for one, other in zip(values(given.transform(ROWS)), expected, strict=True):
+        np.testing.assert_array_equal(one, other)

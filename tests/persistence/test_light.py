@@ -28,6 +28,8 @@ from ..test_estimators import vectors
 
 HEAVY = {"torch", "gensim", "numba", "transformers", "matplotlib", "dask", "skops"}
 TEXTS = ["a good film", "a bad film", "good plot", "bad plot, so bad", "Ünseen", ""] * 2
+# A long text has more words than are looked up at once in a few titles.
+SERVED = [*TEXTS, " ".join(f"good{i} film" for i in range(3000))]
 TRAINED = {"vector_size": 8, "min_count": 1, "epochs": 1, "random_state": 0}
 
 # scikit-learn itself imports the DataFrame libraries that are installed.
@@ -56,7 +58,7 @@ def source(name):
 def served(pipe, folder):
     """Return the modules that a process imports to predict, and the predictions."""
     path = save(pipe, folder / "pipe.skm")
-    run = [sys.executable, "-c", SERVE, str(path), json.dumps(TEXTS)]
+    run = [sys.executable, "-c", SERVE, str(path), json.dumps(SERVED)]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -73,7 +75,27 @@ def test_a_pipeline_is_served_without_heavy_libraries(name, tmp_path):
     pipe.fit(TEXTS, np.arange(len(TEXTS)) % 2)
     added, given = served(pipe, tmp_path)
     assert not HEAVY & {*added}
-    np.testing.assert_allclose(given, pipe.predict_proba(TEXTS), atol=1e-6)
+    np.testing.assert_allclose(given, pipe.predict_proba(SERVED), atol=1e-6)
+
+
+FIT = """
+import sys
+import sklearn.pipeline, sklearn.linear_model
+before = set(sys.modules)
+from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
+store = WordVectors.open(sys.argv[1])
+steps = Tokenizer(), PretrainedEmbedding(store), Pooling()
+pipe = sklearn.pipeline.make_pipeline(*steps, sklearn.linear_model.LogisticRegression())
+pipe.fit(["a good film", "a bad film"] * 20, [0, 1] * 20).predict(["good"] * 40)
+print(*{name.partition(".")[0] for name in set(sys.modules) - before})
+"""
+
+
+def test_a_small_fit_loads_no_more_than_scikit_learn():
+    run = [sys.executable, "-c", FIT, str(vectors().path)]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    frames = {"pandas", "pyarrow", "polars"}
+    assert not {*HEAVY, *frames} & set(done.stdout.split())
 
 
 def test_files_are_read_where_skops_is_not_installed(tmp_path):

@@ -37,7 +37,9 @@ def test_small_inputs_are_pooled_alike(dim, dtype, level, weights, monkeypatch):
     pooling.fit(X)
     given = []
     for compiled in (False, True):
-        monkeypatch.setattr(_bags, "use_compiled", lambda _, compiled=compiled: compiled)
+        monkeypatch.setattr(
+            _bags, "use_compiled", lambda _, compiled=compiled: compiled
+        )
         given.append(pooling.transform(X))
     np.testing.assert_allclose(*given, rtol=1e-6, atol=1e-6)
 

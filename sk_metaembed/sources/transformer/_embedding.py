@@ -357,6 +357,11 @@ class TransformerEmbedding(BaseEmbedding):
         )
         self.n_long_ = int((self._beyond(tokens) > 0).sum()) if self.layers_ else 0
 
+    def _load_network(self):
+        """Load the network of a fitted source before its first use."""
+        if self.cache is None and hasattr(self, "_model"):
+            self._model.network  # noqa: B018
+
     def _readable_types(self, tokens):
         return readable_types(tokens, self._model, self._model.aligner(*self._text))
 
