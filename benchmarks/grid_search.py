@@ -7,7 +7,8 @@ loading is not timed. Memory is measured from outside, over the process and its
 children, as proportional set size (PSS; a page shared by n processes counts 1/n in
 each) and unique set size (USS; pages of a single process). Because each worker is
 another Python process with scikit-learn, every search is repeated over 1,000 words: the
-difference is the memory of the vectors. Ratios are more reliable than times. Needs
+difference is the memory of the vectors. A search over features that are computed before
+it shows what scikit-learn itself needs. Ratios are more reliable than times. Needs
 Linux.
 
     python benchmarks/grid_search.py                                # a few minutes
@@ -35,7 +36,11 @@ import psutil
 INTERVAL = 0.05
 FEW_WORDS = 1000
 GRID = {"pool__mode": ["mean", "max"], "clf__C": [0.01, 0.1]}
-NAMES = {"ours": "WordVectors", "gensim": "KeyedVectors as a parameter"}
+NAMES = {
+    "ours": "WordVectors",
+    "gensim": "KeyedVectors as a parameter",
+    "features": "features computed before, scikit-learn alone",
+}
 
 
 def prepare(folder, n_words, options):
@@ -54,6 +59,7 @@ def prepare(folder, n_words, options):
     data = [" ".join(text) for text in words[rows]], score > np.median(score)
     (folder / "data.pickle").write_bytes(pickle.dumps((words.tolist(), data)))
     np.save(folder / "matrix.npy", matrix)
+    np.save(folder / "features.npy", matrix[rows].mean(axis=1))
     WordVectors.from_arrays(words, matrix, path=folder / "store")
 
 
@@ -108,10 +114,17 @@ def search(folder, kind, n_jobs, backend):
     from sklearn.preprocessing import StandardScaler
 
     words, (X, y) = pickle.loads((folder / "data.pickle").read_bytes())
-    steps = {"ours": our_steps, "gensim": gensim_steps}[kind](folder, words)
+    candidates = GRID
+    if kind == "features":
+        import numpy as np
+
+        X, steps = np.load(folder / "features.npy"), []
+        candidates = {"clf__C": [0.01, 0.03, 0.1, 0.3]}
+    else:
+        steps = {"ours": our_steps, "gensim": gensim_steps}[kind](folder, words)
     del words
     rest = [("scale", StandardScaler()), ("clf", LogisticRegression())]
-    grid = GridSearchCV(Pipeline([*steps, *rest]), GRID, cv=5)
+    grid = GridSearchCV(Pipeline([*steps, *rest]), candidates, cv=5)
     begin = time.monotonic()
     with parallel_config(backend, n_jobs=n_jobs):
         grid.fit(X, y)
@@ -143,14 +156,18 @@ def stage(folder, options, *names):
 
 
 def memory(process):
-    """Return PSS and USS of a process and all below it, in MiB."""
+    """Return PSS and USS of a process and all below it, and a worker's, in MiB."""
     pss = uss = 0
+    worker = 0, 0
     with contextlib.suppress(psutil.NoSuchProcess):
         for one in [process, *process.children(recursive=True)]:
             with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                 info = one.memory_full_info()
-                pss, uss = pss + info.pss / 2**20, uss + info.uss / 2**20
-    return pss, uss
+                own = info.pss / 2**20, info.uss / 2**20
+                pss, uss = pss + own[0], uss + own[1]
+                if any("popen_loky" in part for part in one.cmdline()):
+                    worker = max(worker, own)
+    return pss, uss, *worker
 
 
 def measure(folder, options, kind, n_jobs):
@@ -166,7 +183,8 @@ def measure(folder, options, kind, n_jobs):
         raise SystemExit(f"The search with {NAMES[kind]} failed, see above.")
     out = json.loads(printed)
     inside = [row for row in samples if out["begin"] <= row[0] <= out["end"]]
-    _, out["pss"], out["uss"] = map(max, zip(*inside, strict=True))
+    peaks = map(max, zip(*inside, strict=True))
+    _, out["pss"], out["uss"], out["worker_pss"], out["worker_uss"] = peaks
     out["seconds"] = out["end"] - out["begin"]
     return out
 
@@ -186,24 +204,28 @@ def measure_all(root, options):
     """Return the figures of each search, and the memory of the vectors."""
     all_words = prepared(root, options.words, options)
     few_words = prepared(root, FEW_WORDS, options)
-    kinds = NAMES if options.gensim else ["ours"]
+    kinds = [kind for kind in NAMES if options.gensim or kind != "gensim"]
     runs = {}
     for kind, n_jobs in itertools.product(kinds, (1, 2)):
         runs[kind, n_jobs] = run = measure(all_words, options, kind, n_jobs)
         few = measure(few_words, options, kind, n_jobs)
         run["vectors"], run["few"] = run["pss"] - few["pss"], few["seconds"]
+        for name in ("worker_pss", "worker_uss"):
+            run[name] = few[name]
     return runs
 
 
 def show(runs):
     """Print the table."""
     columns = "n_jobs", "s", f"s on {FEW_WORDS:,} words", "peak PSS", "by the vectors"
-    columns = "vectors", *columns, "peak USS", "clone, ms", "fitted, pickled, MiB"
+    worker = f"a worker on {FEW_WORDS:,} words: PSS", "USS"
+    columns = "vectors", *columns, "peak USS", *worker, "clone, ms", "pickled, MiB"
     print("|", " | ".join(columns), "|")
     print("|---" * len(columns) + "|")
     for (kind, n_jobs), run in runs.items():
         peaks = f"{run['pss']:,.0f} | {run['vectors']:,.0f} | {run['uss']:,.0f}"
-        own = f"{run['clone'] * 1000:,.1f} | {run['pickle'] / 2**20:,.2f}"
+        own = f"{run['worker_pss']:,.0f} | {run['worker_uss']:,.0f} | "
+        own += f"{run['clone'] * 1000:,.1f} | {run['pickle'] / 2**20:,.2f}"
         took = f"{run['seconds']:.1f} | {run['few']:.1f}"
         print(f"| {NAMES[kind]} | {n_jobs} | {took} | {peaks} | {own} |")
 
