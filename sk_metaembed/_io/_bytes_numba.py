@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 
 from ._numba import cached_njit
@@ -83,6 +83,15 @@ def prefetch(typing_context, array, offset):
         return context.get_dummy_value()
 
     return types.none(array, types.int64), generate
+
+
+if config.DISABLE_JIT:  # loops over a store run in Python, as in fuzzing
+
+    def word_at(buffer, i):  # noqa: F811
+        return np.uint64(int.from_bytes(bytes(buffer[i : i + 8]), "little"))
+
+    def prefetch(array, offset):  # noqa: F811
+        pass
 
 
 @cached_njit

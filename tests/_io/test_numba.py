@@ -1,5 +1,6 @@
 """Compiled loops without a writable cache directory."""
 
+import os
 import subprocess
 import sys
 
@@ -9,11 +10,34 @@ NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes 
 
 
 def test_loads_where_no_folder_can_keep_the_code():
-    rooms = "sequences._split", "vectors._kernels", "pooling._kernels"
+    rooms = "_io._bytes", "sequences._split", "vectors._kernels", "pooling._kernels"
     names = ", ".join(f"sk_metaembed.{room}_numba" for room in rooms)
     script = f"{NO_FOLDER}import {names}"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_stores_are_read_where_numba_compiles_nothing():
+    """As in fuzzing, in a process of its own."""
+    script = """if True:
+        import warnings
+        import numpy as np
+        from sk_metaembed import WordVectors
+        warnings.simplefilter("ignore")  # integers that wrap around
+        words = ["tea", "internationally", "café"]
+        store = WordVectors.from_arrays(words, np.eye(3))
+        others = [f"internationale{i}" for i in range(600)]
+        rows = store.lookup([*words, *others]).tolist()
+        assert rows == [0, 1, 2] + [-1] * 600
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )
     assert done.returncode == 0, done.stderr
 
