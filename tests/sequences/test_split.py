@@ -13,11 +13,14 @@ from sk_metaembed import Tokenizer, TokenSequences
 from sk_metaembed.sequences import _split, _text_scan
 from sk_metaembed.sequences._characters import (
     character_classes,
+    is_plain,
     run_rule,
     word_class,
     word_rule,
 )
+from sk_metaembed.sequences._split import split_words
 from sk_metaembed.sequences._split_numba import code_spans, gather_spans, hash_spans
+from sk_metaembed.sequences._text_spans import as_lists, word_spans
 
 # The first example may wait for a compiler.
 unhurried = settings(deadline=None)
@@ -285,3 +288,22 @@ def test_table_grows():
     buffer, starts, ends = spans_of(words)
     codes, _ = code_spans(buffer, starts, ends, hash_spans(buffer, starts, ends))
     assert codes.tolist() == list(range(60_000))
+
+
+@pytest.mark.parametrize("punctuation", [False, True])
+def test_plain_characters_are_split_by_re_as_by_the_rule(punctuation):
+    rule = word_rule(punctuation)
+    plain = [c for c in map(chr, range(0x80, 0x3400)) if is_plain(c)]
+    assert len(plain) > 10_000
+    assert {*"£éßあ\u2019\xa0\u2028"} <= {*plain}
+    assert not {*"\u0301\u200d\ufe0f\xad\ud800", chr(0x1F3FB)} & {*plain}
+    # Each between letters, next to another sign, and alone; more than one at a time.
+    texts = [
+        "".join(f"a{c}b {c}! {c} {c}{c}-" for c in plain[i::97]) for i in range(97)
+    ]
+    expected = [
+        [text[start:end] for start, end in word_spans(text, as_lists(rule))]
+        for text in texts
+    ]
+    assert all(map(is_plain, texts))
+    assert split_words(texts, rule) == expected
