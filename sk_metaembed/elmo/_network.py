@@ -9,17 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from .._training._onednn import pack_weight, packed_product, packed_product_plus
 from ._characters import character_ids, mark_ids
 from ._packing import N_MARKS, Packing
 from ._weight_files import DIRECTIONS, cell_key
 
-# oneDNN's own layout of a matrix, computed once: products on a CPU are two to three
-# times as fast as torch's, which reorder it each time. Inductor uses the same
-# operators.
-_REORDER = getattr(torch.ops.mkldnn, "_reorder_linear_weight", None)
-_LINEAR = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 _MIN_PACKED_SIZE = 2**18  # entries of a matrix below which packing gains nothing
-_PACKED_ROWS = 64  # rows that the layout is optimized for; any number works
 
 
 class PackedLinear:
@@ -56,9 +51,9 @@ class PackedLinear:
         if self._packed is None:
             return self._unpacked_product(x, added)
         if added is None or self.dtype != torch.float32 or added is self._bias:
-            product = _LINEAR.default(x, self._packed, None, "none", [], "").float()
+            product = packed_product(x, self._packed).float()
             return product if added is None else product.add_(added)
-        return _LINEAR.binary(x, added, self._packed, None, "add")
+        return packed_product_plus(x, self._packed, added)
 
     def _unpacked_product(self, x, added):
         if added is None or self.dtype != torch.float32:
@@ -70,22 +65,9 @@ class PackedLinear:
 
 def _pack(weight):
     """Return the weight in oneDNN's layout; None if impossible or not faster."""
-    packable = weight.device.type == "cpu" and weight.dim() == 2
-    packable = packable and weight.dtype in (torch.float32, torch.bfloat16)
-    is_large = weight.numel() >= _MIN_PACKED_SIZE
-    if not packable or not is_large or None in (_REORDER, _LINEAR):
+    if weight.dim() != 2 or weight.numel() < _MIN_PACKED_SIZE:
         return None
-    try:
-        packed = _REORDER(weight.t().contiguous(), _PACKED_ROWS)
-        result = _LINEAR.default(
-            weight.new_ones(2, len(weight)), packed, None, "none", [], ""
-        )
-    except (RuntimeError, NotImplementedError, TypeError, AttributeError):
-        # The processor lacks instructions, or this build has other operators.
-        return None
-    # These operators are private to torch, so their result is checked.
-    error = (result.float() - weight.float().sum(dim=0)).abs().max()
-    return packed if error <= 0.02 * weight.float().abs().sum(dim=0).max() else None
+    return pack_weight(weight.t())
 
 
 _WORDS_PER_BATCH = 256

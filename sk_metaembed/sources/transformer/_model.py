@@ -126,7 +126,9 @@ class TransformerModel(_Handle):
         with self.lock:
             if self._network is None:
                 module = load_network(self._folder, self.spec)
-                self._network = Network(module, self.config, compile=self.spec.compile)
+                self._network = Network(
+                    module, self.config, compile=self.spec.compile, private=True
+                )
             return self._network
 
     def private_module(self):

@@ -2,7 +2,8 @@
 
 import inspect
 import random
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 
 import numpy as np
 
@@ -29,6 +30,9 @@ class Network:
         Its configuration.
     compile : bool, default=False
         Whether to compile it by `torch.compile`.
+    private : bool, default=False
+        Whether nothing else uses the module: it stays in evaluation mode, and on a CPU
+        its weights can be stored in a faster layout.
 
     Attributes
     ----------
@@ -40,7 +44,7 @@ class Network:
         Number of batches so far.
     """
 
-    def __init__(self, module, config, *, compile=False):
+    def __init__(self, module, config, *, compile=False, private=False):
         self.module = module
         self.body = _body_of(module, config)
         self._parameters = set(inspect.signature(self.body.forward).parameters)
@@ -51,9 +55,11 @@ class Network:
         self._limit = piece_limit(config)
         self._policies = {}
         self.n_passes = 0
-        self._compiled = compile
+        self._compiled, self._private = compile, private
         if compile:
             self.body.compile(dynamic=True)
+        elif private:
+            self._pack()
 
     @property
     def device(self):
@@ -88,7 +94,7 @@ class Network:
         """
         import torch
 
-        with torch.inference_mode(), _evaluation_mode(self.module):
+        with torch.inference_mode(), self._evaluation_mode():
             return self.states(rows, types, pad)
 
     def states(self, rows, types, pad):
@@ -129,14 +135,19 @@ class Network:
         if pad not in self._policies:
             # torch.compile would specialize on the shapes of the trial.
             eager = torch.compiler.set_stance("force_eager")
-            with eager, torch.inference_mode(), _evaluation_mode(self.module):
+            with eager, torch.inference_mode(), self._evaluation_mode():
                 self._policies[pad] = self._tried_policy(pad)
         return self._policies[pad]
 
-    def _tried_policy(self, pad):
+    def trial_row(self, n_pieces=14, pad=None):
+        """Return ids of pieces to try the network with, an array without `pad`."""
         table = _input_table(self.module)
-        n_pieces = 20 if table is None else len(table)
-        long = np.array([i % n_pieces for i in range(1, 15) if i != pad])[: self._limit]
+        n_ids = 20 if table is None else len(table)
+        row = [i % n_ids for i in range(1, n_pieces + 1) if i != pad]
+        return np.array(row)[: self._limit]
+
+    def _tried_policy(self, pad):
+        long = self.trial_row(pad=pad)
         short = long[: len(long) // 3 + 1]
         alone = self._states([short], None, pad)
         if self.takes_mask and _first_rows_equal(
@@ -145,6 +156,18 @@ class Network:
             return "any"
         pair = self._states([short, long[-len(short) :]], None, pad)
         return "alike" if _first_rows_equal(alone, pair) else "none"
+
+    def _pack(self):
+        """Store the weights of linear layers in oneDNN's layout, which is faster."""
+        if self.device.type == "cpu":
+            from ..._training._onednn import pack_layers
+
+            rows = [self.trial_row()]
+            trial = partial(self._states, rows, None, 0)
+            pack_layers(self.module, trial, _first_rows_equal)
+
+    def _evaluation_mode(self):
+        return nullcontext() if self._private else _evaluation_mode(self.module)
 
     def _padded(self, rows, types, pad):
         """Return the network's arguments, arrays of shape (n_rows, longest)."""

@@ -1,0 +1,124 @@
+"""Linear layers on a CPU with weights in oneDNN's own layout.
+
+The layout is computed once; torch's own layers pass plain matrices to a BLAS library,
+which reorders them each time, and for some processors without their widest
+instructions. Inductor uses the same operators. They are private to torch: wherever they
+are missing or return something else, weights stay as they are.
+"""
+
+from collections import Counter
+
+import torch
+from torch import nn
+
+_REORDER = getattr(torch.ops.mkldnn, "_reorder_linear_weight", None)
+_LINEAR = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+_PACKED_ROWS = 64  # rows that the layout is optimized for; any number works
+_MIN_LAYER_SIZE = 2**16  # entries of a layer's matrix below which nothing is gained
+
+
+def pack_weight(weight):
+    """Return a weight (n_out, n_in) in oneDNN's layout; None if that is impossible."""
+    packable = weight.device.type == "cpu" and weight.dim() == 2
+    packable = packable and weight.dtype in (torch.float32, torch.bfloat16)
+    if not packable or None in (_REORDER, _LINEAR):
+        return None
+    try:
+        packed = _REORDER(weight.contiguous(), _PACKED_ROWS)
+        result = packed_product(weight.new_ones(2, weight.shape[1]), packed)
+    except (RuntimeError, NotImplementedError, TypeError, AttributeError):
+        # The processor lacks instructions, or this build has other operators.
+        return None
+    error = (result.float() - weight.float().sum(dim=1)).abs().max()
+    return packed if error <= 0.02 * weight.float().abs().sum(dim=1).max() else None
+
+
+def packed_product(x, packed, bias=None):
+    """Return ``x @ weight.T + bias`` in the dtype of the weight, (..., n_out)."""
+    return _LINEAR.default(x, packed, bias, "none", [], "")
+
+
+def packed_product_plus(x, packed, added):
+    """Return ``x @ weight.T + added``, an array of the shape of the result."""
+    return _LINEAR.binary(x, added, packed, None, "add")
+
+
+class PackedLayer(nn.Module):
+    """A frozen linear layer whose weight is in oneDNN's layout only.
+
+    Its `weight` has the shape and dtype of the matrix, which models ask for, but no
+    data: computing with it raises an error.
+
+    Parameters
+    ----------
+    layer : torch.nn.Linear
+    packed : tensor
+        Its weight, from `pack_weight`.
+
+    Examples
+    --------
+    >>> layer = nn.Linear(2, 1)
+    >>> packed = pack_weight(layer.weight.detach())
+    >>> with torch.inference_mode():
+    ...     vectors = torch.ones(3, 2)
+    ...     same = packed is None or torch.allclose(
+    ...         PackedLayer(layer, packed)(vectors), layer(vectors)
+    ...     )
+    >>> same
+    True
+    """
+
+    def __init__(self, layer, packed):
+        super().__init__()
+        self.in_features, self.out_features = layer.in_features, layer.out_features
+        self.weight = torch.empty_like(layer.weight, device="meta").detach()
+        self.bias, self._packed = layer.bias, packed
+
+    def forward(self, x):
+        """Return the layer's output, (..., n_in) -> (..., n_out)."""
+        return packed_product(x, self._packed, self.bias)
+
+
+def pack_layers(module, trial, are_equal):
+    """Pack the weights of a frozen module's larger linear layers, if its output stays.
+
+    Layers of subclasses of `torch.nn.Linear` are left as they are, and so are layers
+    that share their weight with another part.
+
+    Parameters
+    ----------
+    module : torch Module
+    trial : callable
+        Computes an output of the module.
+    are_equal : callable
+        Whether two outputs are equal up to rounding.
+    """
+    with torch.inference_mode():
+        before = trial()
+        layers = _pack_layers(module)
+        try:
+            if are_equal(before, trial()):
+                return
+        except Exception:  # of modules that compute with a layer's weight themselves
+            pass
+    for parent, name, layer in layers:
+        setattr(parent, name, layer)
+
+
+def _pack_layers(module):
+    """Replace layers by packed ones; return (parent, name, layer) of each."""
+    users = Counter(
+        id(part) for m in module.modules() for part in m._parameters.values()
+    )
+    replaced = []
+    for parent in list(module.modules()):
+        for name, layer in list(parent.named_children()):
+            if type(layer) is not nn.Linear or layer.weight.numel() < _MIN_LAYER_SIZE:
+                continue
+            packed = None
+            if users[id(layer.weight)] == 1:
+                packed = pack_weight(layer.weight.detach())
+            if packed is not None:
+                setattr(parent, name, PackedLayer(layer, packed))
+                replaced.append((parent, name, layer))
+    return replaced
