@@ -126,7 +126,7 @@ class _Results:
                 first = self.starts[-1] + len(self._owners)
                 self._owners += rows[own].tolist()
                 rows[own] = first + np.arange(own.sum())
-            segments.append((np.diff(np.r_[begins, len(words)]), rows))
+            segments.append((np.diff(begins, append=len(words)), rows))
         return segments
 
     def collect(self, batch, states, cls):
@@ -343,7 +343,8 @@ def _body(pieces, n_prefix, spans):
 def _window(sentence, pieces, frame, body, k, span):
     start, stop = span
     head = len(frame.left) + body.n_prefix
-    inner = np.r_[: body.n_prefix, body.n_prefix + start : body.n_prefix + stop]
+    prefix = slice(body.n_prefix)
+    inner = slice(body.n_prefix + start, body.n_prefix + stop)
     left = np.array(frame.left, dtype=np.int64).reshape(-1, 2)
     right = np.array(pieces.right, dtype=np.int64).reshape(-1, 2)
     counted = [np.flatnonzero(body.windows[start:stop] == k) + head]
@@ -354,8 +355,12 @@ def _window(sentence, pieces, frame, body, k, span):
     taken = np.flatnonzero(body.chosen == k)
     return Window(
         sentence,
-        np.concatenate([left[:, 0], pieces.ids[inner], right[:, 0]]),
-        np.concatenate([left[:, 1], pieces.types[inner], right[:, 1]]),
+        np.concatenate(
+            [left[:, 0], pieces.ids[prefix], pieces.ids[inner], right[:, 0]]
+        ),
+        np.concatenate(
+            [left[:, 1], pieces.types[prefix], pieces.types[inner], right[:, 1]]
+        ),
         body.at[taken] - start + head,
         body.words[taken],
         _split_words(body.words, body.chosen)[taken],
@@ -365,6 +370,8 @@ def _window(sentence, pieces, frame, body, k, span):
 
 def _split_words(words, chosen):
     """Return per piece whether its word is taken from several windows."""
+    if not chosen.any():  # a single window
+        return np.zeros(len(words), dtype=bool)
     same_word = words[1:] == words[:-1]
     split = words[1:][same_word & (chosen[1:] != chosen[:-1])]
     return np.isin(words, split)
