@@ -93,9 +93,10 @@ class TransformerEmbedding(BaseEmbedding):
         model.safetensors: a pickle can run any code.
     device : str, default="auto"
         "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one.
-    dtype : {"float32", "float16", "bfloat16"}, default="float32"
+    dtype : {"float32", "float16", "bfloat16", "auto"}, default="float32"
         Precision of the network. Returned vectors are float32. bfloat16 is faster on
-        GPUs and on processors with instructions for it, and slower on others.
+        GPUs and on processors with instructions for it, and slower on others. "auto"
+        tries both in `fit`: see Notes.
     attn_implementation : str, default=None
         Such as "sdpa" or "eager". None for the default of transformers, "sdpa" if the
         model supports it.
@@ -129,6 +130,8 @@ class TransformerEmbedding(BaseEmbedding):
         The hidden states in use, counted from 0.
     n_hidden_states_ : int
         The model's number of hidden states.
+    dtype_ : str
+        The precision in use.
     max_length_ : int or None
         Maximum number of pieces per window.
     n_long_ : int
@@ -191,6 +194,15 @@ class TransformerEmbedding(BaseEmbedding):
     if any other sentence does, as with int8 quantized by the range of a batch, each
     batch contains one sentence.
 
+    ``dtype="auto"`` passes a batch of random pieces through the network in float32 and
+    in bfloat16, once per process and model. It chooses bfloat16 if that is at least 1.2
+    times as fast and, in every layer, the mean cosine of the vectors with those of
+    float32 is at least .999. The choice is part of the fitted source, its pickle and
+    the cache's keys; another machine, or another fit there, may choose differently.
+
+    On a CPU, the weights of a model from files are stored in oneDNN's layout, if its
+    vectors stay the same up to rounding. A (model, tokenizer) pair is not changed.
+
     Vectors read from `cache` or stored there stay in memory, up to 512 MiB per process;
     set another number of MiB in the environment variable
     ``SK_METAEMBED_SENTENCE_MEMORY``.
@@ -241,7 +253,7 @@ class TransformerEmbedding(BaseEmbedding):
         "trust_remote_code": ["boolean"],
         "trusted": ["boolean"],
         "device": [str],
-        "dtype": [StrOptions({"float32", "float16", "bfloat16"})],
+        "dtype": [StrOptions({"float32", "float16", "bfloat16", "auto"})],
         "attn_implementation": [str, None],
         "compile": ["boolean"],
         "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
@@ -271,7 +283,7 @@ class TransformerEmbedding(BaseEmbedding):
         trust_remote_code: bool = False,
         trusted: bool = False,
         device: str = "auto",
-        dtype: Literal["float32", "float16", "bfloat16"] = "float32",
+        dtype: Literal["float32", "float16", "bfloat16", "auto"] = "float32",
         attn_implementation: str | None = None,
         compile: bool = False,
         batch_tokens: int | None = None,
@@ -336,6 +348,7 @@ class TransformerEmbedding(BaseEmbedding):
 
     def _fit_vectors(self, tokens, y):
         model = self._model = _open_model(self)
+        self.dtype_ = model.dtype
         self._text = self.prefix, self.separator, self.special_tokens
         frame = model.aligner(*self._text).frame
         states, dim = network_shape(model.config, lambda: model.network)
@@ -490,18 +503,21 @@ def _open_model(source):
     if not isinstance(source.model, str | os.PathLike):
         _check_pair(source)
         return loaded_model(*source.model)
-    return shared_model(
-        ModelSpec(
-            os.path.expanduser(os.fspath(source.model)),
-            source.revision,
-            source.trust_remote_code,
-            source.trusted,
-            str(resolve_device(source.device, caller="TransformerEmbedding")),
-            source.dtype,
-            source.attn_implementation,
-            source.compile,
-        )
+    spec = ModelSpec(
+        os.path.expanduser(os.fspath(source.model)),
+        source.revision,
+        source.trust_remote_code,
+        source.trusted,
+        str(resolve_device(source.device, caller="TransformerEmbedding")),
+        source.dtype,
+        source.attn_implementation,
+        source.compile,
     )
+    if spec.dtype == "auto":
+        from ._precision import choose_dtype
+
+        spec = spec._replace(dtype=choose_dtype(spec))
+    return shared_model(spec)
 
 
 def _check_pair(source):

@@ -342,9 +342,8 @@ def _body(pieces, n_prefix, spans):
 
 def _window(sentence, pieces, frame, body, k, span):
     start, stop = span
-    head = len(frame.left) + body.n_prefix
-    prefix = slice(body.n_prefix)
-    inner = slice(body.n_prefix + start, body.n_prefix + stop)
+    n_prefix = body.n_prefix
+    head = len(frame.left) + n_prefix
     left = np.array(frame.left, dtype=np.int64).reshape(-1, 2)
     right = np.array(pieces.right, dtype=np.int64).reshape(-1, 2)
     counted = [np.flatnonzero(body.windows[start:stop] == k) + head]
@@ -353,14 +352,15 @@ def _window(sentence, pieces, frame, body, k, span):
     if stop == len(body.windows):
         counted.append(np.arange(len(right)) + head + stop - start)
     taken = np.flatnonzero(body.chosen == k)
+
+    def around(left, values, right):
+        inner = values[n_prefix + start : n_prefix + stop]
+        return np.concatenate([left, values[:n_prefix], inner, right])
+
     return Window(
         sentence,
-        np.concatenate(
-            [left[:, 0], pieces.ids[prefix], pieces.ids[inner], right[:, 0]]
-        ),
-        np.concatenate(
-            [left[:, 1], pieces.types[prefix], pieces.types[inner], right[:, 1]]
-        ),
+        around(left[:, 0], pieces.ids, right[:, 0]),
+        around(left[:, 1], pieces.types, right[:, 1]),
         body.at[taken] - start + head,
         body.words[taken],
         _split_words(body.words, body.chosen)[taken],

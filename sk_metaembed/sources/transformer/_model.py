@@ -125,11 +125,18 @@ class TransformerModel(_Handle):
         """The Network, loaded on first use."""
         with self.lock:
             if self._network is None:
-                module = load_network(self._folder, self.spec)
-                self._network = Network(
-                    module, self.config, compile=self.spec.compile, private=True
-                )
+                self._network = self.new_network(self.spec.dtype)
             return self._network
+
+    def new_network(self, dtype):
+        """Return a Network in some precision, loaded from the files."""
+        module = load_network(self._folder, self.spec._replace(dtype=dtype))
+        return Network(module, self.config, compile=self.spec.compile, private=True)
+
+    @property
+    def dtype(self):
+        """Name of the precision of the network; loads nothing."""
+        return self.spec.dtype
 
     def private_module(self):
         """Return a torch module that is not shared: frozen, float32, on the CPU."""
@@ -220,6 +227,11 @@ class LoadedModel(_Handle):
     def device_type(self):
         """Device of the network, "cpu" or "cuda"."""
         return self.network.device.type
+
+    @property
+    def dtype(self):
+        """Name of the precision of the network."""
+        return str(next(self.module.parameters()).dtype).removeprefix("torch.")
 
     def check_unchanged(self):
         """Raise ValueError if the weights are no longer those of fit."""

@@ -141,10 +141,15 @@ class Network:
 
     def trial_row(self, n_pieces=14, pad=None):
         """Return ids of pieces to try the network with, an array without `pad`."""
-        table = _input_table(self.module)
-        n_ids = 20 if table is None else len(table)
+        n_ids = self.n_ids or 20
         row = [i % n_ids for i in range(1, n_pieces + 1) if i != pad]
         return np.array(row)[: self._limit]
+
+    @property
+    def n_ids(self):
+        """Number of pieces in the input table, None without a table."""
+        table = _input_table(self.module)
+        return None if table is None else len(table)
 
     def _tried_policy(self, pad):
         long = self.trial_row(pad=pad)

@@ -1,0 +1,121 @@
+"""Linear layers in oneDNN's layout compute the same, or are left as they are."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from sk_metaembed._training import _onednn
+from sk_metaembed._training._onednn import (
+    PackedLayer,
+    pack_layers,
+    pack_weight,
+    packed_product,
+    packed_product_plus,
+)
+
+needs_packing = pytest.mark.skipif(
+    pack_weight(torch.eye(2)) is None, reason="torch has no such operators here"
+)
+
+
+@pytest.fixture
+def generator():
+    return torch.Generator().manual_seed(0)
+
+
+class Twice(nn.Module):
+    def __init__(self, generator, n=256):
+        super().__init__()
+        self.first, self.second = nn.Linear(n, n), nn.Linear(n, n, bias=False)
+        self.small = nn.Linear(n, 2)
+        for part in self.parameters():
+            part.data = torch.randn(part.shape, generator=generator) / n**0.5
+
+    def forward(self, x):
+        return self.small(self.second(self.first(x)))
+
+
+def packed(module, x):
+    pack_layers(module.eval(), lambda: module(x), torch.allclose)
+    return [name for name, m in module.named_children() if isinstance(m, PackedLayer)]
+
+
+@needs_packing
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(1, 8), (3, 8), (2, 3, 8), (0, 8)])
+def test_products_equal_those_of_torch(dtype, shape, generator):
+    weight = torch.randn(5, 8, generator=generator).to(dtype)
+    x, bias = torch.randn(shape, generator=generator).to(dtype), torch.ones(5).to(dtype)
+    expected = nn.functional.linear(x, weight, bias)
+    result = packed_product(x, pack_weight(weight), bias)
+    assert result.dtype == dtype
+    atol = 1e-5 if dtype == torch.float32 else 0.1
+    torch.testing.assert_close(result, expected, atol=atol, rtol=0)
+
+
+@needs_packing
+def test_another_array_is_added_to_a_product(generator):
+    weight, x = (torch.randn(4, 4, generator=generator) for _ in range(2))
+    added = torch.ones(4, 4)
+    result = packed_product_plus(x, pack_weight(weight), added)
+    torch.testing.assert_close(result, x @ weight.T + added)
+
+
+@pytest.mark.parametrize(
+    "weight", [torch.ones(2), torch.ones(2, 2).half(), torch.ones(2, 2).double()]
+)
+def test_other_weights_are_not_packed(weight):
+    assert pack_weight(weight) is None
+
+
+def test_weights_are_not_packed_without_operators_or_if_results_differ(monkeypatch):
+    monkeypatch.setattr(_onednn, "packed_product", lambda x, packed: x)
+    assert pack_weight(torch.eye(3) * 5) is None
+    monkeypatch.setattr(_onednn, "_LINEAR", None)
+    assert pack_weight(torch.eye(3)) is None
+
+
+@needs_packing
+def test_large_layers_are_packed(generator):
+    module, x = Twice(generator), torch.randn(3, 256, generator=generator)
+    with torch.inference_mode():
+        expected = module(x)
+        assert packed(module, x) == ["first", "second"]
+        torch.testing.assert_close(module(x), expected)
+    assert module.first.weight.shape == (256, 256)
+    assert module.first.weight.dtype == torch.float32
+
+
+def test_layers_with_a_shared_weight_stay(generator):
+    module = Twice(generator)
+    module.second.weight = module.first.weight
+    assert packed(module, torch.ones(1, 256)) == []
+
+
+class UsesWeight(Twice):
+    def forward(self, x):
+        return x @ self.first.weight + self.second(x)
+
+
+class Unequal(Twice):
+    """A module whose output changes from call to call."""
+
+    def forward(self, x):
+        self.n_calls = getattr(self, "n_calls", 0) + 1
+        return self.second(x) + self.n_calls
+
+
+@pytest.mark.parametrize("kind", [UsesWeight, Unequal])
+def test_a_module_that_would_change_stays_as_it_is(kind, generator):
+    module = kind(generator)
+    layers = module.first, module.second
+    assert packed(module, torch.ones(1, 256)) == []
+    assert (module.first, module.second) == layers
+
+
+def test_subclasses_of_linear_layers_stay(generator):
+    module = Twice(generator)
+    module.first.__class__ = type("Own", (nn.Linear,), {})
+    assert "first" not in packed(module, torch.ones(1, 256))
+    assert np.isfinite(module(torch.ones(1, 256)).detach().numpy()).all()
