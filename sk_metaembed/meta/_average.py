@@ -92,6 +92,9 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
         names = [block.name for block in blocks]
         self.weights_ = source_weights(self.weights, names, type(self).__name__)
 
+    def _row_key(self):
+        return tuple(self.weights_.tolist()), self.normalize
+
     def _combine(self, blocks):
         shares = normalized_weights(known_matrix(blocks).T, self.weights_)
         dim = max(block.dim for block in blocks)

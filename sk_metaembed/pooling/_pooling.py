@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._core._parameters import is_real
 from ._bags import block_bags, pool_unread
 from ._base import BasePooling
-from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors
+from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors, write_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -306,7 +306,7 @@ class Pooling(BasePooling):
     def _pool(self, tokens, block, out, column):
         def write(bags, out):
             for i, part in enumerate(self._fitted_parts):
-                part.write(bags, out, column + i * block.dim)
+                write_part(part, bags, out, column + i * block.dim)
 
         unread = block._unread
         if unread is None or tokens._unsplit is None or self.word_weights_ is not None:
@@ -319,11 +319,11 @@ class Pooling(BasePooling):
         weights = [get(word, unseen) for word in tokens.types]
         weights = np.array(weights, dtype=float)[bags.codes]
         if self._weighting != "idf":
-            return bags._replace(weights=weights)
+            return bags._replace(weights=weights, memo=None)
         segments = np.repeat(np.arange(len(tokens)), bags.lengths)
         sums = np.bincount(segments, weights, minlength=len(tokens))
         sums[bags.lengths == 0] = 1.0
-        return bags._replace(weights=weights, divisors=sums)
+        return bags._replace(weights=weights, divisors=sums, memo=None)
 
 
 def _modes(mode):

@@ -16,6 +16,7 @@ from collections import OrderedDict
 
 import numpy as np
 
+from ..._core._arrays import read_only
 from ..._core._messages import short_repr
 from ...sequences import Block
 from .._sentences import (
@@ -25,6 +26,7 @@ from .._sentences import (
     distinct_sentences,
     exceeds,
 )
+from ._derived import DerivedStore, Memo
 from ._sentence_cache import round_entry
 
 LIMIT_VARIABLE = "SK_METAEMBED_SENTENCE_MEMORY"
@@ -112,10 +114,11 @@ def sentence_blocks(
     tables = None if spills else MEMORY.tables(handle, layers)
     if tables is not None:
         groups, sentences = reader(tokens)
+        known = list({table.layout: table.starts for table in tables}.values())
         new = [
             i
             for i, sentence in enumerate(sentences)
-            if not all(sentence in table.starts for table in tables)
+            if not all(sentence in starts for starts in known)
         ]
         new_sentences = [sentences[i] for i in new]
         if MEMORY.make_room(tables, new_sentences):
@@ -264,6 +267,8 @@ class Table:
     def __init__(self, layer):
         self.layer = layer
         self.starts = {}
+        # The same for tables with equal `starts` and known rows.
+        self.layout = layer.level
         self.n_rows = 0
         self._values = np.zeros((0, layer.dim), np.float32)
         self._known = np.zeros(0, bool)
@@ -316,8 +321,8 @@ class Table:
         known[: self.n_rows] = self._known[: self.n_rows]
         self._values, self._known = values, known
 
-    def block(self, tokens, groups, sentences):
-        """Return the block of sequences whose sentences are all in the table."""
+    def rows(self, tokens, groups, sentences):
+        """Return the rows of sequences whose sentences are here, -1 for unknown."""
         first = np.full(len(tokens), -1, dtype=np.int64)
         for sequences, sentence in zip(groups, sentences, strict=True):
             first[sequences] = self.starts[sentence]
@@ -327,9 +332,13 @@ class Table:
             rows += np.arange(len(rows))
         known = rows >= 0
         known[known] = self._known[rows[known]]
-        rows = np.where(known, rows, -1)
+        return read_only(np.where(known, rows, -1))
+
+    def block(self, rows, memo):
+        """Return the block of some rows."""
         values = self._values[: self.n_rows]
-        return Block._of_table(self.layer.name, values, rows, self.layer.level)
+        layer = self.layer
+        return Block._of_table(layer.name, values, rows, layer.level, memo)
 
 
 class SentenceMemory:
@@ -342,16 +351,19 @@ class SentenceMemory:
 
     def __init__(self):
         self._tables = OrderedDict()
+        self._derived = DerivedStore()
         self.reset_lock()
 
     def reset_lock(self):
-        """Create a new lock: another thread may have held it when a process forked."""
+        """Create new locks: another thread may have held them when a process forked."""
         self._lock = threading.RLock()
+        self._derived.reset_lock()
 
     def clear(self):
         """Drop all tables; blocks made of them stay valid."""
         with self._lock:
             self._tables.clear()
+        self._derived.clear()
 
     def tables(self, handle, layers):
         """Return the tables of a cache's layers, None if nothing is to be held."""
@@ -383,20 +395,30 @@ class SentenceMemory:
                     break
                 held -= table.nbytes
                 del self._tables[key]
+                self._derived.drop(table)
             return True
 
     def add(self, tables, sentences, tokens, results):
         """Add the (values, known) of sentences, one per sequence of `tokens`."""
+        layouts = {}
         with self._lock:
             for table, (values, known) in zip(tables, results, strict=True):
                 whole = table.layer.level == "sequence"
                 offsets = np.arange(len(tokens) + 1) if whole else tokens.offsets
                 table.append(sentences, offsets, values, known)
+                key = table.layout, known.tobytes()
+                table.layout = layouts.setdefault(key, object())
 
     def blocks(self, tables, tokens, groups, sentences):
         """Return the blocks of sequences whose sentences are all in the tables."""
+        rows, blocks = {}, []
         with self._lock:
-            return [table.block(tokens, groups, sentences) for table in tables]
+            for table in tables:
+                if table.layout not in rows:
+                    rows[table.layout] = table.rows(tokens, groups, sentences)
+                memo = Memo(self._derived, table, derived_limit)
+                blocks.append(table.block(rows[table.layout], memo))
+        return blocks
 
 
 def limit():
@@ -408,6 +430,11 @@ def limit():
         raise ValueError(
             f"{LIMIT_VARIABLE} must be a number of MiB, 0 for none; got {text!r}."
         ) from None
+
+
+def derived_limit():
+    """Return how many bytes may be taken by what later steps compute of the tables."""
+    return limit() // 4
 
 
 MEMORY = SentenceMemory()
