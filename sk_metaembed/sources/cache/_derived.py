@@ -209,8 +209,7 @@ class _Combined:
         missing = missing[~self._done.values[rows[missing]]]
         if len(missing):
             new, places = np.unique(rows[missing], return_index=True)
-            part = tuple(block.take(missing[places]) for block in blocks)
-            values, known = combine(part)
+            values, known = combine(_rows_of_tables(blocks, new, missing[places]))
             if not known.all() or values.dtype != np.float32:
                 return False
             if self._values is None:
@@ -219,3 +218,15 @@ class _Combined:
             self._values.values[new] = values
             self._done.values[new] = True
         return self._values is not None
+
+
+def _rows_of_tables(blocks, rows, places):
+    """Return blocks of distinct rows of their tables, which are at `places` of them."""
+    first, stop = int(rows[0]), int(rows[-1]) + 1
+    if stop - first > len(rows):
+        return tuple(block.take(places) for block in blocks)
+    known = np.ones(len(rows), dtype=bool)
+    return tuple(  # a run of rows: without a copy
+        Block._trusted(block.name, block.indexed()[0][first:stop], block.level, known)
+        for block in blocks
+    )

@@ -289,7 +289,7 @@ class Table:
         current = len(self._values)
         if not current or n_rows <= current:
             return n_rows
-        return max(n_rows, current + current // 2)
+        return max(n_rows, current + current // 8)  # half would waste the limit
 
     def append(self, sentences, offsets, values, known):
         """Add the rows between offsets of those sentences that are not here yet."""
