@@ -134,12 +134,14 @@ def connect(file, *, write=True):
         return _connect_read_only(file)
     connection = _open(file, "mode=rwc")
     try:
+        # Of a new file. Entries take several pages, which are written one by one.
+        connection.execute("PRAGMA page_size = 8192")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _enable_write_ahead(connection)
         # Commits survive a killed process. A power cut may undo the last of them, but
         # never corrupts earlier ones.
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        connection.execute("PRAGMA wal_autocheckpoint = 2000")
         connection.execute(f"PRAGMA journal_size_limit = {2**26}")
         if not _has_tables(connection):
             connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
