@@ -133,6 +133,7 @@ def forms(path, folder, by_rows):
 
     results = {
         "float32": TransformerEmbedding(path),
+        "float32, torch's layers": TransformerEmbedding((fresh(), tokenizer)),
         "bfloat16": TransformerEmbedding(path, dtype="bfloat16"),
     }
     runs = {f"torch, {INT8}": lambda: LastLayer(torch_int8(fresh()))}
