@@ -205,7 +205,8 @@ class TransformerEmbedding(BaseEmbedding):
 
     Vectors read from `cache` or stored there stay in memory, up to 512 MiB per process;
     set another number of MiB in the environment variable
-    ``SK_METAEMBED_SENTENCE_MEMORY``.
+    ``SK_METAEMBED_SENTENCE_MEMORY``. An `AverageMetaEmbedding` and a `Pooling` without
+    weights remember what they compute of them, in up to a quarter more.
 
     References
     ----------
