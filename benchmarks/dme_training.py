@@ -55,16 +55,18 @@ def make_data():
 class PlainNet(nn.Module):
     """The same network over padded tokens."""
 
-    def __init__(self, tables):
+    def __init__(self, tables, projection=PROJECTION, encoder=ENCODER):
         super().__init__()
         self.tables = nn.ModuleList(
             nn.Embedding.from_pretrained(torch.from_numpy(t)) for t in tables
         )
-        self.projections = nn.ModuleList(nn.Linear(DIM, PROJECTION) for _ in tables)
-        self.score = nn.Linear(PROJECTION, 1)
-        self.lstm = nn.LSTM(PROJECTION, ENCODER, bidirectional=True, batch_first=True)
+        self.projections = nn.ModuleList(
+            nn.Linear(table.shape[1], projection) for table in tables
+        )
+        self.score = nn.Linear(projection, 1)
+        self.lstm = nn.LSTM(projection, encoder, bidirectional=True, batch_first=True)
         self.head = nn.Sequential(
-            nn.Linear(2 * ENCODER, 512),
+            nn.Linear(2 * encoder, 512),
             nn.ReLU(),
             nn.Dropout(0.2),
             nn.Linear(512, 512),
@@ -74,7 +76,7 @@ class PlainNet(nn.Module):
         )
 
     def embed(self, codes):
-        """Return mixed vectors of padded codes, (batch, time, PROJECTION)."""
+        """Return mixed vectors of padded codes, (batch, time, projection)."""
         projected = torch.stack(
             [p(t(codes)) for p, t in zip(self.projections, self.tables, strict=True)],
             dim=2,
@@ -94,10 +96,11 @@ class PlainNet(nn.Module):
         return self.head(states.max(dim=1).values)
 
 
-def time_plain(X, y, epochs, device):
+def time_plain(X, y, epochs, device, make_net=PlainNet, **sizes):
     """Return the plain loop's tokens per second."""
     torch.manual_seed(0)
-    net = PlainNet([np.array(block.values) for block in X.blocks]).to(device)
+    tables = [np.array(block.values) for block in X.blocks]
+    net = make_net(tables, **sizes).to(device)
     optimizer = torch.optim.Adam(
         [p for p in net.parameters() if p.requires_grad], lr=4e-4
     )
