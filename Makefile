@@ -2,6 +2,7 @@
 #   make demo   install what the demos need, run them on real data, save their figures
 #   make test   install, run ruff and every test
 #   make docs   build the documentation and run the examples; open docs/_build/html/index.html
+#   make bench-quick   compare the speed with the recorded one: 3 minutes
 # The environment is in .venv and is updated when pyproject.toml or constraints.txt change.
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all processors docs lint format bench clean
+.PHONY: demo test test-all processors docs lint format bench bench-quick clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
@@ -64,11 +65,15 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # Excluded from bench: soak.py takes an hour, fuzz.py needs atheris and the name of a
-# parser, versions.py needs another checkout, explain.py needs shap.
-LONG := benchmarks/soak.py benchmarks/fuzz.py benchmarks/versions.py benchmarks/explain.py
+# parser, versions.py needs another checkout, explain.py needs shap, quick.py is below.
+LONG := $(addprefix benchmarks/,soak.py fuzz.py versions.py explain.py quick.py)
 
 bench: $(READY)
 	for script in $(filter-out $(LONG),$(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+# Compare 25 ratios with the recorded ones; fails if one is slower beyond noise. 3 minutes.
+bench-quick: $(READY)
+	$(BIN)/python benchmarks/quick.py $(QUICK)
+
 clean:
-	rm -rf $(VENV) .mypy_cache demo_output docs/_build docs/api docs/gallery
+	rm -rf $(VENV) .mypy_cache demo_output docs/_build docs/_generated docs/api docs/gallery

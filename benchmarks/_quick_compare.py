@@ -146,3 +146,10 @@ def read_records(path):
     lines = path.read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines if line.strip()]
     return sorted(records, key=lambda r: (r["committed"], r["date"]))
+
+
+def read_noise(path):
+    """Return the noise of each workload, in units of log."""
+    return (
+        json.loads(path.read_text(encoding="utf-8"))["noise"] if path.exists() else {}
+    )

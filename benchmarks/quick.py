@@ -40,6 +40,7 @@ from _quick_compare import (
     confirmed,
     learn_noise,
     other_versions,
+    read_noise,
     read_records,
     summarize,
 )
@@ -227,15 +228,10 @@ def record(result, path=HISTORY):
     print(f"Recorded in {path}.")
 
 
-def stored_noise():
-    """Return the noise of each workload, in units of log."""
-    return json.loads(NOISE.read_text())["noise"] if NOISE.exists() else {}
-
-
 def store_noise(runs):
     """Write the noise learned from repeated runs; other workloads keep theirs."""
     facts = {key: runs[0][key] for key in ("date", "commit", "processor")}
-    noise = dict(sorted((stored_noise() | learn_noise(runs)).items()))
+    noise = dict(sorted((read_noise(NOISE) | learn_noise(runs)).items()))
     NOISE.write_text(
         json.dumps({**facts, "runs": len(runs), "noise": noise}, indent=1) + "\n"
     )
@@ -248,7 +244,7 @@ def comparison(result, names, options):
     newest = {name: newest[name] for name in names if name in newest}
     if note:
         print(f"\n{note}")
-    noise = stored_noise()
+    noise = read_noise(NOISE)
     changes = compare(result, newest, noise)
     moved = [change.name for change in changes if change.moved]
     if moved:

@@ -7,6 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import api_reference
+import ratio_history
 
 import sk_metaembed
 
@@ -26,7 +27,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "api/generated/*.bak"]
+exclude_patterns = ["_build", "_generated/*.md", "api/generated/*.bak"]
 default_role = "py:obj"
 suppress_warnings = ["config.cache"]  # autosummary gets functions
 nitpicky = True
@@ -98,7 +99,8 @@ html_sidebars = {
 
 
 def setup(app):
-    """Write the index of the reference and resolve abbreviated names in docstrings."""
+    """Write generated pages and resolve abbreviated names in docstrings."""
     app.connect("config-inited", api_reference.write)
+    app.connect("config-inited", ratio_history.write)
     app.connect("missing-reference", api_reference.resolve)
     app.connect("autodoc-process-docstring", api_reference.escape, priority=900)

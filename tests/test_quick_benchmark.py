@@ -1,0 +1,267 @@
+"""What benchmarks/quick.py calls a change, on generated ratios; nothing is timed."""
+
+import json
+import math
+import sys
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+NAMES = [f"w{i}" for i in range(25)]
+TRUE = dict(zip(NAMES, np.geomspace(0.02, 10, len(NAMES)), strict=True))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def on_path():
+    """Import the scripts as Python does when it runs one of them."""
+    before = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        yield
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(BENCHMARKS) in str(
+            sys.modules[name].__file__
+        ):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def logic():
+    return import_module("_quick_compare")
+
+
+@pytest.fixture
+def quick():
+    return import_module("quick")
+
+
+def generated_run(logic, rng, factors=None, between=0.01, within=0.03, n_rounds=15):
+    """Return a run: its processes differ, and so do the rounds of each process."""
+    ratios = {}
+    for name, true in TRUE.items():
+        true = true * (factors or {}).get(name, 1.0) * math.exp(between * rng.normal())
+        rounds = true * np.exp(within * rng.normal(size=n_rounds))
+        ratios[name] = list(logic.summarize(rounds))
+    return {"processor": "x", "ratios": ratios, "missing": {}}
+
+
+def against(run):
+    return dict.fromkeys(run["ratios"], run)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 9, 21, 50])
+def test_interval_is_the_narrowest_that_encloses_the_median(logic, n):
+    """The k-th and the (n + 1 - k)-th smallest, by counting fair coins."""
+    middle, low, high = logic.summarize([float(i) for i in range(n, 0, -1)])
+    assert middle == (n + 1) / 2
+    k = int(low)
+    assert high == n + 1 - k
+    coverage = [
+        1 - 2 * sum(math.comb(n, j) for j in range(c)) / 2**n for c in (k, k + 1)
+    ]
+    assert k == 1 or coverage[0] >= 0.95
+    assert coverage[1] < 0.95
+
+
+def test_noise_is_the_largest_difference_with_a_margin(logic):
+    runs = [
+        {"ratios": {"quiet": [2.0, 1, 3], "loud": [1.0, 1, 1]}},
+        {"ratios": {"quiet": [2.01, 1, 3], "loud": [1.2, 1, 1], "new": [1.0, 1, 1]}},
+        {"ratios": {"loud": [1.1, 1, 1]}},
+    ]
+    noise = logic.learn_noise(runs)
+    assert noise == {
+        "quiet": 0.03,
+        "loud": pytest.approx(1.5 * math.log(1.2), abs=1e-4),
+    }
+
+
+def test_runs_of_one_commit_raise_no_alarm(logic):
+    rng = np.random.default_rng(0)
+    runs = [generated_run(logic, rng) for _ in range(106)]
+    noise = logic.learn_noise(runs[:6])
+    moved = 0
+    for before, after in pairwise(runs[6:]):
+        first = logic.compare(after, against(before), noise)
+        again = logic.compare(generated_run(logic, rng), against(before), noise)
+        moved += sum(change.moved != 0 for change in logic.confirmed(first, again))
+    assert moved <= 2  # of 2,475 comparisons
+
+
+@pytest.mark.parametrize(("factor", "word"), [(1.2, "slower"), (1 / 1.2, "faster")])
+def test_a_planted_change_is_found(logic, factor, word):
+    rng = np.random.default_rng(1)
+    noise = logic.learn_noise([generated_run(logic, rng) for _ in range(6)])
+    planted = {"w3": factor, "w20": factor}
+    found = []
+    for _ in range(20):
+        before = generated_run(logic, rng)
+        runs = [generated_run(logic, rng, planted) for _ in range(2)]
+        first, again = (logic.compare(run, against(before), noise) for run in runs)
+        changes = logic.confirmed(first, again)
+        assert {c.name for c in changes if c.moved} <= set(planted)
+        found += [c for c in changes if c.moved]
+    assert len(found) == 40
+    assert all(change.verdict.startswith(word) for change in found)
+    assert all(change.moved == (1 if factor > 1 else -1) for change in found)
+
+
+def test_verdicts_give_the_size_and_need_intervals_apart(logic):
+    before = {"ratios": {name: [1.0, 0.95, 1.05] for name in "abcde"}}
+    after = {
+        "ratios": {
+            "a": [1.25, 1.2, 1.3],
+            "b": [0.8, 0.75, 0.85],
+            "c": [1.25, 1.04, 1.5],  # overlaps
+            "d": [1.06, 1.055, 1.07],  # within the noise
+            "f": [2.0, 1.9, 2.1],
+        }
+    }
+    noise = dict.fromkeys("abcdef", 0.1)
+    changes = {c.name: c for c in logic.compare(after, against(before), noise)}
+    assert {name: c.verdict for name, c in changes.items()} == {
+        "a": "slower by 25%",
+        "b": "faster by 20%",
+        "c": "unchanged",
+        "d": "unchanged",
+        "f": "new",
+        "e": "missing",
+    }
+    assert [changes[name].moved for name in "abcdef"] == [1, -1, 0, 0, 0, 0]
+
+
+def test_a_workload_of_unknown_noise_gets_the_largest(logic):
+    before, after = ({"ratios": {"a": [r, r, r]}} for r in (1.0, 1.3))
+    assert logic.compare(after, against(before), {"b": 0.5})[0].moved == 0
+    assert logic.compare(after, against(before), {"b": 0.1})[0].moved == 1
+
+
+def test_a_move_must_be_seen_twice(logic):
+    def change(ratio, verdict):
+        return logic.Change("a", ratio, 1.0, 0.05, verdict)
+
+    slower = change(1.4, "slower by 40%")
+    less = change(1.2, "slower by 20%")
+    assert logic.confirmed([slower], [less]) == [less]
+    assert logic.confirmed([less], [slower]) == [less]
+    assert logic.confirmed([slower], [change(1.0, "unchanged")])[0].moved == 0
+    assert logic.confirmed([slower], [change(0.7, "faster by 30%")])[0].moved == 0
+    assert logic.confirmed([slower], []) == [slower]
+
+
+def test_records_of_the_same_processor_come_first(logic):
+    def taken(processor, *names):
+        return {"processor": processor, "ratios": dict.fromkeys(names, [1, 1, 1])}
+
+    records = [taken("x", "a", "b"), taken("x", "a"), taken("y", "a", "c")]
+    newest, note = logic.baseline(records, "x")
+    assert note == ""
+    assert newest == {"a": records[1], "b": records[0]}
+    newest, note = logic.baseline(records, "z")
+    assert "No record is from this processor (z)" in note
+    assert newest == {"a": records[2], "b": records[0], "c": records[2]}
+    assert logic.baseline([], "z") == ({}, "")
+
+
+def test_other_versions_are_named(logic):
+    now = {"python": "3.12", "numpy": "2.0", "scikit-learn": "1.9", "torch": "2.6"}
+    assert logic.other_versions(now, dict(now)) == ""
+    note = logic.other_versions(now, now | {"torch": "2.5"})
+    assert note == "The record is from torch 2.5 (now 2.6)."
+
+
+def test_one_record_per_commit_and_machine(quick, tmp_path, capsys):
+    path = tmp_path / "history.jsonl"
+
+    def taken(commit, committed, ratios, missing=None, processor="x"):
+        facts = {"commit": commit, "committed": committed, "date": "2026", "torch": "2"}
+        missing = missing or {}
+        return facts | {"processor": processor, "ratios": ratios, "missing": missing}
+
+    quick.record(taken("b", "2025", {"w": [1, 1, 1]}, {"v": "why", "u": "why"}), path)
+    quick.record(taken("a", "2024", {"w": [2, 2, 2]}), path)
+    quick.record(taken("b", "2025", {"v": [3, 3, 3]}), path)
+    quick.record(taken("b", "2025", {"w": [9, 9, 9]}, processor="y"), path)
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(r["commit"], r["processor"]) for r in records] == [
+        ("a", "x"),
+        ("b", "x"),
+        ("b", "y"),
+    ]
+    assert records[1]["ratios"] == {"w": [1, 1, 1], "v": [3, 3, 3]}
+    assert records[1]["missing"] == {"u": "why"}
+    for commit in ("c+", ""):
+        with pytest.raises(SystemExit, match="commit the changes"):
+            quick.record(taken(commit, "2026", {}), path)
+
+
+@pytest.fixture
+def counted(quick, monkeypatch):
+    """Make a workload whose sides return figures in place of being timed."""
+    rng = np.random.default_rng(0)
+
+    def sides(_):
+        return tuple(
+            lambda mean=mean: quick.Figure(mean * math.exp(0.01 * rng.normal()))
+            for mean in (3.0, 2.0)
+        )
+
+    workload = quick.WORKLOADS["lookup"]._replace(prepare=sides, fewest_rounds=9)
+    monkeypatch.setitem(quick.WORKLOADS, "lookup", workload)
+    monkeypatch.setenv("SK_METAEMBED_CACHE", "")
+    return lambda slower: quick.measure("lookup", BENCHMARKS.parent, 1e-9, slower)
+
+
+def test_a_planted_slowdown_ends_with_status_1_and_what_to_do(
+    quick, logic, counted, capsys
+):
+    def taken(slower):
+        ratios = {"lookup": logic.summarize(counted(slower)["ratios"])}
+        return {"commit": "abc", "ratios": ratios}
+
+    before = taken(0.0)
+    assert before["ratios"]["lookup"][0] == pytest.approx(1.5, rel=0.02)
+    newest, noise = against(before), {"lookup": 0.05}
+    assert quick.report(logic.compare(taken(0.0), newest, noise), newest) == 0
+    assert "1 unchanged, 0 faster, 0 regressions." in capsys.readouterr().out
+    assert quick.report(logic.compare(taken(0.2), newest, noise), newest) == 1
+    printed = capsys.readouterr().out
+    assert "slower by" in printed
+    assert "python benchmarks/quick.py --profile lookup" in printed
+    assert "git log --oneline abc.. -- sk_metaembed" in printed
+    assert quick.report(logic.compare(taken(-0.2), newest, noise), newest) == 0
+    assert "Faster: lookup" in capsys.readouterr().out
+
+
+def test_a_workload_that_no_longer_runs_ends_with_status_1(quick, logic, capsys):
+    newest = against({"commit": "abc", "ratios": {"lookup": [1.0, 1.0, 1.0]}})
+    changes = logic.compare({"ratios": {}}, newest, {})
+    assert quick.report(changes, newest) == 1
+    assert "missing" in capsys.readouterr().out
+
+
+def test_every_stored_record_can_be_compared(quick, logic):
+    records = logic.read_records(quick.HISTORY)
+    assert records
+    assert set(logic.read_noise(quick.NOISE)) == set(quick.WORKLOADS)
+    for record in records:
+        for name, (ratio, low, high) in record["ratios"].items():
+            assert 0 < low <= ratio <= high, name
+    newest, _ = logic.baseline(records, records[-1]["processor"])
+    assert set(newest) >= set(quick.WORKLOADS)
+
+
+@pytest.mark.slow
+def test_every_workload_runs(quick, monkeypatch, tmp_path):
+    """Once, without rounds; in this process, so that coverage and errors are seen."""
+    monkeypatch.delenv("SK_METAEMBED_DATA", raising=False)
+    monkeypatch.setenv("SK_METAEMBED_SENTENCE_MEMORY", "0")
+    for name, workload in quick.WORKLOADS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        for side in workload.prepare(folder):
+            side()
