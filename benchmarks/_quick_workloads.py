@@ -4,7 +4,8 @@ A workload receives an empty folder and returns two callables: the package's sid
 the reference that does the same work with less. Their ratio is what is recorded. A
 callable is timed in processor seconds, unless it returns a figure of its own. Only
 public names of the package are used, so that older versions can be measured too. Data
-are generated.
+are generated, and small enough for the caches of a core: what waits for main memory
+varies with what other processes do.
 """
 
 import contextlib
@@ -54,11 +55,11 @@ def workload(ours, reference, profile=PROFILE, fewest_rounds=5):
     return register
 
 
-def mean_steps(words, matrix):
+def mean_steps(words, matrix, path=None):
     """Return the steps from texts to mean vectors."""
     from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
 
-    store = WordVectors.from_arrays(words, matrix)
+    store = WordVectors.from_arrays(words, matrix, path=path)
     return Tokenizer(), PretrainedEmbedding(store), Pooling("mean")
 
 
@@ -68,7 +69,7 @@ def mean_steps(words, matrix):
 def in_new_process(code, *arguments):
     """Run code; return its processor seconds, and the number that it printed."""
     with subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE
+        [sys.executable, "-P", "-c", code, *map(str, arguments)], stdout=subprocess.PIPE
     ) as child:
         printed = child.stdout.read()
         _, status, usage = os.wait4(child.pid, 0)
@@ -124,20 +125,20 @@ def fitted_pipelines(folder):
     """Write two fitted classifiers, on word vectors and on TF-IDF; return the paths."""
     import joblib
 
-    ours, reference = row_pipelines()
+    ours, reference = row_pipelines(folder / "store")
     joblib.dump(ours, folder / "ours.joblib")
     joblib.dump(reference, folder / "reference.joblib")
     return folder / "ours.joblib", folder / "reference.joblib"
 
 
-def row_pipelines():
+def row_pipelines(path=None):
     """Return two fitted classifiers, on word vectors and on TF-IDF."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
     words, matrix, texts, labels = make_words_and_texts(20_000, 1_000, 30)
-    ours = make_pipeline(*mean_steps(words, matrix), LogisticRegression())
+    ours = make_pipeline(*mean_steps(words, matrix, path), LogisticRegression())
     reference = make_pipeline(TfidfVectorizer(), LogisticRegression())
     return ours.fit(texts, labels), reference.fit(texts, labels)
 
@@ -178,7 +179,7 @@ def texts_to_means(folder, n_documents, n_tokens):
     from _bare_pass import BarePass
     from sklearn.pipeline import make_pipeline
 
-    words, matrix, texts, _ = make_words_and_texts(20_000, n_documents, n_tokens)
+    words, matrix, texts, _ = make_words_and_texts(2_000, n_documents, n_tokens)
     pipe = make_pipeline(*mean_steps(words, matrix)).fit(texts[:10])
     bare = BarePass(words.tolist(), matrix, folder)
     bare.n_threads = 1
@@ -188,19 +189,19 @@ def texts_to_means(folder, n_documents, n_tokens):
 
 @workload("texts of 5 words to mean vectors", "a minimal C program")
 def short_texts(folder):
-    return texts_to_means(folder, 20_000, 5)
+    return texts_to_means(folder, 4_000, 5)
 
 
 @workload("texts of 200 words to mean vectors", "a minimal C program")
 def long_texts(folder):
-    return texts_to_means(folder, 1_000, 200)
+    return texts_to_means(folder, 400, 200)
 
 
 @workload("mean pooling of embedded texts", "product with a sparse matrix")
 def pooling(folder):
     from scipy.sparse import csr_array
 
-    words, matrix, texts, _ = make_words_and_texts(20_000, 4_000, 60)
+    words, matrix, texts, _ = make_words_and_texts(2_000, 2_000, 60)
     tokenizer, source, pool = mean_steps(words, matrix)
     X = source.fit_transform(tokenizer.fit_transform(texts))
     pool.fit(X)
@@ -249,15 +250,15 @@ def store_open(folder):
     return lambda: WordVectors.open(path).vectors_for(some), reference
 
 
-@workload("look up 100,000 words", "`dict.get` of each")
+@workload("look up 20,000 words", "`dict.get` of each")
 def lookup(folder):
     from sk_metaembed import WordVectors
 
-    words, matrix, _, _ = make_words_and_texts(50_000, 1, 1)
-    known = words[:25_000]
-    store = WordVectors.from_arrays(known, matrix[:25_000])
+    words, matrix, _, _ = make_words_and_texts(4_000, 1, 1)
+    known = words[:2_000]
+    store = WordVectors.from_arrays(known, matrix[:2_000])
     rows = {word: row for row, word in enumerate(known.tolist())}
-    drawn = words[np.random.default_rng(1).integers(0, len(words), 100_000)]
+    drawn = words[np.random.default_rng(1).integers(0, len(words), 20_000)]
 
     def reference():
         return np.array([rows.get(word, -1) for word in drawn.tolist()])

@@ -291,7 +291,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     names = {"nargs": "+", "choices": WORKLOADS, "metavar": "WORKLOAD"}
     parser.add_argument("--only", **names, default=list(WORKLOADS))
-    parser.add_argument("--seconds", type=float, default=2.5, help="per workload")
+    parser.add_argument("--seconds", type=float, default=2.0, help="per workload")
     parser.add_argument("--record", action="store_true", help="store the ratios")
     parser.add_argument("--checkout", type=Path, default=HERE.parent)
     parser.add_argument("--log", type=Path, help="append the run to a file")
