@@ -460,7 +460,7 @@ def grid_search(folder):
 
     from sk_metaembed import WordVectors
 
-    words, matrix, texts, labels = make_words_and_texts(20_000, 500, 50)
+    words, matrix, texts, labels = make_words_and_texts(5_000, 300, 30)
     np.save(folder / "matrix.npy", matrix)
     WordVectors.from_arrays(words, matrix, path=folder / "store")
     searches = [

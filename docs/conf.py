@@ -94,7 +94,11 @@ html_theme_options = {
 }
 # Pages without siblings need no left column.
 html_sidebars = {
-    page: [] for page in ("index", "start", "faq", "glossary", "extending", "changelog")
+    page: []
+    for page in (
+        *("index", "start", "faq", "glossary", "extending", "changelog"),
+        "ratio_history",
+    )
 }
 
 
