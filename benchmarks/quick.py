@@ -130,7 +130,8 @@ def in_worker(name, options):
     """Run a workload in a new process; return its result, or why there is none."""
     environ = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": "0"}
     environ["PYTHONPATH"] = str(options.checkout)
-    environ.pop("SK_METAEMBED_DATA", None)
+    for variable in ("SK_METAEMBED_DATA", "PYTHONDONTWRITEBYTECODE"):
+        environ.pop(variable, None)
     command = [sys.executable, "-W", "ignore", __file__, "--worker", name]
     command += [f"--seconds={options.seconds}", f"--checkout={options.checkout}"]
     command += [f"--plant={name}={100 * options.plant.get(name, 0)}"]
