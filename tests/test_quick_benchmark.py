@@ -75,8 +75,8 @@ def test_noise_is_the_largest_difference_with_a_margin(logic):
     ]
     noise = logic.learn_noise(runs)
     assert noise == {
-        "quiet": 0.03,
-        "loud": pytest.approx(1.5 * math.log(1.2), abs=1e-4),
+        "quiet": 0.05,
+        "loud": pytest.approx(2 * math.log(1.2), abs=1e-4),
     }
 
 
