@@ -13,6 +13,7 @@ from itertools import count
 import numpy as np
 import torch
 
+from .._training._device import send
 from ._characters import character_ids, mark_ids
 from ._corpus import UNKNOWN
 from ._packing import N_MARKS
@@ -59,7 +60,8 @@ class Batch:
     def to(self, device):
         """Return the batch on a device."""
         names = ("inputs", "targets", "rows", "is_first", "characters")
-        return replace(self, **{n: getattr(self, n).to(device) for n in names})
+        parts = {name: getattr(self, name) for name in names}
+        return replace(self, **{n: send(t.numpy(), device) for n, t in parts.items()})
 
 
 class BPTTBatches(torch.utils.data.IterableDataset):

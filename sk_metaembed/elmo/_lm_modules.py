@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from .._training._device import send
 from .._training._random import dropout, generator_on
 from ._weight_files import DIRECTIONS, cell_key, weight_shapes
 
@@ -146,7 +147,8 @@ def _clipped(values, clip):
     if clip is None:
         return None
     mask = values.abs() >= clip
-    return mask if mask.any() else None
+    # Reading a number from a GPU would wait for it.
+    return mask if mask.device.type != "cpu" or mask.any() else None
 
 
 def _add_product(total, x, weight):
@@ -170,7 +172,9 @@ def _outer(x, d, weight):
     return x.mT @ d
 
 
-_WORDS_PER_BATCH = 256  # words of similar length, convolved together
+# Words of similar length, convolved together.
+_WORDS_PER_BATCH = {"cpu": 256}
+_WORDS_PER_BATCH_GPU = 4096
 
 
 class TrainableBiLM(nn.Module):
@@ -258,11 +262,12 @@ class TrainableBiLM(nn.Module):
     def words(self, characters, lengths):
         """Return vectors of words, (n_words, max_characters) -> (n_words, dim)."""
         order = np.argsort(lengths, kind="stable")
-        back = torch.from_numpy(np.argsort(order)).to(characters.device)
+        back = send(np.argsort(order), characters.device)
         convolved = []
-        for start in range(0, len(order), _WORDS_PER_BATCH):
-            batch = order[start : start + _WORDS_PER_BATCH]
-            ids = characters[torch.from_numpy(batch).to(characters.device)]
+        size = _WORDS_PER_BATCH.get(characters.device.type, _WORDS_PER_BATCH_GPU)
+        for start in range(0, len(order), size):
+            batch = order[start : start + size]
+            ids = characters[send(batch, characters.device)]
             convolved.append(self._convolve(ids, int(lengths[batch].max())))
         vectors = torch.cat(convolved)
         for k in range(self.options.n_highway):

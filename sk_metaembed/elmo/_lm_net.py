@@ -62,9 +62,11 @@ class LanguageModule(nn.Module):
         states : list
         """
         outs, states = self.bilm(batch, states, dtype)
-        has_target = batch.targets != NO_TARGET
-        losses = self.softmax(outs[has_target], batch.targets[has_target])
-        return losses.view(2, -1), states
+        vectors, targets = outs.flatten(0, 2), batch.targets.flatten()
+        if 2 * batch.n_targets < len(targets):
+            has_target = targets != NO_TARGET
+            vectors, targets = vectors[has_target], targets[has_target]
+        return self.softmax(vectors, targets).view(2, -1), states
 
 
 class LanguageNet(NeuralNet):

@@ -56,6 +56,7 @@ def make_net(model, softmax, device):
         module__n_samples=model.n_samples,
         criterion=torch.nn.Identity,
         optimizer=torch.optim.Adam,
+        optimizer__fused=device.type == "cuda",  # one kernel for all weights
         lr=model.lr,
         iterator_train=_pass_through,
         iterator_valid=_pass_through,

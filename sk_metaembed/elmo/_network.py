@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from .._training._device import send
 from .._training._onednn import pack_weight, packed_product, packed_product_plus
 from ._characters import character_ids, mark_ids
 from ._packing import N_MARKS, Packing
@@ -70,7 +71,8 @@ def _pack(weight):
     return pack_weight(weight.t())
 
 
-_WORDS_PER_BATCH = 256
+_WORDS_PER_BATCH = {"cpu": 256}
+_WORDS_PER_BATCH_GPU = 4096
 _GATES = ("carry", "transform")
 
 
@@ -122,14 +124,15 @@ class TokenEncoder:
         ids, lengths = character_ids(words, self.options.max_characters)
         out = torch.empty(len(words), self.options.projection_dim, device=self.device)
         order = np.argsort(lengths, kind="stable")
-        for start in range(0, len(order), _WORDS_PER_BATCH):
-            batch = order[start : start + _WORDS_PER_BATCH]
+        size = _WORDS_PER_BATCH.get(self.device.type, _WORDS_PER_BATCH_GPU)
+        for start in range(0, len(order), size):
+            batch = order[start : start + size]
             vectors = self._encode(ids[batch], lengths[batch])
-            out[torch.from_numpy(batch).to(self.device)] = vectors
+            out[send(batch, self.device)] = vectors
         return out
 
     def _encode(self, ids, lengths):
-        characters = torch.from_numpy(ids).to(self.device)
+        characters = send(ids, self.device)
         vectors = self._convolve(self._table[characters], int(lengths.max()))
         for highway in self._highways:
             carry, new = highway(vectors).chunk(2, dim=1)
@@ -413,14 +416,13 @@ class BiLanguageModel:
         marked = [np.r_[begin, sentence, end] for sentence in sentences]
         lengths = np.array([len(rows) for rows in marked])
         rows, packing = np.concatenate(marked), Packing(lengths)
-        words = self._by_group(torch.from_numpy(rows[packing.tokens]))
+        words = self._by_group(send(rows[packing.tokens], self.device))
         is_word = np.ones(len(rows), dtype=bool)
         is_word[np.cumsum(lengths) - 1] = is_word[np.cumsum(lengths) - lengths] = False
         indices = [
-            torch.from_numpy(packing.unpack_index(d)[is_word]).to(self.device)
-            for d in DIRECTIONS
+            send(packing.unpack_index(d)[is_word], self.device) for d in DIRECTIONS
         ]
-        layers = [table[torch.from_numpy(rows[is_word]).to(self.device)].repeat(1, 2)]
+        layers = [table[send(rows[is_word], self.device)].repeat(1, 2)]
         outs, last_states = None, []
         for k, groups in enumerate(self._layers[:depth]):
             before = None if states is None else states.of_layer(k, packing.order)
@@ -438,7 +440,7 @@ class BiLanguageModel:
             parts = [self._by_group(part) for part in before]
             states = list(zip(*parts, strict=True))
         outs, last_states = [], []
-        last = torch.from_numpy(packing.last).to(self.device)
+        last = send(packing.last, self.device)
         for group, rows, x, state in zip(
             groups, words, inputs or [None] * len(groups), states, strict=True
         ):

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._core._arrays import normalize_rows, row_product
 from .._training._parameters import resolve_device
 from ._base import BaseMetaEmbedding
-from ._gradient import minimize, seeded_generator
+from ._gradient import host_generator, minimize, seeded_generator
 from ._linear import (
     common_scale,
     known_matrix,
@@ -164,10 +164,12 @@ def _initial_layers(estimator, sources, generator):
     """Return encoders and decoders before training."""
     import torch
 
+    device, generator = generator.device, host_generator(generator)
+
     def layer(n_in, n_out):
-        matrix = torch.empty(n_in, n_out, device=generator.device)
+        matrix = torch.empty(n_in, n_out)
         torch.nn.init.xavier_uniform_(matrix, generator=generator)
-        intercept = torch.zeros(n_out, device=generator.device)
+        matrix, intercept = matrix.to(device), torch.zeros(n_out, device=device)
         return Layer(matrix.requires_grad_(), intercept.requires_grad_())
 
     size = estimator.n_components

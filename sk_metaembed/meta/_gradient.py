@@ -23,6 +23,18 @@ def seeded_generator(random_state, device):
     return torch.Generator(device).manual_seed(seed)
 
 
+def host_generator(generator):
+    """Return a generator on the CPU with the seed of another, or that itself.
+
+    Initial weights are drawn on the CPU, so that they are the same on every device.
+    """
+    import torch
+
+    if generator.device.type == "cpu":
+        return generator
+    return torch.Generator().manual_seed(generator.initial_seed())
+
+
 def auto_batch_size(n_rows):
     """Return the batch size that makes about 64 steps per epoch, within limits."""
     return min(max(n_rows // _STEPS, _SMALLEST), _LARGEST)

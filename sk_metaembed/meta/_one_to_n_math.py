@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from .._core._arrays import chunks
 from .._training._parameters import resolve_device
-from ._gradient import has_converged, minimize, seeded_generator
+from ._gradient import has_converged, host_generator, minimize, seeded_generator
 from ._linear import column_signs
 
 
@@ -259,11 +259,11 @@ def _initial_parameters(sources, n_components, generator):
     """Return small random meta vectors and matrices, and zero intercepts."""
     import torch
 
-    device = generator.device
+    device, generator = generator.device, host_generator(generator)
 
     def small(n_rows, n_columns):
-        entries = torch.randn(n_rows, n_columns, generator=generator, device=device)
-        return entries * _INITIAL_SCALE
+        entries = torch.randn(n_rows, n_columns, generator=generator)
+        return entries.to(device) * _INITIAL_SCALE
 
     meta = small(len(sources[0]), n_components)
     matrices = [

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from .._training._device import run_recurrent
 from .._training._random import dropout
 from ..elmo._characters import PADDING
 
@@ -93,7 +94,7 @@ class CharBiLSTM(nn.Module):
         reverse = (last - positions).clamp(min=0)[:, :, None].expand_as(characters)
         rows = torch.arange(len(lengths), device=lengths.device)
         states = [
-            layer(vectors)[0][rows, last[:, 0]]
+            run_recurrent(layer, vectors)[rows, last[:, 0]]
             for layer, vectors in (
                 (self.forward_lstm, characters),
                 (self.backward_lstm, characters.gather(1, reverse)),

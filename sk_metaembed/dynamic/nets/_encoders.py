@@ -14,6 +14,7 @@ in CPU kernels.
 import torch
 from torch import nn
 
+from ..._training._device import run_recurrent
 from ..._training._random import dropout, generator_on
 
 
@@ -61,8 +62,10 @@ class MaskedLSTM(nn.Module):
         shape = tokens.shape[:-1]
         if len(tokens) == 0:
             return tokens.new_zeros(*shape, 2 * self.forward_lstm.hidden_size)
-        forward, _ = self.forward_lstm(_columns(tokens, grid.forward_index))
-        backward, _ = self.backward_lstm(_columns(tokens, grid.backward_index))
+        columns = _columns(tokens, grid.forward_index)
+        forward = run_recurrent(self.forward_lstm, columns)
+        columns = _columns(tokens, grid.backward_index)
+        backward = run_recurrent(self.backward_lstm, columns)
         return torch.cat(
             [
                 _at(forward, grid.forward_position, shape),
@@ -249,7 +252,7 @@ class GRUEncoder(nn.Module):
             return tokens.new_zeros(len(grid.lengths), self.dim)
         states = tokens[grid.forward_index]
         for layer in self.layers:
-            states, _ = layer(self.dropout(states))
+            states = run_recurrent(layer, self.dropout(states))
         ends = states.reshape(-1, self.dim)[grid.last]
         return or_zeros(ends, grid)
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
+from ..._training._device import fits, send
 from ...sequences import SequencePairs
 from ...sequences._block import LEVELS
 from ...sequences._indexing import span_index
@@ -114,8 +115,9 @@ class SequenceData:
     ----------
     X : EmbeddedSequences, or TokenSequences if all sources are trainable
     device : torch.device
-        Tables of types and sequences are copied to it once. Token-level blocks stay in
-        host memory and are sent per batch.
+        Tables of types and sequences are copied to it once, if they fit into its
+        memory. Other tables, and token-level blocks, stay in host memory, and the rows
+        of a batch are sent with it.
     trained : TrainedSources, default=None
     per_token : bool, default=False
         Whether there is a position for each token even if all sources are at sequence
@@ -167,7 +169,7 @@ class SequenceData:
         return np.diff(self.offsets)
 
     def _table(self, block):
-        if block.level == "token":
+        if block.level == "token" or not fits(block.values, self.device):
             return None
         return (
             torch.from_numpy(as_writable(block.values)).to(self.device),
@@ -227,9 +229,11 @@ class SequenceData:
         """Return a `Batch` of types, for results that do not depend on a sequence."""
         rows = self._tensor(types)
         index = torch.arange(len(types), device=self.device)
+        tables = zip(self.blocks, self.tables, strict=True)
+        parts = [self.vectors_of(*pair, types, rows) for pair in tables]
         return Batch(
-            [values[rows].float() for values, _ in self.tables],
-            [known[rows] for _, known in self.tables],
+            [values for values, _ in parts],
+            [known for _, known in parts],
             [index] * len(self.tables),
             None,
             types,
@@ -238,6 +242,17 @@ class SequenceData:
             features=None if self._features is None else self._features[rows],
             features_index=index,
         )
+
+    def vectors_of(self, block, table, rows, rows_there):
+        """Return values and known rows of a block, from the device or the host.
+
+        `rows` are in host memory, and `rows_there` the same on the device.
+        """
+        if table is not None:
+            values, known = table
+            return values[rows_there].float(), known[rows_there]
+        values = block._at(rows).astype(np.float32, copy=False)
+        return self._tensor(values), self._tensor(block.known[rows])
 
     def statistics(self, rows):
         """Return mean and standard deviation of each block over some sequences.
@@ -284,7 +299,7 @@ class SequenceData:
         return known[tokens.codes if codes is None else codes]
 
     def _tensor(self, array):
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+        return send(array, self.device)
 
 
 def mean_and_std(block, rows):
@@ -327,14 +342,10 @@ class _Places:
         return self._made[level]
 
     def of(self, block, table):
-        rows, index = self.rows(block.level)
-        if table is None:
-            values = block._at(self._positions).astype(np.float32, copy=False)
-            known = block.known[self._positions]
-            to = self._data._tensor
-            return to(values), to(known), index
-        values, known = table
-        return values[rows].float(), known[rows], index
+        there, index = self.rows(block.level)
+        rows = {"token": self._positions, "sequence": self._rows}.get(block.level)
+        rows = self.types() if rows is None else rows
+        return *self._data.vectors_of(block, table, rows, there), index
 
     def types(self, codes=None):
         """Return the types that occur, in the order of their rows."""

@@ -345,6 +345,7 @@ def make_net(plan, device, rng, processes=SINGLE_PROCESS):
         criterion__kind=plan.loss,
         optimizer=torch.optim.Adam,
         optimizer__weight_decay=plan.options.weight_decay,
+        optimizer__fused=device.type == "cuda",  # one kernel for all weights
         optimizer__param_groups=[
             (f"*trained.{i}.*", {"lr": opened.lr})
             for i, opened in enumerate(plan.trained.opened)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from ..._training._device import send
 from .._batching import token_batches
 from ._forward import check_dimensions, pool_pieces
 from ._network import Network, own_randomness, quiet
@@ -146,7 +147,7 @@ class FineTunedModule(nn.Module):
         lengths = np.array([len(ids) for ids in batch.ids], dtype=np.int64)
         chunks = token_batches(lengths, source._budget(device.type), self._policy)
         states = [self._states(batch, chunk) for chunk in chunks]
-        begins = torch.from_numpy(_begins(lengths, chunks)).to(device)
+        begins = send(_begins(lengths, chunks), device)
         results = []
         for layer in spec.layers:
             flat = [s[layer].reshape(-1, spec.dim).float() for s in states]

@@ -133,11 +133,13 @@ class _Results:
         """Pool the hidden states of a batch of windows into the results."""
         import torch
 
+        from ..._training._device import send
+
         length, windows = states[0].shape[1], [self.windows[k] for k in batch]
         device = states[0].device
 
         def index(arrays):
-            return torch.from_numpy(np.concatenate(arrays)).to(device)
+            return send(np.concatenate(arrays), device)
 
         firsts = [i * length for i in range(len(windows))]
         if "words" in self.spec.outputs:

@@ -104,12 +104,12 @@ class Network:
         return states
 
     def _states(self, rows, types, pad):
-        import torch
+        from ..._training._device import send
 
         arrays = self._padded(rows, types, pad)
         shape = arrays["input_ids"].shape
         options = {
-            name: torch.from_numpy(array.astype(np.int64)).to(self.device)
+            name: send(array.astype(np.int64), self.device)
             for name, array in arrays.items()
         }
         if "use_cache" in self._parameters:

@@ -1,0 +1,45 @@
+"""Tensors and recurrent layers on a GPU.
+
+This module imports torch, so only modules that need torch may import it.
+"""
+
+import numpy as np
+import torch
+
+# Devices on which autocast computes recurrent layers in float16 even if bfloat16 is
+# requested (cuDNN's layers in torch). Gradients would underflow without loss scaling.
+_HALF_UNDER_AUTOCAST = {"cuda"}
+
+
+def send(array, device):
+    """Return an array as a tensor on a device.
+
+    The copy to a GPU is taken from pinned memory, so that neither side waits: a copy
+    from other memory ends with a synchronization.
+    """
+    tensor = torch.from_numpy(np.ascontiguousarray(array))
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
+
+
+def run_recurrent(layer, x):
+    """Return the states of all steps of a torch RNN, in float32 where half is float16.
+
+    TensorFloat-32, which torch allows for these layers by default, still applies.
+    """
+    kind = x.device.type
+    if kind not in _HALF_UNDER_AUTOCAST or not torch.is_autocast_enabled(kind):
+        return layer(x)[0]
+    with torch.autocast(kind, enabled=False):
+        return layer(x.float())[0]
+
+
+def fits(array, device):
+    """Return whether an array fits into half of the free memory of a GPU.
+
+    The rest is for the network, its gradients and batches. True for other devices.
+    """
+    if device.type != "cuda":
+        return True
+    return array.nbytes <= torch.cuda.mem_get_info(device)[0] // 2
