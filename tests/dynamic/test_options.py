@@ -23,6 +23,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.dynamic._parameters import describe
 from sk_metaembed.dynamic.nets._encoders import MeanEncoder
+from sk_metaembed.dynamic.training import _fit
 from sk_metaembed.dynamic.training._grid import Grid
 
 from .test_estimators import SMALL
@@ -288,3 +289,15 @@ def test_descriptions_are_filled_in_with_and_without_indentation(indent):
     assert "%(" not in described
     assert "\nattention : {" in described
     assert "\nnet_ : skorch.NeuralNet" in described
+
+
+def test_a_gpu_without_memory_says_what_to_do(embedded, labels, monkeypatch):
+    def full(*args, **kwargs):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    model = DynamicMetaClassifier(encoder="mean", batch_size=7, device="cpu")
+    for place in ("_run", "_datasets"):
+        with monkeypatch.context() as patch:
+            patch.setattr(_fit, place, full)
+            with pytest.raises(MemoryError, match="batches of about 7 .*smaller batch"):
+                model.fit(embedded, labels)

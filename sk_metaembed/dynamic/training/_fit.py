@@ -1,6 +1,7 @@
 """Train a net by a plan: data sets, a new or a resumed net, and the training itself."""
 
 import zlib
+from contextlib import contextmanager
 from numbers import Number
 
 import numpy as np
@@ -39,6 +40,21 @@ WRITERS = (
 )
 
 
+@contextmanager
+def _memory_errors(plan):
+    """Say what to do if the memory of a GPU does not suffice."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        size = plan.model.settings["batch_size"]
+        raise MemoryError(
+            f"Out of GPU memory in training with batches of about {size} sequences "
+            f"({error}). Use a smaller batch_size, or the train options "
+            "micro_batch_size or dtype='bfloat16'; for trained transformers, train "
+            "fewer layers or use a smaller max_length."
+        ) from error
+
+
 def train_net(plan, tasks=None):
     """Train a net by a plan and return it.
 
@@ -52,6 +68,11 @@ def train_net(plan, tasks=None):
     -------
     SequenceNet
     """
+    with _memory_errors(plan):
+        return _trained(plan, tasks)
+
+
+def _trained(plan, tasks):
     device = _device(plan)
     train_set, valid_set = _datasets(plan, device)
     if plan.processes.count > 1:
@@ -154,13 +175,6 @@ def _run(net, plan, train_set, valid_set, tasks):
             checkpoint.end(net)
         sync_weights(net)
         net.history = processes.broadcast(net.history)
-    except torch.OutOfMemoryError as error:
-        raise MemoryError(
-            f"Out of GPU memory in a training step of about {net.batch_size} sequences "
-            f"({error}). Use a smaller batch_size, or the train options "
-            "micro_batch_size or dtype='bfloat16'; for trained transformers, train "
-            "fewer layers or use a smaller max_length."
-        ) from error
     finally:
         net.callbacks_, net.max_epochs, net.verbose = callbacks, max_epochs, verbose
         net.train_split = None

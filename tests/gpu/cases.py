@@ -1,0 +1,440 @@
+"""What is computed on each device: every torch component, as named arrays.
+
+A case is a function of a device and a dtype. Dropout is off, because devices draw
+different numbers, and batches hold all rows, because the order of rows may differ.
+"""
+
+import tempfile
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from skorch.callbacks import Callback
+
+from sk_metaembed import (
+    AutoencodedMetaEmbedding,
+    Block,
+    CharEmbedding,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRanker,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+    ElmoEmbedding,
+    ElmoLanguageModel,
+    EmbeddedSequences,
+    FineTuned,
+    OneToNMetaEmbedding,
+    SequencePairs,
+    TokenSequences,
+    TransformerEmbedding,
+)
+
+from .. import tiny_bert, tiny_elmo
+
+N_ROWS = 24
+BOTH = ("float32", "bfloat16")
+OFF = {"embedding_dropout": 0.0, "encoder_dropout": 0.0, "head_dropout": 0.0}
+
+
+class Case(NamedTuple):
+    """A function of (device, dtype), its dtypes, and the packages that it needs."""
+
+    compute: object
+    dtypes: tuple = BOTH
+    needs: tuple = ()
+
+
+def tokens(n_rows=N_ROWS, longest=12):
+    """Return sentences of short words, one of them empty."""
+    rng = np.random.default_rng(0)
+    words = [
+        "".join(rng.choice(list("abcdefgh"), rng.integers(1, 7))) for _ in "ab" * 30
+    ]
+    lengths = rng.integers(1, longest + 1, n_rows)
+    lengths[1] = 0
+    return TokenSequences.from_lists(
+        [[str(w) for w in rng.choice(words, size)] for size in lengths]
+    )
+
+
+def embedded(levels=("type", "type"), dims=(24, 40), n_rows=N_ROWS):
+    """Return sentences under sources that do not know all words."""
+    rng, sentences = np.random.default_rng(1), tokens(n_rows)
+    sizes = {"type": sentences.n_types, "token": sentences.n_tokens}
+    sizes["sequence"] = n_rows
+    blocks = []
+    for i, (level, dim) in enumerate(zip(levels, dims, strict=False)):
+        known = rng.random(sizes[level]) > 0.2
+        values = rng.normal(size=(sizes[level], dim)) * known[:, None]
+        blocks.append(Block(f"s{i}", values, level, known))
+    return EmbeddedSequences(sentences, blocks)
+
+
+class FirstStep(Callback):
+    """Record the weights around the first step of a fit, its gradients and its loss."""
+
+    last = None  # of the last fit: estimators train with copies of their callbacks
+
+    def on_train_begin(self, net, **kwargs):
+        """Record the initial weights."""
+        self.gradients_, self.after_, self.loss_ = {}, None, None
+        self.before_ = _weights(net)
+        FirstStep.last = self
+
+    def on_grad_computed(self, net, named_parameters=(), **kwargs):
+        """Record the gradients of the first step."""
+        if self.gradients_:
+            return
+        for name, weight in named_parameters:
+            if weight.grad is not None:
+                self.gradients_[name] = weight.grad.float().cpu().numpy().copy()
+
+    def on_batch_end(self, net, training=False, loss=None, **kwargs):
+        """Record weights and loss after the first step."""
+        if training and self.after_ is None:
+            self.after_, self.loss_ = _weights(net), float(loss.detach())
+
+    def arrays(self):
+        """Return loss, gradients and steps by name."""
+        result = {"value loss": np.array([self.loss_])}
+        for name, gradient in self.gradients_.items():
+            result[f"gradient {name}"] = gradient
+            result[f"step {name}"] = self.after_[name] - self.before_[name]
+        return result
+
+
+def _weights(net):
+    named = net.get_all_learnable_params()
+    return {name: w.detach().float().cpu().numpy().copy() for name, w in named}
+
+
+def one_step(model, X, y, device, dtype, *outputs):
+    """Train for one step of all rows; return its arrays and those of methods of X."""
+    options = {"gradient_clip": None, "dtype": dtype} | (model.train_options or {})
+    model.set_params(
+        device=device,
+        max_epochs=1,
+        batch_size=4 * N_ROWS,
+        early_stopping=False,
+        train_options=options,
+        callbacks=[FirstStep()],
+        random_state=0,
+    )
+    model.fit(X, y)
+    result = FirstStep.last.arrays()
+    for name in outputs:
+        result[f"value {name}"] = _flat(getattr(model, name)(X))
+    return result
+
+
+def _flat(values):
+    """Return the numbers or labels of an output as one array."""
+    if isinstance(values, EmbeddedSequences):
+        values = [block.values for block in values.blocks]
+    if hasattr(values, "select_dtypes"):  # a table of weights
+        values = values.select_dtypes("number").to_numpy(np.float64)
+    if not isinstance(values, np.ndarray) or values.dtype.kind == "O":
+        values = np.concatenate([np.ravel(part) for part in values])
+    values = np.asarray(values)
+    return values.astype(np.float64) if values.dtype.kind == "f" else values
+
+
+def classifier(attention="word", **options):
+    """Return a small classifier without dropout."""
+    small = {"projection_dim": 32, "encoder_dim": 24, "hidden_dims": (16,)}
+    return DynamicMetaClassifier(attention, **small | OFF | options)
+
+
+def labels(n_rows=N_ROWS):
+    """Return two classes."""
+    return np.array(["no", "yes"])[np.random.default_rng(2).integers(0, 2, n_rows)]
+
+
+def mixer(attention, levels=("type", "type"), dims=(24, 40), **options):
+    """Return the case of a mixer behind a mean."""
+
+    def compute(device, dtype):
+        model = classifier(attention, encoder="mean", **options)
+        X = embedded(levels, dims)
+        outputs = "predict_proba", "attention_weights"
+        return one_step(model, X, labels(), device, dtype, *outputs)
+
+    return Case(compute)
+
+
+MIXERS = {
+    "task": mixer("task", mix_penalty=0.01),
+    "word": mixer("word"),
+    "context": mixer("context"),
+    "uniform": mixer("uniform"),
+    "sigmoid": mixer("word", gate="sigmoid"),
+    "heads": mixer("context", mixer_options={"n_heads": 4}),
+    "vector gates": mixer("word", mixer_options={"n_heads": "dimensions"}),
+    "concat": mixer("word", mixer_options={"combine": "concat"}),
+    "layer norm": mixer("word", layer_norm=True, activation=None),
+    "standardize": mixer(
+        "word", mixer_options={"standardize": True, "joint_init": True}
+    ),
+    "word features": mixer("context", mixer_options={"word_features": True}),
+    "auxiliary": mixer("word", mixer_options={"auxiliary_weight": 0.5}),
+    "no projection": mixer("word", dims=(24, 24), projection_dim=None),
+    "levels": mixer("word", ("type", "token", "sequence"), (24, 40, 16)),
+    "sequences": mixer("word", ("sequence", "sequence")),
+}
+
+
+def encoder(name, **options):
+    """Return the case of an encoder behind a mixer."""
+
+    def compute(device, dtype):
+        model = classifier(encoder=name, **options)
+        return one_step(model, embedded(), labels(), device, dtype, "predict_proba")
+
+    return Case(compute)
+
+
+ENCODERS = {
+    "bilstm-max": encoder("bilstm-max", encoder_dim=(24, 16)),
+    "gru": encoder("gru", encoder_dim=(24, 16)),
+    "mean": encoder("mean"),
+    "max": encoder("max"),
+    "attention": encoder("attention"),
+    "micro batches": encoder("bilstm-max", train_options={"micro_batch_size": 7}),
+}
+
+
+def columns(device, dtype):
+    """Return the arrays of two columns of labels."""
+    y = np.column_stack([labels(), labels()[::-1]])
+    model = classifier(encoder="mean")
+    return one_step(model, embedded(), y, device, dtype, "predict")
+
+
+def label_sets(device, dtype):
+    """Return the arrays of label sets."""
+    y = np.random.default_rng(3).integers(0, 2, (N_ROWS, 3))
+    model = classifier(encoder="mean")
+    return one_step(model, embedded(), y, device, dtype, "predict_proba")
+
+
+def numbers(device, dtype):
+    """Return the arrays of a regressor."""
+    model = DynamicMetaRegressor(encoder="bilstm-max", encoder_dim=24, **OFF)
+    y = np.random.default_rng(4).normal(size=N_ROWS)
+    return one_step(model, embedded(), y, device, dtype, "predict")
+
+
+def pairs(device, dtype):
+    """Return the arrays of a classifier of pairs."""
+    X = SequencePairs(embedded(n_rows=2 * N_ROWS))
+    model = classifier(encoder="bilstm-max")
+    return one_step(model, X, labels(), device, dtype, "predict_proba")
+
+
+def embedding(device, dtype):
+    """Return the arrays of meta-embeddings of words."""
+    model = DynamicMetaEmbedding(projection_dim=32, hidden_dims=(16,), **OFF)
+    return one_step(model, embedded(), labels(), device, dtype, "transform")
+
+
+def spans(row):
+    """Return valid IOB2 tags of a sentence that its words decide."""
+    tags = []
+    for word in row:
+        inside = tags and tags[-1] != "O" and len(word) % 3 == 2
+        tags.append("I-x" if inside else ("O", "B-x", "O")[len(word) % 3])
+    return tags
+
+
+def tagger(**options):
+    """Return the case of a tagger."""
+
+    def compute(device, dtype):
+        X = embedded()
+        tags = [spans(row) for row in X.tokens.to_list()]
+        model = DynamicMetaTagger(projection_dim=32, encoder_dim=24, **OFF, **options)
+        return one_step(model, X, tags, device, dtype, "predict", "predict_proba")
+
+    return Case(compute)
+
+
+def ranker(negatives):
+    """Return the case of a ranker of images."""
+
+    def compute(device, dtype):
+        images = np.random.default_rng(5).normal(size=(N_ROWS, 20))
+        model = DynamicMetaRanker(encoder="mean", shared_dim=16, **OFF)
+        model.set_params(negatives=negatives, projection_dim=32)
+        result = one_step(model, embedded(), images, device, dtype, "transform")
+        return result | {"value images": model.transform_images(images)}
+
+    return Case(compute)
+
+
+PREDICTORS = {
+    "columns": Case(columns),
+    "label sets": Case(label_sets),
+    "numbers": Case(numbers),
+    "pairs": Case(pairs),
+    "word embedding": Case(embedding),
+    "crf": tagger(),
+    "crf with scheme": tagger(scheme="IOB2"),
+    "softmax tagger": tagger(decoder="softmax"),
+    "ranker sum": ranker("sum"),
+    "ranker hardest": ranker("hardest"),
+}
+
+
+@cache
+def bert_folder():
+    """Return the folder of a BERT without dropout."""
+    folder = tempfile.TemporaryDirectory(prefix="sk_metaembed-gpu-bert-")
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4}
+    no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    # A larger range, as in the other tests, makes logits of attention extreme.
+    tiny_bert.save(folder.name, initializer_range=0.1, **sizes, **no_dropout)
+    return folder
+
+
+def transformer(**options):
+    """Return the case of a transformer's vectors."""
+
+    def compute(device, dtype):
+        source = TransformerEmbedding(
+            bert_folder().name, device=device, dtype=dtype, missing="empty", **options
+        )
+        blocks = source.fit_transform(tokens()).blocks
+        return {f"value {block.name}": block.values for block in blocks}
+
+    return Case(compute, needs=("transformers", "safetensors"))
+
+
+def fine_tuned(trainable, *needs):
+    """Return the case of a step of a trainable source beside a fixed one."""
+
+    def compute(device, dtype):
+        model = classifier(encoder="mean", trainable=trainable())
+        return one_step(model, embedded(), labels(), device, dtype, "predict_proba")
+
+    return Case(compute, needs=needs)
+
+
+def _tuned(**options):
+    # On the CPU until training begins, so that new weights are the same everywhere.
+    source = TransformerEmbedding(bert_folder().name, device="cpu", missing="empty")
+    return FineTuned(source, **options)
+
+
+SOURCES = {
+    "transformer layers": transformer(layers="all", output=("words", "cls", "mean")),
+    "transformer windows": transformer(max_length=8, subword="first"),
+    "transformer static": transformer(static=True),
+    "char cnn": fine_tuned(lambda: CharEmbedding(dropout=0.0)),
+    "char bilstm": fine_tuned(lambda: CharEmbedding("bilstm", dropout=0.0)),
+    "fine-tuned": fine_tuned(_tuned, "transformers", "safetensors"),
+    "lora": fine_tuned(
+        lambda: _tuned(method="lora"), "transformers", "safetensors", "peft"
+    ),
+}
+
+
+@cache
+def elmo_files():
+    """Return folder, options and weights of an ELMo of 2 x 32 dimensions."""
+    folder = tempfile.TemporaryDirectory(prefix="sk_metaembed-gpu-elmo-")
+    options = tiny_elmo.OPTIONS._replace(
+        projection_dim=32, cell_dim=64, char_dim=8, filters=((1, 8), (2, 16), (3, 16))
+    )
+    weights = tiny_elmo.random_weights(options, scale=0.2)
+    return folder, *tiny_elmo.write_model(folder.name, options, weights)
+
+
+def elmo(**options):
+    """Return the case of ELMo's vectors."""
+
+    def compute(device, dtype):
+        source = ElmoEmbedding(
+            *elmo_files()[1:], device=device, dtype=dtype, missing="empty", **options
+        )
+        blocks = source.fit_transform(tokens()).blocks
+        return {f"value {block.name}": block.values for block in blocks}
+
+    return Case(compute, needs=("h5py",))
+
+
+def language_model(softmax, **options):
+    """Return the case of the first step of a language model, and of its perplexity."""
+
+    def compute(device, dtype):
+        rows = [row for row in tokens(2 * N_ROWS).to_list() if row]
+        model = ElmoLanguageModel(
+            projection_dim=32,
+            cell_dim=48,
+            filters=((1, 8), (2, 16)),
+            char_dim=8,
+            batch_size=8,
+            n_steps=7,
+            max_epochs=1,
+            dropout=0.0,
+            lr=1e-3,
+            gradient_clip=None,
+            softmax=softmax,
+            device=device,
+            dtype=dtype,
+            callbacks=[FirstStep()],
+            random_state=0,
+            **options,
+        ).fit(rows)
+        result = FirstStep.last.arrays()
+        return result | {"trained perplexity": np.array([model.perplexity(rows)])}
+
+    return Case(compute)
+
+
+ELMO = {
+    "elmo": elmo(output=("layers", "elmo", "default")),
+    "elmo stateful": elmo(stateful=True, layer_norm=True, output="elmo"),
+    "language model": language_model("full"),
+    "language model, adaptive": language_model("adaptive"),
+    # Which values are clipped differs between dtypes.
+    "language model, tight clips": language_model(
+        "full", cell_clip=0.1, proj_clip=0.05
+    )._replace(dtypes=("float32",)),
+}
+
+
+def autoencoder(variant):
+    """Return the case of a few steps of an autoencoder."""
+
+    def compute(device, dtype):
+        model = AutoencodedMetaEmbedding(
+            variant, n_components=16, noise=0.0, batch_size=10**6, max_iter=3
+        )
+        return _meta(model, device)
+
+    return Case(compute, ("float32",))
+
+
+def one_to_n(device, dtype):
+    """Return the arrays of a few steps of 1TON."""
+    model = OneToNMetaEmbedding(
+        16, solver="adagrad", impute_missing=True, batch_size=10**6, max_iter=3
+    )
+    return _meta(model, device)
+
+
+def _meta(model, device):
+    model.set_params(device=device, random_state=0)
+    vectors = model.fit_transform(embedded()).blocks[0].values
+    return {"trained loss": np.array(model.loss_curve_), "trained vectors": vectors}
+
+
+META = {
+    "averaged": autoencoder("averaged"),
+    "concatenated": autoencoder("concatenated"),
+    "decoupled": autoencoder("decoupled"),
+    "one to n": Case(one_to_n, ("float32",)),
+}
+
+CASES = MIXERS | ENCODERS | PREDICTORS | SOURCES | ELMO | META

@@ -1,0 +1,136 @@
+"""Compare the results of a device with those of the CPU, and plant faults in them."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+# Relative to the largest value of an array. Gradients are sums over a batch, and the
+# loss curve of several steps depends on all steps before.
+FLOAT32 = {"value": 3e-5, "gradient": 2e-4, "step": 1e-2, "trained": 1e-4}
+# Of the norm of the difference; an entry near zero may have any relative error.
+# Gradients of biases are small differences of large numbers.
+BFLOAT16 = {"value": 0.04, "gradient": 0.3, "trained": 0.1}
+# The rounding of one operation: what must pass, and what must be found. The first
+# fault is that of TensorFloat-32, whose products have 10 bits.
+ROUNDING = {"float32": 2.0**-22, "bfloat16": 2.0**-9}
+FAULT = {"float32": 2.0**-11, "bfloat16": 0.5}
+
+
+def differences(expected, actual, dtype):
+    """Return a sentence per array that differs by more than rounding.
+
+    Parameters
+    ----------
+    expected, actual : dict of str to ndarray
+        Names are ``kind name``, such as ``gradient mixer.score.weight``. Steps are only
+        compared where the expected gradient is not near zero: the first step of Adam is
+        the sign of the gradient, and that of a rounding error is random.
+    dtype : {"float32", "bfloat16"}
+    """
+    if expected.keys() != actual.keys():
+        return [f"names differ: {sorted(expected.keys() ^ actual.keys())}"]
+    gradients = [v for name, v in expected.items() if name.startswith("gradient")]
+    largest = max((np.abs(v).max(initial=0.0) for v in gradients), default=0.0)
+    found = []
+    for name, first in expected.items():
+        second = actual[name]
+        if first.shape != second.shape or first.dtype.kind != second.dtype.kind:
+            found.append(f"{name}: {second.dtype} {second.shape} for {first.dtype}")
+        elif first.dtype.kind != "f":
+            share = (first == second).mean() if first.size else 1.0
+            if share < (0.995 if dtype == "float32" else 0.9):
+                found.append(f"{name}: only {share:.1%} are equal")
+        elif not np.isfinite(second).all():
+            found.append(f"{name}: not finite")
+        elif dtype == "float32":
+            if name.startswith("step"):
+                sure = np.abs(expected[f"gradient {name[5:]}"]) > 1e-3 * largest
+                first, second = first * sure, second * sure
+            found += _far(name, first, second, largest)
+        elif not name.startswith("step"):
+            found += _far_in_norm(name, first, second, largest)
+    return found
+
+
+def _far(name, first, second, largest):
+    """Compare the largest difference with the largest value."""
+    kind = name.split()[0]
+    floor = 1e-2 * largest if kind == "gradient" else 1e-12
+    scale = max(np.abs(first).max(initial=0.0), floor)
+    error = np.abs(second - first).max(initial=0.0) / scale
+    limit = FLOAT32[kind]
+    return [] if error <= limit else [f"{name}: error {error:.1e} > {limit:g}"]
+
+
+def _far_in_norm(name, first, second, largest):
+    """Compare the norm of the difference with that of the values."""
+    kind = name.split()[0]
+    floor = 1e-2 * largest if kind == "gradient" else 1e-12
+    scale = max(np.linalg.norm(first), floor * first.size**0.5)
+    error, limit = np.linalg.norm(second - first) / scale, BFLOAT16[kind]
+    return [] if error <= limit else [f"{name}: relative error {error:.1e} > {limit:g}"]
+
+
+@contextmanager
+def exact_products():
+    """Compute float32 products in float32: TensorFloat-32 has 10 bits."""
+    backends = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = [backend.allow_tf32 for backend in backends]
+    for backend in backends:
+        backend.allow_tf32 = False
+    try:
+        yield
+    finally:
+        for backend, value in zip(backends, before, strict=True):
+            backend.allow_tf32 = value
+
+
+class NoisyDevice(TorchDispatchMode):
+    """A device whose operations have a relative error, for the CPU to play.
+
+    Parameters
+    ----------
+    size : float
+        Largest relative error of each entry of each result.
+    """
+
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+        self.generator = torch.Generator().manual_seed(0)
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        schema = operation._schema
+        name = schema.name.split("::")[1]
+        if name in _EXACT:
+            return result
+        aliases = [value.alias_info for value in (*schema.arguments, *schema.returns)]
+        if any(alias is not None and not alias.is_write for alias in aliases):
+            return result  # a view
+        if schema.is_mutable:
+            if name.startswith(_PRODUCTS):
+                result.mul_(self._factor(result))
+            return result
+        if isinstance(result, tuple | list):
+            return type(result)(self._noisy(part) for part in result)
+        return self._noisy(result)
+
+    def _noisy(self, value):
+        is_float = torch.is_tensor(value) and value.is_floating_point()
+        if not is_float or value.device.type != "cpu" or value.numel() < 2:
+            return value
+        # A mask of the lowest number must not become infinite.
+        return torch.where(value.abs() < 1e30, value * self._factor(value), value)
+
+    def _factor(self, value):
+        noise = torch.rand(value.shape, generator=self.generator)
+        return (1 + self.size * (2 * noise - 1)).to(value.dtype)
+
+
+_EXACT = {"_to_copy", "clone", "empty", "empty_like", "new_empty", "cat", "stack"}
+_EXACT |= {"index", "index_select", "gather", "masked_fill", "where", "embedding"}
+_EXACT |= {"amax", "max", "scatter_reduce", "abs", "clamp"}  # compared later
+_PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")

@@ -1,0 +1,108 @@
+"""The comparisons of devices themselves: rounding passes, and faults are found."""
+
+import numpy as np
+import pytest
+import torch
+
+from sk_metaembed.dynamic.training._data import SequenceDataset, rows_of
+
+from . import cases
+from .cases import CASES
+from .compare import FAULT, ROUNDING, NoisyDevice, differences, exact_products
+
+# The others are compared by the test marked slow.
+QUICK = ["context", "crf", "language model", "averaged"]
+
+
+def slow(name):
+    return pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow])
+
+
+@pytest.mark.parametrize("name", [slow(name) for name in CASES])
+def test_rounding_passes_and_less_precise_products_are_found(name):
+    case = CASES[name]
+    for package in case.needs:
+        pytest.importorskip(package)
+    expected = case.compute("cpu", "float32")
+    with NoisyDevice(ROUNDING["float32"]):
+        actual = case.compute("cpu", "float32")
+    assert not differences(expected, actual, "float32")
+    with NoisyDevice(FAULT["float32"]):
+        actual = case.compute("cpu", "float32")
+    assert differences(expected, actual, "float32")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_fault_in_any_array_is_found(dtype):
+    case = CASES["word"]
+    expected = case.compute("cpu", "float32")
+    actual = case.compute("cpu", dtype)
+    assert not differences(expected, actual, dtype)
+    for name, values in actual.items():
+        found = differences(expected, {**actual, name: values * 1.6}, dtype)
+        kind, _, weight = name.partition(" ")
+        # A bias that softmax ignores has a gradient of rounding errors.
+        ignored = weight == "mixer.score.bias" or (kind, dtype) == ("step", "bfloat16")
+        assert found or ignored, name
+    name = "value predict_proba"
+    broken = {**actual, name: np.where(np.eye(*actual[name].shape), np.nan, 0.5)}
+    assert differences(expected, broken, dtype) == [f"{name}: not finite"]
+    assert "names differ" in differences(expected, {}, dtype)[0]
+
+
+def test_labels_and_shapes_are_compared():
+    labels = {"value tags": np.array(["a", "b"] * 50)}
+    other = {"value tags": np.array(["a", "b"] * 49 + ["a", "c"])}
+    assert not differences(labels, labels, "float32")
+    assert differences(labels, other, "float32") == ["value tags: only 99.0% are equal"]
+    assert not differences(labels, other, "bfloat16")
+    assert differences(labels, {"value tags": np.zeros(100)}, "float32")
+
+
+def test_tensor_float_32_is_switched_off_and_on_again():
+    torch.backends.cudnn.allow_tf32 = before = True
+    with exact_products():
+        assert not torch.backends.cuda.matmul.allow_tf32
+        assert not torch.backends.cudnn.allow_tf32
+    assert torch.backends.cudnn.allow_tf32 == before
+
+
+MODELS = {
+    "bilstm-max": cases.classifier(encoder="bilstm-max"),
+    "gru": cases.classifier(encoder="gru", gate="sigmoid"),
+    "attention": cases.classifier("context", encoder="attention"),
+    "options": cases.classifier(
+        "task",
+        encoder="max",
+        embedding_dropout=0.2,
+        mixer_options={
+            "standardize": True,
+            "source_dropout": 0.3,
+            "auxiliary_weight": 0.1,
+        },
+    ),
+    "word features": cases.classifier(
+        encoder="mean", mixer_options={"word_features": True, "combine": "concat"}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_step_reads_no_number_from_the_device(name):
+    # Tensors on the device "meta" have no values: reading one, or a tensor whose shape
+    # depends on values, raises an error. On a GPU it would wait for all work so far.
+    X, y = cases.embedded(), np.arange(cases.N_ROWS) % 2
+    model = MODELS[name].set_params(max_epochs=1, early_stopping=False, device="cpu")
+    net = model.fit(X, y).net_
+    meta = torch.device("meta")
+    module = net.module_.to(meta).train()
+    data = rows_of(X, meta, net.module__trained)
+    weights = np.ones(cases.N_ROWS, np.float32)
+    dataset = SequenceDataset(data, np.arange(cases.N_ROWS), y, weights)
+    batch, target = dataset.batch(np.arange(cases.N_ROWS))
+    loss = net.get_loss(module(batch), target, X=batch, training=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(module.parameters(), 5.0)
+    torch.optim.Adam(module.parameters()).step()
+    with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
+        loss.item()

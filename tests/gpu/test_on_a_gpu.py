@@ -1,0 +1,314 @@
+"""What holds on a GPU beside its numbers: devices, memory, files, random numbers.
+
+Tests of the fixture `gpu` need a GPU; the others run on any ``--gpu-device``.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+
+from sk_metaembed import ElmoEmbedding, TransformerEmbedding, load, save
+from sk_metaembed.dynamic.training._skorch_net import SequenceNet
+
+from .. import tiny_bert
+from . import cases
+from .compare import differences, exact_products
+
+pytestmark = pytest.mark.gpu
+ROOT = Path(__file__).parents[2]
+
+
+def model(device, **options):
+    """Return a classifier with dropout that trains for a few steps."""
+    default = {
+        "encoder": "bilstm-max",
+        "max_epochs": 2,
+        "batch_size": 8,
+        "early_stopping": False,
+        "embedding_dropout": 0.2,
+        "head_dropout": 0.2,
+        "random_state": 0,
+    }
+    return cases.classifier(device=device, **default | options)
+
+
+def data():
+    return cases.embedded(), cases.labels()
+
+
+def fitted(device, **options):
+    return model(device, **options).fit(*data())
+
+
+def assert_same(one, other, dtype="float32"):
+    """Compare the probabilities of two models, or arrays of them."""
+    first, second = (
+        m if isinstance(m, np.ndarray) else m.predict_proba(data()[0])
+        for m in (one, other)
+    )
+    assert not differences({"trained p": first}, {"trained p": second}, dtype)
+
+
+def device_of(estimator):
+    return next(estimator.net_.module_.parameters()).device
+
+
+def test_all_names_of_a_gpu_train_the_same_there(gpu):
+    with exact_products():
+        named = [fitted(name) for name in ("cuda", "cuda:0", "cuda:auto", "auto")]
+    for other in named:
+        assert device_of(other) == torch.device("cuda:0")
+        assert_same(named[0], other)
+    with pytest.raises(ValueError, match="'gpu' is not a torch device"):
+        fitted("gpu")
+
+
+def test_the_same_seed_trains_the_same(device):
+    with exact_products():
+        assert_same(fitted(device), fitted(device))
+        other = fitted(device, random_state=1)
+    with pytest.raises(AssertionError):
+        assert_same(fitted(device), other)
+
+
+def test_the_random_state_of_torch_does_not_change(device):
+    def states():
+        on_gpu = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+        return [torch.get_rng_state(), *on_gpu]
+
+    before = states()
+    fitted(device)
+    pytest.importorskip("transformers")
+    source = TransformerEmbedding(
+        cases.bert_folder().name, device=device, missing="empty"
+    )
+    source.fit_transform(cases.tokens())
+    for one, other in zip(before, states(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_two_threads_train_like_one(device):
+    results = {}
+
+    def train(seed):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results[seed] = fitted(device, random_state=seed)
+
+    with exact_products():
+        threads = [threading.Thread(target=train, args=(seed,)) for seed in (0, 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for seed in (0, 1):
+            assert_same(results[seed], fitted(device, random_state=seed))
+
+
+ALONE = """
+import pickle, sys, numpy as np
+from sk_metaembed import load
+from tests.gpu import cases
+X = cases.embedded()
+with open(sys.argv[1], "rb") as stream:
+    one = pickle.load(stream)
+models = [one] if len(sys.argv) < 5 else [one, load(sys.argv[4], trusted=True)]
+for model in models:
+    assert next(model.net_.module_.parameters()).device.type == "cpu"
+np.savez(sys.argv[3], *[model.predict_proba(X) for model in models])
+one.partial_fit(X, cases.labels())
+"""
+
+
+def test_what_was_trained_on_a_gpu_loads_without_one(gpu, tmp_path):
+    with exact_products():
+        trained = fitted(gpu)
+        copied = pickle.loads(pickle.dumps(trained))
+        assert device_of(copied) == torch.device("cuda:0")
+        assert_same(trained, copied)
+        expected = trained.predict_proba(data()[0])
+        copied.partial_fit(*data())
+    files = [str(tmp_path / name) for name in ("m.pkl", "script.py", "p.npz")]
+    Path(files[0]).write_bytes(pickle.dumps(trained))
+    Path(files[1]).write_text(ALONE)
+    try:
+        save(trained, tmp_path / "m.skm")
+        files.append(str(tmp_path / "m.skm"))
+        assert_same(load(tmp_path / "m.skm"), expected)
+    except ImportError:  # skops is not installed
+        pass
+    paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": paths}
+    script = [sys.executable, files[1], files[0], *files[1:]]
+    subprocess.run(script, check=True, env=hidden, cwd=ROOT)
+    with np.load(files[2]) as found:
+        for values in found.values():
+            assert_same(values, expected)
+
+
+@pytest.fixture
+def accelerate(monkeypatch):
+    """Let Accelerate begin anew."""
+    state = pytest.importorskip("accelerate.state")
+    state.AcceleratorState._reset_state(reset_partial_state=True)
+    yield monkeypatch
+    state.AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def test_accelerate_with_one_process_trains_the_same(accelerate, device):
+    if not device.startswith("cuda"):
+        accelerate.setenv("ACCELERATE_USE_CPU", "true")
+    with exact_products():
+        shared = clone(model("accelerate")).fit(*data())
+        assert device_of(shared).type == torch.device(device).type
+        assert_same(shared, fitted(device))
+
+
+@contextmanager
+def sync_errors(device):
+    """Raise an error where the CPU waits for the GPU."""
+    if device.startswith("cuda"):
+        torch.cuda.synchronize()
+        torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        if device.startswith("cuda"):
+            torch.cuda.set_sync_debug_mode("default")
+
+
+# word_features and average_epochs are beside the step.
+STEPS = {
+    "bilstm-max": {},
+    "gru": {"encoder": "gru"},
+    "attention": {"encoder": "attention", "attention": "context"},
+    "options": {
+        "encoder": "max",
+        "attention": "task",
+        "mix_penalty": 0.1,
+        "mixer_options": {"standardize": True, "source_dropout": 0.3},
+    },
+    "bfloat16": {"train_options": {"dtype": "bfloat16"}},
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_nothing_waits_for_the_gpu_within_a_step(name, device, monkeypatch):
+    estimator = model(device).set_params(**STEPS[name])
+    estimator.fit(*data())  # first calls allocate and choose algorithms
+    step, batches = SequenceNet.train_step, SequenceNet.get_iterator
+    n_steps = []
+
+    def strict_step(self, *args, **kwargs):
+        with sync_errors(device):
+            n_steps.append(1)
+            return step(self, *args, **kwargs)
+
+    class StrictBatches:
+        def __init__(self, loader):
+            self.loader = loader
+
+        def __iter__(self):
+            iterator = iter(self.loader)
+            while True:
+                with sync_errors(device):
+                    batch = next(iterator, None)
+                if batch is None:
+                    return
+                yield batch
+
+    def strict_batches(self, *args, **kwargs):
+        return StrictBatches(batches(self, *args, **kwargs))
+
+    monkeypatch.setattr(SequenceNet, "train_step", strict_step)
+    monkeypatch.setattr(SequenceNet, "get_iterator", strict_batches)
+    estimator.fit(*data())
+    assert len(n_steps) == 6
+
+
+def test_a_synchronization_is_found(gpu):
+    ones = torch.ones(3, device=gpu)
+    with sync_errors(gpu), pytest.raises(RuntimeError, match="synchroniz"):
+        ones.sum().item()
+
+
+@contextmanager
+def limited_memory(n_bytes):
+    """Let this process allocate this much more memory of the GPU."""
+    torch.cuda.empty_cache()
+    total = torch.cuda.get_device_properties(0).total_memory
+    allowed = torch.cuda.memory_reserved() + n_bytes
+    torch.cuda.set_per_process_memory_fraction(allowed / total)
+    try:
+        yield
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+        torch.cuda.empty_cache()
+
+
+def test_training_without_memory_says_what_to_do(gpu):
+    large = {"encoder_dim": 1024, "projection_dim": 1024, "batch_size": 64}
+    fitted(gpu)
+    with (
+        limited_memory(16 * 2**20),
+        pytest.raises(MemoryError, match="Out of GPU memory in training"),
+    ):
+        fitted(gpu, **large)
+    fitted(gpu)  # the device works as before
+
+
+def large_bert(folder):
+    pytest.importorskip("transformers")
+    sizes = {"hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 4}
+    return (tiny_bert.save(folder, max_position_embeddings=512, **sizes),)
+
+
+def large_elmo(folder):
+    pytest.importorskip("h5py")
+    return cases.elmo_files()[1:]
+
+
+SOURCES = {
+    "transformer": (TransformerEmbedding, large_bert, 32_768),
+    "elmo": (ElmoEmbedding, large_elmo, 65_536),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_source_continues_with_smaller_batches(kind, gpu, tmp_path):
+    make, files, budget = SOURCES[kind]
+    source = make(*files(tmp_path), device=gpu, batch_tokens=budget)
+    texts = [["ab", "cd", "ef"] * 40] * (budget // 128)
+    source.fit(texts[:2])
+    with exact_products():
+        expected = source.transform(texts).blocks[-1].values
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        source.transform(texts)
+        needed = torch.cuda.max_memory_allocated() - before
+        assert needed > 80 * 2**20  # blocks of 20 MiB are allocated
+        with (
+            limited_memory(needed // 2),
+            pytest.warns(UserWarning, match="out of GPU memory on a batch of"),
+        ):
+            halved = source.transform(texts).blocks[-1].values
+    assert not differences({"value v": expected}, {"value v": halved}, "float32")
+
+
+def test_tables_stay_on_the_gpu_if_they_fit(gpu, monkeypatch):
+    from sk_metaembed.dynamic.training import _data
+
+    with exact_products():
+        expected = fitted(gpu)
+        monkeypatch.setattr(_data, "fits", lambda array, device: False)
+        assert_same(fitted(gpu), expected)
