@@ -3,6 +3,7 @@
 #   make test   install, run ruff and every test
 #   make docs   build the documentation and run the examples; open docs/_build/html/index.html
 #   make bench-quick   compare the speed with the recorded one: 3 minutes
+#   make gpu    compare a GPU with the CPU, and measure it
 # The environment is in .venv and is updated when pyproject.toml or constraints.txt change.
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all processors docs lint format bench bench-quick clean
+.PHONY: demo test test-all processors docs lint format bench bench-quick gpu clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
@@ -64,9 +65,42 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Compare the GPU with the CPU, then measure it, in about ten minutes:
+#   make gpu                 installs from the network
+#   make gpu WHEELS=folder   installs from the wheels of a folder only
+#   make gpu SITE=1          begins with the packages that PYTHON has, such as torch
+# Nothing is built: the package is used from this folder, by the environment .venv-gpu.
+# Packages without which only some tests are skipped are installed where possible.
+GPU := .venv-gpu
+GPU_DEVICE ?= cuda
+GPU_OUTPUT ?= gpu.json
+WHEELS ?=
+SITE ?=
+GPU_INSTALL := $(GPU)/bin/python -m pip install --quiet --disable-pip-version-check \
+	$(if $(WHEELS),--no-index --find-links $(WHEELS))
+
+gpu: $(GPU)/.ready
+	status=0; \
+	PYTHONPATH=. $(GPU)/bin/python -m pytest -m gpu --gpu-device $(GPU_DEVICE) || status=1; \
+	PYTHONPATH=. $(GPU)/bin/python benchmarks/gpu.py --device $(GPU_DEVICE) \
+		--output $(GPU_OUTPUT) $(GPU_OPTIONS) || status=1; \
+	exit $$status
+
+$(GPU)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(if $(SITE),--system-site-packages) $(GPU) || \
+		$(PYTHON) -m venv $(if $(SITE),--system-site-packages) --without-pip $(GPU)
+	$(if $(SITE),$(PYTHON) tools/gpu_packages.py --link $(GPU))
+	missing=$$($(GPU)/bin/python tools/gpu_packages.py); \
+	[ -z "$$missing" ] || $(GPU_INSTALL) $$missing
+	for package in $$($(GPU)/bin/python tools/gpu_packages.py --optional); do \
+		$(GPU_INSTALL) "$$package" || echo "Without $$package some tests are skipped."; \
+	done
+	touch $@
+
 # Excluded from bench: soak.py takes an hour, fuzz.py needs atheris and the name of a
-# parser, versions.py needs another checkout, explain.py needs shap, quick.py is below.
-LONG := $(addprefix benchmarks/,soak.py fuzz.py versions.py explain.py quick.py)
+# parser, versions.py needs another checkout, explain.py needs shap, gpu.py a GPU;
+# quick.py is below.
+LONG := $(addprefix benchmarks/,soak.py fuzz.py versions.py explain.py gpu.py quick.py)
 
 bench: $(READY)
 	for script in $(filter-out $(LONG),$(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
@@ -77,3 +111,4 @@ bench-quick: $(READY)
 
 clean:
 	rm -rf $(VENV) .mypy_cache demo_output docs/_build docs/_generated docs/api docs/gallery
+	rm -rf $(VENV) $(GPU) .mypy_cache demo_output docs/_build docs/api docs/gallery

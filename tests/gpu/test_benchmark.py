@@ -1,0 +1,92 @@
+"""benchmarks/gpu.py: a row that fails is reported, and the others are measured."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """The script, imported."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    yield importlib.import_module("gpu")
+    for name in ("gpu", "_gpu_rows", "_plain_loop"):
+        sys.modules.pop(name, None)
+
+
+def run(gpu, monkeypatch, *options):
+    script = ["gpu.py", "--device", "cpu", "--quick", *map(str, options)]
+    monkeypatch.setattr(sys, "argv", script)
+    return gpu.main()
+
+
+def test_rows_are_measured_and_failures_reported(gpu, monkeypatch, tmp_path, capsys):
+    def fails(*args):
+        raise RuntimeError("no\n kernel")
+
+    packed = gpu.rows.recurrent("packed")
+    rows = [
+        gpu.Row("bare", packed, 4, "float32"),
+        gpu.Row("broken", fails, 4, "float32", "bare"),
+        gpu.Row("BiLSTM", packed, 4, "float32", "bare"),
+        gpu.Row("streams", gpu.rows.recurrent("streams"), 4, "float32", "bare"),
+    ]
+    monkeypatch.setattr(gpu, "table", lambda quick: rows)
+    file = tmp_path / "gpu.json"
+    assert run(gpu, monkeypatch, "--output", file) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "| broken | 4 | float32 | failed: RuntimeError: no kernel | | | | |" in lines
+    assert "| streams | 4 | float32 | skipped: needs CUDA | | | | |" in lines
+    assert lines[-1] == "Failed: broken"
+    content = json.loads(file.read_text())
+    assert content["hardware"]["device"] == "cpu"
+    bare, broken, again, _ = content["rows"]
+    assert bare["ratio"] is None and broken["error"] == "RuntimeError: no kernel"
+    assert again["ratio"] == again["tokens_per_s"] / bare["tokens_per_s"]
+    assert 0.5 < again["products"] <= 1 and again["busy"] is None
+    assert run(gpu, monkeypatch, "--only", "bare|BiLSTM") == 0
+    assert run(gpu, monkeypatch, "--minutes", 0) == 0
+    assert capsys.readouterr().out.count("skipped: no time was left") == 4
+
+
+def test_a_row_that_takes_too_long_ends(gpu):
+    with pytest.raises(TimeoutError, match="took more than 0 s"), gpu.time_limit(0.05):
+        while True:
+            pass
+
+
+def test_products_are_known_by_the_names_of_kernels(gpu):
+    products = [
+        "nvjet_tst_128x64_64x8_2x1_v_bz_TNT",
+        "void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128>",
+        "sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n",
+        "void RNN_blockPersist_fp_LSTM<float, float, float, 512>",
+        "LSTM_elementWise_fp",
+        "fmha_cutlassF_bf16_aligned_64x64_rf_sm80",
+        "aten::addmm",
+        "aten::mkldnn_rnn_layer",
+    ]
+    others = [
+        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor>",
+        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>",
+        "void at::native::indexSelectLargeIndex<float, long, unsigned int>",
+        "aten::add_",
+    ]
+    assert all(gpu.PRODUCTS.search(name) for name in products)
+    assert not any(gpu.PRODUCTS.search(name) for name in others)
+
+
+def test_aims_are_stated(gpu):
+    row = {"name": "DME", "dtype": "float32", "bare": "plain loop", "batch": 64}
+    good = row | {"ratio": 2.5, "products": 0.7}
+    bad = row | {"ratio": 2.5, "products": None}
+    assert [line.split(": ")[-1] for line in gpu.aims([good, bad])] == [
+        "reached",
+        "not reached",
+    ]
+    assert gpu.aims([good | {"batch": 256}, good | {"ratio": None}]) == []
