@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from _plain_loop import (
+from dme_training import (
     DIM,
     ENCODER,
     PROJECTION,
+    PlainNet,
     make_data,
     model,
     synchronise,
     time_loop,
     time_plain,
 )
-from _plain_loop import PlainNet as PlainClassifier
 from torch import nn
 
 from sk_metaembed import (
@@ -94,13 +94,13 @@ def _speeds(estimator, X):
     return [X.tokens.n_tokens / epoch["dur"] for epoch in estimator.history_]
 
 
-def plain(encoder="bilstm-max"):
-    """Return the row of the plain loop."""
+def plain(make_net=PlainNet):
+    """Return the row of the plain loop over a network."""
 
     def run(sizes, device, dtype, batch):
         X, y = training_data(sizes)
-        options = {"dtype": dtype, "batch": batch, "encoder": encoder}
-        options["dim"] = sizes.encoder
+        options = {"dtype": dtype, "batch": batch, "make_net": make_net}
+        options |= {"projection": PROJECTION, "encoder": sizes.encoder}
         few = slice(0, 10 * batch)
 
         def sample():
@@ -138,11 +138,11 @@ def dynamic(attention, **options):
     return run
 
 
-class PlainTagger(PlainClassifier):
+class PlainTagger(PlainNet):
     """A BiLSTM-CRF over padded tokens, with the usual loop over steps."""
 
     def __init__(self, tables, dim):
-        super().__init__(tables, dim=dim)
+        super().__init__(tables, encoder=dim)
         self.head = nn.Linear(2 * dim, len(TAGS))
         self.transitions = nn.Parameter(torch.zeros(len(TAGS), len(TAGS)))
 
@@ -155,7 +155,7 @@ class PlainTagger(PlainClassifier):
             enforce_sorted=False,
         )
         states, _ = nn.utils.rnn.pad_packed_sequence(
-            self.recurrent(packed)[0], batch_first=True
+            self.lstm(packed)[0], batch_first=True
         )
         scores = self.head(states).float()
         steps = torch.arange(codes.shape[1], device=codes.device)
@@ -525,7 +525,7 @@ def fixed_step(mode):
 def _fixed_step(device, dtype, batch, mode):
     torch.manual_seed(0)
     tables = np.random.default_rng(0).normal(size=(3, 5000, DIM)).astype(np.float32)
-    net = PlainClassifier(list(tables)).to(device)
+    net = PlainNet(list(tables)).to(device)
     learned = [p for p in net.parameters() if p.requires_grad]
     on_gpu = str(device).startswith("cuda")
     optimizer = torch.optim.Adam(learned, lr=1e-4, capturable=on_gpu)
@@ -537,7 +537,7 @@ def _fixed_step(device, dtype, batch, mode):
     def forward():
         # A graph must not contain casts that autocast has cached.
         with torch.autocast(kind, torch.bfloat16, low, cache_enabled=not on_gpu):
-            states, _ = net.recurrent(net.embed(codes))
+            states, _ = net.lstm(net.embed(codes))
             logits = net.head(states.amax(dim=1))
             return nn.functional.cross_entropy(logits, labels)
 

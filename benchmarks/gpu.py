@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import _gpu_rows as rows
 import torch
+from _plain_nets import PlainGRU
 from torch.profiler import ProfilerActivity, profile
 
 DTYPES = ("float32", "bfloat16")
@@ -63,7 +64,7 @@ def table(quick):
         ("DME", rows.dynamic("word"), "plain loop"),
         ("CDME", rows.dynamic("context"), "plain loop"),
         ("unweighted", rows.dynamic("uniform"), "plain loop"),
-        ("plain loop, GRU", rows.plain("gru"), None),
+        ("plain loop, GRU", rows.plain(PlainGRU), None),
         ("DME, GRU", rows.dynamic("word", encoder="gru"), "plain loop, GRU"),
         ("plain loop, CRF", rows.plain_tagger, None),
         ("tagger", rows.tagger, "plain loop, CRF"),

@@ -15,7 +15,7 @@ def gpu(monkeypatch):
     """The script, imported."""
     monkeypatch.syspath_prepend(BENCHMARKS)
     yield importlib.import_module("gpu")
-    for name in ("gpu", "_gpu_rows", "_plain_loop"):
+    for name in ("gpu", "_gpu_rows", "_plain_nets", "dme_training"):
         sys.modules.pop(name, None)
 
 

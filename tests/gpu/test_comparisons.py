@@ -1,11 +1,17 @@
 """The comparisons of devices themselves: rounding passes, and faults are found."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
 
+from sk_metaembed import ElmoLanguageModel
 from sk_metaembed.dynamic.training._data import SequenceDataset, rows_of
+from sk_metaembed.elmo._bptt import BPTTBatches
+from sk_metaembed.elmo._corpus import RowsCorpus
 
+from ..elmo.grammar import SMALL
 from . import cases
 from .cases import CASES
 from .compare import FAULT, ROUNDING, NoisyDevice, differences, exact_products
@@ -106,3 +112,19 @@ def test_a_step_reads_no_number_from_the_device(name):
     torch.optim.Adam(module.parameters()).step()
     with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
         loss.item()
+
+
+def test_a_step_of_a_language_model_reads_no_number(monkeypatch):
+    # Autocast does not know the device "meta".
+    monkeypatch.setattr(torch, "autocast", lambda *args, **options: nullcontext())
+    sentences = [row for row in cases.tokens().to_list() if row]
+    model = ElmoLanguageModel(**SMALL | {"softmax": "full", "max_epochs": 1})
+    module = model.fit(sentences).net_.module_.to("meta").train()
+    corpus = RowsCorpus(cases.TokenSequences.from_lists(sentences))
+    options = model.options_.max_characters, 4, 5, torch.device("meta"), 0
+    batches = BPTTBatches(corpus, model._vocabulary, *options)
+    states = None
+    for (batch, _), _ in zip(batches, range(2), strict=False):
+        losses, states = module(batch, states, torch.float32)
+        losses.mean().backward()
+    assert losses.shape == (2, batch.n_targets)
