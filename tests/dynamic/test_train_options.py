@@ -16,7 +16,10 @@ from sk_metaembed import (
     DynamicMetaRegressor,
     DynamicMetaTagger,
 )
+from sk_metaembed.dynamic.training import _skorch_net
+from sk_metaembed.dynamic.training._skorch_net import SequenceNet
 
+from .conftest import make_embedded
 from .test_estimators import SMALL
 
 ALL = [
@@ -139,3 +142,27 @@ def test_options_are_cloned_pickled_and_saved(embedded, labels, tmp_path):
     for other in (copied, loaded, clone(loaded)):
         assert other.train_options["weight_decay"] == 0.1
         assert str(other.train_options["checkpoint"]) == str(options["checkpoint"])
+
+
+def test_losses_that_are_read_at_the_end_of_an_epoch_are_the_same(monkeypatch):
+    X, y = make_embedded(), np.arange(60) % 2
+    model = DynamicMetaClassifier(**SMALL)
+    expected = model.fit(X, y).history_
+    monkeypatch.setattr(_skorch_net, "_is_asynchronous", lambda device: True)
+    for history in (
+        model.fit(X, y).history_,
+        pickle.loads(pickle.dumps(model)).history_,
+    ):
+        for epoch, same in zip(history, expected, strict=True):
+            names = {*epoch} - {"dur", "event_lr"}
+            assert {n: epoch[n] for n in names} == {n: same[n] for n in names}
+
+    def stops(self, *args, **kwargs):
+        if len(self.history) == 2 and len(self.history[-1]["batches"]) == 2:
+            raise KeyboardInterrupt
+        return step(self, *args, **kwargs)
+
+    step = SequenceNet.train_step
+    monkeypatch.setattr(SequenceNet, "train_step", stops)
+    batches = model.fit(X, y).history_[-1]["batches"]
+    assert [type(batch.get("train_loss")) for batch in batches] == [float, type(None)]

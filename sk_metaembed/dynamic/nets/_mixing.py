@@ -187,12 +187,13 @@ class ValidAccuracy(Callback):
             return
         sequences, labels = batch
         hits = accuracies(y_pred, labels)
-        self.right_ += float((hits * sequences.weights).sum())
-        self.total_ += float(sequences.weights.sum())
+        # Summed on the device: fetching the sums of a batch would wait for a GPU.
+        self.right_ = self.right_ + (hits * sequences.weights).sum().double()
+        self.total_ = self.total_ + sequences.weights.sum().double()
 
     def on_epoch_end(self, net, **kwargs):
         """Write the share into the history."""
-        counts = net.processes_.all_gather((self.right_, self.total_))
+        counts = net.processes_.all_gather((float(self.right_), float(self.total_)))
         right, total = (sum(part) for part in zip(*counts, strict=True))
         net.history.record("valid_acc", right / max(total, 1e-12))
 

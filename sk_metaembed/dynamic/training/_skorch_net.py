@@ -222,6 +222,28 @@ class SequenceNet(NeuralNet):
             return valid_shard(self, batch)
         return super().validation_step(batch, **fit_params)
 
+    def run_single_epoch(self, iterator, training, prefix, step_fn, **fit_params):
+        """Run an epoch, and read the losses at its end if they are on a GPU.
+
+        Reading one after each step would stop the GPU while the next batch is made.
+        Until then, `history` has tensors.
+        """
+        if iterator is None or not _is_asynchronous(self.device):
+            arguments = iterator, training, prefix, step_fn
+            return super().run_single_epoch(*arguments, **fit_params)
+        n_batches, record = 0, self.history.record_batch
+        try:
+            for n_batches, batch in enumerate(iterator, start=1):  # noqa: B007
+                self.notify("on_batch_begin", batch=batch, training=training)
+                step = step_fn(batch, **fit_params)
+                record(f"{prefix}_loss", step["loss"].detach())
+                rows = batch[0] if isinstance(batch, tuple | list) else batch
+                record(f"{prefix}_batch_size", len(rows))
+                self.notify("on_batch_end", batch=batch, training=training, **step)
+        finally:
+            _read_losses(self.history, f"{prefix}_loss")
+        self.history.record(f"{prefix}_batch_count", n_batches)
+
     def notify(self, method_name, **cb_kwargs):
         """Call the callbacks; the end of an epoch stops all processes or none."""
         if method_name == "on_train_end" and not self.history:
@@ -321,6 +343,19 @@ class SequenceNet(NeuralNet):
         with torch.inference_mode(), self.computing():
             for batch in batches:
                 yield batch.rows, function(batch).float().cpu().numpy()
+
+
+def _is_asynchronous(device):
+    return torch.device(device).type == "cuda"
+
+
+def _read_losses(history, name):
+    """Replace the tensors of an epoch's losses by numbers, with one transfer."""
+    batches = [batch for batch in history[-1]["batches"] if name in batch]
+    if batches:
+        losses = torch.stack([batch[name] for batch in batches]).tolist()
+        for batch, loss in zip(batches, losses, strict=True):
+            batch[name] = loss
 
 
 def make_net(plan, device, rng, processes=SINGLE_PROCESS):
