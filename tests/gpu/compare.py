@@ -119,8 +119,11 @@ class NoisyDevice(TorchDispatchMode):
         return self._noisy(result)
 
     def _noisy(self, value):
-        is_float = torch.is_tensor(value) and value.is_floating_point()
-        if not is_float or value.device.type != "cpu" or value.numel() < 2:
+        if not torch.is_tensor(value) or value.layout != torch.strided:
+            return value  # oneDNN's layout has no such operations
+        if not value.is_floating_point() or value.device.type != "cpu":
+            return value
+        if value.numel() < 2:
             return value
         # A mask of the lowest number must not become infinite.
         return torch.where(value.abs() < 1e30, value * self._factor(value), value)
