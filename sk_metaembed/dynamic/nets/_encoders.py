@@ -20,7 +20,10 @@ from ..._training._random import dropout, generator_on
 
 def _columns(tokens, places):
     """Return tokens in a grid, extra axes as further columns: (steps, columns, dim)."""
-    return tokens[places].reshape(places.shape[0], -1, tokens.shape[-1])
+    # On a GPU the gradient of an index tensor in brackets sorts it. No place is read
+    # twice but those that are never read again, so sums have one term.
+    columns = tokens.index_select(0, places.flatten())
+    return columns.reshape(places.shape[0], -1, tokens.shape[-1])
 
 
 def _at(states, places, shape):
@@ -28,7 +31,7 @@ def _at(states, places, shape):
     n_columns = states.shape[0] * states.shape[1]
     extra = shape[1:].numel()
     flat = states.reshape(n_columns // extra, *shape[1:], states.shape[-1])
-    return flat[places]
+    return flat.index_select(0, places)
 
 
 class MaskedLSTM(nn.Module):
@@ -250,10 +253,10 @@ class GRUEncoder(nn.Module):
         """Return the last state of each sequence, (n_sequences, dims[-1])."""
         if len(tokens) == 0:
             return tokens.new_zeros(len(grid.lengths), self.dim)
-        states = tokens[grid.forward_index]
+        states = _columns(tokens, grid.forward_index)
         for layer in self.layers:
             states = run_recurrent(layer, self.dropout(states))
-        ends = states.reshape(-1, self.dim)[grid.last]
+        ends = states.reshape(-1, self.dim).index_select(0, grid.last)
         return or_zeros(ends, grid)
 
 
