@@ -110,5 +110,4 @@ bench-quick: $(READY)
 	$(BIN)/python benchmarks/quick.py $(QUICK)
 
 clean:
-	rm -rf $(VENV) .mypy_cache demo_output docs/_build docs/_generated docs/api docs/gallery
-	rm -rf $(VENV) $(GPU) .mypy_cache demo_output docs/_build docs/api docs/gallery
+	rm -rf $(VENV) $(GPU) .mypy_cache demo_output docs/_build docs/_generated docs/api docs/gallery
