@@ -2,14 +2,14 @@
 
 A folder next to the output holds two numbered files per batch: its bytes, and a note
 with their checksum and the place in the source where the next batch starts. Each file
-is renamed to its name once it is complete, the note last. One final pass assembles the
-output from them.
+is renamed to its name once it is complete, the note last. Each batch is also appended
+to the file that becomes the output; a call that resumes writes this file again, from
+the batches.
 
 A single open ``ParquetWriter`` would be simpler, but its file is unreadable until it is
 closed, so a killed call could not resume. With numbered parts a resumed call produces
-the same bytes as one that was never interrupted. A whole run takes 0.36 to 1.4 times as
-long as appending the batches to one file, and needs twice the size of the output on the
-disk at the end.
+the same bytes as one that was never interrupted. They cost 4 % of the time of a stream
+of word vectors, and the size of the output on the disk.
 """
 
 import errno
@@ -50,20 +50,25 @@ class PartialOutput:
         All that the bytes depend on; ValueError if the existing batches have another.
     resume : bool
         Whether to continue with existing batches; they are removed otherwise.
+    output : NpyOutput or ParquetOutput
+        Its writer adds the batches to the output.
 
     Attributes
     ----------
     spec : dict or None
         What all batches have in common.
     chunks : list of Chunk
+    n_rows : int
+        Number of finished rows.
     ended : bool
         Whether the last batch of the source is finished.
     """
 
-    def __init__(self, out, identity, resume):
-        self.out = out
+    def __init__(self, out, identity, resume, output):
+        self.out, self._output = out, output
         self.folder = out.with_name(f".{out.name}.parts")
-        self.spec, self.chunks, self.ended = None, [], False
+        self.spec, self.chunks, self.n_rows, self.ended = None, [], 0, False
+        self._file, self._writer = None, None
         self._lock, self._started, self._expected = None, False, None
         with self._explain_errors("start"):
             out.parent.mkdir(parents=True, exist_ok=True)
@@ -81,11 +86,6 @@ class PartialOutput:
         except BaseException:
             self.close()
             raise
-
-    @property
-    def n_rows(self):
-        """Number of finished rows."""
-        return sum(chunk.rows for chunk in self.chunks)
 
     @property
     def cursor(self):
@@ -121,7 +121,7 @@ class PartialOutput:
             chunk = Chunk(**note)
             if _size_and_crc(self._data(number)) != (chunk.size, chunk.crc):
                 break
-            self.chunks.append(chunk)
+            self._append(chunk)
         end = self.folder / "end"
         self.ended = _read_json(end) == len(self.chunks)
         if not self.ended:
@@ -131,6 +131,11 @@ class PartialOutput:
         """Drop the last batch; `add` raises if it is computed differently."""
         if self.chunks and not self.ended:
             self._expected = self.chunks.pop()
+            self.n_rows -= self._expected.rows
+
+    def _append(self, chunk):
+        self.chunks.append(chunk)
+        self.n_rows += chunk.rows
 
     def start(self, spec):
         """Write what all batches have in common."""
@@ -145,7 +150,7 @@ class PartialOutput:
         expected, self._expected = self._expected, None
         number, start = len(self.chunks), self.n_rows
         if expected is not None and expected.crc != chunk.crc:
-            self.chunks.append(expected)
+            self._append(expected)
             raise ValueError(
                 "transform_in_batches: the pipeline returns other values than before "
                 f"for rows {start:,} to {start + rows - 1:,}. Resume with the pipeline "
@@ -154,24 +159,45 @@ class PartialOutput:
         with self._explain_errors("write"):
             self._write(self._data(number).name, data)
             self._write(self._note(number).name, _json(chunk._asdict()))
-        self.chunks.append(chunk)
+            self._open()
+            self._append(chunk)
+            self._writer.add(data)
 
-    def finish(self, output):
-        """Assemble the output from the batches, and move it to its path."""
-        whole = self.folder / "whole"
-        parts = map(self._data, range(len(self.chunks)))
+    def _open(self):
+        """Open the file that becomes the output, with the finished batches."""
+        if self._writer is None:
+            self._file = open(self._whole, "wb")  # noqa: SIM115 - closed by `close`
+            self._writer = self._output.writer(self.spec, self._file)
+            for number in range(len(self.chunks)):
+                self._writer.add(self._data(number).read_bytes())
+
+    def finish(self):
+        """Complete the output, and move it to its path."""
         with self._explain_errors("write"):
             self._write("end", _json(len(self.chunks)))
             self.ended = True
-            try:
-                with open(whole, "wb") as file:
-                    output.assemble(self.spec, parts, self.n_rows, file)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(whole, self.out)
-            finally:
-                whole.unlink(missing_ok=True)
+            self._open()
+            self._writer.close(self.n_rows)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            os.replace(self._whole, self.out)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _discard_whole(self):
+        if self._writer is None:
+            return
+        if not self._file.closed:
+            with suppress(OSError, ValueError):
+                os.truncate(self._whole, 0)  # a full disk has room again
+                self._writer.close(0)
+            with suppress(OSError):
+                self._file.close()
+        self._whole.unlink(missing_ok=True)
+
+    @property
+    def _whole(self):
+        return self.folder / "whole"
 
     def _data(self, number):
         return self.folder / f"{number:08d}.data"
@@ -195,6 +221,7 @@ class PartialOutput:
         """Release the lock; finished batches stay."""
         if self._lock is None:
             return
+        self._discard_whole()
         if self._started and not self.chunks and self._expected is None:
             shutil.rmtree(self.folder, ignore_errors=True)
         self._lock.close()
@@ -253,7 +280,7 @@ def _explained(error, partial, action):
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         message = (
             f"transform_in_batches: no space left for {out}. {finished}free some space "
-            "and call it again to resume. At the end, the output needs space twice"
+            "and call it again to resume. Until the end, the output needs space twice"
         )
     elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         message = (

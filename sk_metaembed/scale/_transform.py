@@ -160,8 +160,8 @@ def transform_in_batches(
     Notes
     -----
     Finished batches are saved as numbered files with checksums in ``.NAME.parts``, a
-    folder next to `out`; a batch that is corrupt there is computed again. The output is
-    assembled from them at the end, when it needs twice its size on the disk.
+    folder next to `out`; a batch that is corrupt there is computed again. The folder also
+    holds the growing output, so that twice its size is needed on the disk.
 
     The pipeline is identified by a digest of all that it has learned. To resume in
     another process, load the fitted pipeline from a file instead of fitting it again,
@@ -210,7 +210,7 @@ def transform_in_batches(
         "version of pyarrow or numpy": output.version,
     }
     task = Task(pipeline, method, dtype, layout, output)
-    partial = PartialOutput(out, identity, resume)
+    partial = PartialOutput(out, identity, resume, output)
     try:
         if identity["pipeline"] is None:
             partial.recheck_last()
@@ -221,7 +221,7 @@ def transform_in_batches(
                 f"transform_in_batches: {opened.name} was modified while being read, "
                 "so the output would mix two versions. Call it again with resume=False."
             )
-        partial.finish(output)
+        partial.finish()
     finally:
         partial.close()
     seconds = time.perf_counter() - start
