@@ -2,13 +2,15 @@
 
 Documents are 20 to 40 random Zipf-distributed words each, in a text file created first.
 Each run is a process of its own; peak memory is measured by the kernel. The in-memory
-rate is that of the same fitted pipeline on a list of some documents, before and after
-streaming, without reading or writing, and on all documents, with reading and with
-writing one table. Then the streaming run is repeated and killed at random times, and
-the files are compared.
+rate is that of the same fitted pipeline on lists of str that are in memory already:
+all documents, each once, in batches of the same size, without reading or writing. Runs
+of both alternate. A table shows what each part of a batch takes alone. The complete
+job in memory reads all documents, computes and writes one table. Then the streaming run
+is repeated and killed at random times, and the files are compared.
 
-    python benchmarks/streaming.py                         # 5 million: minutes
+    python benchmarks/streaming.py                         # 2 million: minutes
     python benchmarks/streaming.py --documents 300000      # smaller
+    python benchmarks/streaming.py --out-type .npy --rounds 5
     python benchmarks/streaming.py --n-jobs 2 --kills 0
 """
 
@@ -22,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +37,9 @@ from sk_metaembed import (
     WordVectors,
     transform_in_batches,
 )
+from sk_metaembed.scale._file_sources import TextLines
+from sk_metaembed.scale._results import Result
+from sk_metaembed.scale._transform import _output_for
 
 PIECE = 20_000
 SHORTEST, LONGEST = 20, 40
@@ -75,6 +81,7 @@ def run_streaming(folder, options):
     pipe = make_pipeline(folder)
     warm(pipe, folder)
     print("begins", flush=True)
+    cpu = time.process_time()
     result = transform_in_batches(
         pipe,
         folder / "documents.txt",
@@ -83,21 +90,76 @@ def run_streaming(folder, options):
         n_jobs=options.n_jobs,
     )
     figures = {name: getattr(result, name) for name in ("rows", "seconds", "resumed")}
-    print(json.dumps({**figures, "peak": peak_memory(), "cpu": time.process_time()}))
+    cpu = time.process_time() - cpu
+    print(json.dumps({**figures, "peak": peak_memory(), "cpu": cpu}))
+
+
+def batches_of(folder, options):
+    """Return all documents as the streaming run reads them: lists of a batch each."""
+    source = TextLines([folder / "documents.txt"])
+    return [batch.rows for batch in source.batches(options.batch_size)]
 
 
 def run_in_memory(folder, options):
-    """Transform some documents in memory and print the rate."""
+    """Transform all documents in memory, in batches, and print the rate."""
     pipe = make_pipeline(folder)
-    with open(folder / "documents.txt", encoding="utf-8") as file:
-        texts = [line.rstrip("\n") for _, line in zip(range(options.part), file)]  # noqa: B905
     warm(pipe, folder)
-    times = []
-    for _ in range(3):
-        begin = time.perf_counter()
-        pipe.transform(texts)
-        times.append(time.perf_counter() - begin)
-    print(json.dumps({"rate": len(texts) / min(times), "peak": peak_memory()}))
+    batches = batches_of(folder, options)
+    begin, cpu = time.perf_counter(), time.process_time()
+    for batch in batches:
+        pipe.transform(batch)
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    figures = {"rows": sum(map(len, batches)), "seconds": seconds, "cpu": cpu}
+    print(json.dumps({**figures, "peak": peak_memory()}))
+
+
+def run_parts(folder, options):
+    """Print what each part of a batch takes alone, in ms of wall and CPU time."""
+    pipe = make_pipeline(folder)
+    warm(pipe, folder)
+    file, size = folder / "documents.txt", options.batch_size
+    first = next(TextLines([file]).batches(size))
+    length = first.cursor["offset"]
+    part = folder / "part"
+
+    def alone(call):
+        times = []
+        for _ in range(5):
+            begin, cpu = time.perf_counter(), time.process_time()
+            value = call()
+            ends = time.perf_counter() - begin, time.process_time() - cpu
+            times.append(ends)
+        return value, [1000 * min(kind) for kind in zip(*times, strict=True)]
+
+    def read_bytes():
+        with open(file, "rb") as opened:
+            return opened.read(length)
+
+    def encode():
+        return output.encode(spec, result, None)
+
+    def write_part():
+        part.write_bytes(data)
+
+    def assemble():
+        with open(folder / "whole", "wb") as opened:
+            writer = output.writer(spec, opened)
+            writer.add(data)
+            writer.close(size)
+
+    values, times = alone(lambda: pipe.transform(first.rows))
+    rows = {"compute": times}
+    text, rows["read: bytes of the file"] = alone(read_bytes)
+    read = alone(lambda: next(TextLines([file]).batches(size)))[1]
+    rows["read: bytes, decoded and split into str"] = read
+    output, result = _output_for(folder / options.out, "vector"), Result("", values, [])
+    spec = output.spec(result, None)
+    data, rows["encode the batch"] = alone(encode)
+    _, rows["checksum"] = alone(lambda: zlib.crc32(data))
+    _, rows["write it as a part"] = alone(write_part)
+    _, rows["append it to the output"] = alone(assemble)
+    sizes = {"text": len(text), "batch": len(data)}
+    print(json.dumps({"parts": rows, "sizes": sizes}))
 
 
 def run_whole(folder, options):
@@ -129,13 +191,12 @@ def run_whole(folder, options):
     print(json.dumps({**figures, "peak": peak_memory()}))
 
 
-def command(what, folder, options, out="streamed.parquet"):
+def command(what, folder, options, out=None):
     """Return the command that runs one part in its own process."""
     numbers = {
         "--batch-size": options.batch_size,
-        "--part": options.part,
         "--n-jobs": options.n_jobs,
-        "--out": out,
+        "--out": out or f"streamed{options.out_type}",
         "--folder": folder,
     }
     flags = [str(part) for pair in numbers.items() for part in pair]
@@ -155,10 +216,11 @@ def killed_and_resumed(folder, options, seconds):
     rng = random.Random(options.seed)
     moments = sorted(rng.uniform(0.05, 0.95) for _ in range(options.kills))
     last, finished = 0.0, []
-    parts = folder / ".killed.parquet.parts"
+    out = f"killed{options.out_type}"
+    parts = folder / f".{out}.parts"
     for moment in moments:
         process = subprocess.Popen(
-            command("stream", folder, options, out="killed.parquet"),
+            command("stream", folder, options, out=out),
             stdout=subprocess.PIPE,
         )
         process.stdout.readline()
@@ -167,12 +229,12 @@ def killed_and_resumed(folder, options, seconds):
         process.wait()
         last = moment
         finished.append(len([*parts.glob("*.json")]))
-    result = in_a_process("stream", folder, options, out="killed.parquet")
+    result = in_a_process("stream", folder, options, out=out)
     return finished, result
 
 
-def report(folder, options):
-    """Print the figures."""
+def prepare(folder, options):
+    """Write the store and the documents."""
     rng = np.random.default_rng(options.seed)
     words = make_words(options.words, rng)
     matrix = rng.standard_normal((len(words), options.dim), dtype=np.float32)
@@ -182,30 +244,60 @@ def report(folder, options):
     print(
         f"{options.documents:,} documents of {SHORTEST} to {LONGEST} words, "
         f"{size:,.0f} MB; {options.words:,} words of {options.dim} d; batches of "
-        f"{options.batch_size:,}; n_jobs {options.n_jobs}"
+        f"{options.batch_size:,}; n_jobs {options.n_jobs}; {options.out_type}\n"
     )
-    before = in_a_process("memory", folder, options)
-    streamed = in_a_process("stream", folder, options)
-    after = in_a_process("memory", folder, options)
-    whole = in_a_process("whole", folder, options)
-    rate = streamed["rows"] / streamed["seconds"]
-    in_memory = (before["rate"] + after["rate"]) / 2
-    out = (folder / "streamed.parquet").stat().st_size / 1e6
-    print(
-        f"in memory, {options.part:,} documents: {before['rate']:,.0f} and "
-        f"{after['rate']:,.0f} documents/s; peak {before['peak']:,.0f} MB\n"
-        f"in memory, all documents: {whole['rate']:,.0f} documents/s, with reading and "
-        f"writing {whole['whole']:,.0f}; peak {whole['peak']:,.0f} MB\n"
-        f"streamed to Parquet, {out:,.0f} MB: {rate:,.0f} documents/s in "
-        f"{streamed['seconds']:,.1f} s. Beside memory: {rate / in_memory:.2f} of the "
-        f"rate of some documents, {rate / whole['rate']:.2f} of that of all, "
-        f"{rate / whole['whole']:.2f} with reading and writing; "
-        f"peak {streamed['peak']:,.0f} MB"
+
+
+def compare_rates(folder, options):
+    """Print the rates in memory and streamed, of alternating processes."""
+    kinds = {"memory": "in memory, computed only", "stream": "streamed, all included"}
+    runs = {kind: [] for kind in kinds}
+    for _ in range(options.rounds):
+        for kind in kinds:
+            runs[kind].append(in_a_process(kind, folder, options))
+
+    def rates(kind, clock):
+        return np.array([run["rows"] / run[clock] for run in runs[kind]])
+
+    print("| | documents/s | per CPU second | peak MB |\n|---|---|---|---|")
+    for kind, name in kinds.items():
+        peak = max(run["peak"] for run in runs[kind])
+        wall, cpu = (np.median(rates(kind, clock)) for clock in ("seconds", "cpu"))
+        print(f"| {name} | {wall:,.0f} | {cpu:,.0f} | {peak:,.0f} |")
+    ratios = [
+        sorted(rates("stream", clock) / rates("memory", clock))
+        for clock in ("seconds", "cpu")
+    ]
+    wall, cpu = (
+        f"{np.median(ratio):.2f} ({ratio[0]:.2f} to {ratio[-1]:.2f})"
+        for ratio in ratios
     )
+    print(f"| streamed / in memory | {wall} | {cpu} | |", flush=True)
+    return runs["stream"][-1]
+
+
+def report(folder, options):
+    """Print the figures."""
+    prepare(folder, options)
+    streamed = compare_rates(folder, options)
+    printed = in_a_process("parts", folder, options)
+    text, size = printed["sizes"]["text"] / 1e6, printed["sizes"]["batch"] / 1e6
+    print(f"\none batch, {text:.1f} MB of text, {size:.1f} MB of vectors:")
+    print("| part, alone | ms | CPU ms |\n|---|---|---|")
+    for name, (wall, cpu) in printed["parts"].items():
+        print(f"| {name} | {wall:.1f} | {cpu:.1f} |")
+    if options.whole:
+        whole = in_a_process("whole", folder, options)
+        print(
+            f"\none call on all documents: {whole['rate']:,.0f} documents/s, with "
+            f"reading and writing {whole['whole']:,.0f}; peak {whole['peak']:,.0f} MB"
+        )
     if options.kills:
         finished, last = killed_and_resumed(folder, options, streamed["seconds"])
         same = filecmp.cmp(
-            folder / "streamed.parquet", folder / "killed.parquet", shallow=False
+            folder / f"streamed{options.out_type}",
+            folder / f"killed{options.out_type}",
+            shallow=False,
         )
         print(
             f"killed {len(finished)} times, with {finished} batches finished; "
@@ -217,31 +309,35 @@ def report(folder, options):
             raise SystemExit(1)
 
 
+RUNS = {
+    "stream": run_streaming,
+    "memory": run_in_memory,
+    "parts": run_parts,
+    "whole": run_whole,
+}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--documents", type=int, default=5_000_000)
+    parser.add_argument("--documents", type=int, default=2_000_000)
     parser.add_argument("--words", type=int, default=100_000)
     parser.add_argument("--dim", type=int, default=100)
     parser.add_argument("--batch-size", type=int, default=50_000)
-    parser.add_argument("--part", type=int, default=200_000, help="rows in memory")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--run", choices=["stream", "memory", "whole"], help=argparse.SUPPRESS
-    )
+    parser.add_argument("--out-type", choices=[".parquet", ".npy"], default=".parquet")
+    parser.add_argument("--whole", action="store_true", help="also one call on all")
+    parser.add_argument("--run", choices=list(RUNS), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help="where files go; a temporary one")
     parser.add_argument("--out", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.run == "stream":
-        run_streaming(options.folder, options)
-    elif options.run == "memory":
-        run_in_memory(options.folder, options)
-    elif options.run == "whole":
-        run_whole(options.folder, options)
-    else:
-        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            report(Path(folder), options)
+    if options.run:
+        RUNS[options.run](options.folder, options)
+        return
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        report(Path(folder), options)
 
 
 if __name__ == "__main__":

@@ -29,26 +29,26 @@ class LineReader:
 
     def __init__(self, file, path):
         self._file, self._path = file, path
-        self._rest = b""
+        self._lines = self._rest = b""
 
     def take(self, n_lines):
-        """Return the bytes of up to `n_lines` lines and their number, 0 at the end."""
-        blocks, taken = [], 0
-        while taken < n_lines:
-            block, self._rest = self._rest or self._read(), b""
-            if not block:
-                break
-            count = block.count(b"\n")
-            if taken + count >= n_lines:
-                ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _NEWLINE)
-                end = int(ends[n_lines - taken - 1]) + 1
-                block, self._rest = block[:end], block[end:]
-                count = n_lines - taken
+        """Return the bytes of 1 to `n_lines` lines and their number, 0 at the end."""
+        data = self._lines or self._next_lines()
+        is_end = np.frombuffer(data, np.uint8) == _NEWLINE
+        count, stop = int(np.count_nonzero(is_end)), len(data)
+        if count > n_lines:
+            count, stop = n_lines, int(np.flatnonzero(is_end)[n_lines - 1]) + 1
+        self._lines = data[stop:]
+        is_open = bool(data) and not count  # the last line, without a line end
+        return data[:stop], count + is_open
+
+    def _next_lines(self):
+        """Return the complete lines up to the end of a block, small enough to cache."""
+        blocks, end = [self._rest], 0
+        while (block := self._read()) and not (end := block.rfind(b"\n") + 1):
             blocks.append(block)
-            taken += count
-        data = b"".join(blocks)
-        last_is_open = bool(data) and not data.endswith(b"\n")
-        return data, taken + last_is_open
+        self._rest = block[end:]
+        return b"".join([*blocks, block[:end]])
 
     def _read(self):
         try:
@@ -111,7 +111,6 @@ def file_suffix(path):
     return suffixes[-1] if suffixes else ""
 
 
-_SKIP_LINES = 100_000  # lines at a time
 _OBJECTS = (
     'Every line must be an object, such as {"id": 1, "text": "..."}. Read a file that '
     "is a single JSON array with pandas.read_json and pass the DataFrame."
@@ -177,8 +176,9 @@ class TextLines:
             if opener is None:
                 opened.seek(at["offset"])
             else:
-                for start in range(0, at["line"], _SKIP_LINES):
-                    lines.take(min(_SKIP_LINES, at["line"] - start))
+                left = at["line"]
+                while left and (taken := lines.take(left)[1]):
+                    left -= taken
             yield lines
 
     def _parse(self, data, n_lines, file, first):

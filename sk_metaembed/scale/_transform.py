@@ -160,8 +160,8 @@ def transform_in_batches(
     Notes
     -----
     Finished batches are saved as numbered files with checksums in ``.NAME.parts``, a
-    folder next to `out`; a batch that is corrupt there is computed again. The folder also
-    holds the growing output, so that twice its size is needed on the disk.
+    folder next to `out`; a batch that is corrupt there is computed again. The folder
+    also holds the growing output, so that twice its size is needed on the disk.
 
     The pipeline is identified by a digest of all that it has learned. To resume in
     another process, load the fitted pipeline from a file instead of fitting it again,
