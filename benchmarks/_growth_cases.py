@@ -289,7 +289,7 @@ def meta_embedding(name):
         "LLE": lambda: sk.LocallyLinearMetaEmbedding(DIM, random_state=0),
         "1TON": lambda: sk.OneToNMetaEmbedding(DIM, max_iter=2, tol=0, random_state=0),
         "AAEME": lambda: sk.AutoencodedMetaEmbedding(
-            "averaged", DIM, max_iter=2, tol=0, random_state=0
+            "averaged", n_components=DIM, max_iter=2, tol=0, random_state=0
         ),
     }[name]()
 

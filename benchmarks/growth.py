@@ -137,7 +137,7 @@ def table(points):
     for name, (sizes, seconds, mib) in series(points).items():
         last, memory = slope(sizes[-2:], seconds[-2:])[0], ""
         if mib[-1] > SMALL_MIB:
-            kept = mib > min(SMALL_MIB, mib[-1] / 4)
+            kept = mib > SMALL_MIB
             memory = number(*slope(sizes[kept], mib[kept]))
         print(
             f"| {name} | {CASES[name].axis} | {sizes[0]:,.0f} | {sizes[-1]:,.0f} | "
@@ -188,6 +188,10 @@ def draw_panel(ax, lines, end, ylabel):
             arrowprops=far,
             annotation_clip=False,
         )
+    if end < 100:
+        ticks = [2**i for i in range(int(np.log2(end)) + 1)]
+        ax.set_xticks(ticks, map(str, ticks))
+        ax.set_xticks([], minor=True)
     ax.grid(alpha=0.3)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
@@ -199,6 +203,7 @@ def plot(points, path):
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
+    from PIL import Image
 
     measured = series(points)
     figure, axes = plt.subplots(4, 2, figsize=(13, 17), layout="constrained")
@@ -208,9 +213,9 @@ def plot(points, path):
         short = [(n.split(" by ")[0], s, t, m) for n, s, t, m in of_axis]
         times = [(name, sizes, seconds) for name, sizes, seconds, _ in short]
         memory = [
-            (name, sizes[mib > 1], mib[mib > 1])
+            (name, sizes[mib > SMALL_MIB], mib[mib > SMALL_MIB])
             for name, sizes, _, mib in short
-            if mib[-1] > SMALL_MIB and (mib > 1).sum() > 1
+            if mib[-1] > SMALL_MIB and (mib > SMALL_MIB).sum() > 1
         ]
         what = "s per task, wall" if axis == "workers" else "CPU s"
         for ax, lines, label in zip(row, (times, memory), (what, "MiB"), strict=True):
@@ -220,6 +225,7 @@ def plot(points, path):
     axes[0, 0].set_title("time, and the slope of each line")
     axes[0, 1].set_title("peak memory added, and the slope of each line")
     figure.savefig(path, dpi=75)
+    Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
 
 
 def main():
