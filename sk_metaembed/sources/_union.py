@@ -324,7 +324,7 @@ class EmbeddingUnion(
         check_is_fitted(self)
         tokens = self._read(X)
         if effective_n_jobs(self.n_jobs) == 1:  # joblib takes longer than a short text
-            embedded = [_transform(*pair, tokens) for pair in self.sources_]
+            embedded = [_transform(name, step, tokens) for name, step in self.sources_]
         else:
             embedded = Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 delayed(_transform)(*pair, tokens) for pair in self.sources_
