@@ -8,7 +8,7 @@ the batches.
 
 A single open ``ParquetWriter`` would be simpler, but its file is unreadable until it is
 closed, so a killed call could not resume. With numbered parts a resumed call produces
-the same bytes as one that was never interrupted. They cost 4 % of the time of a stream
+the same bytes as one that was never interrupted. They cost 3 % of the time of a stream
 of word vectors, and the size of the output on the disk.
 """
 
