@@ -7,9 +7,9 @@ may import it.
 import numba
 
 
-def cached_njit(function):
+def cached_njit(function, **options):
     """Compile without the GIL; cache the machine code where a directory is writable."""
     try:
-        return numba.njit(nogil=True, cache=True)(function)
+        return numba.njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # no writable directory: compiled again in each process
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, **options)(function)

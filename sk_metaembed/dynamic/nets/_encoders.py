@@ -7,8 +7,8 @@ sequence without known tokens is encoded as zeros.
 Recurrent layers run over sequences without padding. A bidirectional layer over padded
 input would read padding before the first word in backward direction. Here each
 direction is a layer of its own, and the backward one starts at the end of every
-sequence. Steps after a sequence are ignored, and the batch stays dense, which is fast
-in CPU kernels.
+sequence. On a CPU, only tokens are computed (`_recurrent`). Elsewhere the batch stays
+dense, and steps after a sequence are ignored.
 """
 
 import torch
@@ -32,6 +32,25 @@ def _at(states, places, shape):
     extra = shape[1:].numel()
     flat = states.reshape(n_columns // extra, *shape[1:], states.shape[-1])
     return flat.index_select(0, places)
+
+
+# Without gradients, fewer tokens do not pay for the import of the compiled loops.
+_MIN_TOKENS = 256
+
+
+def steps_over_tokens(tokens):
+    """Return whether `cpu_states` computes recurrent layers, instead of torch."""
+    if tokens.device.type != "cpu" or torch.compiler.is_compiling():
+        return False
+    is_single = tokens.dtype in (torch.float32, torch.bfloat16)
+    return is_single and (torch.is_grad_enabled() or len(tokens) >= _MIN_TOKENS)
+
+
+def cpu_states(layers, tokens, grid):
+    """Return the states of layers that read in opposite directions, side by side."""
+    from ._recurrent import recurrent_states  # imports numba
+
+    return recurrent_states(layers, tokens, grid.lengths)
 
 
 class MaskedLSTM(nn.Module):
@@ -65,6 +84,9 @@ class MaskedLSTM(nn.Module):
         shape = tokens.shape[:-1]
         if len(tokens) == 0:
             return tokens.new_zeros(*shape, 2 * self.forward_lstm.hidden_size)
+        layers = [self.forward_lstm, self.backward_lstm]
+        if steps_over_tokens(tokens):
+            return cpu_states(layers, tokens, grid)
         columns = _columns(tokens, grid.forward_index)
         forward = run_recurrent(self.forward_lstm, columns)
         columns = _columns(tokens, grid.backward_index)
@@ -253,6 +275,11 @@ class GRUEncoder(nn.Module):
         """Return the last state of each sequence, (n_sequences, dims[-1])."""
         if len(tokens) == 0:
             return tokens.new_zeros(len(grid.lengths), self.dim)
+        if steps_over_tokens(tokens):
+            for layer in self.layers:
+                tokens = cpu_states([layer], self.dropout(tokens), grid)
+            places = grid.forward_index.reshape(-1)[grid.last]
+            return or_zeros(tokens.index_select(0, places), grid)
         states = _columns(tokens, grid.forward_index)
         for layer in self.layers:
             states = run_recurrent(layer, self.dropout(states))

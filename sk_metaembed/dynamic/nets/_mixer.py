@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from ..._training._products import Linear
 from ..._training._random import generator_on
 from .._word_features import N_FEATURES
 from ._encoders import MaskedLSTM
@@ -282,7 +283,7 @@ _CONTEXT_DIM = 2
 
 
 def _projection(dim_in, dim_out, fan_in=None):
-    linear = nn.Linear(dim_in, dim_out)
+    linear = Linear(dim_in, dim_out)
     if fan_in is None:
         nn.init.xavier_uniform_(linear.weight)
     else:

@@ -4,6 +4,7 @@ import torch
 from skorch.callbacks import Callback
 from torch import nn
 
+from ..._training._products import Linear
 from ..training._grid import Segments
 from ..training._predict import PrecomputedTypes
 from ..training._skorch_net import WithAuxiliary
@@ -156,9 +157,9 @@ def make_head(dim_in, hidden_dims, n_outputs, dropout):
         return Heads(dim_in, hidden_dims, n_outputs, dropout)
     layers, dim = [], dim_in
     for hidden in hidden_dims:
-        layers += [nn.Linear(dim, hidden), nn.ReLU(), ByteDropout(dropout)]
+        layers += [Linear(dim, hidden), nn.ReLU(), ByteDropout(dropout)]
         dim = hidden
-    return nn.Sequential(*layers, nn.Linear(dim, n_outputs))
+    return nn.Sequential(*layers, Linear(dim, n_outputs))
 
 
 def accuracies(outputs, labels):
