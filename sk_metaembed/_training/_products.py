@@ -31,9 +31,11 @@ def packed(weight, n_rows):
     return _REORDER(weight, n_rows)
 
 
-def transposed(x):
-    """Return the transpose in the layout that `product` reads best."""
-    return x.t() if x.dtype == torch.bfloat16 else x.t().contiguous()
+def transposed(x, out=None):
+    """Return the transpose in the layout that `product` reads best, maybe in `out`."""
+    if x.dtype == torch.bfloat16:
+        return x.t()
+    return x.t().contiguous() if out is None else out.copy_(x.t())
 
 
 @cache

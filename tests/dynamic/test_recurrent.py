@@ -152,5 +152,5 @@ def test_encoders_give_the_same_without_the_loops(name, monkeypatch):
     encoder = _encoders.make_encoder(name, 6, (5, 4), 0.0)
     tokens = torch.randn(9, 6)
     vectors = encoder(tokens, grid)
-    monkeypatch.setattr(_encoders, "steps_over_tokens", lambda tokens: False)
+    monkeypatch.setattr(_encoders, "runs_loops", lambda tokens: False)
     torch.testing.assert_close(vectors, encoder(tokens, grid), rtol=0, atol=1e-6)

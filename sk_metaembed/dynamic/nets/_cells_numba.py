@@ -132,10 +132,26 @@ def lstm_forward(
 
 @_compiled
 def lstm_backward(
-    gates, cells, cell_grad, out_grad, column, rows, later, start, before, n, n_next
+    gates,
+    cells,
+    cell_grad,
+    bias_grad,
+    out_grad,
+    column,
+    rows,
+    later,
+    start,
+    before,
+    n,
+    n_next,
 ):
-    """Replace gates by the gradients of their inputs; update that of the cells."""
+    """Replace gates by the gradients of their inputs; update that of the cells.
+
+    The gradients are added to `bias_grad`.
+    """
     dim = cells.shape[1]
+    bi, bf = bias_grad[:dim], bias_grad[dim : 2 * dim]
+    bg, bo = bias_grad[2 * dim : 3 * dim], bias_grad[3 * dim :]
     for k in range(n):
         row = start + k
         i, f = gates[row, :dim], gates[row, dim : 2 * dim]
@@ -151,10 +167,15 @@ def lstm_backward(
             squashed = _tanh(cell[j])
             dh = outer[j] + has_inner * _read(inner, j)
             dc = carried[j] + dh * vo * (_ONE - squashed * squashed)
-            i[j] = dc * vg * vi * (_ONE - vi)
-            f[j] = has_last * dc * last[j] * vf * (_ONE - vf)
-            g[j] = dc * vi * (_ONE - vg * vg)
-            o[j] = dh * squashed * vo * (_ONE - vo)
+            di = dc * vg * vi * (_ONE - vi)
+            df = has_last * dc * last[j] * vf * (_ONE - vf)
+            dg = dc * vi * (_ONE - vg * vg)
+            do = dh * squashed * vo * (_ONE - vo)
+            i[j], f[j], g[j], o[j] = di, df, dg, do
+            bi[j] += di
+            bf[j] += df
+            bg[j] += dg
+            bo[j] += do
             carried[j] = dc * vf
 
 
@@ -216,6 +237,7 @@ def gru_backward(
     inner,
     state_grad,
     grads,
+    bias_grad,
     out,
     out_grad,
     column,
@@ -229,9 +251,12 @@ def gru_backward(
     """Replace gates, and the last state's part of n, by the gradients of their inputs.
 
     `grads` of shape (n, 3 * dim) gets those of the last state's parts. `state_grad` is
-    the gradient of the states that comes through no product; updated.
+    the gradient of the states that comes through no product; updated. Gradients of r,
+    z, n and `inner` are added to `bias_grad`.
     """
     dim = inner.shape[1]
+    br, bz = bias_grad[:dim], bias_grad[dim : 2 * dim]
+    bn, bp = bias_grad[2 * dim : 3 * dim], bias_grad[3 * dim :]
     for k in range(n):
         row = start + k
         r, z, new = gates[row, :dim], gates[row, dim : 2 * dim], gates[row, 2 * dim :]
@@ -251,4 +276,24 @@ def gru_backward(
             of_p = of_n * vr
             r[j], z[j], new[j], part[j] = of_r, of_z, of_n, of_p
             dr[j], dz[j], dp[j] = of_r, of_z, of_p
+            br[j] += of_r
+            bz[j] += of_z
+            bn[j] += of_n
+            bp[j] += of_p
             direct[j] = dh * vz
+
+
+@_compiled
+def segment_max_backward(values, largest, grad, lengths, out):
+    """Give the gradient of each segment's largest value to the first one of it."""
+    row = 0
+    for segment in range(len(lengths)):
+        most = largest[segment]
+        left = grad[segment].copy()
+        for _ in range(lengths[segment]):
+            value, result = values[row], out[row]
+            for j in range(len(left)):
+                hit = value[j] == most[j]
+                result[j] = left[j] if hit else _ZERO
+                left[j] = _ZERO if hit else left[j]
+            row += 1

@@ -38,8 +38,8 @@ def _at(states, places, shape):
 _MIN_TOKENS = 256
 
 
-def steps_over_tokens(tokens):
-    """Return whether `cpu_states` computes recurrent layers, instead of torch."""
+def runs_loops(tokens):
+    """Return whether compiled loops over tokens are used in place of torch."""
     if tokens.device.type != "cpu" or torch.compiler.is_compiling():
         return False
     is_single = tokens.dtype in (torch.float32, torch.bfloat16)
@@ -85,7 +85,7 @@ class MaskedLSTM(nn.Module):
         if len(tokens) == 0:
             return tokens.new_zeros(*shape, 2 * self.forward_lstm.hidden_size)
         layers = [self.forward_lstm, self.backward_lstm]
-        if steps_over_tokens(tokens):
+        if runs_loops(tokens):
             return cpu_states(layers, tokens, grid)
         columns = _columns(tokens, grid.forward_index)
         forward = run_recurrent(self.forward_lstm, columns)
@@ -161,9 +161,18 @@ def segment_sum(tokens, of):
 
 def segment_max(tokens, of):
     """Return each sequence's largest values, (n_sequences, dim); 0 for an empty one."""
-    largest = tokens.new_zeros(len(of.lengths), tokens.shape[1])
-    index = of.segments[:, None].expand_as(tokens)
-    return largest.scatter_reduce(0, index, tokens, "amax", include_self=False)
+
+    def maximum(tokens):
+        largest = tokens.new_zeros(len(of.lengths), tokens.shape[1])
+        index = of.segments[:, None].expand_as(tokens)
+        return largest.scatter_reduce(0, index, tokens, "amax", include_self=False)
+
+    if not (tokens.requires_grad and runs_loops(tokens)):
+        return maximum(tokens)
+    from ._recurrent import SegmentMax  # imports numba
+
+    # torch searches the largest values again several times.
+    return SegmentMax.apply(tokens.float().contiguous(), of.lengths, maximum)
 
 
 def or_zeros(vectors, grid):
@@ -275,7 +284,7 @@ class GRUEncoder(nn.Module):
         """Return the last state of each sequence, (n_sequences, dims[-1])."""
         if len(tokens) == 0:
             return tokens.new_zeros(len(grid.lengths), self.dim)
-        if steps_over_tokens(tokens):
+        if runs_loops(tokens):
             for layer in self.layers:
                 tokens = cpu_states([layer], self.dropout(tokens), grid)
             places = grid.forward_index.reshape(-1)[grid.last]

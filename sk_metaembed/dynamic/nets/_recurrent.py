@@ -1,4 +1,4 @@
-"""LSTM and GRU layers on a CPU: few large matrix products, and compiled gates.
+"""LSTM and GRU layers and the maximum over time on a CPU, with compiled loops.
 
 torch's own layers compute the gradients of the weights step by step, and its GRU
 without oneDNN. Here the input's part of all gates is one product over all tokens, and
@@ -12,8 +12,15 @@ import numpy as np
 import torch
 from torch import nn
 
+from ..._training._memory import Arena
 from ..._training._products import packed, product, transposed
-from ._cells_numba import gru_backward, gru_forward, lstm_backward, lstm_forward
+from ._cells_numba import (
+    gru_backward,
+    gru_forward,
+    lstm_backward,
+    lstm_forward,
+    segment_max_backward,
+)
 
 # Rows of all steps together from which packing pays.
 _MIN_PACKED_ROWS = 256
@@ -73,7 +80,8 @@ def recurrent_states(layers, tokens, lengths):
     cell = _LSTM if isinstance(layers[0], nn.LSTM) else _GRU
     weights = [weight for layer in layers for weight in layer.parameters()]
     flat = tokens.reshape(-1, tokens.shape[-1]).float()
-    states = _Recurrence.apply(cell, steps, dtype, flat, *weights)
+    learns = torch.is_grad_enabled()
+    states = _Recurrence.apply(cell, steps, dtype, learns, flat, *weights)
     return states.view(*tokens.shape[:-1], -1)
 
 
@@ -81,7 +89,7 @@ class _Recurrence(torch.autograd.Function):
     """The states of recurrent layers over the same tokens."""
 
     @staticmethod
-    def forward(ctx, cell, steps, dtype, tokens, *weights):
+    def forward(ctx, cell, steps, dtype, learns, tokens, *weights):
         dim = weights[1].shape[1]
         groups = [weights[i : i + 4] for i in range(0, len(weights), 4)]
         out = tokens.new_empty(len(tokens), len(groups) * dim)
@@ -90,6 +98,8 @@ class _Recurrence(torch.autograd.Function):
         ]
         for layer, group in zip(ctx.layers, groups, strict=True):
             layer.forward(tokens, group, out.numpy())
+            if not learns:
+                layer.arena.give_back()
         ctx.save_for_backward(out, *weights)
         return out
 
@@ -101,12 +111,13 @@ class _Recurrence(torch.autograd.Function):
         for i, layer in enumerate(ctx.layers):
             own, grads = layer.backward(*of_out, *weights[4 * i : 4 * i + 2])
             weight_grads += grads
+            layer.arena.give_back()
             if tokens_grad is None:
                 tokens_grad = torch.empty_like(own).index_copy_(0, layer.places, own)
             else:
                 tokens_grad.index_add_(0, layer.places, own)
         ctx.layers = None
-        return None, None, None, tokens_grad, *weight_grads
+        return None, None, None, None, tokens_grad, *weight_grads
 
 
 class _Layer:
@@ -133,11 +144,17 @@ class _Layer:
         """Write the states of all tokens to `out`."""
         w_input, w_state, *biases = weights
         n_rows, n_first, dim = len(tokens), self.sizes[0], w_state.shape[1]
-        self.inputs = tokens[self.places].to(self.dtype)
-        self.previous = self.inputs.new_zeros(n_rows, dim)
-        self.gates = tokens.new_empty(n_rows, len(w_input))
-        self.inner = tokens.new_empty(n_rows, dim)
-        states = tokens.new_empty(n_first, dim)
+        (n_gates, dim_in), dtype = w_input.shape, self.dtype
+        # Gates and `inner` twice: their gradients are rounded or transposed.
+        width = dim_in + 3 * dim + 2 * n_gates
+        self.arena = arena = Arena(n_rows * width + n_first * (n_gates + 2 * dim))
+        self.inputs = arena.take(n_rows, dim_in, dtype=dtype)
+        self.inputs.copy_(tokens[self.places])
+        self.previous = arena.take(n_rows, dim, dtype=dtype)
+        self.previous[:n_first].zero_()
+        self.gates = arena.take(n_rows, n_gates)
+        self.inner = arena.take(n_rows, dim)
+        states = arena.take(n_first, dim)
         w_input, w_state = self._packed(w_input), self._packed(w_state)
         step = self._step(*biases)
         products = [None, None]
@@ -158,7 +175,7 @@ class _Layer:
         n_first, dim = self.sizes[0], w_state.shape[1]
         weight = self._packed(w_state.t())
         # What reaches the last step without a product.
-        direct = self.gates.new_zeros(n_first, dim).numpy()
+        direct = self.arena.take(n_first, dim).zero_().numpy()
         later, n_next = direct, 0
         step_back = self._step_back(out, out_grad, direct)
         for start, before, n in reversed(self.steps):
@@ -166,9 +183,21 @@ class _Layer:
             if before >= 0:
                 later = _array(product(grads.to(self.dtype), weight))
             n_next = n
-        grads, inner = self.gates.to(self.dtype), self.inner.to(self.dtype)
+        grads = self._rounded(self.gates)
         own = product(grads, w_input.to(self.dtype).t()).float()
-        return own, self._weight_grads(grads, inner)
+        return own, self._weight_grads(grads)
+
+    def _rounded(self, grads):
+        """Return gradients in the type of products."""
+        if self.dtype == torch.float32:
+            return grads
+        return self.arena.take(*grads.shape, dtype=self.dtype).copy_(grads)
+
+    def _transposed(self, grads):
+        out = None
+        if self.dtype == torch.float32:
+            out = self.arena.take(*grads.t().shape)
+        return transposed(grads, out)
 
     def _packed(self, weight):
         weight, n_first = weight.to(self.dtype), self.sizes[0]
@@ -208,12 +237,14 @@ class _LSTM(_Layer):
 
     def _step_back(self, out, out_grad, cell_grad):
         gates, cells = self.gates.numpy(), self.inner.numpy()
+        self._bias_grad = torch.zeros(gates.shape[1])
 
         def step_back(later, start, before, n, n_next):
             lstm_backward(
                 gates,
                 cells,
                 cell_grad,
+                self._bias_grad.numpy(),
                 out_grad,
                 self.column,
                 self.rows,
@@ -227,12 +258,11 @@ class _LSTM(_Layer):
 
         return step_back
 
-    def _weight_grads(self, grads, cells):
-        by_gate = transposed(grads)
+    def _weight_grads(self, grads):
+        by_gate = self._transposed(grads)
         of_input = product(by_gate, self.inputs.t()).float()
         of_state = product(by_gate, self.previous.t()).float()
-        bias = self.gates.sum(dim=0)
-        return [of_input, of_state, bias, bias]
+        return [of_input, of_state, self._bias_grad, self._bias_grad]
 
 
 class _GRU(_Layer):
@@ -264,7 +294,8 @@ class _GRU(_Layer):
 
     def _step_back(self, out, out_grad, state_grad):
         gates, inner = self.gates.numpy(), self.inner.numpy()
-        grads = self.gates.new_empty(self.sizes[0], gates.shape[1])
+        self._bias_grad = torch.zeros(gates.shape[1] + inner.shape[1])
+        grads = self.arena.take(self.sizes[0], gates.shape[1])
 
         def step_back(later, start, before, n, n_next):
             gru_backward(
@@ -272,6 +303,7 @@ class _GRU(_Layer):
                 inner,
                 state_grad,
                 grads.numpy(),
+                self._bias_grad.numpy(),
                 out,
                 out_grad,
                 self.column,
@@ -286,12 +318,33 @@ class _GRU(_Layer):
 
         return step_back
 
-    def _weight_grads(self, grads, inner):
-        dim = inner.shape[1]
-        by_gate, by_inner = transposed(grads), transposed(inner)
+    def _weight_grads(self, grads):
+        dim, previous = self.inner.shape[1], self.previous.t()
+        by_gate = self._transposed(grads)
+        by_inner = self._transposed(self._rounded(self.inner))
         of_input = product(by_gate, self.inputs.t()).float()
-        previous = self.previous.t()
         parts = product(by_gate[: 2 * dim], previous), product(by_inner, previous)
-        bias = self.gates.sum(dim=0)
-        state_bias = torch.cat([bias[: 2 * dim], self.inner.sum(dim=0)])
+        bias, inner_bias = self._bias_grad[: 3 * dim], self._bias_grad[3 * dim :]
+        state_bias = torch.cat([bias[: 2 * dim], inner_bias])
         return [of_input, torch.cat(parts).float(), bias, state_bias]
+
+
+class SegmentMax(torch.autograd.Function):
+    """The maximum over tokens, float32 (n_tokens, dim) to (n_sequences, dim)."""
+
+    @staticmethod
+    def forward(ctx, tokens, lengths, maximum):
+        """Return ``maximum(tokens)``, the largest values of each sequence."""
+        largest = maximum(tokens)
+        ctx.save_for_backward(tokens, lengths, largest)
+        return largest
+
+    @staticmethod
+    def backward(ctx, grad):
+        """Return the gradient of the tokens."""
+        tokens, lengths, largest = (part.numpy() for part in ctx.saved_tensors)
+        own = torch.empty(tokens.shape)
+        segment_max_backward(
+            tokens, largest, grad.contiguous().numpy(), lengths, own.numpy()
+        )
+        return own, None, None

@@ -21,6 +21,7 @@ from skorch.callbacks import (
 from skorch.helper import predefined_split
 
 from ..._training._callbacks import StopOnRequest
+from ..._training._memory import reused_memory
 from ..._training._parameters import resolve_device
 from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._data import SequenceDataset, rows_of
@@ -78,7 +79,7 @@ def _trained(plan, tasks):
     if plan.processes.count > 1:
         check_identical_data(plan, train_set, valid_set)
     seed = plan.random_state.randint(np.iinfo(np.int32).max)
-    with local_generators(seed):
+    with local_generators(seed), reused_memory():
         if plan.net is None:
             net = make_net(
                 plan.model, device, np.random.RandomState(seed), plan.processes

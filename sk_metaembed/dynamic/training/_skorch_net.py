@@ -379,6 +379,8 @@ def make_net(plan, device, rng, processes=SINGLE_PROCESS):
         criterion=plan.loss_class,
         criterion__kind=plan.loss,
         optimizer=torch.optim.Adam,
+        # One pass over the memory of each weight; elsewhere the choice of torch.
+        optimizer__fused=True if device.type == "cpu" else None,
         optimizer__weight_decay=plan.options.weight_decay,
         optimizer__fused=device.type == "cuda",  # one kernel for all weights
         optimizer__param_groups=[
