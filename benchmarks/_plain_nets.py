@@ -5,14 +5,14 @@ BiLSTM-CRF that tags tokens.
 """
 
 import torch
-from dme_training import BATCH, PlainNet
+from dme_training import BATCH, ENCODER, PROJECTION, PlainNet
 from torch import nn
 
 
 class PlainGRU(PlainNet):
     """A GRU in one direction, of which the last state is read."""
 
-    def __init__(self, tables, projection, encoder):
+    def __init__(self, tables, projection=PROJECTION, encoder=ENCODER):
         super().__init__(tables, projection, encoder)
         self.lstm = nn.GRU(projection, encoder, batch_first=True)
         self.head[0] = nn.Linear(encoder, self.head[0].out_features)

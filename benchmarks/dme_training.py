@@ -3,9 +3,12 @@
 Three random sources of 300 dimensions, projection 256, BiLSTM-max 512, batches of 64,
 and the sentence lengths of SST-2 (from ``SK_METAEMBED_DATA``, or sampled to match). The
 plain loop is a straightforward implementation: it shuffles, pads to the longest
-sequence of the batch, packs, and looks up every token in every source.
+sequence of the batch, packs, and looks up every token in every source. With
+``--encoder gru`` both have one GRU and its last state. All are timed in turn, and the
+medians are shown. The limit is the time of the matrix products alone, at the rate that
+is measured for one of them.
 
-Run: python benchmarks/dme_training.py [--epochs 1] [--device auto] [--dtype float32]
+Run: python benchmarks/dme_training.py [--encoder gru] [--repeats 5] [--threads 1]
 """
 
 import argparse
@@ -155,9 +158,9 @@ def model(attention="word", epochs=1, device="auto", dtype="float32", **options)
     )
 
 
-def time_ours(X, y, epochs, attention, device, dtype):
+def time_ours(X, y, epochs, attention, device, dtype, encoder):
     """Return the estimator's tokens per second, set-up included."""
-    estimator = model(attention, epochs, device, dtype)
+    estimator = model(attention, epochs, device, dtype, encoder=encoder)
     start = time.perf_counter()
     estimator.fit(X, y)
     return epochs * X.tokens.n_tokens / (time.perf_counter() - start)
@@ -196,29 +199,83 @@ def synchronise(device):
         torch.cuda.synchronize()
 
 
+def product_rate(dtype):
+    """Return the multiplications per second of a product of the step's shape."""
+    from sk_metaembed._training._products import packed, product
+
+    x = torch.randn(BATCH, ENCODER, dtype=dtype)
+    weight = packed(torch.randn(4 * ENCODER, ENCODER, dtype=dtype), BATCH)
+    calls = 100
+    seconds = min(
+        _seconds(lambda: [product(x, weight) for _ in range(calls)]) for _ in range(5)
+    )
+    return calls * BATCH * 4 * ENCODER * ENCODER / seconds
+
+
+def limit(X, dtype, encoder):
+    """Return the tokens per second if a step were its recurrent products alone.
+
+    They are computed once forward and twice backward.
+    """
+    n_gates = 8 if encoder == "bilstm-max" else 3  # of both directions
+    of_input, of_state = PROJECTION * ENCODER, ENCODER * ENCODER
+    later = 1 - len(X) / X.tokens.n_tokens  # first tokens have no last state
+    per_token = 3 * n_gates * (of_input + later * of_state)
+    return product_rate(getattr(torch, dtype)) / per_token
+
+
+def compare(X, y, options, device):
+    """Print the medians of all implementations, timed in turn."""
+    from _plain_nets import PlainGRU  # which imports this module
+
+    shared, encoder = (X, y, options.epochs), options.encoder
+    make_net = PlainGRU if encoder == "gru" else PlainNet
+    runs = {"plain loop": lambda: np.mean(time_plain(*shared, device, make_net))}
+    kinds = {"uniform": "unweighted", "word": "DME", "context": "CDME"}
+    for dtype in options.dtypes:
+        for attention, name in kinds.items():
+            arguments = attention, device, dtype, encoder
+            runs[f"{name}, {dtype}"] = lambda a=arguments: time_ours(*shared, *a)
+            time_ours(X[:128], y[:128], 1, *arguments)
+    limits = {dtype: limit(X, dtype, encoder) for dtype in options.dtypes}
+    rates = {name: [] for name in runs}
+    for _ in range(options.repeats):
+        for name, run in runs.items():
+            rates[name].append(run())
+    medians = {name: float(np.median(each)) for name, each in rates.items()}
+    print("| training | tokens/s | ratio | share of limit |\n|---|---|---|---|")
+    for name, rate in medians.items():
+        share = ""
+        if name != "plain loop" and device == "cpu":
+            share = f"{rate / limits[name.rpartition(' ')[2]]:.2f}"
+        ratio = rate / medians["plain loop"]
+        print(f"| {name} | {rate:,.0f} | {ratio:.2f} | {share} |", flush=True)
+
+
 def main():
     """Time all implementations and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--sentences", type=int, default=2000)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--dtypes", nargs="+", default=["float32", "bfloat16"])
+    parser.add_argument(
+        "--encoder", default="bilstm-max", choices=["bilstm-max", "gru"]
+    )
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
+    torch.set_num_threads(options.threads)
     device = options.device
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     everything, y = make_data()
     X, y = everything[: options.sentences], y[: options.sentences]
-    time_ours(X[:128], y[:128], 1, "word", device, options.dtype)
-    plain = np.mean(time_plain(X, y, options.epochs, device))
     print(
-        f"{len(X)} sentences, {X.tokens.n_tokens} tokens, {device}, {options.dtype}\n"
+        f"{len(X)} sentences, {X.tokens.n_tokens} tokens, {options.encoder}, "
+        f"{device}, {options.threads} threads\n"
     )
-    print("| training | tokens/s | ratio |\n|---|---|---|")
-    print(f"| plain loop, shuffled, padded and packed | {plain:,.0f} | 1.0 |")
-    for attention, name in (("word", "DME"), ("context", "CDME")):
-        ours = time_ours(X, y, options.epochs, attention, device, options.dtype)
-        print(f"| {name} | {ours:,.0f} | {ours / plain:.2f} |", flush=True)
+    compare(X, y, options, device)
     per_type, per_token = time_transform(everything)
     tokens = everything.tokens
     print(f"\nTransform of {tokens.n_tokens} tokens of {tokens.n_types} types\n")
