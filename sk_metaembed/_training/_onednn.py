@@ -1,12 +1,13 @@
-"""Linear layers on a CPU with weights in oneDNN's own layout.
+"""Linear layers on a CPU by oneDNN, with weights in its own layout.
 
-The layout is computed once; torch's own layers pass plain matrices to a BLAS library,
-which reorders them each time, and for some processors without their widest
-instructions. Inductor uses the same operators. They are private to torch: wherever they
-are missing or return something else, weights stay as they are.
+torch's layers pass plain matrices to a BLAS library, which reorders them each time, and
+on processors that are not Intel's without their widest instructions. Inductor uses the
+operators below too. They are private to torch: wherever they are missing or return
+something else, torch's own are used.
 """
 
 from collections import Counter
+from functools import cache
 
 import torch
 from torch import nn
@@ -17,30 +18,42 @@ _PACKED_ROWS = 64  # rows that the layout is optimized for; any number works
 _MIN_LAYER_SIZE = 2**16  # entries of a layer's matrix below which nothing is gained
 
 
-def pack_weight(weight):
-    """Return a weight (n_out, n_in) in oneDNN's layout; None if that is impossible."""
-    packable = weight.device.type == "cpu" and weight.dim() == 2
-    packable = packable and weight.dtype in (torch.float32, torch.bfloat16)
-    if not packable or None in (_REORDER, _LINEAR):
-        return None
+@cache
+def has_onednn(device, dtype):
+    """Return whether the operators work for a type of device and a dtype."""
+    if device != "cpu" or dtype not in (torch.float32, torch.bfloat16):
+        return False
+    if None in (_LINEAR, _REORDER):
+        return False
+    weight, x = torch.ones(32, 16, dtype=dtype), torch.ones(8, 16, dtype=dtype)
     try:
-        packed = _REORDER(weight.contiguous(), _PACKED_ROWS)
-        result = packed_product(weight.new_ones(2, weight.shape[1]), packed)
+        results = [
+            packed_product(x, each) for each in (weight, _REORDER(weight, len(x)))
+        ]
     except (RuntimeError, NotImplementedError, TypeError, AttributeError):
         # The processor lacks instructions, or this build has other operators.
+        return False
+    return all(bool((result == 16).all()) for result in results)
+
+
+def pack_weight(weight, n_rows=_PACKED_ROWS):
+    """Return a weight (n_out, n_in) in oneDNN's layout; None if that is impossible.
+
+    The layout is optimized for products with `n_rows` rows.
+    """
+    if weight.dim() != 2 or not has_onednn(weight.device.type, weight.dtype):
         return None
-    error = (result.float() - weight.float().sum(dim=1)).abs().max()
-    return packed if error <= 0.02 * weight.float().abs().sum(dim=1).max() else None
+    return _REORDER(weight, n_rows)
 
 
-def packed_product(x, packed, bias=None):
+def packed_product(x, weight, bias=None):
     """Return ``x @ weight.T + bias`` in the dtype of the weight, (..., n_out)."""
-    return _LINEAR.default(x, packed, bias, "none", [], "")
+    return _LINEAR.default(x, weight, bias, "none", [], "")
 
 
-def packed_product_plus(x, packed, added):
+def packed_product_plus(x, weight, added):
     """Return ``x @ weight.T + added``, an array of the shape of the result."""
-    return _LINEAR.binary(x, added, packed, None, "add")
+    return _LINEAR.binary(x, added, weight, None, "add")
 
 
 class PackedLayer(nn.Module):

@@ -1,34 +1,29 @@
-"""Matrix products on a CPU by oneDNN, which uses the widest instructions of any maker.
+"""Matrix products in training on a CPU by oneDNN.
 
-torch multiplies float32 by MKL, which takes half as many numbers at a time on
-processors that are not Intel's.
+It uses the widest instructions of any maker. torch multiplies float32 by MKL, which
+takes half as many numbers at a time on processors that are not Intel's.
 """
-
-from functools import cache
 
 import torch
 from torch import nn
 
-# Private to torch, but Inductor depends on them.
-_LINEAR = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
-_REORDER = getattr(torch.ops.mkldnn, "_reorder_linear_weight", None)
+from ._onednn import has_onednn, pack_weight, packed_product
 
 
 def product(x, weight):
     """Return ``x @ weight.T``, of float32 or bfloat16; the weight may be `packed`."""
-    if not _has_onednn(x.device.type, x.dtype):
+    if not has_onednn(x.device.type, x.dtype):
         return x @ weight.t()
     # A transposed x is copied by the one, and slow in the other.
     if x.dtype == torch.bfloat16 and not x.is_contiguous():
         return x @ weight.t()
-    return _LINEAR(x, weight, None, "none", [], "")
+    return packed_product(x, weight)
 
 
 def packed(weight, n_rows):
-    """Return a weight in oneDNN's layout for many products with `n_rows` rows."""
-    if not _has_onednn(weight.device.type, weight.dtype):
-        return weight
-    return _REORDER(weight, n_rows)
+    """Return a weight for many products with `n_rows` rows."""
+    own = pack_weight(weight, n_rows)
+    return weight if own is None else own
 
 
 def transposed(x, out=None):
@@ -36,24 +31,6 @@ def transposed(x, out=None):
     if x.dtype == torch.bfloat16:
         return x.t()
     return x.t().contiguous() if out is None else out.copy_(x.t())
-
-
-@cache
-def _has_onednn(device, dtype):
-    if device != "cpu" or dtype not in (torch.float32, torch.bfloat16):
-        return False
-    if None in (_LINEAR, _REORDER):
-        return False
-    weight, x = torch.ones(32, 16, dtype=dtype), torch.ones(8, 16, dtype=dtype)
-    try:
-        results = [
-            _LINEAR(x, each, None, "none", [], "")
-            for each in (weight, _REORDER(weight, 8))
-        ]
-    except (RuntimeError, NotImplementedError, TypeError, AttributeError):
-        # The processor lacks instructions, or this build has other operators.
-        return False
-    return all(bool((result == 16).all()) for result in results)
 
 
 # Numbers of a weight, and rows, from which a layer computes its products by oneDNN.
@@ -71,7 +48,7 @@ class Linear(nn.Linear):
             or torch.compiler.is_compiling()
             or torch.is_autocast_enabled(x.device.type)
             or x.dtype != torch.float32
-            or not _has_onednn(x.device.type, x.dtype)
+            or not has_onednn(x.device.type, x.dtype)
         ):
             return super().forward(x)
         return _Linear.apply(x, self.weight, self.bias)
@@ -81,7 +58,7 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias):
         ctx.save_for_backward(x, weight)
-        return _LINEAR(x, weight, bias, "none", [], "")
+        return packed_product(x, weight, bias)
 
     @staticmethod
     def backward(ctx, grad):

@@ -68,7 +68,7 @@ def _pack(weight):
     """Return the weight in oneDNN's layout; None if impossible or not faster."""
     if weight.dim() != 2 or weight.numel() < _MIN_PACKED_SIZE:
         return None
-    return pack_weight(weight.t())
+    return pack_weight(weight.t().contiguous())
 
 
 _WORDS_PER_BATCH = {"cpu": 256}

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from sk_metaembed._training import _products
+from sk_metaembed._training import _onednn, _products
 from sk_metaembed._training._products import Linear, packed, product, transposed
 
 DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -14,7 +14,8 @@ DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("has_onednn", [True, False])
 def test_products_of_any_layout(dtype, has_onednn, monkeypatch):
     if not has_onednn:
-        monkeypatch.setattr(_products, "_has_onednn", lambda device, dtype: False)
+        for module in (_onednn, _products):
+            monkeypatch.setattr(module, "has_onednn", lambda device, dtype: False)
     torch.manual_seed(0)
     x, weight = torch.randn(40, 64), torch.randn(96, 64)
     expected = x @ weight.t()

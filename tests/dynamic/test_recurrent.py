@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from sk_metaembed._training import _products
+from sk_metaembed._training import _onednn, _products
 from sk_metaembed.dynamic.nets import _encoders
 from sk_metaembed.dynamic.nets._recurrent import recurrent_states, steps_of
 
@@ -80,9 +80,14 @@ def test_large_inputs_saturate_the_gates(kind):
     compare(tokens, layers, [3, 2], 1e-5)
 
 
+def without_onednn(monkeypatch):
+    for module in (_onednn, _products):
+        monkeypatch.setattr(module, "has_onednn", lambda device, dtype: False)
+
+
 @LAYERS
 def test_without_onednn_the_result_is_the_same(kind, monkeypatch):
-    monkeypatch.setattr(_products, "_has_onednn", lambda device, dtype: False)
+    without_onednn(monkeypatch)
     tokens, layers = tokens_and_layers(kind, [60, 60, 50, 40, 60, 60], 2)
     compare(tokens, layers, [60, 60, 50, 40, 60, 60], 1e-5)
 
@@ -91,7 +96,7 @@ def test_without_onednn_the_result_is_the_same(kind, monkeypatch):
 @pytest.mark.parametrize("has_onednn", [True, False])
 def test_bfloat16_rounds_the_products_only(kind, has_onednn, monkeypatch):
     if not has_onednn:
-        monkeypatch.setattr(_products, "_has_onednn", lambda device, dtype: False)
+        without_onednn(monkeypatch)
     lengths = [60, 60, 50, 40, 60, 60]
     tokens, layers = tokens_and_layers(kind, lengths, 2)
     with torch.autocast("cpu", torch.bfloat16):

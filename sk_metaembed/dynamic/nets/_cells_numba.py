@@ -36,11 +36,11 @@ from ..._io._numba import cached_njit
 # product is fused with a sum.
 _compiled = partial(cached_njit, error_model="numpy", fastmath={"contract", "nsz"})
 _SHIFT = np.uint32(16)
-_ZERO, _HALF, _ONE = np.float32([0, 0.5, 1])
+_ZERO, _HALF, _ONE = np.array([0, 0.5, 1], np.float32)
 # tanh(x) = x P(x^2) / Q(x^2), with the coefficients of Eigen and XLA for float32. It is
 # computed by vector instructions, which calls of a library are not.
 _LIMIT = np.float32(7.90531110763549805)
-_P0, _P1, _P2, _P3, _P4, _P5, _P6 = np.float32(
+_P0, _P1, _P2, _P3, _P4, _P5, _P6 = np.array(
     [
         4.89352455891786e-03,
         6.37261928875436e-04,
@@ -49,15 +49,17 @@ _P0, _P1, _P2, _P3, _P4, _P5, _P6 = np.float32(
         -8.60467152213735e-11,
         2.00018790482477e-13,
         -2.76076847742355e-16,
-    ]
+    ],
+    np.float32,
 )
-_Q0, _Q1, _Q2, _Q3 = np.float32(
+_Q0, _Q1, _Q2, _Q3 = np.array(
     [
         4.89352518554385e-03,
         2.26843463243900e-03,
         1.18534705686654e-04,
         1.19825839466702e-06,
-    ]
+    ],
+    np.float32,
 )
 
 

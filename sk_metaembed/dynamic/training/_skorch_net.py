@@ -379,10 +379,9 @@ def make_net(plan, device, rng, processes=SINGLE_PROCESS):
         criterion=plan.loss_class,
         criterion__kind=plan.loss,
         optimizer=torch.optim.Adam,
-        # One pass over the memory of each weight; elsewhere the choice of torch.
-        optimizer__fused=True if device.type == "cpu" else None,
+        # One pass over each weight on a CPU, one kernel for all weights on a GPU.
+        optimizer__fused=device.type in ("cpu", "cuda"),
         optimizer__weight_decay=plan.options.weight_decay,
-        optimizer__fused=device.type == "cuda",  # one kernel for all weights
         optimizer__param_groups=[
             (f"*trained.{i}.*", {"lr": opened.lr})
             for i, opened in enumerate(plan.trained.opened)
