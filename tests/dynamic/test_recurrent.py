@@ -155,7 +155,30 @@ def test_encoders_give_the_same_without_the_loops(name, monkeypatch):
     lengths = np.array([3, 1, 0, 5])
     grid = Grid.of(lengths, lambda array: torch.from_numpy(np.asarray(array)))
     encoder = _encoders.make_encoder(name, 6, (5, 4), 0.0)
-    tokens = torch.randn(9, 6)
-    vectors = encoder(tokens, grid)
-    monkeypatch.setattr(_encoders, "runs_loops", lambda tokens: False)
-    torch.testing.assert_close(vectors, encoder(tokens, grid), rtol=0, atol=1e-6)
+    tokens, vectors = torch.randn(9, 6), []
+    for runs_loops in (True, False):
+        choice = lambda *_, answer=runs_loops: answer  # noqa: E731
+        monkeypatch.setattr(_encoders, "steps_over_tokens", choice)
+        monkeypatch.setattr(_encoders, "runs_loops", choice)
+        vectors.append(encoder(tokens, grid))
+    torch.testing.assert_close(*vectors, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["bilstm-max", "gru"])
+def test_loops_are_for_training_in_large_batches(name):
+    from sk_metaembed.dynamic.training._grid import Grid
+
+    grid = Grid.of(np.ones(32, np.int64), lambda array: torch.from_numpy(array))
+    few = Grid.of(np.ones(2, np.int64), lambda array: torch.from_numpy(array))
+    tokens = torch.randn(32, 6)
+    kind = nn.GRU if name == "gru" else nn.LSTM
+    small, large = kind(6, 8), kind(6, 400)
+    is_gru = name == "gru"
+    choose = _encoders.steps_over_tokens
+    assert choose(large, tokens, grid)
+    assert choose(large, tokens, few) == is_gru
+    assert choose(small, tokens, grid) == is_gru
+    assert not choose(large, tokens.double(), grid)
+    with torch.no_grad():
+        assert not choose(large, tokens, grid)
+        assert choose(large, tokens.expand(9, 32, 6).reshape(-1, 6), grid) == is_gru
