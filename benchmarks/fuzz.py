@@ -259,7 +259,7 @@ PARSERS = {
     ),
     "store": (store, store_seeds, 1200),
     "entry": (entry, entry_seeds, 200),
-    "cache": (cache_file, cache_seeds, 70_000),
+    "cache": (cache_file, cache_seeds, 80_000),
     "hdf5": (hdf5, hdf5_seeds, 60_000),
     "options": (options, lambda: [language_model_files()[0].read_bytes()], 1500),
     "checkpoint": (checkpoint, checkpoint_seeds, 4000),

@@ -344,8 +344,7 @@ def _body(pieces, n_prefix, spans):
 
 def _window(sentence, pieces, frame, body, k, span):
     start, stop = span
-    n_prefix = body.n_prefix
-    head = len(frame.left) + n_prefix
+    head = len(frame.left) + body.n_prefix
     left = np.array(frame.left, dtype=np.int64).reshape(-1, 2)
     right = np.array(pieces.right, dtype=np.int64).reshape(-1, 2)
     counted = [np.flatnonzero(body.windows[start:stop] == k) + head]
@@ -356,8 +355,8 @@ def _window(sentence, pieces, frame, body, k, span):
     taken = np.flatnonzero(body.chosen == k)
 
     def around(left, values, right):
-        inner = values[n_prefix + start : n_prefix + stop]
-        return np.concatenate([left, values[:n_prefix], inner, right])
+        prefix, rest = values[: body.n_prefix], values[body.n_prefix :]
+        return np.concatenate([left, prefix, rest[start:stop], right])
 
     return Window(
         sentence,
