@@ -1,6 +1,9 @@
 """What candidates average and pool of cached layers is computed once, to equal bits."""
 
+import gc
 import pickle
+import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -199,7 +202,7 @@ def test_results_of_a_dropped_table_are_dropped(tmp_path):
     first, second = (block._memo._owner for block in embedded.blocks)
     assert len(store._entries) == 4
     store.drop(first)
-    assert [key[0] for key in store._entries] == [(second,)]
+    assert [key[0] for key in store._entries] == [(weakref.ref(second),)]
 
 
 def test_blocks_of_other_rows_are_combined_directly(tmp_path):
@@ -238,3 +241,62 @@ def test_a_transformer_with_a_cache_equals_one_without(tmp_path):
     for _ in range(2):
         np.testing.assert_array_equal(pipeline.fit_transform(lists), expected)
     assert isinstance(pipeline[0].transform(lists).blocks[0]._memo, _derived.Memo)
+
+
+def test_another_thread_gathers_a_block_while_it_is_combined(tmp_path):
+    tokens = draw(20)
+    embed(tmp_path, tokens)
+    embedded = embed(tmp_path, tokens[::-1])  # the rows of the tables in another order
+    average = AverageMetaEmbedding()
+    expected = average.fit_transform(embed(None, tokens[::-1]))
+    results = []
+    thread = threading.Thread(
+        target=lambda: results.append(average.transform(embedded)), daemon=True
+    )
+    lookup = _derived.DerivedStore.entry
+
+    class Gathering(_derived.DerivedStore):
+        def entry(self, *args):
+            for block in embedded.blocks:
+                assert len(block.values)
+            return lookup(self, *args)
+
+    MEMORY._derived.__class__ = Gathering
+    try:
+        thread.start()
+        thread.join()
+    finally:
+        MEMORY._derived.__class__ = _derived.DerivedStore
+    assert results == [expected]
+
+
+def test_pooled_vectors_keep_no_dropped_average_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(_sentence_blocks, "derived_limit", lambda: 5000)
+    embedded = embed(tmp_path, draw(60))
+    averages = [
+        AverageMetaEmbedding(weights=[1, n]).fit_transform(embedded) for n in range(9)
+    ]
+    owners = [weakref.ref(average.blocks[0]._memo._owner) for average in averages]
+    for average in averages:
+        Pooling().fit_transform(average)
+    del average, averages
+    gc.collect()
+    entries = MEMORY._derived._entries.values()
+    assert all(owner() is None or owner() in entries for owner in owners)
+
+
+class Squared(AverageMetaEmbedding):
+    def __init__(self, *, weights=None, normalize=True, power=2):
+        super().__init__(weights=weights, normalize=normalize)
+        self.power = power
+
+    def _combine(self, blocks):
+        values, known = super()._combine(blocks)
+        return values**self.power, known
+
+
+def test_a_subclass_with_other_parameters_shares_no_results(tmp_path):
+    for power in (1, 2):
+        subclass, tokens = Squared(power=power), draw(20)
+        expected = subclass.fit_transform(embed(None, tokens))
+        assert subclass.fit_transform(embed(tmp_path, tokens)) == expected

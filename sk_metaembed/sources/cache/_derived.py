@@ -8,6 +8,7 @@ a table never change, so the results equal those without a memo.
 
 import threading
 from collections import OrderedDict
+from weakref import ref
 
 import numpy as np
 
@@ -27,7 +28,8 @@ class DerivedStore:
 
     def entry(self, owners, key, make):
         """Return what was computed of some tables, created by ``make()`` if new."""
-        key = owners, key
+        # Weak, so that results of dropped tables do not keep these in memory.
+        key = tuple(map(ref, owners)), key
         if key not in self._entries:
             self._entries[key] = make()
         self._entries.move_to_end(key)
@@ -37,7 +39,7 @@ class DerivedStore:
         """Drop all results of a table."""
         with self.lock:
             for key, entry in list(self._entries.items()):
-                if owner in key[0] and key in self._entries:
+                if ref(owner) in key[0] and key in self._entries:
                     del self._entries[key]
                     self.drop(entry)
 
@@ -100,7 +102,8 @@ class Memo:
         owners = tuple(memo._owner for _, _, memo in sources)
         with self._store.lock:
             combined = self._store.entry(owners, key, _Combined)
-            if not combined.fill(rows, blocks, combine):
+            tables = [table for table, _, _ in sources]
+            if not combined.fill(rows, blocks, tables, combine):
                 return None
             memo = Memo(self._store, combined, self._get_limit)
             block = Block._of_table(name, combined.table, rows, blocks[0].level, memo)
@@ -202,14 +205,20 @@ class _Combined:
         """The rows, those that were not needed are zeros."""
         return self._values.values
 
-    def fill(self, rows, blocks, combine):
-        """Compute missing rows; return False if a result is not known."""
+    def fill(self, rows, blocks, tables, combine):
+        """Compute missing rows; return False if a result is not known.
+
+        `tables` are those of the blocks: another thread may gather a block's values,
+        which are its table from then on.
+        """
         self._done.grow(int(rows.max()) + 1)
         missing = np.flatnonzero(rows >= 0)
         missing = missing[~self._done.values[rows[missing]]]
         if len(missing):
             new, places = np.unique(rows[missing], return_index=True)
-            values, known = combine(_rows_of_tables(blocks, new, missing[places]))
+            values, known = combine(
+                _rows_of_tables(blocks, tables, new, missing[places])
+            )
             if not known.all() or values.dtype != np.float32:
                 return False
             if self._values is None:
@@ -220,13 +229,13 @@ class _Combined:
         return self._values is not None
 
 
-def _rows_of_tables(blocks, rows, places):
+def _rows_of_tables(blocks, tables, rows, places):
     """Return blocks of distinct rows of their tables, which are at `places` of them."""
     first, stop = int(rows[0]), int(rows[-1]) + 1
     if stop - first > len(rows):
         return tuple(block.take(places) for block in blocks)
     known = np.ones(len(rows), dtype=bool)
     return tuple(  # a run of rows: without a copy
-        Block._trusted(block.name, block.indexed()[0][first:stop], block.level, known)
-        for block in blocks
+        Block._trusted(block.name, table[first:stop], block.level, known)
+        for block, table in zip(blocks, tables, strict=True)
     )

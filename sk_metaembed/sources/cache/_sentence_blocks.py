@@ -405,9 +405,11 @@ class SentenceMemory:
             for table, (values, known) in zip(tables, results, strict=True):
                 whole = table.layer.level == "sequence"
                 offsets = np.arange(len(tokens) + 1) if whole else tokens.offsets
-                table.append(sentences, offsets, values, known)
                 key = table.layout, known.tobytes()
-                table.layout = layouts.setdefault(key, object())
+                # Before `append`, which may be interrupted: of this table only.
+                table.layout = object()
+                table.append(sentences, offsets, values, known)
+                table.layout = layouts.setdefault(key, table.layout)
 
     def blocks(self, tables, tokens, groups, sentences):
         """Return the blocks of sequences whose sentences are all in the tables."""
