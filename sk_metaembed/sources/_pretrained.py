@@ -438,7 +438,10 @@ class PretrainedEmbedding(BaseWordEmbedding):
 
     def _embed_tokens(self, tokens):
         unsplit = tokens._unsplit is not None
-        own_lookup = type(self)._find is PretrainedEmbedding._find
+        own_lookup = not any(
+            getattr(type(self), name) is not getattr(PretrainedEmbedding, name)
+            for name in ("_table", "_find", "_compute", "_finish")
+        )
         leaves_zeros = self.oov == self._oov_policy.policy == "zero"
         # Preprocessing each distinct word once is faster than once per chunk of texts.
         is_plain = own_lookup and leaves_zeros and self._preprocessing.kind is None

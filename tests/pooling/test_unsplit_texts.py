@@ -22,29 +22,45 @@ from sk_metaembed.sources import _pretrained
 from ..draws import QUICK
 
 WORDS = [
-    *(
-        "a",
-        "b",
-        "paris",
-        "Paris",
-        "to",
-        "be",
-        "TO",
-        "é",
-        "café",
-        "cafe\u0301",
-        "straße",
-    ),
-    *("ὀδυσσεύς", "ὀδυσσεύσ", "σ", "ς", "i̇", "ı", "c", "ﬁ", "fi", "日本", "'s", "!"),
-    *(
-        "straße",
-        "longer than others",
-        "internationally",
-        "internationale",
-        "12345678",
-        "x\ny",
-    ),
-    *("123456789", "don", "don't", "_", "", "\n", "❤\ufe0f", "😀", "\u0130", "C"),
+    "a",
+    "b",
+    "paris",
+    "Paris",
+    "to",
+    "be",
+    "TO",
+    "é",
+    "café",
+    "cafe\u0301",
+    "straße",
+    "ὀδυσσεύς",
+    "ὀδυσσεύσ",
+    "σ",
+    "ς",
+    "i̇",
+    "ı",
+    "c",
+    "ﬁ",
+    "fi",
+    "日本",
+    "'s",
+    "!",
+    "straße",
+    "longer than others",
+    "internationally",
+    "internationale",
+    "12345678",
+    "x\ny",
+    "123456789",
+    "don",
+    "don't",
+    "_",
+    "",
+    "\n",
+    "❤\ufe0f",
+    "😀",
+    "\u0130",
+    "C",
 ]
 MODES = ("mean", "sum", "max", "min", "first", "last", "dct", "hierarchical")
 ALL_MODES = (*MODES, "power-means")
@@ -243,6 +259,17 @@ def test_a_subclass_that_finds_words_itself(stores):
     steps = fitted(Tokenizer(), First(stores["float32"]), Pooling())
     pooled = transform(steps, ["b paris"], unsplit=False)
     np.testing.assert_array_equal(pooled[0], stores["float32"]["a"])
+
+
+def test_a_subclass_with_another_table(stores):
+    class Doubled(PretrainedEmbedding):
+        def _table(self):
+            return 2 * np.asarray(super()._table())
+
+    store = stores["float32"]
+    steps = fitted(Tokenizer(), Doubled(store), Pooling())
+    pooled = transform(steps, ["b paris"], unsplit=False)
+    np.testing.assert_allclose(pooled[0], store["b"] + store["paris"], rtol=1e-6)
 
 
 def test_rows_keep_their_index(stores):
