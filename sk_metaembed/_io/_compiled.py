@@ -1,10 +1,11 @@
-"""Decide whether compiled loops are worth loading.
+"""Compiled loops: whether they are worth loading, and their threads.
 
 Importing numba takes a third of a second and 100 MB, so work that takes less time runs
 in loops of Python and NumPy, which return the same results.
 """
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 # In seconds.
 _CALL = 0.0003  # work for which compiled loops are called once numba is loaded
@@ -27,3 +28,17 @@ def use_compiled(seconds):
     if seconds > _NEGLIGIBLE:
         _spent += seconds
     return seconds > _LONGEST or _spent > _LOADING
+
+
+def in_threads(function, spans):
+    """Return ``function(*span)`` of each span, computed in numba's number of threads.
+
+    joblib lowers this number in its workers, so nested pools do not multiply.
+    """
+    from numba import config
+
+    n_threads = min(config.NUMBA_NUM_THREADS, len(spans))
+    if n_threads < 2:
+        return [function(*span) for span in spans]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(function, *zip(*spans, strict=True)))

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._io._compiled import use_compiled
-from ..sequences._text_scan import in_threads
+from .._io._compiled import in_threads, use_compiled
 from . import _kernels_python
 
 _SECONDS_PER_SEQUENCE, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy

@@ -5,12 +5,12 @@ the expected one; all others are prepared and encoded by Python.
 """
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from .._io._compiled import in_threads
 from ._characters import character_classes
 
 # Characters that are split at a time: bounds the memory of encoded copies and gives
@@ -209,20 +209,6 @@ class TextScan:
         separator = self.rule.separator
         types = gather_spans(buffer, starts[firsts], ends[firsts], separator)
         return _Chunk(codes, counts, types, hashes[firsts])
-
-
-def in_threads(function, spans):
-    """Return ``function(*span)`` of each span, computed in numba's number of threads.
-
-    joblib lowers this number in its workers, so nested pools do not multiply.
-    """
-    from numba import config
-
-    n_threads = min(config.NUMBA_NUM_THREADS, len(spans))
-    if n_threads < 2:
-        return [function(*span) for span in spans]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(function, *zip(*spans, strict=True)))
 
 
 def _merged_types(chunks, separator):
