@@ -278,7 +278,8 @@ def read_meta(path):
     if version != VERSION:
         raise ValueError(
             f"{path}: the store has layout version {version}; this release reads "
-            f"version {VERSION}. Delete the directory and convert the source again."
+            f"version {VERSION}. Delete the directory and convert the source again; a "
+            "file that bundles the store must be saved again."
         )
     for name, size in files.items():
         file = os.path.join(path, name)
