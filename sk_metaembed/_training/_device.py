@@ -36,10 +36,14 @@ def run_recurrent(layer, x):
 
 
 def fits(array, device):
-    """Return whether an array fits into half of the free memory of a GPU.
+    """Return whether an array fits into half of what is now free on a GPU.
 
-    The rest is for the network, its gradients and batches. True for other devices.
+    The rest is for later arrays, the network, its gradients and batches. True for other
+    devices.
     """
     if device.type != "cuda":
         return True
-    return array.nbytes <= torch.cuda.mem_get_info(device)[0] // 2
+    free, _ = torch.cuda.mem_get_info(device)
+    # What torch keeps for later is free for it too.
+    free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return array.nbytes <= free // 2

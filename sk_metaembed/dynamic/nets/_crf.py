@@ -20,6 +20,7 @@ that no sum is zero. Each sentence is read from its own end, so no padding has t
 masked.
 """
 
+from dataclasses import fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +59,26 @@ class Chain(NamedTuple):
     ends: torch.Tensor
 
 
+def has_float64(device):
+    """Return whether a type of device has float64, in which the CRF is computed."""
+    return device.type != "mps"
+
+
+def on_cpu(*parts):
+    """Return tensors, and what consists of them, on the CPU; gradients flow back."""
+    return [_on_cpu(part) for part in parts]
+
+
+def _on_cpu(part):
+    if torch.is_tensor(part):
+        return part.cpu()
+    if isinstance(part, Grid):
+        return replace(
+            part, **{f.name: _on_cpu(getattr(part, f.name)) for f in fields(part)}
+        )
+    return part if part is None else type(part)(*map(_on_cpu, part))
+
+
 class _Lookahead(NamedTuple):
     """The sums of the recurrence, at the positions of the backward grid.
 
@@ -92,10 +113,14 @@ def tag_losses(scores, chain, grid, tags):
     Returns
     -------
     float32 tensor of shape (n_tokens,)
-        The sum over a sentence is the negative log-likelihood of its tags.
+        The sum over a sentence is the negative log-likelihood of its tags, if no score
+        is more than 350 below the largest one of its token.
     """
     if len(scores) == 0:
         return scores.sum(dim=1)
+    if not has_float64(scores.device):
+        parts = on_cpu(scores, chain, grid, tags)
+        return tag_losses(*parts).to(scores.device)
     return _TagLosses.apply(scores, *chain, grid, tags)
 
 
@@ -137,6 +162,8 @@ def tag_probabilities(scores, chain, grid):
     """Return the marginal probability of each tag, float32 (n_tokens, n_tags)."""
     if len(scores) == 0:
         return scores
+    if not has_float64(scores.device):
+        return tag_probabilities(*on_cpu(scores, chain, grid)).to(scores.device)
     ahead = _lookahead(scores, chain, grid)
     given = torch.zeros_like(ahead.before)
     given.flatten(0, 1)[grid.backward_position, -1] = _is_first(grid).double()
@@ -149,6 +176,8 @@ def best_tags(scores, chain, grid):
     """Return the tags of each sentence's best path (Viterbi), int64 (n_tokens,)."""
     if len(scores) == 0:
         return grid.segments
+    if not has_float64(scores.device):
+        return best_tags(*on_cpu(scores, chain, grid)).to(scores.device)
     # In float64, because the sums of a long sentence are large. Sentences are the last
     # axis, along which processors compute in parallel.
     steps = scores.T.double()[:, grid.backward_index].unbind(dim=1)

@@ -180,7 +180,7 @@ class ValidAccuracy(Callback):
 
     def on_epoch_begin(self, net, **kwargs):
         """Start counting."""
-        self.right_ = self.total_ = 0.0
+        self.counts_ = []
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
         """Count a batch of the held-out part."""
@@ -188,15 +188,27 @@ class ValidAccuracy(Callback):
             return
         sequences, labels = batch
         hits = accuracies(y_pred, labels)
-        # Summed on the device: fetching the sums of a batch would wait for a GPU.
-        self.right_ = self.right_ + (hits * sequences.weights).sum().double()
-        self.total_ = self.total_ + sequences.weights.sum().double()
+        # Left on the device: fetching the sums of a batch would wait for a GPU.
+        counts = (hits * sequences.weights).sum(), sequences.weights.sum()
+        self.counts_.append(torch.stack(counts))
 
     def on_epoch_end(self, net, **kwargs):
         """Write the share into the history."""
-        counts = net.processes_.all_gather((float(self.right_), float(self.total_)))
+        own = (0.0, 0.0)
+        if self.counts_:
+            own = torch.stack(self.counts_).cpu().double().sum(dim=0).tolist()
+        self.counts_ = []
+        counts = net.processes_.all_gather(own)
         right, total = (sum(part) for part in zip(*counts, strict=True))
         net.history.record("valid_acc", right / max(total, 1e-12))
+
+    def on_train_end(self, net, **kwargs):
+        """Discard the counts of an interrupted epoch.
+
+        The callback is pickled with the net, and no machine without a GPU could load
+        tensors of one.
+        """
+        self.counts_ = []
 
 
 class Heads(nn.Module):
