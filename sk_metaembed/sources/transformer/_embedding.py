@@ -374,7 +374,9 @@ class TransformerEmbedding(BaseEmbedding):
     def _load_network(self):
         """Load the network of a fitted source before its first use."""
         if self.cache is None and hasattr(self, "_model"):
-            self._model.network  # noqa: B018
+            network = self._model.network
+            if self.layers_:
+                network.prepare()
 
     def _readable_types(self, tokens):
         return readable_types(tokens, self._model, self._model.aligner(*self._text))
@@ -517,7 +519,9 @@ def _open_model(source):
     if spec.dtype == "auto":
         from ._precision import choose_dtype
 
-        spec = spec._replace(dtype=choose_dtype(spec))
+        # Rows of the input table are only looked up.
+        runs = is_integer(source.layers) or len(source.layers) > 0
+        spec = spec._replace(dtype=choose_dtype(spec) if runs else "float32")
     return shared_model(spec)
 
 

@@ -56,10 +56,9 @@ class Network:
         self._policies = {}
         self.n_passes = 0
         self._compiled, self._private = compile, private
+        self._packs = private and not compile
         if compile:
             self.body.compile(dynamic=True)
-        elif private:
-            self._pack()
 
     @property
     def device(self):
@@ -94,6 +93,7 @@ class Network:
         """
         import torch
 
+        self.prepare()
         with torch.inference_mode(), self._evaluation_mode():
             return self.states(rows, types, pad)
 
@@ -132,6 +132,7 @@ class Network:
         """
         import torch
 
+        self.prepare()
         if pad not in self._policies:
             # torch.compile would specialize on the shapes of the trial.
             eager = torch.compiler.set_stance("force_eager")
@@ -162,9 +163,13 @@ class Network:
         pair = self._states([short, long[-len(short) :]], None, pad)
         return "alike" if _first_rows_equal(alone, pair) else "none"
 
-    def _pack(self):
-        """Store the weights of linear layers in oneDNN's layout, which is faster."""
-        if self.device.type == "cpu":
+    def prepare(self):
+        """Store the weights of linear layers in oneDNN's layout, which is faster.
+
+        Before the first pass; the input table alone needs none.
+        """
+        packs, self._packs = self._packs, False
+        if packs and self.device.type == "cpu":
             from ..._training._onednn import pack_layers
 
             rows = [self.trial_row()]
