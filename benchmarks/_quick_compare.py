@@ -122,6 +122,8 @@ def confirmed(first, again):
         other = second.get(change.name)
         if other is None or not change.moved:
             result.append(change)
+        elif other.verdict == "missing":  # it failed when measured again
+            result.append(other)
         elif other.moved != change.moved:
             result.append(other._replace(verdict="unchanged"))
         else:

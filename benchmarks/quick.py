@@ -258,8 +258,11 @@ def comparison(result, names, options):
     return changes, newest
 
 
-def report(changes, newest):
-    """Print the changes and what to do; return the exit status."""
+def report(changes, newest, failed=()):
+    """Print the changes and what to do; return the exit status.
+
+    `failed` are workloads without a result or a record.
+    """
     print(f"\n{'workload':16s} {'ratio':>8s} {'record':>8s} {'noise':>6s}  verdict")
     for c in changes:
         noise = "" if math.isnan(c.threshold) else f"{math.expm1(c.threshold):.0%}"
@@ -276,9 +279,11 @@ def report(changes, newest):
     faster = [c.name for c in changes if c.moved < 0]
     if faster:
         print(f"\nFaster: {', '.join(faster)}. Store it with --record.")
+    for name in failed:
+        print(f"\n{name}: no result, and no record to compare with.")
     unchanged = sum(c.verdict == "unchanged" for c in changes)
     print(f"\n{unchanged} unchanged, {len(faster)} faster, {len(worse)} regressions.")
-    return int(bool(worse))
+    return int(bool(worse or failed))
 
 
 def planted(text):
@@ -302,6 +307,8 @@ def parse():
     parser.add_argument("--worker", choices=WORKLOADS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.plant = dict(options.plant)
+    if unknown := options.plant.keys() - WORKLOADS.keys():
+        parser.error(f"--plant: no workload is called {', '.join(sorted(unknown))}")
     options.checkout = options.checkout.resolve()
     return options
 
@@ -328,7 +335,7 @@ def main():
     changes, newest = comparison(result, options.only, options)
     if options.record:
         record(result)
-    return report(changes, newest)
+    return report(changes, newest, sorted(set(result["missing"]) - set(newest)))
 
 
 if __name__ == "__main__":

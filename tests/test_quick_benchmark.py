@@ -151,6 +151,8 @@ def test_a_move_must_be_seen_twice(logic):
     assert logic.confirmed([slower], [change(1.0, "unchanged")])[0].moved == 0
     assert logic.confirmed([slower], [change(0.7, "faster by 30%")])[0].moved == 0
     assert logic.confirmed([slower], []) == [slower]
+    missing = logic.Change("a", math.nan, 1.0, math.nan, "missing")
+    assert logic.confirmed([slower], [missing]) == [missing]
 
 
 def test_records_of_the_same_processor_come_first(logic):
@@ -242,6 +244,8 @@ def test_a_workload_that_no_longer_runs_ends_with_status_1(quick, logic, capsys)
     changes = logic.compare({"ratios": {}}, newest, {})
     assert quick.report(changes, newest) == 1
     assert "missing" in capsys.readouterr().out
+    assert quick.report([], {}, ["lookup"]) == 1
+    assert "lookup: no result" in capsys.readouterr().out
 
 
 def test_every_stored_record_can_be_compared(quick, logic):
