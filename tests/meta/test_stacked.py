@@ -216,7 +216,7 @@ def accuracy(X, y, *names, output="sum"):
     return model.score(test, y_test)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_complementary_sources_are_better_than_each(n_classes):
     gains = []
     for seed in range(3):
@@ -227,7 +227,7 @@ def test_complementary_sources_are_better_than_each(n_classes):
     assert np.mean(gains) > 0.1
 
 
-@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_useless_sources_cost_no_more_than_noise(n_classes):
     losses = []
     for seed in range(5):
