@@ -182,7 +182,6 @@ ESTIMATORS = [
     ColumnsEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
     ColumnsEncoder(EmbeddingUnion(SOURCES)),
     TextMetaEncoder(n_components=3, random_state=0),
-    TextMetaEncoder(SOURCES, active=("words", "file"), cv=2, random_state=0),
     PairEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
     PairEncoder(EmbeddingUnion(SOURCES)),
     DynamicMetaTagger(**TAGGING_NET),
@@ -208,6 +207,7 @@ ESTIMATORS = [
 MORE = [
     DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
     DynamicMetaRegressor(**NET, trainable=CharEmbedding("bilstm", hidden_dim=2)),
+    TextMetaEncoder(SOURCES, active=("words", "file"), cv=2, random_state=0),
 ]
 
 
