@@ -15,7 +15,11 @@ def test_recurrent_layers_are_float32_where_autocast_means_float16(kind, monkeyp
     layer, x = kind(4, 3), torch.randn(5, 2, 4)
     expected = layer(x)[0]
     with torch.autocast("cpu", torch.bfloat16):
-        assert torch.equal(run_recurrent(layer, x), layer(x)[0])
+        try:
+            own = layer(x)[0]
+        except RuntimeError:
+            pytest.skip("oneDNN has no LSTM in bfloat16 for these instructions.")
+        assert torch.equal(run_recurrent(layer, x), own)
         monkeypatch.setattr(_device, "_HALF_UNDER_AUTOCAST", {"cpu"})
         states = run_recurrent(layer, x.bfloat16())
         assert states.dtype == torch.float32

@@ -1,5 +1,6 @@
 """Linear layers in oneDNN's layout compute the same, or are left as they are."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -39,7 +40,7 @@ class Twice(nn.Module):
 
 
 def packed(module, x):
-    pack_layers(module.eval(), lambda: module(x), torch.allclose)
+    pack_layers(module.eval(), lambda: module(x), partial(torch.allclose, atol=1e-4))
     return [name for name, m in module.named_children() if isinstance(m, PackedLayer)]
 
 
@@ -50,7 +51,10 @@ def test_products_equal_those_of_torch(dtype, shape, generator):
     weight = torch.randn(5, 8, generator=generator).to(dtype)
     x, bias = torch.randn(shape, generator=generator).to(dtype), torch.ones(5).to(dtype)
     expected = nn.functional.linear(x, weight, bias)
-    result = packed_product(x, pack_weight(weight), bias)
+    packed = pack_weight(weight)
+    if packed is None:
+        pytest.skip("The processor has no instructions for it.")
+    result = packed_product(x, packed, bias)
     assert result.dtype == dtype
     atol = 1e-5 if dtype == torch.float32 else 0.1
     torch.testing.assert_close(result, expected, atol=atol, rtol=0)
@@ -86,7 +90,7 @@ def test_large_layers_are_packed(generator):
     with torch.inference_mode():
         expected = module(x)
         assert packed(module, x) == ["first", "second"]
-        torch.testing.assert_close(module(x), expected)
+        torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-4)
     assert module.first.weight.shape == (256, 256)
     assert module.first.weight.dtype == torch.float32
 
