@@ -182,9 +182,8 @@ def texts_to_means(folder, n_documents, n_tokens):
     words, matrix, texts, _ = make_words_and_texts(2_000, n_documents, n_tokens)
     pipe = make_pipeline(*mean_steps(words, matrix)).fit(texts[:10])
     bare = BarePass(words.tolist(), matrix, folder)
-    bare.n_threads = 1
-    np.testing.assert_allclose(pipe.transform(texts), bare(texts), atol=1e-4)
-    return lambda: pipe.transform(texts), lambda: bare(texts)
+    np.testing.assert_allclose(pipe.transform(texts), bare(texts, 1), atol=1e-4)
+    return lambda: pipe.transform(texts), lambda: bare(texts, 1)
 
 
 @workload("texts of 5 words to mean vectors", "a minimal C program")
