@@ -2,6 +2,7 @@
 
 import inspect
 import random
+import threading
 from contextlib import contextmanager, nullcontext
 from functools import partial
 
@@ -17,6 +18,7 @@ from ._tokenizer_checks import (
 
 _LARGEST_LIMIT = 10**6  # tokenizers without a limit report 10**30
 _WORDS_PER_BATCH = 50_000
+_packing = threading.Lock()
 
 
 class Network:
@@ -47,11 +49,9 @@ class Network:
     def __init__(self, module, config, *, compile=False, private=False):
         self.module = module
         self.body = _body_of(module, config)
-        self._parameters = set(inspect.signature(self.body.forward).parameters)
+        self._parameters = names = set(inspect.signature(self.body.forward).parameters)
         # A signature without input_ids passes all arguments on to a network with them.
-        self.takes_mask = (
-            "attention_mask" in self._parameters or "input_ids" not in self._parameters
-        )
+        self.takes_mask = "attention_mask" in names or "input_ids" not in names
         self._limit = piece_limit(config)
         self._policies = {}
         self.n_passes = 0
@@ -168,13 +168,14 @@ class Network:
 
         Before the first pass; the input table alone needs none.
         """
-        packs, self._packs = self._packs, False
-        if packs and self.device.type == "cpu":
-            from ..._training._onednn import pack_layers
+        # No other thread may compute with layers that are being tried.
+        with _packing:
+            packs, self._packs = self._packs and self.device.type == "cpu", False
+            if packs:
+                from ..._training._onednn import pack_layers
 
-            rows = [self.trial_row()]
-            trial = partial(self._states, rows, None, 0)
-            pack_layers(self.module, trial, _first_rows_equal)
+                trial = partial(self._states, [self.trial_row()], None, 0)
+                pack_layers(self.module, trial, _first_rows_equal)
 
     def _evaluation_mode(self):
         return nullcontext() if self._private else _evaluation_mode(self.module)
