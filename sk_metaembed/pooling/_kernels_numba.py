@@ -15,6 +15,7 @@ from .._io._bytes_numba import prefetch
 from .._io._numba import cached_njit
 
 _AHEAD = 8  # rows between the request of one and its use
+_CACHED = 1 << 21  # bytes of a table that needs no requests
 _HALF_TO_SINGLE = np.float32(2.0**112)
 
 
@@ -68,7 +69,8 @@ def sum_rows(values, rows, offsets, weights, divisors, first, last, out, column)
     are requested meanwhile, across the ends of sequences.
     """
     dim = values.shape[1]
-    stop = offsets[last]
+    # Requests cost time where the caches hold the table.
+    stop = offsets[last] if values.size * values.itemsize > _CACHED else 0
     total = np.empty(dim)
     scratch = np.empty((4, dim), np.float32)
     for i in range(first, last):
