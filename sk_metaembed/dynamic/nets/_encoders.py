@@ -7,8 +7,8 @@ sequence without known tokens is encoded as zeros.
 Recurrent layers run over sequences without padding. A bidirectional layer over padded
 input would read padding before the first word in backward direction. Here each
 direction is a layer of its own, and the backward one starts at the end of every
-sequence. On a CPU, only tokens are computed (`_recurrent`). Elsewhere the batch stays
-dense, and steps after a sequence are ignored.
+sequence. The batch stays dense, and steps after a sequence are ignored; where the loops
+of `_recurrent` are faster, only tokens are computed (see `steps_over_tokens`).
 """
 
 import torch
