@@ -331,6 +331,17 @@ def _rate(function, *args):
     return max(speeds[1:])
 
 
+def _transforming(source, tokens, batch):
+    """Return the row of a fitted source's `transform`."""
+
+    def transform(part):
+        source.transform(part)
+        return part.n_tokens
+
+    few = tokens[: 10 * batch]
+    return Run(lambda: _rate(transform, tokens), lambda: transform(few))
+
+
 def transformer(name, **options):
     """Return the row of `TransformerEmbedding`, from words to arrays of the host."""
 
@@ -341,13 +352,7 @@ def transformer(name, **options):
         source = TransformerEmbedding(
             folder, device=device, dtype=dtype, batch_tokens=batch * longest, **options
         ).fit(tokens[:8])
-
-        def transform(part):
-            source.transform(part)
-            return part.n_tokens
-
-        few = tokens[: 10 * batch]
-        return Run(lambda: _rate(transform, tokens), lambda: transform(few))
+        return _transforming(source, tokens, batch)
 
     return run
 
@@ -397,13 +402,7 @@ def elmo(sizes, device, dtype, batch):
     source = ElmoEmbedding(
         *_elmo_files(sizes), device=device, dtype=dtype, batch_tokens=batch * longest
     ).fit(tokens[:8])
-
-    def transform(part):
-        source.transform(part)
-        return part.n_tokens
-
-    few = tokens[: 10 * batch]
-    return Run(lambda: _rate(transform, tokens), lambda: transform(few))
+    return _transforming(source, tokens, batch)
 
 
 class BareElmo(nn.Module):
