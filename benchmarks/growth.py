@@ -44,6 +44,8 @@ def measure(name, size):
         folder = Path(folder)
         if case.axis == "workers":
             return case.make(size, folder)()
+        import numba  # noqa: F401 -- the package loads it for large work only
+
         (folder / "warm").mkdir()
         case.make(min(*case.sizes, size), folder / "warm")()
         run = case.make(size, folder)
