@@ -139,6 +139,7 @@ ESTIMATORS = [
     EmbeddingUnion(SOURCES),
     SourceSelector(END, cv=2),
     SourceSelector(END, tol=0.01, direction="backward", by="block", cv=2),
+    SourceSelector(END, strategy="controller", n_iter=2, cv=2, random_state=0),
     EmbeddingUnion(
         [*SOURCES, ("context", FunctionEmbedding(in_context, level="token"))],
         active=("context", "file"),

@@ -1,7 +1,9 @@
-"""SourceSelector: greedy selection of sources by cross-validation."""
+"""SourceSelector: selection of sources by cross-validation."""
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -14,7 +16,7 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.utils import get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import (
@@ -32,6 +34,7 @@ from ..sequences._mixins import (
     check_blocks,
     check_embedded,
 )
+from ._subset_search import StoredScores, controller_search, greedy_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from .._core._typing import StrPath
     from ..sequences import EmbeddedSequences
 
 
@@ -50,14 +54,12 @@ class SourceSelector(
     BaseEstimator,
     auto_wrap_output_keys=None,
 ):
-    """Select sources greedily by cross-validation.
+    r"""Select sources by cross-validation, greedily or with a learned policy.
 
     The counterpart of `sklearn.feature_selection.SequentialFeatureSelector` for
-    sources: at each step, the source whose addition or removal gives the best score of
-    `estimator` is added or removed. Use it if there are too many sources for a grid
-    over all subsets: for n sources it evaluates at most n (n + 1) / 2 subsets instead
-    of 2 ** n - 1. In a pipeline, it comes after the sources and before the step that
-    combines them.
+    sources. Use it if there are too many sources for a grid over all 2 ** n - 1
+    subsets. In a pipeline, it comes after the sources, which are computed once for all
+    subsets, and before the step that combines them.
 
     Parameters
     ----------
@@ -65,17 +67,25 @@ class SourceSelector(
         The remaining steps up to the prediction, on EmbeddedSequences, for example
         ``make_pipeline(ConcatMetaEmbedding(), Pooling(), LogisticRegression())``.
         Clones of it are fitted for their scores only.
+    strategy : {"greedy", "controller"}, default="greedy"
+        - "greedy" adds or removes, at each step, the source that gives the best score.
+          It evaluates at most n (n + 1) / 2 subsets of n sources.
+        - "controller" evaluates `n_iter` subsets that a policy draws, which learns from
+          their scores [1]_, and selects the best of them.
     n_sources_to_select : "auto", int or float, default="auto"
         With "auto" and a `tol`, sources are added or removed while the score improves
         by `tol`; with "auto" alone, half of the sources are selected, rounded down. An
         int is a number of sources, a float between 0 and 1 a share, of at least one
-        source.
+        source. Only for "greedy".
     tol : float, default=None
         Minimum improvement of the score per step; a step that gains less is not taken
         and ends the search. Only with ``n_sources_to_select="auto"``. May be negative
-        with ``direction="backward"``, as the loss that removing a source may cost.
+        with ``direction="backward"``, as the loss that removing a source may cost. Only
+        for "greedy".
     direction : {"forward", "backward"}, default="forward"
-        Start with no source and add, or start with all and remove.
+        Start with no source and add, or start with all and remove. Only for "greedy".
+    n_iter : int, default=30
+        Number of subsets that "controller" evaluates; fewer if there are not as many.
     by : {"source", "block"}, default="source"
         Whether the blocks of a source of an EmbeddingUnion, such as its layers, are
         selected together or one by one. They are named ``source__block``.
@@ -89,6 +99,15 @@ class SourceSelector(
         stratified for classifiers, and never shuffled if it is an int.
     n_jobs : int, default=None
         Number of folds fitted in parallel, in processes.
+    checkpoint : str or path-like, default=None
+        Directory where the scores of each subset are stored when it is evaluated. Call
+        the same `fit` again after an interruption: it resumes and gives the same
+        result. Scores are found by a hash of the data, the sources of the subset,
+        `estimator`, `cv` and `scoring`, so that other strategies, and searches with
+        more sources, use them too. Delete the directory if code that these call has
+        changed.
+    random_state : int, RandomState instance or None, default=None
+        Controls which subsets "controller" draws. Pass an int to resume a search.
 
     Attributes
     ----------
@@ -103,11 +122,15 @@ class SourceSelector(
     blocks_ : list of str
         Names of the selected blocks, in input order.
     history_ : list of dict
-        One per step, with the keys ``"source"`` (added or removed), ``"sources"`` (a
-        tuple of those selected after the step), ``"mean_score"`` and ``"std_score"``
-        over the folds, ``"scores"`` (mean score by candidate source) and
-        ``"accepted"``, False if the step gained less than `tol` and ended the search.
+        One per step, with the keys ``"sources"`` (a tuple of those selected after the
+        step), ``"mean_score"`` and ``"std_score"`` over the folds, and ``"accepted"``.
         `frame` returns it as a table.
+
+        - "greedy": also ``"source"`` (added or removed) and ``"scores"`` (mean score by
+          candidate source). A step is not accepted if it gained less than `tol` and
+          ended the search.
+        - "controller": a step is an evaluated subset, and is accepted if it is the best
+          so far. ``"probabilities"`` are those of the policy after it, by source.
     dims_in_ : dict of str to int
         Dimensions of the blocks seen in fit, by name.
 
@@ -117,8 +140,8 @@ class SourceSelector(
         If X is not an EmbeddedSequences.
     ValueError
         If `n_sources_to_select` is not smaller than the number of sources, `tol` is
-        negative in forward selection, y is missing for a classifier or regressor, or
-        all scores are NaN.
+        negative in forward selection, y is missing for a classifier or regressor, all
+        scores are NaN, or `checkpoint` is given and the estimator cannot be pickled.
 
     See Also
     --------
@@ -127,10 +150,28 @@ class SourceSelector(
 
     Notes
     -----
-    Ties are resolved in favor of the earlier source. NaN counts as the lowest score. A
-    single source is kept without a score under "auto". As in scikit-learn, "auto"
-    excludes at least one source: the first step is always taken, whatever its score. To
-    allow all sources, search over ``{"select": [selector, "passthrough"]}``.
+    With "greedy", ties are resolved in favor of the earlier source, and a single source
+    is kept without a score under "auto". As in scikit-learn, "auto" excludes at least
+    one source: the first step is always taken, whatever its score. To allow all
+    sources, search over ``{"select": [selector, "passthrough"]}``. With "controller",
+    ties are resolved in favor of fewer sources, then of the earlier subset. NaN counts
+    as the lowest score.
+
+    The policy of "controller" selects source l with probability :math:`p_l`, the
+    sigmoid of a parameter :math:`\theta_l` that starts at 0. The first subset has all
+    sources; each later one is drawn until it is new. The reward of source l for the
+    t-th subset, :math:`a_t \in \{0, 1\}^n` with score :math:`R_t`, is
+
+    .. math::
+
+        r_{t,l} = \sum_{i<t} \frac{R_t - R_i}{s} \, 0.5^{h(a_t, a_i) - 1}
+        \, |a_{t,l} - a_{i,l}|
+
+    with the Hamming distance h, and REINFORCE adds :math:`2 r_{t,l} (a_{t,l} - p_l)` to
+    :math:`\theta_l`. This is the reward of [1]_ (equation 5) except for s, the standard
+    deviation of the scores so far, which makes the search independent of their scale,
+    and of the learning rate, which is 0.1 there. It was chosen on generated scores: a
+    rate of 0.1 needs more subsets.
 
     The sources were fitted on the whole training data before it is split here, so a
     source trained on texts has seen the texts of the inner test folds. It has not seen
@@ -139,6 +180,11 @@ class SourceSelector(
 
     Metadata such as ``sample_weight`` is passed to the estimator, the splitter and the
     scorer if metadata routing is enabled and they request it.
+
+    References
+    ----------
+    .. [1] Wang et al. (2021). Automated Concatenation of Embeddings for Structured
+       Prediction. ACL.
 
     Examples
     --------
@@ -170,10 +216,22 @@ class SourceSelector(
     1      good         1.0      True
     >>> selector.transform(X).names
     ('good',)
+
+    The controller evaluates both sources, then another subset, and so on:
+
+    >>> selector.set_params(strategy="controller", random_state=0).fit(X, y).sources_
+    ['good']
+    >>> selector.frame()[["n_sources", "mean_score", "accepted"]]
+          n_sources  mean_score  accepted
+    step
+    1             2         1.0      True
+    2             1         0.5     False
+    3             1         1.0      True
     """
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit"])],
+        "strategy": [StrOptions({"greedy", "controller"})],
         "n_sources_to_select": [
             StrOptions({"auto"}),
             Interval(RealNotInt, 0, 1, closed="right"),
@@ -181,32 +239,43 @@ class SourceSelector(
         ],
         "tol": [None, Interval(Real, None, None, closed="neither")],
         "direction": [StrOptions({"forward", "backward"})],
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
         "by": [StrOptions({"source", "block"})],
         "scoring": [None, str, callable],
         "cv": ["cv_object"],
         "n_jobs": [None, Integral],
+        "checkpoint": [None, str, os.PathLike],
+        "random_state": ["random_state"],
     }
 
     def __init__(
         self,
         estimator: Any,
         *,
+        strategy: Literal["greedy", "controller"] = "greedy",
         n_sources_to_select: float | Literal["auto"] = "auto",
         tol: float | None = None,
         direction: Literal["forward", "backward"] = "forward",
+        n_iter: int = 30,
         by: Literal["source", "block"] = "source",
         scoring: str | Callable[..., Any] | None = None,
         cv: Any = 5,
         n_jobs: int | None = None,
+        checkpoint: StrPath | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
+        self.strategy = strategy
         self.n_sources_to_select = n_sources_to_select
         self.tol = tol
         self.direction = direction
+        self.n_iter = n_iter
         self.by = by
         self.scoring = scoring
         self.cv = cv
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.random_state = random_state
 
     # The estimator validates its own parameters.
     @fit_context(prefer_skip_nested_validation=False)
@@ -216,8 +285,8 @@ class SourceSelector(
     ) -> Self:
         """Select the sources.
 
-        At each step, a clone of the estimator is fitted per fold and candidate source.
-        No clone is kept.
+        A clone of the estimator is fitted per fold and evaluated subset. No clone is
+        kept.
 
         Parameters
         ----------
@@ -239,18 +308,17 @@ class SourceSelector(
         self._check_target(y)
         groups = _group_blocks(X.names, self.by)
         names = np.array(list(groups), dtype=object)
-        n_steps = self._number_of_steps(names)
+        search = self._search(names)
         if _routing_enabled():
             # Validation only: cross_val_score does the routing.
             process_routing(self, "fit", **params)
+        scores = self._scores(X, y, params)
 
-        self.support_, self.history_ = _select(
-            names,
-            n_steps,
-            self._scorer(X, y, list(groups.values()), params),
-            backward=self.direction == "backward",
-            tol=self.tol if isinstance(self.n_sources_to_select, str) else None,
-        )
+        def evaluate(mask):
+            blocks = _selected_blocks(X.names, list(groups.values()), mask)
+            return scores(X.select(blocks))
+
+        self.support_, self.history_ = search(names, evaluate)
         self.source_names_in_ = names
         self.sources_ = names[self.support_].tolist()
         self.n_sources_ = len(self.sources_)
@@ -311,23 +379,19 @@ class SourceSelector(
         Returns
         -------
         pandas.DataFrame
-            One row per step, numbered from 1, with the columns "source", "n_sources"
-            (after the step), "mean_score", "std_score", "accepted" and "sources".
+            One row per step, numbered from 1, with the columns "source" (for "greedy"
+            only), "n_sources" (after the step), "mean_score", "std_score", "accepted"
+            and "sources".
         """
         import pandas as pd
 
         check_is_fitted(self)
-        columns = (
-            "source",
-            "n_sources",
-            "mean_score",
-            "std_score",
-            "accepted",
-            "sources",
-        )
+        columns = ["n_sources", "mean_score", "std_score", "accepted", "sources"]
+        if not self.history_ or "source" in self.history_[0]:
+            columns.insert(0, "source")
         rows = [{**step, "n_sources": len(step["sources"])} for step in self.history_]
         index = pd.RangeIndex(1, len(rows) + 1, name="step")
-        return pd.DataFrame(rows, index=index, columns=list(columns))
+        return pd.DataFrame(rows, index=index, columns=columns)
 
     def get_feature_names_out(
         self, input_features: Sequence[str] | None = None
@@ -408,6 +472,21 @@ class SourceSelector(
                 "passed, but the target y is None."
             )
 
+    def _search(self, names):
+        """Return the search over `names` that the parameters describe."""
+        if self.strategy == "controller":
+            return partial(
+                controller_search,
+                n_iter=self.n_iter,
+                random_state=check_random_state(self.random_state),
+            )
+        return partial(
+            greedy_search,
+            n_steps=self._number_of_steps(names),
+            backward=self.direction == "backward",
+            tol=self.tol if isinstance(self.n_sources_to_select, str) else None,
+        )
+
     def _number_of_steps(self, names):
         n_to_select, backward = self.n_sources_to_select, self.direction == "backward"
         if isinstance(n_to_select, Integral) and n_to_select >= len(names):
@@ -423,16 +502,17 @@ class SourceSelector(
             )
         return _n_steps(n_to_select, len(names), tol=self.tol, backward=backward)
 
-    def _scorer(self, X, y, groups, params):
+    def _scores(self, X, y, params):
+        """Return a function from a selection of blocks to the scores of the folds."""
         from sklearn.model_selection import check_cv, cross_val_score
 
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         estimator = clone(self.estimator)
 
-        def score(mask):
+        def score(X):
             return cross_val_score(
                 estimator,
-                X.select(_selected_blocks(X.names, groups, mask)),
+                X,
                 y,
                 cv=cv,
                 scoring=self.scoring,
@@ -441,7 +521,10 @@ class SourceSelector(
                 error_score="raise",
             )
 
-        return score
+        if self.checkpoint is None:
+            return score
+        content = estimator, cv, self.scoring, y, params
+        return StoredScores(score, self.checkpoint, X, content)
 
 
 def _group_blocks(names, by):
@@ -472,63 +555,3 @@ def _n_steps(n_to_select, n_groups, *, tol, backward):
     is_share = isinstance(n_to_select, float | np.floating)
     number = max(1, int(n_groups * n_to_select)) if is_share else int(n_to_select)
     return n_groups - number if backward else number
-
-
-def _select(names, n_steps, score, *, backward, tol):
-    """Return the mask of selected groups, (n_groups,), and the history of the steps."""
-    # A single group is kept without a step; else forward selection starts from none.
-    support = np.full(len(names), backward or n_steps == 0)
-    history = []
-    steps = _greedy_steps(len(names), n_steps, score, backward=backward, tol=tol)
-    for index, mask, scores, accepted in steps:
-        support = mask if accepted else support
-        history.append(
-            {
-                "source": names[index],
-                "sources": tuple(names[mask]),
-                "mean_score": float(np.mean(scores[index])),
-                "std_score": float(np.std(scores[index])),
-                "scores": {names[i]: float(np.mean(s)) for i, s in scores.items()},
-                "accepted": bool(accepted),
-            }
-        )
-    return support, history
-
-
-def _greedy_steps(n_groups, n_steps, score, *, backward, tol):
-    """Yield the best addition or removal of a group, step by step.
-
-    `score` maps a mask of groups to the scores of the folds. Each step yields the index
-    of the group, the mask after the step, the fold scores of all candidates by index,
-    and whether the step gains at least `tol`; the first that does not is the last.
-    """
-    changed = np.zeros(n_groups, dtype=bool)
-    best_score = -np.inf
-    for _ in range(n_steps):
-        scores = {}
-        for index in np.flatnonzero(~changed):
-            candidate = changed.copy()
-            candidate[index] = True
-            scores[int(index)] = score(candidate ^ backward)
-        best = _best(scores)
-        new_score = np.mean(scores[best])
-        after = changed.copy()
-        after[best] = True
-        accepted = tol is None or new_score - best_score >= tol
-        yield best, after ^ backward, scores, accepted
-        if not accepted:
-            return
-        changed, best_score = after, new_score
-
-
-def _best(scores):
-    """Return the key with the highest mean score, the first of ties; NaN is lowest."""
-    means = {key: np.mean(values) for key, values in scores.items()}
-    valid = {key: mean for key, mean in means.items() if not np.isnan(mean)}
-    if not valid:
-        raise ValueError(
-            "SourceSelector: the scores of all candidate sources are NaN. Check the "
-            "scorer on a single fold, and that each fold has what it needs, such as "
-            "every class."
-        )
-    return max(valid, key=valid.get)

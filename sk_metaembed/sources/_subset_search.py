@@ -1,0 +1,231 @@
+"""Search over subsets of sources: greedy steps, a learned policy, stored scores.
+
+A search takes the names of the sources and a function that maps a mask of them,
+(n_sources,), to the scores of the folds. It returns the mask of the selected sources
+and its history, a list of dict.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from contextlib import suppress
+from pathlib import Path
+
+import joblib
+import numpy as np
+from scipy.special import expit
+
+from .._io._atomic import atomic_write
+
+_DISCOUNT = 0.5  # per further source in which two subsets differ, as in the paper
+_LEARNING_RATE = 2.0  # chosen by benchmarks/source_search.py --planted
+_DRAWS = 100  # of the policy for a new subset, before random changes
+_VERSION = 1  # of stored scores
+_ALL_NAN = (
+    "SourceSelector: the scores of all candidate sources are NaN. Check the scorer on "
+    "a single fold, and that each fold has what it needs, such as every class."
+)
+
+
+def greedy_search(names, evaluate, *, n_steps, backward, tol):
+    """Add or remove the best source, step by step.
+
+    A step that gains less than `tol` is not taken and ends the search.
+    """
+    # A single source is kept without a step; else forward selection starts from none.
+    support = np.full(len(names), backward or n_steps == 0)
+    history = []
+    for index, mask, scores, accepted in _greedy_steps(
+        len(names), evaluate, n_steps=n_steps, backward=backward, tol=tol
+    ):
+        support = mask if accepted else support
+        history.append(
+            {
+                "source": names[index],
+                **_row(names, mask, scores[index], accepted),
+                "scores": {names[i]: float(np.mean(s)) for i, s in scores.items()},
+            }
+        )
+    return support, history
+
+
+def _greedy_steps(n_sources, evaluate, *, n_steps, backward, tol):
+    """Yield the changed source, the mask after, fold scores by index, if accepted."""
+    changed = np.zeros(n_sources, dtype=bool)
+    best_score = -np.inf
+    for _ in range(n_steps):
+        scores = {}
+        for index in np.flatnonzero(~changed):
+            candidate = changed.copy()
+            candidate[index] = True
+            scores[int(index)] = evaluate(candidate ^ backward)
+        best = _best(scores)
+        new_score = np.mean(scores[best])
+        after = changed.copy()
+        after[best] = True
+        accepted = tol is None or new_score - best_score >= tol
+        yield best, after ^ backward, scores, accepted
+        if not accepted:
+            return
+        changed, best_score = after, new_score
+
+
+def _best(scores):
+    """Return the key with the highest mean score, the first of ties; NaN is lowest."""
+    means = {key: np.mean(values) for key, values in scores.items()}
+    valid = {key: mean for key, mean in means.items() if not np.isnan(mean)}
+    if not valid:
+        raise ValueError(_ALL_NAN)
+    return max(valid, key=valid.get)
+
+
+def _row(names, mask, scores, accepted):
+    """Return what the histories of all searches have in common."""
+    return {
+        "sources": tuple(names[mask]),
+        "mean_score": float(np.mean(scores)),
+        "std_score": float(np.std(scores)),
+        "accepted": bool(accepted),
+    }
+
+
+def controller_search(names, evaluate, *, n_iter, random_state):
+    """Evaluate subsets that a policy draws, which learns from their scores.
+
+    After "Automated Concatenation of Embeddings" (Wang et al. 2021). The best subset is
+    selected; of equal scores the smaller subset, then the earlier.
+    """
+    support, best, history = None, (-np.inf, 0), []
+    for mask, scores, probabilities in _policy_steps(
+        len(names), evaluate, n_iter=n_iter, random_state=random_state
+    ):
+        rank = np.mean(scores), -mask.sum()
+        accepted = rank > best  # False for NaN
+        if accepted:
+            support, best = mask, rank
+        history.append(
+            {
+                **_row(names, mask, scores, accepted),
+                "probabilities": dict(zip(names, probabilities.tolist(), strict=True)),
+            }
+        )
+    if support is None:
+        raise ValueError(_ALL_NAN)
+    return support, history
+
+
+def _policy_steps(n_sources, evaluate, *, n_iter, random_state):
+    """Yield masks, their fold scores, and the probabilities after the update.
+
+    Each source is drawn with probability ``sigmoid(logit)``; REINFORCE trains the
+    logits, which are 0 at first. The first mask has all sources; no mask repeats.
+    """
+    logits = np.zeros(n_sources)
+    masks, means = [], []
+    for _ in range(min(n_iter, 2**n_sources - 1)):
+        probabilities = expit(logits)
+        mask = _new_mask(probabilities, masks, random_state)
+        scores = evaluate(mask)
+        masks.append(mask)
+        means.append(np.mean(scores))
+        rewards = source_rewards(np.array(masks), np.array(means))
+        # The gradient of the log-likelihood of a mask is mask - probabilities.
+        logits = logits + _LEARNING_RATE * rewards * (mask - probabilities)
+        yield mask, scores, expit(logits)
+
+
+def source_rewards(masks, scores):
+    """Return the reward of each source for the last subset, (n_sources,).
+
+    Equation 5 of the paper: for each earlier subset, the sources in which the two
+    differ share its gain in score, halved per source in which they differ beyond the
+    first. Gains are in standard deviations of the scores, so that the scale of the
+    scorer does not matter. Scores that are not finite count as the lowest.
+    """
+    finite = np.isfinite(scores)
+    if not finite.any():
+        return np.zeros(masks.shape[1])
+    scores = np.where(finite, scores, scores[finite].min())
+    spread = scores.std()
+    if spread == 0:
+        return np.zeros(masks.shape[1])
+    differs = masks[:-1] ^ masks[-1]
+    gains = (scores[-1] - scores[:-1]) / spread
+    return (gains * _DISCOUNT ** (differs.sum(axis=1) - 1.0)) @ differs
+
+
+def _new_mask(probabilities, masks, random_state):
+    """Draw a mask that is not empty and not among `masks`; at first all sources."""
+    if not masks:
+        return np.ones(len(probabilities), dtype=bool)
+    known = {mask.tobytes() for mask in masks}
+    known.add(bytes(len(probabilities)))  # no source
+    for _ in range(_DRAWS):
+        mask = random_state.uniform(size=len(probabilities)) < probabilities
+        if mask.tobytes() not in known:
+            return mask
+    # A policy that is almost certain: change sources until the subset is new.
+    while mask.tobytes() in known:
+        mask[random_state.randint(len(mask))] ^= True
+    return mask
+
+
+class StoredScores:
+    """Fold scores of subsets of blocks, in one file per subset.
+
+    The name of a file is a hash of all that the scores depend on: the blocks of the
+    subset, the tokens, and `content`. A search with other sources, or another
+    strategy, therefore finds the subsets that it shares with an earlier one.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Maps an EmbeddedSequences to the scores of the folds.
+    directory : path-like
+    X : EmbeddedSequences
+        With the blocks of all sources.
+    content : tuple
+        All that the scores depend on besides X.
+    """
+
+    def __init__(self, evaluate, directory, X, content):
+        self._evaluate = evaluate
+        self._directory = Path(directory).expanduser()
+        self._directory.mkdir(parents=True, exist_ok=True)
+        tokens = X.tokens
+        texts = None if tokens.texts is None else list(tokens.texts)
+        tokens = list(tokens.types), tokens.codes, tokens.offsets, texts
+        try:
+            self._common = joblib.hash((_VERSION, tokens, content))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ValueError(
+                "SourceSelector: checkpoint requires that the estimator, cv, scoring "
+                f"and labels can be pickled, but {error}. Define functions in a module "
+                "instead of a lambda, or set checkpoint=None."
+            ) from error
+        self._blocks = {
+            block.name: joblib.hash(
+                (block.name, block.level, np.array(block.values), np.array(block.known))
+            )
+            for block in X.blocks
+        }
+
+    def __call__(self, X):
+        """Return the scores of a selection of blocks, (n_folds,)."""
+        key = joblib.hash((self._common, [self._blocks[name] for name in X.names]))
+        file = self._directory / f"{key}.json"
+        scores = _read_scores(file)
+        if scores is None:
+            scores = self._evaluate(X)
+            content = {"blocks": list(X.names), "scores": np.asarray(scores).tolist()}
+            with atomic_write(file) as stream:
+                stream.write(json.dumps(content).encode())
+        return scores
+
+
+def _read_scores(file):
+    """Return stored scores, None if they are missing or unreadable."""
+    with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
+        return np.array(json.loads(file.read_bytes())["scores"], dtype=float)
+    return None
