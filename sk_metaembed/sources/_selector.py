@@ -159,8 +159,9 @@ class SourceSelector(
 
     The policy of "controller" selects source l with probability :math:`p_l`, the
     sigmoid of a parameter :math:`\theta_l` that starts at 0. The first subset has all
-    sources; each later one is drawn until it is new. The reward of source l for the
-    t-th subset, :math:`a_t \in \{0, 1\}^n` with score :math:`R_t`, is
+    sources. Each later one is drawn until it is new; after 100 draws, random sources of
+    the last draw are changed until it is. The t-th subset,
+    :math:`a_t \in \{0, 1\}^n` with score :math:`R_t`, gives source l the reward
 
     .. math::
 
@@ -168,10 +169,9 @@ class SourceSelector(
         \, |a_{t,l} - a_{i,l}|
 
     with the Hamming distance h, and REINFORCE adds :math:`2 r_{t,l} (a_{t,l} - p_l)` to
-    :math:`\theta_l`. This is the reward of [1]_ (equation 5) except for s, the standard
-    deviation of the scores so far, which makes the search independent of their scale,
-    and of the learning rate, which is 0.1 there. It was chosen on generated scores: a
-    rate of 0.1 needs more subsets.
+    :math:`\theta_l`. This is the reward of [1]_ divided by s, the standard deviation of
+    the scores so far, so that their scale does not matter. The learning rate of 2 was
+    chosen on generated scores.
 
     The sources were fitted on the whole training data before it is split here, so a
     source trained on texts has seen the texts of the inner test folds. It has not seen

@@ -204,12 +204,7 @@ class StoredScores:
                 f"and labels can be pickled, but {error}. Define functions in a module "
                 "instead of a lambda, or set checkpoint=None."
             ) from error
-        self._blocks = {
-            block.name: joblib.hash(
-                (block.name, block.level, np.array(block.values), np.array(block.known))
-            )
-            for block in X.blocks
-        }
+        self._blocks = {block.name: _hash_of(block) for block in X.blocks}
 
     def __call__(self, X):
         """Return the scores of a selection of blocks, (n_folds,)."""
@@ -222,6 +217,12 @@ class StoredScores:
             with atomic_write(file) as stream:
                 stream.write(json.dumps(content).encode())
         return scores
+
+
+def _hash_of(block):
+    """Return a hash of a block; a mapped file counts by its content."""
+    arrays = [np.ascontiguousarray(array) for array in (block.values, block.known)]
+    return joblib.hash((block.name, block.level, arrays))
 
 
 def _read_scores(file):
