@@ -40,6 +40,7 @@ ROOMS = {
                 "PretrainedEmbedding",
                 "Word2VecEmbedding",
                 "FastTextEmbedding",
+                "BytePairEmbedding",
             ],
             "Contextual vectors": ["ElmoEmbedding", "TransformerEmbedding"],
             "Vectors of texts, learned from them": ["LSAEmbedding"],

@@ -19,6 +19,7 @@ _HOME = {
     "Tokenizer": "sequences",
     "WordVectors": "vectors",
     "export_vectors": "vectors",
+    "BytePairEmbedding": "sources",
     "CharEmbedding": "sources",
     "ElmoEmbedding": "sources",
     "ElmoLanguageModel": "elmo",

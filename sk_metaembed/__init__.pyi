@@ -49,6 +49,7 @@ from .sequences import (
     TokenSequences,
 )
 from .sources import (
+    BytePairEmbedding,
     CharEmbedding,
     ElmoEmbedding,
     EmbeddingUnion,
@@ -81,6 +82,7 @@ __all__ = [
     "AutoencodedMetaEmbedding",
     "AverageMetaEmbedding",
     "Block",
+    "BytePairEmbedding",
     "CharEmbedding",
     "ColumnsEncoder",
     "CommonComponentRemoval",

@@ -57,6 +57,8 @@ OBJECTS = {
     ),
     "sk_metaembed.sequences": ("Tokenizer",),
     "sk_metaembed.sources": (
+        "BytePairEmbedding",
+        "BytePairs",
         "CharEmbedding",
         "CharSpec",
         "ElmoEmbedding",

@@ -2,6 +2,8 @@
 
 from .._core._public_module import set_public_module
 from ._base import BaseEmbedding, Preprocessing
+from ._byte_pair import BytePairEmbedding
+from ._byte_pairs import BytePairs
 from ._char_embedding import CharEmbedding, CharSpec
 from ._contextual_to_static import contextual_to_static
 from ._elmo import ElmoEmbedding
@@ -24,6 +26,7 @@ from .transformer._forward import OutputSpec
 __all__ = [
     "BaseEmbedding",
     "BaseWordEmbedding",
+    "BytePairEmbedding",
     "CharEmbedding",
     "ElmoEmbedding",
     "EmbeddingUnion",
@@ -48,6 +51,7 @@ set_public_module(
     globals(),
     NgramVectors,
     OOVPolicy,
+    BytePairs,
     CharSpec,
     FineTuneSpec,
     OutputSpec,

@@ -1,0 +1,195 @@
+"""BytePairEmbedding: pieces, pooled vectors, unseen words and errors."""
+
+import pickle
+import sys
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sk_metaembed import (
+    BytePairEmbedding,
+    EmbeddingUnion,
+    FunctionEmbedding,
+    PretrainedEmbedding,
+    Tokenizer,
+    TokenSequences,
+    Word2VecEmbedding,
+    WordVectors,
+    load,
+    save,
+)
+from sk_metaembed.sources._byte_pairs import MARK, BytePairs
+
+TEXTS = ["walking and talking", "walked and talked", "", "the café talks"] * 5
+STRANGE = ["", "\ud800", "x\ud800y", "\x00", MARK, "日本語", "t" * 5000, "walk\ud800s"]
+
+
+def trained(vocab_size=30, **options):
+    pieces = Word2VecEmbedding(5, min_count=1, epochs=2, random_state=0)
+    return BytePairEmbedding(pieces, vocab_size=vocab_size, **options)
+
+
+def merge(rows, pair):
+    """Join a pair of neighbors in all rows, from left to right."""
+    for row in rows:
+        for i in range(len(row)):
+            if tuple(row[i : i + 2]) == pair:
+                row[i : i + 2] = ["".join(pair)]
+
+
+def test_pieces_are_those_of_the_algorithm():
+    words, counts = ["low", "lower", "newest", "widest"], np.array([5, 2, 6, 3])
+    learned = BytePairs.learn(words, counts, 100)
+    rows = [[MARK, *word] for word in words]
+    for merged in learned.merges.tolist():
+        numbers = Counter()
+        for row, n in zip(rows, counts.tolist(), strict=True):
+            for pair in pairwise(row):
+                numbers[pair] += n
+        pair = tuple(learned.pieces[i] for i in merged)
+        assert numbers[pair] == max(numbers.values())
+        merge(rows, pair)
+    assert learned.split(words).to_list() == rows
+    assert rows == [["▁low"], ["▁lower"], ["▁newest"], ["▁widest"]]
+
+
+def test_vocabulary_size_is_an_upper_limit_but_for_characters():
+    words, counts = ["abab", "abc"], np.array([3, 1])
+    assert len(BytePairs.learn(words, counts, 5)) == 5
+    assert len(BytePairs.learn(words, counts, 10**6)) < 12
+    alone = BytePairs.learn(words, counts, 1)
+    assert alone.pieces == ["a", "b", "c", MARK]
+    assert alone.split(["cab", "xa"]).to_list() == [["c", "a", "b"], ["a"]]
+
+
+def test_a_word_is_the_mean_of_its_pieces():
+    source = trained().fit(TEXTS)
+    trained_rows = source.source_.vocabulary_
+    words = ["walking", "talked", "talks", "ethe"]
+    pieces = source.byte_pairs_.split(words).to_list()
+    assert ["".join(row).lstrip(MARK) for row in pieces] == words
+    untrained = {piece for row in pieces for piece in row} - set(trained_rows)
+    assert untrained == {"t"}  # occurs in longer pieces only
+    for row, value in zip(pieces, source.transform([words])[0], strict=True):
+        rows = [trained_rows[piece] for piece in row if piece != "t"]
+        expected = source.source_.vectors_[rows].mean(axis=0)
+        np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-8)
+
+
+def test_the_source_is_trained_on_the_pieces_of_each_row():
+    source = trained().fit(TEXTS)
+    words = [text.split() for text in TEXTS]
+    rows = [sum(source.byte_pairs_.split(row).to_list(), []) for row in words]
+    expected = source.source.fit(rows)
+    assert source.source_.vocabulary_ == expected.vocabulary_
+    assert np.array_equal(source.source_.vectors_, expected.vectors_)
+
+
+def test_any_source_of_word_vectors_takes_the_pieces():
+    store = WordVectors.from_arrays(["ab", "c"], [[1.0, 2.0], [3.0, 0.0]])
+    source = BytePairEmbedding(PretrainedEmbedding(store), vocab_size=5)
+    source.fit([["ab", "c", "ab"]])
+    words = ["ab", "abc", "abca", "b"]
+    split = source.byte_pairs_.split(words).to_list()
+    assert split == [["ab"], ["ab", "c"], ["ab", "c", "a"], ["b"]]
+    block = source.transform([words]).blocks[0]
+    assert block.values.tolist() == [[1, 2], [2, 1], [2, 1], [0, 0]]
+    assert block.known.tolist() == [True, True, True, False]
+
+
+def test_unknown_words_have_no_known_piece():
+    source = trained().fit(TEXTS)
+    block = source.transform([STRANGE]).blocks[0]
+    known = dict(zip(STRANGE, block.known.tolist(), strict=True))
+    assert known == dict.fromkeys(STRANGE, False) | {
+        "t" * 5000: True,
+        "walk\ud800s": True,
+    }
+    assert not block.values[~block.known].any()
+    strange = trained().fit([STRANGE] * 3).transform([STRANGE]).blocks[0]
+    assert not strange.known[:2].any() and strange.known[[2, 3, 5, 6, 7]].all()
+
+
+def test_alone_in_any_batch_and_from_a_file(tmp_path):
+    source = trained(preprocess="center").fit(TEXTS)
+    rows = [["walker", "talkative"], [], ["the"], ["cafés", "walker"]]
+    together = source.transform(rows)
+    for row, expected in zip(rows, together, strict=True):
+        assert np.array_equal(source.transform([row])[0], expected)
+    save(source, tmp_path / "source.skm")
+    for copy in (pickle.loads(pickle.dumps(source)), load(tmp_path / "source.skm")):
+        assert copy.transform(rows) == together
+
+
+def test_many_words_are_split_in_parts(monkeypatch):
+    source = trained().fit(TEXTS)
+    words = [f"w{i}alking" for i in range(50)]
+    expected = source.byte_pairs_.split(words)
+    monkeypatch.setattr("sk_metaembed.sources._byte_pairs._WORDS", 7)
+    assert source.byte_pairs_.split(words) == expected
+
+
+def test_pieces_depend_neither_on_the_order_of_words_nor_on_the_process():
+    words = np.array([a + b + c for a in "xyz" for b in "klm" for c in "ab"])
+    order = np.random.default_rng(0).permutation(len(words))
+    for rows in (np.arange(len(words)), order):
+        pairs = BytePairs.learn(words[rows], np.full(len(words), 2), 16)
+        merged = pairs.pieces[len("abklmxyz▁") :]
+        assert merged == ["▁x", "▁y", "▁z", "ka", "kb", "la", "lb"]
+
+
+def test_tokens_without_separators_are_split_into_motifs():
+    rng = np.random.default_rng(0)
+    motifs = np.array(["MKVL", "GGAT", "PWY"])
+    proteins = ["".join(rng.choice(motifs, 6)) for _ in range(40)]
+    tokens = Tokenizer(tokenizer=lambda text: [text], lowercase=False).transform(
+        proteins
+    )
+    source = trained(vocab_size=24).fit(tokens)
+    pieces = {piece for row in source.byte_pairs_.split(proteins) for piece in row}
+    assert {"MKVL", "GGAT", "PWY"} <= pieces
+    union = EmbeddingUnion(
+        [
+            ("pieces", trained()),
+            ("length", FunctionEmbedding(lambda words: [[len(w)] for w in words])),
+        ]
+    )
+    assert union.fit_transform(tokens).names == ("pieces", "length")
+
+
+def test_languages_without_spaces():
+    texts = [["我喜欢喝茶"], ["他喜欢喝咖啡"], ["我不喜欢下雨"]] * 4
+    source = trained(vocab_size=20).fit(texts)
+    assert "喜欢" in source.byte_pairs_.pieces
+    block = source.transform([["喜欢茶"], ["東京"]]).blocks[0]
+    assert block.known.tolist() == [True, False]
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="no word is left") as raised:
+        BytePairEmbedding().fit(["a b", "c d"])
+    assert "byte pairs" in raised.value.__notes__[0]
+    with pytest.raises(ValueError, match="found no tokens"):
+        trained().fit([[], []])
+    lengths = FunctionEmbedding(
+        lambda rows: [[[1.0]] * len(row) for row in rows], level="token"
+    )
+    with pytest.raises(TypeError, match="one block with a vector per distinct token"):
+        BytePairEmbedding(lengths).fit(TEXTS)
+    with pytest.raises(ValueError, match="vocab_size"):
+        BytePairEmbedding(vocab_size=0).fit(TEXTS)
+
+
+def test_tokenizers_is_needed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(ImportError, match=r"sk_metaembed\[transformers\]"):
+        trained().fit(TEXTS)
+
+
+def test_refitting_learns_from_the_new_fold_only():
+    source = trained().fit(TEXTS)
+    assert set("xyz").isdisjoint(source.byte_pairs_.pieces)
+    source.fit(TokenSequences.from_lists([["xyz", "xy"]] * 3))
+    assert set("wlk").isdisjoint(source.byte_pairs_.pieces)
