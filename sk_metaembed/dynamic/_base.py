@@ -290,6 +290,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         counts = self._trained.word_counts  # of the first fold
         trained = TrainedSources(self._pairs(), all_tokens(X), counts)
         check_same_sources(self._trained, trained, caller=type(self).__name__)
+        trained.resume(self._trained)
         self._trained = trained  # has the current learning rates
 
     def _weights(self, y, weights):

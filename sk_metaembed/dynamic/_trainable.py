@@ -55,6 +55,9 @@ class TrainedSources:
         returns the pieces of some sequences, or of some types if the level is "type";
         and ``known``, a dict from level to an array of bool. If its types differ from
         those of the tokens it also has ``codes``, an array with the type of each token.
+    ``resume(before)``
+        Optional. Called if training continues, with the object of the last fit, which
+        equals this one: it takes over what was learned from the tokens of that fold.
 
     Parameters
     ----------
@@ -85,6 +88,12 @@ class TrainedSources:
             for kind, dim in opened.dims.items():
                 self.dims[f"{name}__{kind}" if several else name] = dim
             self.levels += [opened.levels[kind] for kind in opened.dims]
+
+    def resume(self, before):
+        """Take over what the sources of the last fit have learned from its tokens."""
+        for now, last in zip(self.opened, before.opened, strict=True):
+            if hasattr(now, "resume"):
+                now.resume(last)
 
     def __len__(self):
         return len(self.opened)

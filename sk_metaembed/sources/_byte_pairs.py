@@ -67,6 +67,24 @@ class BytePairs:
             types, np.concatenate(ids).astype(np.int32), offsets
         )
 
+    def ids(self, words, max_pieces):
+        """Return (ids, lengths) of words: (n_words, max_pieces + 2) and (n_words,).
+
+        Up to `max_pieces` ids of a word's pieces follow the id ``len(self)``, which
+        begins words, and precede the next one, which ends them; the next one is
+        padding. Lengths include both marks.
+        """
+        pieces = self.split(words)
+        begin, end, padding = range(len(self), len(self) + 3)
+        lengths = np.minimum(pieces.lengths, max_pieces)
+        ids = np.full((len(words), max_pieces + 2), padding, dtype=np.int64)
+        ids[:, 0] = begin
+        place = np.arange(pieces.n_tokens) - pieces.offsets[pieces.segment_ids()]
+        inside = place < max_pieces
+        ids[pieces.segment_ids()[inside], place[inside] + 1] = pieces.codes[inside]
+        ids[np.arange(len(words)), lengths + 1] = end
+        return ids, lengths + 2
+
     def _split(self, words):
         """Return the number of pieces per word, and the ids of all."""
         encoded = self.tokenizer.encode(

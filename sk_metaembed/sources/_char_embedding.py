@@ -1,4 +1,4 @@
-"""CharEmbedding: word vectors from characters, trained on labels."""
+"""CharEmbedding: word vectors from characters or byte pairs, trained on labels."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .._core._parameters import CheckedParametersMixin, is_integer
 from ..elmo._characters import PADDING, character_ids, count_truncated
 from ..sequences import TokenSequences
 from ._base import used_types
+from ._byte_pairs import BytePairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ def original_words(tokens):
 
 
 class CharacterBatch(NamedTuple):
-    """The characters of some words, in groups of similar length."""
+    """The characters or byte pairs of some words, in groups of similar length."""
 
     ids: list  # of tensors (n_words, longest), padded
     lengths: list  # of tensors (n_words,)
@@ -60,6 +61,8 @@ class CharSpec:
     dropout : float
     max_chars : int
     lowercase : bool
+    vocab_size : int or None
+        Maximum number of byte pairs; None for characters.
     lr : float
     tokens : TokenSequences
         The training data.
@@ -68,24 +71,48 @@ class CharSpec:
     ----------
     dims, levels : dict of str to int, dict of str to str
         Dimension and level of the vectors.
-    unseen : ndarray of bool, shape (261,)
-        Characters that do not occur in the training data.
+    byte_pairs : BytePairs or None
+        Learned from the training data.
+    unseen : ndarray of bool, shape (padding + 1,)
+        Characters or byte pairs that do not occur in the training data.
     n_truncated_words : int
         Number of distinct training words longer than `max_chars`.
     """
 
+    byte_pairs = vocab_size = None  # of files written before there were byte pairs
+
     def __init__(
-        self, kind, char_dim, size, dropout, max_chars, lowercase, *, lr, tokens
+        self,
+        kind,
+        char_dim,
+        size,
+        dropout,
+        max_chars,
+        lowercase,
+        vocab_size=None,
+        *,
+        lr,
+        tokens,
     ):
         self.kind, self.char_dim, self.size = kind, char_dim, size
         self.dropout, self.max_chars, self.lowercase = dropout, max_chars, lowercase
-        self.lr = lr
+        self.vocab_size, self.lr = vocab_size, lr
         dim = 2 * size if kind == "bilstm" else sum(number for _, number in size)
         self.dims, self.levels = {"char": dim}, {"char": "type"}
-        words, _ = self._words(used_types(tokens))
-        self.n_truncated_words = count_truncated(words, max_chars + 2)
-        self.unseen = np.ones(PADDING + 1, dtype=bool)
-        self.unseen[character_ids(words, max_chars + 2)[0]] = False
+        tokens = used_types(tokens)
+        words, codes = self._words(tokens)
+        if vocab_size is not None:
+            codes = tokens.codes if codes is None else codes
+            counts = np.bincount(codes, minlength=len(words))
+            self.byte_pairs = BytePairs.learn(words, counts, vocab_size)
+        self.n_truncated_words = self._count_truncated(words)
+        self.unseen = np.ones(self.padding + 1, dtype=bool)
+        self.unseen[self._ids(words)[0]] = False
+
+    @property
+    def padding(self):
+        """Id behind those of all characters, or byte pairs, and marks."""
+        return PADDING if self.byte_pairs is None else len(self.byte_pairs) + 2
 
     def network(self):
         """Return a new network, a torch Module that takes a `CharacterBatch`."""
@@ -96,7 +123,22 @@ class CharSpec:
     def pieces(self, tokens):
         """Return the `WordCharacters` of the words of sequences."""
         words, codes = self._words(tokens)
-        return WordCharacters(words, self.max_chars, codes)
+        return WordCharacters(*self._ids(words), codes)
+
+    def resume(self, before):
+        """Take over what the specification of an earlier fold has learned from it."""
+        self.byte_pairs, self.unseen = before.byte_pairs, before.unseen
+
+    def _ids(self, words):
+        """Return ids and lengths as `character_ids` does."""
+        if self.byte_pairs is None:
+            return character_ids(words, self.max_chars + 2)
+        return self.byte_pairs.ids(words, self.max_chars)
+
+    def _count_truncated(self, words):
+        if self.byte_pairs is None:
+            return count_truncated(words, self.max_chars + 2)
+        return int((self.byte_pairs.split(words).lengths > self.max_chars).sum())
 
     def _words(self, tokens):
         words, codes = original_words(tokens)
@@ -111,24 +153,27 @@ class CharSpec:
     def _key(self):
         """What determines the network's architecture, without its initial weights."""
         network = self.kind, self.char_dim, self.size, self.dropout
-        return *network, self.max_chars, self.lowercase
+        return *network, self.max_chars, self.lowercase, self.vocab_size
 
     def __repr__(self):
         sizes = "hidden_dim" if self.kind == "bilstm" else "filters"
         return (
             f"CharEmbedding({self.kind!r}, char_dim={self.char_dim}, "
             f"{sizes}={self.size}, dropout={self.dropout}, "
-            f"max_chars={self.max_chars}, lowercase={self.lowercase})"
+            f"max_chars={self.max_chars}, lowercase={self.lowercase}, "
+            f"vocab_size={self.vocab_size})"
         )
 
 
 class WordCharacters:
-    """The characters of distinct words.
+    """The characters, or byte pairs, of distinct words.
 
     Parameters
     ----------
-    words : list of str
-    max_chars : int
+    ids : ndarray of int, shape (n_words, n_chars)
+        With a mark before and after each word, padded.
+    lengths : ndarray of int, shape (n_words,)
+        Including the marks.
     codes : ndarray of int, default=None
         The word of each token, if words are not the types of the tokens.
 
@@ -139,11 +184,10 @@ class WordCharacters:
         Which words have characters.
     """
 
-    def __init__(self, words, max_chars, codes=None):
-        self.codes = codes
-        ids, self._lengths = character_ids(words, max_chars + 2)
-        longest = int(self._lengths.max(initial=2))
-        self._ids = ids[:, :longest].astype(np.int16)
+    def __init__(self, ids, lengths, codes=None):
+        self.codes, self._lengths = codes, lengths
+        longest = int(lengths.max(initial=2))
+        self._ids = ids[:, :longest].astype(np.min_scalar_type(ids.max(initial=0)))
         self.known = {"type": self._lengths > 2}
 
     def batch(self, types, send):
@@ -196,6 +240,10 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
         truncated; ``trained_[name].n_truncated_words`` counts them.
     lowercase : bool, default=False
         Read words in lower case, ignoring capitals.
+    vocab_size : int, default=None
+        Read words as byte pairs in place of characters, at most this many distinct
+        ones, learned from the training data as `BytePairEmbedding` does. `char_dim`,
+        `filters` and `max_chars` are then those of byte pairs.
     lr : float, default=1e-3
         Adam's learning rate for these weights.
 
@@ -206,7 +254,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
 
     See Also
     --------
-    FastTextEmbedding : Subword vectors trained without labels.
+    FastTextEmbedding, BytePairEmbedding : Subword vectors trained without labels.
     ElmoEmbedding : Characters and context, pretrained without labels.
     FineTuned : A transformer as a trained source.
 
@@ -214,7 +262,11 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
     -----
     A word is read as its UTF-8 bytes between two boundary marks, as in ELMo, so no word
     is out of vocabulary. A byte that does not occur in the training data has a zero
-    vector. An empty word is unknown.
+    vector. An empty word is unknown. With `vocab_size`, a word is read as its byte
+    pairs; those that do not occur in the training data have zero vectors, and a word
+    of unseen characters is unknown. Both kinds in a list, mixed with vectors of words,
+    are the three levels of hierarchical meta-embeddings [3]_, with convolutions in
+    place of their transformers over a word's pieces.
 
     Filters are centered on each character and padded with zeros beyond the marks.
     Padding is excluded from maxima and states, so a word has the same vector alone and
@@ -226,6 +278,8 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
        LSTM-CNNs-CRF. ACL.
     .. [2] G. Lample et al. (2016). Neural architectures for named entity recognition.
        NAACL.
+    .. [3] G. I. Winata, Z. Lin, J. Shin, Z. Liu, P. Fung (2019). Hierarchical
+       meta-embeddings for code-switching named entity recognition. EMNLP.
 
     Examples
     --------
@@ -256,6 +310,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "max_chars": [_POSITIVE],
         "lowercase": ["boolean"],
+        "vocab_size": [_POSITIVE, None],
         "lr": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -269,6 +324,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
         dropout: float = 0.25,
         max_chars: int = 50,
         lowercase: bool = False,
+        vocab_size: int | None = None,
         lr: float = 1e-3,
     ) -> None:
         self.kind = kind
@@ -278,6 +334,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
         self.dropout = dropout
         self.max_chars = max_chars
         self.lowercase = lowercase
+        self.vocab_size = vocab_size
         self.lr = lr
 
     def prepare(self, tokens: TokenSequences) -> CharSpec:
@@ -308,6 +365,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
             float(self.dropout),
             int(self.max_chars),
             bool(self.lowercase),
+            None if self.vocab_size is None else int(self.vocab_size),
             lr=self.lr,
             tokens=tokens,
         )

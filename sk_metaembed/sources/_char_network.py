@@ -5,7 +5,6 @@ from torch import nn
 
 from .._training._device import run_recurrent
 from .._training._random import dropout
-from ..elmo._characters import PADDING
 
 
 class CharacterNetwork(nn.Module):
@@ -27,11 +26,12 @@ class CharacterNetwork(nn.Module):
         super().__init__()
         self.n_truncated_words = spec.n_truncated_words
         dim = spec.char_dim
-        self.characters = nn.Embedding(PADDING + 1, dim, padding_idx=PADDING)
+        padding = spec.padding
+        self.characters = nn.Embedding(padding + 1, dim, padding_idx=padding)
         nn.init.uniform_(self.characters.weight, -((3 / dim) ** 0.5), (3 / dim) ** 0.5)
         with torch.no_grad():
             self.characters.weight[torch.from_numpy(spec.unseen)] = 0
-            self.characters.weight[PADDING] = 0
+            self.characters.weight[padding] = 0
         self.dropout = spec.dropout
         kind = {"cnn": CharCNN, "bilstm": CharBiLSTM}[spec.kind]
         self.encoder = kind(dim, spec.size)
