@@ -42,6 +42,7 @@ ROOMS = {
                 "FastTextEmbedding",
                 "BytePairEmbedding",
             ],
+            "Static vectors of subwords": ["StaticSubwordEmbedding"],
             "Contextual vectors": ["ElmoEmbedding", "TransformerEmbedding"],
             "Vectors of texts, learned from them": ["LSAEmbedding"],
             "Functions and estimators": ["FunctionEmbedding", "EstimatorEmbedding"],

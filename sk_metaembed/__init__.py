@@ -31,6 +31,7 @@ _HOME = {
     "LSAEmbedding": "sources",
     "PretrainedEmbedding": "sources",
     "SourceSelector": "sources",
+    "StaticSubwordEmbedding": "sources",
     "TransformerEmbedding": "sources",
     "Word2VecEmbedding": "sources",
     "cache_info": "sources",

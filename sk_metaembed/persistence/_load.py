@@ -293,6 +293,7 @@ def required_trust(plain, structure):
 _MODULES = {
     "vectors": "sk_metaembed.vectors._word_vectors",
     "elmo": "sk_metaembed.sources._elmo_model",
+    "static": "sk_metaembed.sources.static_subword._model",
     "transformer": "sk_metaembed.sources.transformer._model",
     "loaded": "sk_metaembed.sources.transformer._model",
 }

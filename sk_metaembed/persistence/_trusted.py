@@ -73,6 +73,7 @@ OBJECTS = {
         "LSAEmbedding",
         "PretrainedEmbedding",
         "SourceSelector",
+        "StaticSubwordEmbedding",
         "TransformerEmbedding",
         "Word2VecEmbedding",
     ),

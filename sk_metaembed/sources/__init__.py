@@ -19,6 +19,7 @@ from ._union import EmbeddingUnion, make_embedding_union
 from ._word2vec import Word2VecEmbedding
 from ._word_base import BaseWordEmbedding, OOVPolicy
 from .cache._admin import cache_info, clear_cache, limit_cache
+from .static_subword._embedding import StaticSubwordEmbedding
 from .transformer._embedding import TransformerEmbedding
 from .transformer._fine_tuned import FineTuned, FineTuneSpec
 from .transformer._forward import OutputSpec
@@ -37,6 +38,7 @@ __all__ = [
     "LSAEmbedding",
     "PretrainedEmbedding",
     "SourceSelector",
+    "StaticSubwordEmbedding",
     "TransformerEmbedding",
     "Word2VecEmbedding",
     "cache_info",

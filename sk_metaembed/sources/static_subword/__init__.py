@@ -1,0 +1,1 @@
+"""Static subword models: model2vec, sentence-transformers and WordLlama."""

@@ -1,0 +1,278 @@
+"""Distinct words of texts whose tokenizer treats each word alike in every text."""
+
+import threading
+from typing import NamedTuple
+
+import numpy as np
+
+# Tokenizers that are known to work character by character once these are normalized.
+_NORMALIZERS = {"BertNormalizer", "Lowercase"}
+_SPLITS = {"BertPreTokenizer", "WhitespaceSplit", "Punctuation"}
+# Characters that normal forms and graphemes leave where they are, by first and last:
+# printable ASCII, Latin letters, general punctuation without spaces, currencies.
+_PLAIN = ((0x21, 0x7E), (0xA1, 0xAC), (0xAE, 0x24F), (0x2010, 0x2027))
+_PLAIN += ((0x2030, 0x205E), (0x20A0, 0x20BF))
+_FORMS = {"Precompiled", "NFC", "NFKC", "NFD", "NFKD"}
+_LOCAL_FORMS = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer"}
+_UNSEEN, _REFUSED = -1, -3
+# Marks of different combining classes that no normalizer removes: a character that
+# changes places with one of them is normalized together with its neighbors.
+_MARKS = ("\u302e", "\U0001d165")
+
+
+class CharacterTable(NamedTuple):
+    """The normal form of each character, see `_kernels_numba.read_words`."""
+
+    entries: np.ndarray
+    pool: np.ndarray
+    ends: np.ndarray
+    growth: int  # largest number of bytes that a byte becomes
+
+
+class Characters:
+    """What a tokenizer makes of each character that occurred so far.
+
+    Parameters
+    ----------
+    read : callable
+        From a character to its normal form, in which spaces end words and are around
+        characters that are words; None if it depends on other characters.
+    """
+
+    def __init__(self, read):
+        self._read, self._lock = read, threading.Lock()
+        self._table = CharacterTable(
+            np.full(0x110000, _UNSEEN, np.int32),
+            np.zeros(0, np.uint8),
+            np.zeros(1, np.int64),
+            1,
+        )
+        self.kinds, self.written = self._ascii()
+
+    def _ascii(self):
+        """Return kinds and normal forms of ASCII, uint8 (128,) each."""
+        from ._kernels_numba import ISOLATED, LETTER, REMOVED, SPACE
+
+        kinds, written = np.zeros((2, 128), np.uint8)
+        for code in range(128):
+            form = self._read(chr(code))
+            core = form.strip(" ")
+            kinds[code] = LETTER if core == form else ISOLATED
+            if not core:
+                kinds[code] = SPACE if form else REMOVED
+                continue
+            written[code] = ord(core)
+        return kinds, written
+
+    def table(self, data):
+        """Return a table with all characters of some UTF-8."""
+        from ._kernels_numba import unseen_characters
+
+        with self._lock:
+            found = unseen_characters(data, self._table.entries, _UNSEEN)
+            if len(found):
+                self._add(found.tolist())
+            return self._table
+
+    def _add(self, codes):
+        entries, pool, ends, growth = self._table
+        forms = [self._read(chr(code)) for code in codes]
+        known = [
+            (code, form.encode())
+            for code, form in zip(codes, forms, strict=True)
+            if form is not None
+        ]
+        lengths = np.cumsum([len(form) for _, form in known], dtype=np.int64)
+        added = np.frombuffer(b"".join(form for _, form in known), np.uint8)
+        for code, form in zip(codes, forms, strict=True):
+            entries[code] = _REFUSED
+            if form is not None:
+                width = len(chr(code).encode())
+                growth = max(growth, -(-len(form.encode()) // width))
+        for number, (code, _) in enumerate(known, len(ends) - 1):
+            entries[code] = number
+        self._table = CharacterTable(
+            entries,
+            np.concatenate([pool, added]),
+            np.concatenate([ends, len(pool) + lengths]),
+            growth,
+        )
+
+
+class LocalWords:
+    """Split the distinct words of texts, and give each text those of its words.
+
+    Parameters
+    ----------
+    read : callable
+        As of `Characters`.
+    patterns : list of str
+        Texts with one of them are left out.
+    split : callable, default=None
+        From the words, as UTF-8 in a buffer, their starts and ends, to their ids and
+        where those of each word end. None for the tokenizer itself.
+    """
+
+    def __init__(self, read, patterns, split=None):
+        self._characters, self._read = None, read
+        encoded = [pattern.encode() for pattern in patterns]
+        self._patterns = np.frombuffer(b"".join(encoded), np.uint8)
+        self._pattern_ends = np.cumsum([len(p) for p in encoded], dtype=np.int64)
+        self._split = split
+
+    def pieces(self, encoded, tokenize):
+        """Return the `Pieces` of texts in UTF-8, and the rows that were left out.
+
+        `tokenize` returns the ids of each of a list of words.
+        """
+        from ...sequences._split_numba import code_spans, hash_spans
+        from ._kernels_numba import read_words, spread
+        from ._tokenizer import Pieces
+
+        if self._characters is None:
+            self._characters = Characters(self._read)
+        characters = self._characters
+        data = np.frombuffer(b"".join(encoded), np.uint8)
+        table = characters.table(data)
+        out = np.zeros(table.growth * len(data) + 8, np.uint8)
+        starts, ends, counts, left_out = read_words(
+            data,
+            np.cumsum([len(text) for text in encoded], dtype=np.int64),
+            characters.kinds,
+            characters.written,
+            *table[:3],
+            self._patterns,
+            self._pattern_ends,
+            out,
+        )
+        hashes = hash_spans(out, starts, ends)
+        codes, firsts = code_spans(out, starts, ends, hashes)
+        words = out, starts[firsts], ends[firsts]
+        ids, id_ends = (self._split or _splitter(tokenize))(*words)
+        ids, text_ends = spread(codes, counts, ids, id_ends)
+        offsets = np.concatenate([[0], text_ends])
+        return Pieces(ids, offsets), np.flatnonzero(left_out)
+
+
+def _splitter(tokenize):
+    """Return a function that splits words by the tokenizer itself."""
+    from ._tokenizer import Pieces
+
+    def split(buffer, starts, ends):
+        data, spans = buffer.tobytes(), zip(starts.tolist(), ends.tolist(), strict=True)
+        words = [data[start:end].decode() for start, end in spans]
+        ids, offsets = Pieces.of_lists(tokenize(words))
+        return ids, offsets[1:]
+
+    return split
+
+
+def local_words(tokenizer, state):
+    """Return the `LocalWords` of a tokenizer, None if words depend on their texts.
+
+    `state` is the content of its tokenizer.json.
+    """
+    splits = _kinds(state["pre_tokenizer"], "pretokenizers")
+    forms = _kinds(state["normalizer"], "normalizers")
+    model, added = state["model"], state["added_tokens"]
+    patterns = [token["content"] for token in added if token["content"]]
+    if (
+        model["type"] == "WordPiece"
+        and set(splits) <= _SPLITS
+        and splits
+        and splits[0] != "Punctuation"
+        and set(forms) <= _NORMALIZERS
+        and _are_found(added)
+        and model["unk_token"] in model["vocab"]
+    ):
+        from ._wordpiece import WordPiece
+
+        read = _reader(tokenizer)
+        if read is not None:
+            return LocalWords(read, patterns, WordPiece(model).split)
+    if (
+        splits
+        and splits[0] in ("WhitespaceSplit", "BertPreTokenizer")
+        and set(splits[1:]) <= {"Metaspace", "Punctuation"}
+        and _starts_always(state["pre_tokenizer"])
+        and set(forms) <= _LOCAL_FORMS
+        and (_are_found(added) or set(forms) <= _FORMS)
+        and not model.get("dropout")
+    ):
+        return LocalWords(_plain_reader(tokenizer.normalizer), patterns)
+    return None
+
+
+def _kinds(part, key):
+    """Return the types of a normalizer or pre-tokenizer and of what it consists of."""
+    if part is None:
+        return []
+    parts = part[key] if part["type"] == "Sequence" else [part]
+    return [each["type"] for each in parts]
+
+
+def _starts_always(part):
+    parts = part["pretokenizers"] if part["type"] == "Sequence" else [part]
+    marks = [each for each in parts if each["type"] == "Metaspace"]
+    return all(mark.get("prepend_scheme") == "always" for mark in marks)
+
+
+def _are_found(added):
+    """Return whether added tokens are searched in the original text only.
+
+    Others are searched in the normalized text, where they may occur more often.
+    """
+    return not any(token["normalized"] for token in added)
+
+
+def _reader(tokenizer):
+    """Return the function of `Characters` of a tokenizer that is local by its parts.
+
+    None if its characters are not what is expected of them.
+    """
+    normalizer, splitter = tokenizer.normalizer, tokenizer.pre_tokenizer
+
+    def normal(text):
+        return text if normalizer is None else normalizer.normalize_str(text)
+
+    def read(character):
+        form = normal(character)
+        for mark in _MARKS:
+            for pair in (character + mark, mark + character):
+                apart = [normal(part) for part in pair]
+                if normal(pair) != "".join(apart):
+                    return None
+        return "".join(map(split, form))
+
+    def split(character):
+        parts = [part for part, _ in splitter.pre_tokenize_str(f"x{character}x")]
+        if parts == [f"x{character}x"]:
+            return character
+        return " " if parts == ["x", "x"] else f" {character} "
+
+    ascii_forms = [read(chr(code)) for code in range(128)]
+    if any(f is None or len(f.strip(" ")) > 1 or not f.isascii() for f in ascii_forms):
+        return None
+    if any(normal(mark) != mark for mark in _MARKS):
+        return None
+    return read
+
+
+def _plain_reader(normalizer):
+    """Return the function of `Characters` for characters that stay as they are."""
+
+    def separates(character):
+        if normalizer is None:
+            return True
+        return normalizer.normalize_str(f"a{character}a").split() == ["a", "a"]
+
+    spaces = {c for c in " \n\t" if separates(c)}
+
+    def read(character):
+        if character in spaces:
+            return " "
+        code = ord(character)
+        plain = any(first <= code <= last for first, last in _PLAIN)
+        return character if plain else None
+
+    return read

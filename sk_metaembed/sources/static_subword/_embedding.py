@@ -1,0 +1,202 @@
+"""StaticSubwordEmbedding: model2vec, sentence-transformers and WordLlama tables."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral
+from typing import TYPE_CHECKING, Literal
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ...sequences import Block
+from ...sequences._mixins import MISSING_CONSTRAINT
+from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
+from ._model import StaticSpec, shared_model
+
+if TYPE_CHECKING:
+    from ..._core._typing import StrPath
+
+
+class StaticSubwordEmbedding(BaseEmbedding):
+    r"""Embed words or whole texts with a static table of subword pieces.
+
+    For models of model2vec (such as potion), the StaticEmbedding of
+    sentence-transformers, and WordLlama. They have the vocabulary of a transformer's
+    tokenizer and one vector per piece, and need no network: hundreds of times as fast
+    as the transformer that they were distilled from, and no word is unknown.
+
+    Parameters
+    ----------
+    model : str, path-like or (weights, tokenizer)
+        A folder of model2vec or sentence-transformers, a name on the Hugging Face hub,
+        or the paths of a safetensors file and its tokenizer.json, as WordLlama has
+        them: see `load_wordllama`. No code of a model is executed.
+    output : {"words", "mean"}, default="words"
+        "words" returns one vector per distinct token, the mean of its pieces, like
+        every source of word vectors. "mean" returns the vector of each whole text that
+        the model's own library returns, at the sequence level.
+    dim : int, default=None
+        Number of leading dimensions to use, for models whose dimensions are ordered
+        (PCA, Matryoshka). None for all.
+    max_length : int, None or "model", default="model"
+        Number of pieces of a text that ``output="mean"`` reads. None for all, "model"
+        for what the model's library does by default: 512 in model2vec.
+    revision : str, default=None
+        Branch, tag or commit on the hub.
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
+        Preprocessing of the vectors, learned from the known rows of the training data.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or treat them as
+        empty sequences. A TokenSequences is used as it is.
+
+    Attributes
+    ----------
+    fingerprint_ : str
+        Of weights, tokenizer and options.
+    coverage_ : dict
+        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
+    dims_ : dict of str to int
+        Dimension of the block, by block name.
+    n_missing_ : int
+        Number of missing rows in the data passed to `fit`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the model is missing; the message names the expected files.
+    ValueError
+        If the files are those of another kind of model, or do not fit together.
+    ImportError
+        If tokenizers is not installed.
+
+    See Also
+    --------
+    PretrainedEmbedding : Vectors of whole words.
+    TransformerEmbedding : Contextual vectors, of slower models.
+
+    Notes
+    -----
+    The vector of a piece t is :math:`w_t E_{m(t)}`: a row of the table, which several
+    pieces share if the vocabulary is quantized, times a weight if the model has any
+    [1]_. A text has the mean over its pieces, scaled to unit length if the model says
+    so. As in its own library, model2vec cuts a text to `max_length` times the median
+    number of characters of a piece, then to `max_length` pieces, and leaves out unknown
+    ones; sentence-transformers and WordLlama count these. WordLlama's ``norm=True`` is
+    ``preprocess="unit"``. Sums are float64 and vectors float32; model2vec rounds to
+    float16 if the table is float16.
+
+    With ``output="mean"`` the original texts are read, with case and punctuation,
+    however they were tokenized; token lists are joined by spaces. With "words", the
+    tokens are: for a cased model, use ``Tokenizer(lowercase=False)``.
+
+    Each distinct word is split once, by compiled code if the tokenizer is BERT's (as in
+    most models), else by `tokenizers`. If a word's pieces depend on its neighbors, as
+    without a pre-tokenizer, or a text has special tokens or rare marks, `tokenizers`
+    reads the whole text. The pieces are the same.
+
+    Tables of float32 and int8 are memory-mapped, others are converted once per process.
+    Pickles contain the path and the fingerprint, not the table.
+
+    References
+    ----------
+    .. [1] S. Tulkens and T. van Dongen (2024). Model2Vec: fast state-of-the-art static
+       embeddings. https://github.com/MinishLab/model2vec
+
+    Examples
+    --------
+    A tiny model:
+
+    >>> import json, pathlib, tempfile
+    >>> import numpy as np
+    >>> from safetensors.numpy import save_file
+    >>> from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+    >>> from sk_metaembed import StaticSubwordEmbedding
+    >>> pieces = {"[UNK]": 0, "tea": 1, "cup": 2, "##s": 3}
+    >>> tokenizer = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
+    >>> tokenizer.normalizer = normalizers.BertNormalizer()
+    >>> tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name)
+    >>> tokenizer.save(str(path / "tokenizer.json"))
+    >>> table = np.array([[0, 0], [4, 0], [0, 4], [0, 2]], dtype=np.float32)
+    >>> save_file({"embeddings": table}, path / "model.safetensors")
+    >>> _ = (path / "config.json").write_text(json.dumps({"normalize": False}))
+    >>> source = StaticSubwordEmbedding(path)
+    >>> source.fit_transform(["Cups, tea"]).blocks[0].values
+    array([[0., 3.],
+           [4., 0.]], dtype=float32)
+    >>> source.set_params(output="mean").fit_transform(["Cups, tea"]).blocks[0].values
+    array([[1.3333334, 2.       ]], dtype=float32)
+    >>> folder.cleanup()
+    """
+
+    _parameter_constraints: dict = {
+        "model": [str, os.PathLike, tuple, list],
+        "output": [StrOptions({"words", "mean"})],
+        "dim": [Interval(Integral, 1, None, closed="left"), None],
+        "max_length": [
+            Interval(Integral, 1, None, closed="left"),
+            None,
+            StrOptions({"model"}),
+        ],
+        "revision": [str, None],
+        "preprocess": PREPROCESS_CONSTRAINT,
+        "missing": MISSING_CONSTRAINT,
+    }
+
+    def __init__(
+        self,
+        model: StrPath | tuple[StrPath, StrPath],
+        *,
+        output: Literal["words", "mean"] = "words",
+        dim: int | None = None,
+        max_length: int | Literal["model"] | None = "model",
+        revision: str | None = None,
+        preprocess: Preprocess | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+    ) -> None:
+        self.model = model
+        self.output = output
+        self.dim = dim
+        self.max_length = max_length
+        self.revision = revision
+        self.preprocess = preprocess
+        self.missing = missing
+
+    def _fit_vectors(self, tokens, y):
+        self._model = _open_model(self)
+        self._limits = self.output, self.max_length
+        self.fingerprint_ = self._model.fingerprint
+
+    def _embed(self, tokens):
+        output, max_length = self._limits
+        model = self._model
+        if output == "words":
+            values, known = model.embed_words(tokens.types.tolist())
+            return Block(self.block_name, values, "type", known)
+        if tokens.texts is None:
+            texts = [" ".join(words) for words in tokens.to_list()]
+        else:
+            texts = tokens.texts.tolist()
+        values, known = model.embed_texts(texts, max_length)
+        return Block(self.block_name, values, "sequence", known)
+
+
+def _open_model(source):
+    try:
+        import tokenizers  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "StaticSubwordEmbedding needs tokenizers: pip install tokenizers."
+        ) from error
+    model = source.model
+    if isinstance(model, str | os.PathLike):
+        model = os.fspath(model)
+    elif len(model) == 2 and all(isinstance(p, str | os.PathLike) for p in model):
+        model = tuple(map(os.fspath, model))
+    else:
+        raise TypeError(
+            "StaticSubwordEmbedding: model must be a folder, a name on the Hugging "
+            f"Face hub, or the paths (weights, tokenizer); got {model!r}."
+        )
+    return shared_model(StaticSpec(model, source.revision, source.dim))

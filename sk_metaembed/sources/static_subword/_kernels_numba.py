@@ -1,0 +1,324 @@
+"""Compiled loops: words of texts, WordPiece by maximal matching, means of pieces.
+
+Imported inside functions only, because numba is slow to load.
+"""
+
+import numpy as np
+
+from ..._io._bytes_numba import hash_bytes, prefetch
+from ..._io._numba import cached_njit
+
+REMOVED, SPACE, LETTER, ISOLATED = range(4)
+_AHEAD = 8  # rows between the request of one and its use
+_CONTINUES = np.uint64(0x9E3779B97F4A7C15)  # distinguishes pieces inside of words
+
+
+@cached_njit
+def _code_point(data, i):
+    """Return the code point at a byte of UTF-8, and its length in bytes."""
+    lead = np.int64(data[i])
+    if lead < 0x80:
+        return lead, 1
+    if lead < 0xE0:
+        return (lead & 0x1F) << 6 | (data[i + 1] & 0x3F), 2
+    middle = np.int64(data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F)
+    if lead < 0xF0:
+        return (lead & 0x0F) << 12 | middle, 3
+    return (lead & 0x07) << 18 | middle << 6 | (data[i + 3] & 0x3F), 4
+
+
+@cached_njit
+def unseen_characters(data, entries, unseen):
+    """Return the code points of UTF-8 whose entry is `unseen`, each once.
+
+    They are marked as `unseen` - 1 meanwhile.
+    """
+    found = np.empty(64, np.int32)
+    n = 0
+    i = 0
+    while i < len(data):
+        if data[i] < 0x80:
+            i += 1
+            continue
+        code, width = _code_point(data, i)
+        if entries[code] == unseen:
+            entries[code] = unseen - 1
+            if n == len(found):
+                found = np.concatenate((found, np.empty_like(found)))
+            found[n] = code
+            n += 1
+        i += width
+    return found[:n]
+
+
+@cached_njit
+def _begins(data, i, end, patterns, pattern_ends):
+    """Return whether one of the patterns occurs at a byte."""
+    start = np.int64(0)
+    for k in range(len(pattern_ends)):
+        length = pattern_ends[k] - start
+        if i + length <= end:
+            j = 0
+            while j < length and data[i + j] == patterns[start + j]:
+                j += 1
+            if j == length:
+                return True
+        start = pattern_ends[k]
+    return False
+
+
+@cached_njit
+def read_words(
+    data, text_ends, kinds, written, entries, pool, pool_ends, patterns, ends_of, out
+):
+    """Find the words of UTF-8 texts and write their normal forms one after another.
+
+    A byte below 128 has a kind and a normal form, ``kinds`` and ``written``; another
+    character an entry: its normal form in `pool`, in which spaces end words. A text
+    with a pattern, or with a character of a negative entry, is left out.
+
+    Returns starts and ends of words in `out`, (n_words,), the number of words per text,
+    and whether it was left out, (n_texts,).
+    """
+    starts = np.empty(len(out), np.int64)
+    ends = np.empty(len(out), np.int64)
+    counts = np.zeros(len(text_ends), np.int64)
+    left_out = np.zeros(len(text_ends), np.bool_)
+    first_bytes = np.zeros(256, np.bool_)
+    begin = np.int64(0)
+    for k in range(len(ends_of)):
+        first_bytes[patterns[begin]] = True
+        begin = ends_of[k]
+    n = np.int64(0)
+    i = np.int64(0)
+    o = np.int64(0)
+    for text in range(len(text_ends)):
+        n_before = n
+        o_before = o
+        start = o
+        end = text_ends[text]
+        while i < end:
+            byte = data[i]
+            if first_bytes[byte] and _begins(data, i, end, patterns, ends_of):
+                left_out[text] = True
+                break
+            if byte < 128:
+                i += 1
+                kind = kinds[byte]
+                if kind == LETTER:
+                    out[o] = written[byte]
+                    o += 1
+                    continue
+                if kind == REMOVED:
+                    continue
+                if o > start:
+                    starts[n] = start
+                    ends[n] = o
+                    n += 1
+                if kind == ISOLATED:
+                    out[o] = written[byte]
+                    starts[n] = o
+                    o += 1
+                    ends[n] = o
+                    n += 1
+                start = o
+                continue
+            code, width = _code_point(data, i)
+            i += width
+            entry = entries[code]
+            if entry < 0:
+                left_out[text] = True
+                break
+            for j in range(pool_ends[entry], pool_ends[entry + 1]):
+                if pool[j] != 32:
+                    out[o] = pool[j]
+                    o += 1
+                    continue
+                if o > start:
+                    starts[n] = start
+                    ends[n] = o
+                    n += 1
+                start = o
+        if left_out[text]:
+            n = n_before
+            o = o_before
+        elif o > start:
+            starts[n] = start
+            ends[n] = o
+            n += 1
+        i = end
+        counts[text] = n - n_before
+    return starts[:n], ends[:n], counts, left_out
+
+
+@cached_njit
+def vocabulary_slots(pool, ends, continues):
+    """Return an open-addressed table of pieces by their bytes, -1 in free slots."""
+    capacity = 1024
+    while capacity < 3 * len(ends):
+        capacity *= 2
+    mask = np.uint64(capacity - 1)
+    slots = np.full(capacity, -1, np.int32)
+    start = np.int64(0)
+    for piece in range(len(ends)):
+        hashed = hash_bytes(pool, start, ends[piece])
+        if continues[piece]:
+            hashed ^= _CONTINUES
+        at = hashed & mask
+        while slots[at] >= 0:
+            at = (at + np.uint64(1)) & mask
+        slots[at] = piece
+        start = ends[piece]
+    return slots
+
+
+@cached_njit
+def _find(buffer, start, end, inside, slots, pool, ends, continues):
+    """Return the number of a piece, -1 if there is none of these bytes."""
+    hashed = hash_bytes(buffer, start, end)
+    if inside:
+        hashed ^= _CONTINUES
+    mask = np.uint64(len(slots) - 1)
+    at = hashed & mask
+    while slots[at] >= 0:
+        piece = slots[at]
+        first = ends[piece - 1] if piece > 0 else np.int64(0)
+        if continues[piece] == inside and ends[piece] - first == end - start:
+            j = 0
+            while j < end - start and pool[first + j] == buffer[start + j]:
+                j += 1
+            if j == end - start:
+                return piece
+        at = (at + np.uint64(1)) & mask
+    return np.int32(-1)
+
+
+@cached_njit
+def match_words(
+    buffer, starts, ends, slots, pool, piece_ends, continues, ids, longest, limit, unk
+):
+    """Split words by maximal matching from the left.
+
+    `longest` is the length of the longest piece in bytes. A word of more than `limit`
+    characters, or with a part that is no piece, is the piece `unk`. Returns the ids of
+    all words, and where each word ends.
+    """
+    total = len(starts)
+    for k in range(len(starts)):
+        total += ends[k] - starts[k]
+    found = np.empty(total, np.int32)
+    found_ends = np.empty(len(starts), np.int64)
+    n = 0
+    for k in range(len(starts)):
+        first = n
+        n_characters = 0
+        for j in range(starts[k], ends[k]):
+            n_characters += (buffer[j] & 0xC0) != 0x80
+        at = starts[k]
+        if n_characters > limit:
+            at = -1
+        while 0 <= at < ends[k]:
+            end = min(ends[k], at + longest)
+            piece = np.int32(-1)
+            while end > at:
+                if end == ends[k] or (buffer[end] & 0xC0) != 0x80:
+                    piece = _find(
+                        buffer,
+                        at,
+                        end,
+                        at > starts[k],
+                        slots,
+                        pool,
+                        piece_ends,
+                        continues,
+                    )
+                    if piece >= 0:
+                        break
+                end -= 1
+            if piece < 0:
+                at = -1
+            else:
+                found[n] = ids[piece]
+                n += 1
+                at = end
+        if at < 0:
+            n = first
+            found[n] = unk
+            n += 1
+        found_ends[k] = n
+    return found[:n].copy(), found_ends
+
+
+@cached_njit
+def spread(codes, counts, ids, id_ends):
+    """Return the ids of texts, given their words' codes, and where each text ends.
+
+    Word `code` has ``ids[id_ends[code - 1]:id_ends[code]]``.
+    """
+    total = np.int64(0)
+    for code in codes:
+        total += id_ends[code] - (id_ends[code - 1] if code > 0 else 0)
+    out = np.empty(total, np.int32)
+    ends = np.empty(len(counts), np.int64)
+    n = np.int64(0)
+    k = np.int64(0)
+    for text in range(len(counts)):
+        for word in range(k, k + counts[text]):
+            code = codes[word]
+            for j in range(id_ends[code - 1] if code > 0 else 0, id_ends[code]):
+                out[n] = ids[j]
+                n += 1
+        k += counts[text]
+        ends[text] = n
+    return out, ends
+
+
+@cached_njit
+def mean_rows(table, rows, weights, offsets, out):
+    """Write the mean of each sequence's weighted rows, zeros if it has none.
+
+    Sums are float64 and one by one in the order of the sequence. Four rows at a time:
+    the total is loaded and stored once per four rows. Later rows are requested
+    meanwhile.
+    """
+    dim = table.shape[1]
+    total = np.empty(dim)
+    for i in range(len(offsets) - 1):
+        total[:] = 0
+        k = offsets[i]
+        end = offsets[i + 1]
+        while k < end:
+            for ahead in range(k + _AHEAD, min(k + _AHEAD + 4, len(rows))):
+                row = table[rows[ahead]]
+                for offset in range(0, dim * table.itemsize, 64):
+                    prefetch(row, offset)
+            a = table[rows[k]]
+            if k + 4 > end:
+                wa = 1.0 if weights is None else np.float64(weights[k])
+                for j in range(dim):
+                    total[j] += wa * np.float64(a[j])
+                k += 1
+                continue
+            b = table[rows[k + 1]]
+            c = table[rows[k + 2]]
+            d = table[rows[k + 3]]
+            if weights is None:
+                for j in range(dim):
+                    part = total[j] + np.float64(a[j])
+                    part += np.float64(b[j])
+                    part += np.float64(c[j])
+                    total[j] = part + np.float64(d[j])
+            else:
+                wa = np.float64(weights[k])
+                wb = np.float64(weights[k + 1])
+                wc = np.float64(weights[k + 2])
+                wd = np.float64(weights[k + 3])
+                for j in range(dim):
+                    part = total[j] + wa * np.float64(a[j])
+                    part += wb * np.float64(b[j])
+                    part += wc * np.float64(c[j])
+                    total[j] = part + wd * np.float64(d[j])
+            k += 4
+        n = max(end - offsets[i], 1)
+        for j in range(dim):
+            out[i, j] = total[j] / n

@@ -1,0 +1,264 @@
+"""A static subword model, opened once per process and shared by its users.
+
+Fitted sources hold a handle. The pickle of a handle is the model's place and its
+fingerprint; the table of a file is mapped into memory, never copied into pickles.
+"""
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._core._arrays import read_only
+from ..._io._compiled import in_threads, use_compiled
+from ..._io._handle_cache import HandleCache
+from .._fingerprint import file_digest, fingerprint_of
+from ._model_files import StaticFiles, find_files, find_model, read_tensor
+from ._tokenizer import PieceTokenizer, numpy_mean_rows
+
+_CHUNK = 1 << 19  # characters that are read at a time
+_SECONDS_PER_TEXT, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
+_VERSION = 1
+_handles = HandleCache(maxsize=2)
+
+
+class StaticSpec(NamedTuple):
+    """What determines the vectors of a model.
+
+    Attributes
+    ----------
+    model : str or tuple of (str, str)
+        A folder, a name on the Hugging Face hub, or files of weights and tokenizer.
+    revision : str or None
+        Of the hub.
+    dim : int or None
+        Number of leading dimensions to use.
+    """
+
+    model: str | tuple
+    revision: str | None = None
+    dim: int | None = None
+
+
+class StaticModel:
+    """A table of pieces and its tokenizer.
+
+    Parameters
+    ----------
+    spec : StaticSpec
+    files : StaticFiles
+
+    Attributes
+    ----------
+    fingerprint : str
+        Of the files and the options of the spec.
+    dim : int
+    """
+
+    _saved_kind = "static"  # in files that `save` writes
+
+    def __init__(self, spec, files):
+        self.spec, self.files = spec, files
+        self.tokenizer = PieceTokenizer(files.tokenizer)
+        table = read_tensor(files.weights, files.table)
+        self._mapping = read_tensor(files.weights, "mapping")
+        self._weights = read_tensor(files.weights, "weights")
+        self._check(table)
+        if spec.dim is not None:
+            table = np.ascontiguousarray(table[:, : spec.dim])
+        # numba computes with float32 and int8, which stay mapped.
+        self._table = read_only(_as_single(table, np.int8))
+        if self._weights is not None:
+            self._weights = _as_single(self._weights, np.float64)
+        digests = [file_digest(path) for path in (files.weights, files.tokenizer)]
+        options = files._replace(weights=None, tokenizer=None, settings=None)
+        self.fingerprint = fingerprint_of(
+            {"version": _VERSION, "files": digests, "options": options, "dim": spec.dim}
+        )
+
+    def _check(self, table):
+        """Check that each piece has a row; compiled code does not."""
+        n_ids, where = self.tokenizer.n_ids, self.files.weights
+        if table.ndim != 2 or not table.size or table.dtype.kind not in "fi":
+            raise ValueError(
+                f"StaticSubwordEmbedding: {where} has a table of shape {table.shape} "
+                f"and dtype {table.dtype}; expected numbers in two dimensions."
+            )
+        if self.spec.dim is not None and self.spec.dim > table.shape[1]:
+            raise ValueError(
+                f"StaticSubwordEmbedding: dim={self.spec.dim}, but the vectors in "
+                f"{where} have {table.shape[1]} dimensions."
+            )
+        if self.files.library == "wordllama" and n_ids > len(table):
+            # Ids without a row have the last one.
+            self._mapping = np.minimum(np.arange(n_ids), len(table) - 1)
+        n_rows = len(table) if self._mapping is None else len(self._mapping)
+        n_weights = n_rows if self._weights is None else len(self._weights)
+        if min(n_rows, n_weights) < n_ids:
+            raise ValueError(
+                f"StaticSubwordEmbedding: the tokenizer has ids up to {n_ids - 1}, but "
+                f"{where} has vectors of {min(n_rows, n_weights)} pieces only. They "
+                "belong to different models."
+            )
+        rows = self._mapping
+        if rows is not None and not 0 <= rows.min() <= rows.max() < len(table):
+            raise ValueError(
+                f"{where} is corrupt: 'mapping' points beyond the {len(table)} rows."
+            )
+
+    @property
+    def dim(self):
+        """Number of dimensions of a vector."""
+        return self._table.shape[1]
+
+    def embed_words(self, words):
+        """Return the mean of the known pieces of words, and which have any.
+
+        Arrays float32 (n_words, dim) and bool (n_words,).
+        """
+        lead = self.tokenizer.lead
+        texts = [lead + word for word in words] if lead else list(words)
+        return self._in_chunks(texts, self._known_pieces)
+
+    def embed_texts(self, texts, max_length):
+        """Return the vectors of texts as the model's library encodes them.
+
+        `max_length` is a number of pieces, None for all, or "model" for its own.
+        """
+        files, tokenizer = self.files, self.tokenizer
+        is_model2vec = files.library == "model2vec"
+        limit, from_left = max_length, False
+        if max_length == "model":
+            limit = files.max_length
+            if files.library == "sentence-transformers":
+                limit, from_left = tokenizer.truncation or (None, False)
+        n_characters = None
+        if limit is not None and is_model2vec:
+            n_characters = limit * tokenizer.median_length
+
+        def read(texts):
+            if files.prefix:
+                texts = [files.prefix + text for text in texts]
+            pieces = tokenizer.pieces([text[:n_characters] for text in texts])
+            if limit is not None:
+                pieces = pieces.cut(limit, from_left=from_left)
+            return self._without_unknown(pieces) if is_model2vec else pieces
+
+        values, known = self._in_chunks(texts, read)
+        if files.normalize:
+            norms = np.linalg.norm(values.astype(np.float64), axis=1)
+            values /= np.maximum(norms, 1e-32)[:, None]
+        return values, known
+
+    def _known_pieces(self, texts):
+        return self._without_unknown(self.tokenizer.pieces(texts))
+
+    def _without_unknown(self, pieces):
+        known = pieces.ids != self.tokenizer.unknown
+        return pieces if known.all() else pieces.selected(known)
+
+    def _in_chunks(self, texts, read):
+        """Return the vectors of texts, whose pieces `read` returns."""
+        values = np.zeros((len(texts), self.dim), np.float32)
+        known = np.zeros(len(texts), bool)
+
+        def embed(first, last):
+            pieces = read(texts[first:last])
+            known[first:last] = np.diff(pieces.offsets) > 0
+            self._write_means(pieces, values[first:last])
+
+        in_threads(embed, _spans(texts))
+        return values, known
+
+    def _write_means(self, pieces, out):
+        rows, weights = pieces.ids, None
+        if self._weights is not None:
+            weights = self._weights[rows]
+        if self._mapping is not None:
+            rows = self._mapping[rows]
+        seconds = (
+            _SECONDS_PER_TEXT * len(out) + _SECONDS_PER_ENTRY * rows.size * self.dim
+        )
+        mean_rows = numpy_mean_rows
+        if use_compiled(seconds):
+            from ._kernels_numba import mean_rows
+        mean_rows(self._table, rows, weights, pieces.offsets, out)
+
+    def _reference(self):
+        """Return what a saved file contains to refer to the model."""
+        model = self.spec.model
+        model = model if isinstance(model, str) else list(model)
+        content = {**self.spec._asdict(), "model": model}
+        return {**content, "fingerprint": self.fingerprint}
+
+    def _files(self, caller):
+        """Return the files of a bundle, by name."""
+        folder = self.files.settings and self.files.settings[0].parent
+        if not folder:
+            return {"0.safetensors": self.files.weights, "0.json": self.files.tokenizer}
+        return {str(path.relative_to(folder)): path for path in self.files.paths}
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return _reopen, (self.spec, self.fingerprint)
+
+
+def _as_single(values, other):
+    """Return values as float32, unless they are float32 or of another dtype."""
+    kept = values.dtype in (np.float32, other)
+    return values if kept else values.astype(np.float32)
+
+
+def _spans(texts):
+    """Return (first, last + 1) of runs of texts of about `_CHUNK` characters."""
+    ends = np.cumsum([len(text) for text in texts])
+    cuts = np.flatnonzero(np.diff(ends // _CHUNK, prepend=0)) + 1
+    bounds = np.unique([0, *cuts, len(texts)]).tolist()
+    return list(zip(bounds, bounds[1:], strict=False))
+
+
+def shared_model(spec):
+    """Return the process's StaticModel; a new one if its files changed."""
+    spec, place = find_model(spec)
+    files: StaticFiles = find_files(place)
+    states = [os.stat(path) for path in files.paths]
+    times = tuple((state.st_size, state.st_mtime_ns) for state in states)
+    return _handles.get((spec, files, times), lambda: StaticModel(spec, files))
+
+
+def _reopen(spec, fingerprint):
+    model = shared_model(spec)
+    if model.fingerprint != fingerprint:
+        raise ValueError(
+            f"The pickled static model has fingerprint {fingerprint}, but the files at "
+            f"{spec.model} now have {model.fingerprint}: weights or tokenizer changed. "
+            "Restore the original files or fit again."
+        )
+    return model
+
+
+def from_reference(kind, content):
+    """Return the handle that a saved file refers to; downloads nothing.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the model is not on this machine.
+    ValueError
+        If the files contain another model now.
+    """
+    model = content["model"]
+    model = model if isinstance(model, str) else tuple(model)
+    spec = StaticSpec(model, content["revision"], content["dim"])
+    find_model(spec, download=False)
+    return _reopen(spec, content["fingerprint"])
+
+
+def from_files(kind, content, folder):
+    """Return the handle on a model whose files a saved file contained."""
+    model = str(folder)
+    if not isinstance(content["model"], str):
+        model = [str(folder / name) for name in ("0.safetensors", "0.json")]
+    return from_reference(kind, {**content, "model": model, "revision": None})

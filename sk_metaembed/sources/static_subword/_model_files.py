@@ -1,0 +1,221 @@
+"""The files of static subword models, and how each library encodes a text with them.
+
+Only JSON and safetensors are read: nothing of a model is executed.
+"""
+
+import json
+import math
+import mmap
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+_WEIGHTS = ("model.safetensors", "embeddings.safetensors")
+_TOKENIZER = "tokenizer.json"
+_SETTINGS = ("config.json", "modules.json", "config_sentence_transformers.json")
+_MAX_LENGTH = 512  # the default of model2vec
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
+_DTYPES |= {"I8": "i1", "BF16": "<u2"}
+_EXPECTED = (
+    "model.safetensors, tokenizer.json, and config.json (model2vec) or modules.json "
+    "(sentence-transformers)"
+)
+
+
+class StaticFiles(NamedTuple):
+    """Where a model is, and what its library does besides averaging.
+
+    Attributes
+    ----------
+    weights, tokenizer : Path
+    table : str
+        Name of the tensor with the vectors.
+    settings : tuple of Path
+        The other files that were read.
+    library : {"model2vec", "sentence-transformers", "wordllama"}
+        Whose files these are.
+    normalize : bool
+        Whether vectors of texts are scaled to unit length.
+    max_length : int or None
+        Number of pieces that model2vec cuts texts to.
+    prefix : str
+        Text before each text.
+    """
+
+    weights: Path
+    tokenizer: Path
+    table: str
+    settings: tuple = ()
+    library: str = "wordllama"
+    normalize: bool = False
+    max_length: int | None = None
+    prefix: str = ""
+
+    @property
+    def paths(self):
+        """All files."""
+        return self.weights, self.tokenizer, *self.settings
+
+
+def find_model(spec, *, download=True):
+    """Return a `StaticSpec` with absolute paths or a commit, and where its files are.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such model, or it cannot be downloaded.
+    """
+    if not isinstance(spec.model, str):
+        pair = tuple(os.path.abspath(os.path.expanduser(path)) for path in spec.model)
+        return spec._replace(model=pair), pair
+    folder = os.path.abspath(os.path.expanduser(spec.model))
+    if os.path.isdir(folder):
+        return spec._replace(model=folder), folder
+    if spec.model.startswith(("/", ".", "~")) or spec.model.count("/") > 1:
+        raise FileNotFoundError(
+            f"StaticSubwordEmbedding: there is no folder {spec.model!r}. It should "
+            f"contain {_EXPECTED}; for other files pass (weights, tokenizer)."
+        )
+    folder = _from_hub(spec.model, spec.revision, download)
+    # The hub's folder is named after the commit, which a pickle must ask for.
+    return spec._replace(revision=os.path.basename(folder)), folder
+
+
+def _from_hub(name, revision, download):
+    from huggingface_hub import snapshot_download
+
+    files = [*_WEIGHTS, _TOKENIZER, *_SETTINGS]
+    patterns = [*files, *(f"*/{name}" for name in files)]
+    options = {"revision": revision, "allow_patterns": patterns}
+    try:
+        try:
+            return snapshot_download(name, local_files_only=True, **options)
+        except Exception:
+            if not download:
+                raise
+            return snapshot_download(name, **options)
+    except Exception as error:  # the client's errors share no base class
+        reason = (str(error).strip() or "no reason given").splitlines()[0]
+        raise FileNotFoundError(
+            f"StaticSubwordEmbedding: model={name!r} is not a local folder and could "
+            f"not be found on the Hugging Face hub: {type(error).__name__}: "
+            f"{reason.rstrip('.')}. Pass a folder with {_EXPECTED}."
+        ) from error
+
+
+def find_files(model):
+    """Return the `StaticFiles` of a folder, or of a pair of weights and tokenizer.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is missing.
+    ValueError
+        If the folder has a model of another kind.
+    """
+    if not isinstance(model, str | os.PathLike):
+        weights, tokenizer = (Path(part).expanduser() for part in model)
+        for path in (weights, tokenizer):
+            if not path.is_file():
+                raise FileNotFoundError(f"StaticSubwordEmbedding: no file {path}.")
+        return StaticFiles(weights, tokenizer, _table_name(weights))
+    folder = Path(model)
+    modules = _json(folder / "modules.json")
+    part = folder / _static_module(modules, folder) if modules else folder
+    weights = next((part / name for name in _WEIGHTS if (part / name).is_file()), None)
+    if weights is None or not (part / _TOKENIZER).is_file():
+        raise FileNotFoundError(
+            f"StaticSubwordEmbedding: {folder} is not a static model. Expected "
+            f"{_EXPECTED}. Pass (weights, tokenizer) for files with other names, such "
+            "as those of WordLlama."
+        )
+    table = _table_name(weights)
+    settings = tuple(p for name in _SETTINGS if (p := folder / name).is_file())
+    files = StaticFiles(weights, part / _TOKENIZER, table, settings)
+    if table == "embeddings":
+        config = _json(folder / "config.json")
+        return files._replace(
+            library="model2vec",
+            normalize=bool(config.get("normalize", False)),
+            max_length=config.get("max_length", _MAX_LENGTH),
+        )
+    options = _json(folder / "config_sentence_transformers.json")
+    prompts = options.get("prompts") or {}
+    return files._replace(
+        library="sentence-transformers",
+        normalize=any(_kind(module) == "Normalize" for module in modules),
+        prefix=prompts.get(options.get("default_prompt_name"), ""),
+    )
+
+
+def _static_module(modules, folder):
+    """Return the folder of a sentence encoder's StaticEmbedding, the first module."""
+    kinds = [_kind(module) for module in modules]
+    if kinds[0] != "StaticEmbedding" or set(kinds[1:]) - {"Normalize"}:
+        raise ValueError(
+            f"StaticSubwordEmbedding: {folder} has the modules {kinds}; only a "
+            "StaticEmbedding, alone or followed by Normalize, is supported. Use "
+            "TransformerEmbedding for transformers."
+        )
+    return modules[0]["path"]
+
+
+def _kind(module):
+    return module["type"].rpartition(".")[2]
+
+
+def _json(path):
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _table_name(weights):
+    names = read_header(weights)[0]
+    for name in ("embeddings", "embedding.weight"):
+        if name in names:
+            return name
+    raise ValueError(
+        f"StaticSubwordEmbedding: {weights} has the tensors {sorted(names)}, but "
+        "neither 'embeddings' nor 'embedding.weight'."
+    )
+
+
+def read_header(path):
+    """Return the tensors of a safetensors file by name, and where their data begin."""
+    size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if not 2 <= length <= size - 8:
+            raise ValueError(f"{path} is truncated or not a safetensors file.")
+        tensors = json.loads(file.read(length))
+    tensors.pop("__metadata__", None)
+    return tensors, 8 + length
+
+
+def read_tensor(path, name):
+    """Return a tensor of a safetensors file, mapped and read-only; None if absent."""
+    tensors, start = read_header(path)
+    if name not in tensors:
+        return None
+    shape, kind = tensors[name]["shape"], tensors[name]["dtype"]
+    first, last = tensors[name]["data_offsets"]
+    if kind not in _DTYPES:
+        raise ValueError(f"{path}: the tensor {name!r} has unsupported dtype {kind}.")
+    dtype = np.dtype(_DTYPES[kind])
+    if (
+        not 0 <= first <= last <= os.path.getsize(path) - start
+        or math.prod(shape) * dtype.itemsize != last - first
+        or min(shape, default=0) < 0
+    ):
+        raise ValueError(
+            f"{path} is corrupt: the tensor {name!r} does not fit its shape {shape}."
+        )
+    if first == last:
+        return np.zeros(shape, dtype)
+    with open(path, "rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    values = np.frombuffer(data, dtype, math.prod(shape), start + first).reshape(shape)
+    if kind == "BF16":
+        values = (values.astype(np.uint32) << 16).view(np.float32)
+    return values
