@@ -51,11 +51,14 @@ class Characters:
 
     def _ascii(self):
         """Return kinds and normal forms of ASCII, uint8 (128,) each."""
-        from ._kernels_numba import ISOLATED, LETTER, REMOVED, SPACE
+        from ._kernels_numba import ISOLATED, LETTER, REFUSED, REMOVED, SPACE
 
         kinds, written = np.zeros((2, 128), np.uint8)
         for code in range(128):
             form = self._read(chr(code))
+            if form is None:
+                kinds[code] = REFUSED
+                continue
             core = form.strip(" ")
             kinds[code] = LETTER if core == form else ISOLATED
             if not core:
@@ -140,9 +143,8 @@ class LocalWords:
             np.cumsum([len(text) for text in encoded], dtype=np.int64),
             characters.kinds,
             characters.written,
-            *table[:3],
-            self._patterns,
-            self._pattern_ends,
+            table[:3],
+            (self._patterns, self._pattern_ends),
             out,
         )
         hashes = hash_spans(out, starts, ends)

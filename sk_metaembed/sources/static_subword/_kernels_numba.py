@@ -8,7 +8,7 @@ import numpy as np
 from ..._io._bytes_numba import hash_bytes, prefetch
 from ..._io._numba import cached_njit
 
-REMOVED, SPACE, LETTER, ISOLATED = range(4)
+REMOVED, SPACE, LETTER, ISOLATED, REFUSED = range(5)
 _AHEAD = 8  # rows between the request of one and its use
 _CONTINUES = np.uint64(0x9E3779B97F4A7C15)  # distinguishes pieces inside of words
 
@@ -68,14 +68,74 @@ def _begins(data, i, end, patterns, pattern_ends):
 
 
 @cached_njit
-def read_words(
-    data, text_ends, kinds, written, entries, pool, pool_ends, patterns, ends_of, out
+def _close(starts, ends, n, start, end):
+    """Record a word unless it is empty; return the number of words."""
+    if end > start:
+        starts[n] = start
+        ends[n] = end
+        n += 1
+    return n
+
+
+@cached_njit
+def _write_form(pool, first, last, out, o, starts, ends, n, start):
+    """Write a normal form, in which spaces end words; return o, n and start."""
+    for j in range(first, last):
+        if pool[j] != 32:
+            out[o] = pool[j]
+            o += 1
+        else:
+            n = _close(starts, ends, n, start, o)
+            start = o
+    return o, n, start
+
+
+@cached_njit
+def _read_text(
+    data, i, end, kinds, written, table, patterns, first_bytes, out, o, starts, ends, n
 ):
+    """Read ``data[i:end]``; return o, n, and whether it is read as a whole."""
+    entries, pool, pool_ends = table
+    start = o
+    while i < end:
+        byte = data[i]
+        if first_bytes[byte] and _begins(data, i, end, patterns[0], patterns[1]):
+            return o, n, False
+        if byte >= 128:
+            code, width = _code_point(data, i)
+            i += width
+            entry = entries[code]
+            if entry < 0:
+                return o, n, False
+            first, last = pool_ends[entry], pool_ends[entry + 1]
+            o, n, start = _write_form(pool, first, last, out, o, starts, ends, n, start)
+            continue
+        i += 1
+        kind = kinds[byte]
+        if kind == LETTER:
+            out[o] = written[byte]
+            o += 1
+        elif kind == REFUSED:
+            return o, n, False
+        elif kind != REMOVED:
+            n = _close(starts, ends, n, start, o)
+            start = o
+            if kind == ISOLATED:
+                out[o] = written[byte]
+                o += 1
+                n = _close(starts, ends, n, start, o)
+                start = o
+    return o, _close(starts, ends, n, start, o), True
+
+
+@cached_njit
+def read_words(data, text_ends, kinds, written, table, patterns, out):
     """Find the words of UTF-8 texts and write their normal forms one after another.
 
     A byte below 128 has a kind and a normal form, ``kinds`` and ``written``; another
-    character an entry: its normal form in `pool`, in which spaces end words. A text
-    with a pattern, or with a character of a negative entry, is left out.
+    character an entry: its normal form in the pool of a `CharacterTable`. A text with
+    one of the patterns (bytes, ends), or with a refused character (a negative entry),
+    is left out.
 
     Returns starts and ends of words in `out`, (n_words,), the number of words per text,
     and whether it was left out, (n_texts,).
@@ -86,68 +146,24 @@ def read_words(
     left_out = np.zeros(len(text_ends), np.bool_)
     first_bytes = np.zeros(256, np.bool_)
     begin = np.int64(0)
-    for k in range(len(ends_of)):
-        first_bytes[patterns[begin]] = True
-        begin = ends_of[k]
+    for end in patterns[1]:
+        first_bytes[patterns[0][begin]] = True
+        begin = end
     n = np.int64(0)
     i = np.int64(0)
     o = np.int64(0)
+    options = kinds, written, table, patterns, first_bytes
     for text in range(len(text_ends)):
-        n_before = n
-        o_before = o
-        start = o
         end = text_ends[text]
-        while i < end:
-            byte = data[i]
-            if first_bytes[byte] and _begins(data, i, end, patterns, ends_of):
-                left_out[text] = True
-                break
-            if byte < 128:
-                i += 1
-                kind = kinds[byte]
-                if kind == LETTER:
-                    out[o] = written[byte]
-                    o += 1
-                    continue
-                if kind == REMOVED:
-                    continue
-                if o > start:
-                    starts[n] = start
-                    ends[n] = o
-                    n += 1
-                if kind == ISOLATED:
-                    out[o] = written[byte]
-                    starts[n] = o
-                    o += 1
-                    ends[n] = o
-                    n += 1
-                start = o
-                continue
-            code, width = _code_point(data, i)
-            i += width
-            entry = entries[code]
-            if entry < 0:
-                left_out[text] = True
-                break
-            for j in range(pool_ends[entry], pool_ends[entry + 1]):
-                if pool[j] != 32:
-                    out[o] = pool[j]
-                    o += 1
-                    continue
-                if o > start:
-                    starts[n] = start
-                    ends[n] = o
-                    n += 1
-                start = o
-        if left_out[text]:
-            n = n_before
-            o = o_before
-        elif o > start:
-            starts[n] = start
-            ends[n] = o
-            n += 1
+        new_o, new_n, complete = _read_text(
+            data, i, end, *options, out, o, starts, ends, n
+        )
+        if complete:
+            counts[text] = new_n - n
+            o = new_o
+            n = new_n
+        left_out[text] = not complete
         i = end
-        counts[text] = n - n_before
     return starts[:n], ends[:n], counts, left_out
 
 
@@ -173,8 +189,9 @@ def vocabulary_slots(pool, ends, continues):
 
 
 @cached_njit
-def _find(buffer, start, end, inside, slots, pool, ends, continues):
+def _find(buffer, start, end, inside, vocabulary):
     """Return the number of a piece, -1 if there is none of these bytes."""
+    slots, pool, ends, continues = vocabulary
     hashed = hash_bytes(buffer, start, end)
     if inside:
         hashed ^= _CONTINUES
@@ -194,14 +211,32 @@ def _find(buffer, start, end, inside, slots, pool, ends, continues):
 
 
 @cached_njit
-def match_words(
-    buffer, starts, ends, slots, pool, piece_ends, continues, ids, longest, limit, unk
-):
+def _match(buffer, start, end, vocabulary, ids, longest, found, n):
+    """Append the pieces of a word; return their number so far, -1 if it has none."""
+    at = start
+    while at < end:
+        stop = min(end, at + longest)
+        piece = np.int32(-1)
+        while stop > at and piece < 0:
+            if stop == end or (buffer[stop] & 0xC0) != 0x80:
+                piece = _find(buffer, at, stop, at > start, vocabulary)
+            stop -= 1
+        if piece < 0:
+            return -1
+        found[n] = ids[piece]
+        n += 1
+        at = stop + 1
+    return n
+
+
+@cached_njit
+def match_words(buffer, starts, ends, vocabulary, ids, longest, limit, unknown):
     """Split words by maximal matching from the left.
 
-    `longest` is the length of the longest piece in bytes. A word of more than `limit`
-    characters, or with a part that is no piece, is the piece `unk`. Returns the ids of
-    all words, and where each word ends.
+    `vocabulary` are the slots, bytes, ends and positions of pieces, `longest` the bytes
+    of the longest one. A word of more than `limit` characters, or with a part that is
+    no piece, is the piece `unknown`. Returns the ids of all words, and where each word
+    ends.
     """
     total = len(starts)
     for k in range(len(starts)):
@@ -210,41 +245,18 @@ def match_words(
     found_ends = np.empty(len(starts), np.int64)
     n = 0
     for k in range(len(starts)):
-        first = n
         n_characters = 0
         for j in range(starts[k], ends[k]):
             n_characters += (buffer[j] & 0xC0) != 0x80
-        at = starts[k]
-        if n_characters > limit:
-            at = -1
-        while 0 <= at < ends[k]:
-            end = min(ends[k], at + longest)
-            piece = np.int32(-1)
-            while end > at:
-                if end == ends[k] or (buffer[end] & 0xC0) != 0x80:
-                    piece = _find(
-                        buffer,
-                        at,
-                        end,
-                        at > starts[k],
-                        slots,
-                        pool,
-                        piece_ends,
-                        continues,
-                    )
-                    if piece >= 0:
-                        break
-                end -= 1
-            if piece < 0:
-                at = -1
-            else:
-                found[n] = ids[piece]
-                n += 1
-                at = end
-        if at < 0:
-            n = first
-            found[n] = unk
-            n += 1
+        after = -1
+        if n_characters <= limit:
+            after = _match(
+                buffer, starts[k], ends[k], vocabulary, ids, longest, found, n
+            )
+        if after < 0:
+            found[n] = unknown
+            after = n + 1
+        n = after
         found_ends[k] = n
     return found[:n].copy(), found_ends
 
@@ -274,12 +286,45 @@ def spread(codes, counts, ids, id_ends):
 
 
 @cached_njit
+def _request(table, rows, k, end):
+    """Begin to load rows into the processor's cache, from k on and below `end`."""
+    for ahead in range(k, min(k + 4, end)):
+        row = table[rows[ahead]]
+        for offset in range(0, table.shape[1] * table.itemsize, 64):
+            prefetch(row, offset)
+
+
+@cached_njit
+def _add_four(total, table, rows, weights, k):
+    """Add four rows to a total one by one; the total is loaded and stored once."""
+    a = table[rows[k]]
+    b = table[rows[k + 1]]
+    c = table[rows[k + 2]]
+    d = table[rows[k + 3]]
+    if weights is None:
+        for j in range(len(total)):
+            part = total[j] + np.float64(a[j])
+            part += np.float64(b[j])
+            part += np.float64(c[j])
+            total[j] = part + np.float64(d[j])
+        return
+    wa = np.float64(weights[k])
+    wb = np.float64(weights[k + 1])
+    wc = np.float64(weights[k + 2])
+    wd = np.float64(weights[k + 3])
+    for j in range(len(total)):
+        part = total[j] + wa * np.float64(a[j])
+        part += wb * np.float64(b[j])
+        part += wc * np.float64(c[j])
+        total[j] = part + wd * np.float64(d[j])
+
+
+@cached_njit
 def mean_rows(table, rows, weights, offsets, out):
     """Write the mean of each sequence's weighted rows, zeros if it has none.
 
-    Sums are float64 and one by one in the order of the sequence. Four rows at a time:
-    the total is loaded and stored once per four rows. Later rows are requested
-    meanwhile.
+    Sums are float64 and in the order of the sequence. Later rows are requested
+    meanwhile, across the ends of sequences.
     """
     dim = table.shape[1]
     total = np.empty(dim)
@@ -287,38 +332,16 @@ def mean_rows(table, rows, weights, offsets, out):
         total[:] = 0
         k = offsets[i]
         end = offsets[i + 1]
-        while k < end:
-            for ahead in range(k + _AHEAD, min(k + _AHEAD + 4, len(rows))):
-                row = table[rows[ahead]]
-                for offset in range(0, dim * table.itemsize, 64):
-                    prefetch(row, offset)
-            a = table[rows[k]]
-            if k + 4 > end:
-                wa = 1.0 if weights is None else np.float64(weights[k])
-                for j in range(dim):
-                    total[j] += wa * np.float64(a[j])
-                k += 1
-                continue
-            b = table[rows[k + 1]]
-            c = table[rows[k + 2]]
-            d = table[rows[k + 3]]
-            if weights is None:
-                for j in range(dim):
-                    part = total[j] + np.float64(a[j])
-                    part += np.float64(b[j])
-                    part += np.float64(c[j])
-                    total[j] = part + np.float64(d[j])
-            else:
-                wa = np.float64(weights[k])
-                wb = np.float64(weights[k + 1])
-                wc = np.float64(weights[k + 2])
-                wd = np.float64(weights[k + 3])
-                for j in range(dim):
-                    part = total[j] + wa * np.float64(a[j])
-                    part += wb * np.float64(b[j])
-                    part += wc * np.float64(c[j])
-                    total[j] = part + wd * np.float64(d[j])
+        while k + 4 <= end:
+            _request(table, rows, k + _AHEAD, len(rows))
+            _add_four(total, table, rows, weights, k)
             k += 4
+        while k < end:
+            row = table[rows[k]]
+            weight = 1.0 if weights is None else np.float64(weights[k])
+            for j in range(dim):
+                total[j] += weight * np.float64(row[j])
+            k += 1
         n = max(end - offsets[i], 1)
         for j in range(dim):
             out[i, j] = total[j] / n
