@@ -1,18 +1,9 @@
-"""`export_vectors`: write the vectors of any embedding in formats of other programs.
-
-orjson writes the shortest digits that represent a float32 exactly, in about 0.4 times
-the time of a compiled loop and a tenth of that of NumPy's formatting.
-"""
+"""`export_vectors`: write the vectors of any embedding in formats of other programs."""
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import os
 import re
-import secrets
-import shutil
-import sys
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +11,15 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from .._io._atomic import atomic_path
 from ..sequences._word_lookup import lookup_vectors
-from ._convert import store_arrays
-from ._gensim import to_keyed_vectors
+from ._export_model2vec import (
+    WORD_START,
+    check_is_mean,
+    embedding_splitting,
+    is_model2vec,
+    write_model2vec,
+)
+from ._export_writers import FILE_WRITERS, write_file, write_store
 from ._store_files import is_store
 from ._word_index import pack
 
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
     from .._core._typing import StrPath, WordEmbedding
 
     Format: TypeAlias = Literal[
-        "word2vec-text", "word2vec-binary", "glove", "gensim", "store"
+        "word2vec-text", "word2vec-binary", "glove", "gensim", "store", "model2vec"
     ]
 
 _SUFFIXES = {
@@ -45,14 +41,13 @@ _SUFFIXES = {
     ".kv": "gensim",
     ".store": "store",
 }
-_CHUNK_NUMBERS = 1 << 21
-# Numbers hardly shrink further: level 6 takes three times as long for a few percent.
-_GZIP_LEVEL = 1
+_FOLDERS = {"store": is_store, "model2vec": is_model2vec}
 _SPACE = re.compile("[\t-\r \0]")
 _FORBIDDEN = {
     "word2vec-text": _SPACE,
     "glove": _SPACE,
     "word2vec-binary": re.compile("[ \n]"),
+    "model2vec": re.compile(f"[ {WORD_START}]"),
 }
 _BATCH = 1 << 16  # words
 _UNKNOWN = ("warn", "skip", "raise", "keep")
@@ -117,7 +112,8 @@ def export_vectors(
 
     Use it for a fitted meta-embedding that other programs need: gensim, spaCy, fastText
     and all that read GloVe files support one of these formats, and `WordVectors.open`
-    reads all of them. The vectors are computed in batches, and the file appears under
+    reads all of them but "model2vec", with which model2vec and sentence-transformers
+    encode whole texts. The vectors are computed in batches, and the file appears under
     its name when it is complete; a failed export leaves nothing.
 
     Parameters
@@ -129,12 +125,12 @@ def export_vectors(
         Words to write, in this order: for example the `words` of a `WordVectors`, or
         the `types` of a `TokenSequences`. Repetitions are skipped.
     path : str or path-like
-        The file, or for a store the directory, to create.
+        The file, or for "store" and "model2vec" the directory, to create.
     format : str, default=None
-        "word2vec-text", "word2vec-binary", "glove", "gensim" or "store"; see Notes.
-        None infers it from the suffix: ``.vec`` or ``.w2v``, ``.bin``, ``.glove``,
-        ``.kv`` and ``.store``. A text or binary file with an additional ``.gz`` is
-        compressed.
+        "word2vec-text", "word2vec-binary", "glove", "gensim", "store" or "model2vec";
+        see Notes. None infers it from the suffix: ``.vec`` or ``.w2v``, ``.bin``,
+        ``.glove``, ``.kv`` and ``.store``. A text or binary file with an additional
+        ``.gz`` is compressed.
     unknown : {"warn", "skip", "raise", "keep"}, default="warn"
         How to treat words that the embedding does not know: "warn" drops them with a
         warning, "skip" drops them and only reports them, "raise" is an error, and
@@ -147,7 +143,7 @@ def export_vectors(
     ExportReport
         `path`, `format`, `n_words`, `dim`, `n_unknown`, `n_duplicates`, and `unknown`,
         the unknown words. ``WordVectors.open(report.path)`` reads the file, with
-        ``trusted=True`` for gensim's format.
+        ``trusted=True`` for gensim's format; not the directory of "model2vec".
 
     Raises
     ------
@@ -157,7 +153,8 @@ def export_vectors(
         If `embedding` has no word vectors, or a word is not a str.
     ValueError
         If the format is unknown or cannot represent a word, all words are unknown, a
-        vector is not finite, or a word is unknown and ``unknown="raise"``.
+        vector is not finite, a word is unknown and ``unknown="raise"``, or "model2vec"
+        cannot represent how the embedding splits or pools texts.
 
     Warns
     -----
@@ -166,7 +163,7 @@ def export_vectors(
 
     See Also
     --------
-    WordVectors : Reads all these formats.
+    WordVectors : Reads all formats but "model2vec".
 
     Notes
     -----
@@ -178,11 +175,30 @@ def export_vectors(
     "glove"           no spaces    programs for GloVe; "word2vec-text" without header
     "gensim"          any          gensim's ``KeyedVectors.load``; a pickle
     "store"           any          `WordVectors.open`, which maps it into memory
+    "model2vec"       no spaces    model2vec's ``StaticModel.from_pretrained``,
+                                   sentence-transformers' ``SentenceTransformer``
     ================= ============ ==================================================
 
     All formats represent the float32 values exactly; text has the fewest digits that a
     reader turns into the same float32. "No spaces" means no ASCII whitespace; in binary
-    files, no space and no newline. The matrix is built in memory.
+    files, no space and no newline; for "model2vec", no space and no U+2581, which
+    begins the words of its vocabulary. The matrix is built in memory.
+
+    A model of "model2vec" [1]_ splits a text as the `Tokenizer` of the embedding, or a
+    `Tokenizer` without parameters if there is none, and returns the mean of the vectors
+    of the words that were written; all other words are left out, and a text without any
+    gives zeros. If the embedding returns an array, that mean is its output: a Pipeline
+    that ends in ``Pooling()``, with ``weights`` None, "sif" or "usif", perhaps followed
+    by `CommonComponentRemoval`. This is checked on random sequences of the words. For
+    other poolings pass the steps before `Pooling`. Contextual sources give the vectors
+    of words alone. Supported are the default words of `Tokenizer` and patterns for runs
+    of one class of characters; with NFKC and NFKD, some characters that are newer than
+    Unicode 11 are split as they are.
+
+    References
+    ----------
+    .. [1] S. Tulkens, T. van Dongen, "Model2Vec: Fast State-of-the-Art Static
+       Embeddings", 2024, https://github.com/MinishLab/model2vec.
 
     Examples
     --------
@@ -209,17 +225,25 @@ def export_vectors(
             f"{_CALLER}: unknown must be one of {_UNKNOWN}; got {unknown!r}."
         )
     _check_target(target, fmt, overwrite)
+    splitting = embedding_splitting(embedding, _CALLER) if fmt == "model2vec" else None
     given = _checked_words(words)
     selected = list(dict.fromkeys(given))
     matrix, known = _compute(embedding, selected)
     missing = tuple(selected[i] for i in np.flatnonzero(~known))
+    if fmt == "model2vec":
+        check_is_mean(embedding, selected, matrix, known, _CALLER)
     if unknown != "keep" and missing:
         _report_unknown(missing, len(selected), unknown)
         matrix = matrix[known]
         selected = [selected[i] for i in np.flatnonzero(known)]
     _check_format_words(selected, fmt)
     _check_finite(selected, matrix)
-    _write(selected, matrix, target, fmt)
+    if fmt == "model2vec":
+        write_model2vec(selected, matrix, splitting, target)
+    elif fmt == "store":
+        write_store(selected, matrix, target)
+    else:
+        write_file(selected, matrix, target, fmt)
     return ExportReport(
         path=os.fspath(target),
         format=fmt,
@@ -242,7 +266,7 @@ def _checked_path(path):
 
 def _resolve_format(path, fmt):
     """Return the given format, or the one of the path's suffix."""
-    known = (*_WRITERS, "store")
+    known = (*FILE_WRITERS, *_FOLDERS)
     name = path.name.removesuffix(".gz")
     if fmt is None:
         fmt = _SUFFIXES.get(Path(name).suffix)
@@ -257,10 +281,11 @@ def _resolve_format(path, fmt):
         raise ValueError(
             f"{_CALLER}: format must be one of {', '.join(known)} or None; got {fmt!r}."
         )
-    if name != path.name and fmt not in _FORBIDDEN:
+    compressible = [each for each in FILE_WRITERS if each != "gensim"]
+    if name != path.name and fmt not in compressible:
         raise ValueError(
             f"{_CALLER}: format {fmt!r} cannot be compressed; got the name "
-            f"{path.name!r}. Remove .gz, or use one of {', '.join(_FORBIDDEN)}."
+            f"{path.name!r}. Remove .gz, or use one of {', '.join(compressible)}."
         )
     return fmt
 
@@ -273,10 +298,11 @@ def _check_target(path, fmt, overwrite):
             f"{path} exists already. Pass overwrite=True to replace it, or pass "
             "another path."
         )
-    # A directory is replaced as a whole, so it must be a store.
-    replaceable = is_store(path) if fmt == "store" else path.is_file()
+    # A directory is replaced as a whole, so it must contain nothing else.
+    replaceable = _FOLDERS[fmt](path) if fmt in _FOLDERS else path.is_file()
     if not replaceable:
-        kind = "word-vector store" if fmt == "store" else "file"
+        kinds = {"store": "word-vector store", "model2vec": "folder of model2vec"}
+        kind = kinds.get(fmt, "file")
         raise FileExistsError(
             f"{path} is not a {kind}, so it is not replaced by one. Pass another path."
         )
@@ -364,110 +390,3 @@ def _check_finite(words, matrix):
                 f"{_CALLER}: the vector of {words[bad[0]]!r} contains NaN or infinity, "
                 f"as do {len(bad) - 1:,} others. Nothing was written."
             )
-
-
-def _write(words, matrix, path, fmt):
-    """Write words and their (n_words, dim) float32 vectors, replacing what exists."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if fmt == "store":
-        _write_store(words, matrix, path)
-        return
-    with atomic_path(path) as part:
-        _WRITERS[fmt](words, matrix, part)
-
-
-def _write_store(words, matrix, path):
-    old = path.with_name(f".{path.name}.{secrets.token_hex(6)}.old")
-    new = path.with_name(f".{path.name}.{secrets.token_hex(6)}.new")
-    store_arrays(pack(words), matrix, path=new)
-    try:
-        _swap(new, path, old)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _swap(new, path, old):
-    """Rename a directory to its final path; restore the existing one on failure."""
-    if path.exists():  # a directory cannot be replaced in one step
-        os.rename(path, old)
-    try:
-        os.rename(new, path)
-    except OSError:
-        if old.exists():
-            os.rename(old, path)
-        raise
-
-
-@contextlib.contextmanager
-def _output(path):
-    """Yield a binary file, compressed if the final name ends in .gz."""
-    with open(path, "wb") as file:
-        if path.suffixes[-3:-2] != [".gz"]:  # followed by a random part and ".part"
-            yield file
-            return
-        # Without name and time, equal vectors give equal files.
-        with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as compressed:
-            yield compressed
-
-
-def _write_word2vec_text(words, matrix, path):
-    with _output(path) as file:
-        file.write(_header(matrix))
-        _write_lines(words, matrix, file)
-
-
-def _write_glove(words, matrix, path):
-    with _output(path) as file:
-        _write_lines(words, matrix, file)
-
-
-def _header(matrix):
-    return b"%d %d\n" % matrix.shape
-
-
-def _write_lines(words, matrix, file):
-    from orjson import OPT_SERIALIZE_NUMPY, dumps
-
-    for rows in _row_slices(matrix):
-        values = np.ascontiguousarray(matrix[rows], np.float32)
-        numbers = (dumps(row, option=OPT_SERIALIZE_NUMPY)[1:-1] for row in values)
-        lines = (
-            b"%s %s\n" % (word.encode(), text.replace(b",", b" "))
-            for word, text in zip(words[rows], numbers, strict=True)
-        )
-        file.write(b"".join(lines))
-
-
-def _row_slices(matrix):
-    step = max(1, _CHUNK_NUMBERS // matrix.shape[1])
-    for start in range(0, len(matrix), step):
-        yield slice(start, start + step)
-
-
-def _write_word2vec_binary(words, matrix, path):
-    dim = matrix.shape[1]
-    with _output(path) as file:
-        file.write(_header(matrix))
-        for rows in _row_slices(matrix):
-            values = np.ascontiguousarray(matrix[rows], "<f4").view(np.uint8)
-            values = values.reshape(-1, 4 * dim)
-            parts = (
-                part
-                for word, row in zip(words[rows], values, strict=True)
-                for part in (f"{word} ".encode(), row.data)
-            )
-            file.write(b"".join(parts))
-
-
-def _write_gensim(words, matrix, path):
-    # One file: gensim would name a second one, for large arrays, after the temporary.
-    to_keyed_vectors(words, matrix).save(os.fspath(path), sep_limit=sys.maxsize)
-
-
-_WRITERS = {
-    "word2vec-text": _write_word2vec_text,
-    "word2vec-binary": _write_word2vec_binary,
-    "glove": _write_glove,
-    "gensim": _write_gensim,
-}

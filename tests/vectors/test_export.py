@@ -21,7 +21,7 @@ from sk_metaembed import (
     WordVectors,
     export_vectors,
 )
-from sk_metaembed.vectors._export import _write_lines
+from sk_metaembed.vectors._export_writers import _write_lines
 
 FORMATS = {
     "word2vec-text": "a.vec",
@@ -230,7 +230,7 @@ def test_overwrite(fmt, tmp_path):
 
 
 def test_failed_export_leaves_nothing(tmp_path, monkeypatch):
-    from sk_metaembed.vectors import _export
+    from sk_metaembed.vectors import _export_writers
 
     path = tmp_path / "a.vec"
     path.write_text("old")
@@ -238,7 +238,7 @@ def test_failed_export_leaves_nothing(tmp_path, monkeypatch):
     def fail(*args):
         raise OSError("disk full")
 
-    monkeypatch.setattr(_export, "_write_lines", fail)
+    monkeypatch.setattr(_export_writers, "_write_lines", fail)
     with pytest.raises(OSError, match="disk full"):
         export_vectors(TABLE, WORDS, path, overwrite=True)
     assert path.read_text() == "old"
@@ -246,7 +246,7 @@ def test_failed_export_leaves_nothing(tmp_path, monkeypatch):
 
 
 def test_store_is_restored_if_replacing_it_fails(tmp_path, monkeypatch):
-    from sk_metaembed.vectors import _export
+    from sk_metaembed.vectors import _export_writers
 
     path = tmp_path / "a.store"
     export_vectors(TABLE, WORDS, path)
@@ -257,7 +257,7 @@ def test_store_is_restored_if_replacing_it_fails(tmp_path, monkeypatch):
             raise OSError("no such luck")
         rename(source, target)
 
-    monkeypatch.setattr(_export.os, "rename", fail)
+    monkeypatch.setattr(_export_writers.os, "rename", fail)
     with pytest.raises(OSError, match="no such luck"):
         export_vectors(TABLE, ["tea"], path, overwrite=True)
     assert os.listdir(tmp_path) == ["a.store"]
@@ -321,11 +321,11 @@ def test_export_of_a_pipeline(tmp_path):
 
 
 def test_batch_size_does_not_change_the_file(tmp_path, monkeypatch):
-    from sk_metaembed.vectors import _export
+    from sk_metaembed.vectors import _export, _export_writers
 
     export_vectors(TABLE, WORDS, tmp_path / "a.vec")
     monkeypatch.setattr(_export, "_BATCH", 3)
-    monkeypatch.setattr(_export, "_CHUNK_NUMBERS", 20)
+    monkeypatch.setattr(_export_writers, "_CHUNK_NUMBERS", 20)
     export_vectors(TABLE, WORDS, tmp_path / "b.vec")
     assert (tmp_path / "a.vec").read_bytes() == (tmp_path / "b.vec").read_bytes()
 
