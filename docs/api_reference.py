@@ -72,6 +72,7 @@ ROOMS = {
             "Linear": [
                 "SVDMetaEmbedding",
                 "GCCAMetaEmbedding",
+                "MatryoshkaMetaEmbedding",
                 "ProcrustesMetaEmbedding",
                 "OneToNMetaEmbedding",
             ],
@@ -99,7 +100,14 @@ ROOMS = {
     ),
     "pooling": (
         "Pooling",
-        {"": ["Pooling", "RandomEncoderPooling", "CommonComponentRemoval"]},
+        {
+            "": [
+                "Pooling",
+                "RandomEncoderPooling",
+                "CommonComponentRemoval",
+                "EmbeddingQuantizer",
+            ]
+        },
     ),
     "adapters": (
         "Tagging, pairs and columns with any scikit-learn estimator",

@@ -31,6 +31,7 @@ from .meta import (
     ConcatMetaEmbedding,
     GCCAMetaEmbedding,
     LocallyLinearMetaEmbedding,
+    MatryoshkaMetaEmbedding,
     OneToNMetaEmbedding,
     ProcrustesMetaEmbedding,
     SourceImputer,
@@ -39,7 +40,12 @@ from .meta import (
     SVDMetaEmbedding,
 )
 from .persistence import load, save
-from .pooling import CommonComponentRemoval, Pooling, RandomEncoderPooling
+from .pooling import (
+    CommonComponentRemoval,
+    EmbeddingQuantizer,
+    Pooling,
+    RandomEncoderPooling,
+)
 from .scale import TextStream, transform_in_batches, transform_partitions
 from .sequences import (
     Block,
@@ -96,6 +102,7 @@ __all__ = [
     "ElmoEmbedding",
     "ElmoLanguageModel",
     "EmbeddedSequences",
+    "EmbeddingQuantizer",
     "EmbeddingUnion",
     "EstimatorEmbedding",
     "FastTextEmbedding",
@@ -104,6 +111,7 @@ __all__ = [
     "GCCAMetaEmbedding",
     "LSAEmbedding",
     "LocallyLinearMetaEmbedding",
+    "MatryoshkaMetaEmbedding",
     "OneToNMetaEmbedding",
     "PairEncoder",
     "Pooling",

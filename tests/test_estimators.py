@@ -26,6 +26,7 @@ from sk_metaembed import (
     ElmoEmbedding,
     ElmoLanguageModel,
     EmbeddedSequences,
+    EmbeddingQuantizer,
     EmbeddingUnion,
     EstimatorEmbedding,
     FastTextEmbedding,
@@ -34,6 +35,7 @@ from sk_metaembed import (
     GCCAMetaEmbedding,
     LocallyLinearMetaEmbedding,
     LSAEmbedding,
+    MatryoshkaMetaEmbedding,
     OneToNMetaEmbedding,
     PairEncoder,
     Pooling,
@@ -167,6 +169,8 @@ ESTIMATORS = [
     AutoencodedMetaEmbedding(n_components=4, max_iter=3),
     AutoencodedMetaEmbedding("concatenated", n_components=3, max_iter=3),
     AutoencodedMetaEmbedding("decoupled", n_components=3, max_iter=3, normalize=False),
+    MatryoshkaMetaEmbedding(4, max_iter=2),
+    MatryoshkaMetaEmbedding(nested_dims=[2, 3], normalize=False, max_iter=2),
     StackedMetaEmbedding(cv=2),
     StackedMetaEmbedding(
         LogisticRegression(C=0.01), output="sources", concat=False, cv=2
@@ -202,6 +206,9 @@ ESTIMATORS = [
     RandomEncoderPooling(8, mode="mean", activation="relu"),
     CommonComponentRemoval(),
     CommonComponentRemoval(2, weighted=True, center=True),
+    EmbeddingQuantizer(),
+    EmbeddingQuantizer("binary", random_state=0),
+    EmbeddingQuantizer("packed", n_bits=20, random_state=0),
 ]
 
 

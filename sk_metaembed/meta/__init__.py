@@ -9,6 +9,7 @@ from ._gcca import GCCAMetaEmbedding
 from ._imputer import SourceImputer
 from ._linear import SourceMap
 from ._locally_linear import LocallyLinearMetaEmbedding
+from ._matryoshka import MatryoshkaMetaEmbedding
 from ._neighbors import SharedRows
 from ._one_to_n import OneToNMetaEmbedding
 from ._procrustes import ProcrustesMetaEmbedding
@@ -23,6 +24,7 @@ __all__ = [
     "ConcatMetaEmbedding",
     "GCCAMetaEmbedding",
     "LocallyLinearMetaEmbedding",
+    "MatryoshkaMetaEmbedding",
     "OneToNMetaEmbedding",
     "ProcrustesMetaEmbedding",
     "SVDMetaEmbedding",

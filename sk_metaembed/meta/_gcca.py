@@ -19,13 +19,14 @@ from ._linear import (
     mapped_sum,
     source_rows,
 )
+from ._truncation import TruncationMixin
 
 _ROUNDING = (10 * np.finfo(np.float32).eps) ** 2  # smaller variances are rounding
 _MIN_VARIANCE = 1e-70  # smaller variances cannot be scaled to one in float32
 _MIN_AGREEMENT = 1e-10  # with smaller eigenvalues, sources cancel each other
 
 
-class GCCAMetaEmbedding(BaseMetaEmbedding):
+class GCCAMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     """Map the sources into one space in which they agree most (GCCA).
 
     What several sources have in common is likely to be meaning; what only one has may
@@ -123,6 +124,8 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
     >>> gcca.eigenvalues_.round(2)
     array([1.  , 1.  , 0.45])
     """
+
+    _per_component = ("eigenvalues_",)
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],

@@ -22,6 +22,7 @@ from ._linear import (
     source_rows,
     source_weights,
 )
+from ._truncation import TruncationMixin
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +34,7 @@ _MIN_SCALE = 1e-36  # quotients by smaller values overflow float32
 _MIN_RANDOMIZED = 1000  # size above which random projections are faster
 
 
-class SVDMetaEmbedding(BaseMetaEmbedding):
+class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     """Concatenate the sources and keep the leading directions (SVD).
 
     Much smaller than the concatenation and, with `whiten`, better at word similarity:
@@ -128,6 +129,8 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
     >>> svd.explained_share_.round(2)
     array([0.67, 0.32])
     """
+
+    _per_component = ("components_", "singular_values_", "explained_share_")
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],

@@ -43,6 +43,7 @@ OBJECTS = {
         "ConcatMetaEmbedding",
         "GCCAMetaEmbedding",
         "LocallyLinearMetaEmbedding",
+        "MatryoshkaMetaEmbedding",
         "OneToNMetaEmbedding",
         "ProcrustesMetaEmbedding",
         "SVDMetaEmbedding",
@@ -52,6 +53,7 @@ OBJECTS = {
     ),
     "sk_metaembed.pooling": (
         "CommonComponentRemoval",
+        "EmbeddingQuantizer",
         "Pooling",
         "RandomEncoderPooling",
     ),

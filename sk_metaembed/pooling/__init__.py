@@ -15,9 +15,15 @@ from ._modes import (
     write_window_max,
 )
 from ._pooling import Pooling
+from ._quantizer import EmbeddingQuantizer
 from ._random_encoder import RandomEncoderPooling
 
-__all__ = ["CommonComponentRemoval", "Pooling", "RandomEncoderPooling"]
+__all__ = [
+    "CommonComponentRemoval",
+    "EmbeddingQuantizer",
+    "Pooling",
+    "RandomEncoderPooling",
+]
 
 set_public_module(
     globals(),
