@@ -44,7 +44,10 @@ ROOMS = {
             ],
             "Static vectors of subwords": ["StaticSubwordEmbedding"],
             "Contextual vectors": ["ElmoEmbedding", "TransformerEmbedding"],
-            "Vectors of texts, learned from them": ["LSAEmbedding"],
+            "Vectors of texts, learned from them": [
+                "LSAEmbedding",
+                "DistilledEmbedding",
+            ],
             "Functions and estimators": ["FunctionEmbedding", "EstimatorEmbedding"],
             "Trained with a Dynamic* estimator": [
                 "FineTuned",

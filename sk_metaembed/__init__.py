@@ -21,6 +21,7 @@ _HOME = {
     "export_vectors": "vectors",
     "BytePairEmbedding": "sources",
     "CharEmbedding": "sources",
+    "DistilledEmbedding": "sources",
     "ElmoEmbedding": "sources",
     "ElmoLanguageModel": "elmo",
     "EmbeddingUnion": "sources",

@@ -57,6 +57,7 @@ from .sequences import (
 from .sources import (
     BytePairEmbedding,
     CharEmbedding,
+    DistilledEmbedding,
     ElmoEmbedding,
     EmbeddingUnion,
     EstimatorEmbedding,
@@ -94,6 +95,7 @@ __all__ = [
     "ColumnsEncoder",
     "CommonComponentRemoval",
     "ConcatMetaEmbedding",
+    "DistilledEmbedding",
     "DynamicMetaClassifier",
     "DynamicMetaEmbedding",
     "DynamicMetaRanker",

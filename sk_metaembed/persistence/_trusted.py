@@ -63,6 +63,7 @@ OBJECTS = {
         "BytePairs",
         "CharEmbedding",
         "CharSpec",
+        "DistilledEmbedding",
         "ElmoEmbedding",
         "EmbeddingUnion",
         "EstimatorEmbedding",
@@ -130,8 +131,10 @@ TUPLES = {
     "sk_metaembed.sources": (
         "ElmoBlock",
         "ElmoOutputSpec",
+        "Ngrams",
         "Preprocessing",
         "OutputSpec",
+        "Student",
     ),
 }
 # Dictionaries: created empty, then filled.

@@ -6,12 +6,14 @@ from ._byte_pair import BytePairEmbedding
 from ._byte_pairs import BytePairs
 from ._char_embedding import CharEmbedding, CharSpec
 from ._contextual_to_static import contextual_to_static
+from ._distilled import DistilledEmbedding, Student
 from ._elmo import ElmoEmbedding
 from ._elmo_model import ElmoBlock, ElmoOutputSpec
 from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding, NgramVectors
 from ._function import FunctionEmbedding
 from ._lsa import LSAEmbedding
+from ._ngrams import Ngrams
 from ._pretrained import PretrainedEmbedding
 from ._selector import SourceSelector
 from ._source_subsets import source_subsets
@@ -29,6 +31,7 @@ __all__ = [
     "BaseWordEmbedding",
     "BytePairEmbedding",
     "CharEmbedding",
+    "DistilledEmbedding",
     "ElmoEmbedding",
     "EmbeddingUnion",
     "EstimatorEmbedding",
@@ -60,4 +63,6 @@ set_public_module(
     ElmoBlock,
     ElmoOutputSpec,
     Preprocessing,
+    Ngrams,
+    Student,
 )

@@ -1,0 +1,125 @@
+"""TF-IDF features of words and their n-grams, from token codes rather than strings."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+
+class Ngrams(NamedTuple):
+    """The n-grams of the training data that are counted, length by length.
+
+    Parameters
+    ----------
+    words : dict of str to int
+        Number of each word, from 0.
+    keys : list of ndarray of int64
+        For lengths 2, 3, ...: the sorted keys of the n-grams. A key is the number of
+        the n-gram's beginning, among those that are one shorter, times ``len(words)``
+        plus the number of its last word. The number of an n-gram is its place here.
+    idf : ndarray of float32, shape (n_features,)
+        Inverse document frequencies of words, then of the n-grams of each length.
+    """
+
+    words: dict
+    keys: list
+    idf: np.ndarray
+
+
+def learn_ngrams(tokens, max_length, max_features):
+    """Return the `Ngrams` of a TokenSequences: of each length, the most frequent.
+
+    Frequency is the number of sequences that contain an n-gram; ties are decided by the
+    order of first occurrence of their words.
+    """
+    rows = tokens.segment_ids()
+    kept, frequencies = _most_frequent(tokens.codes, rows, max_features)
+    numbers = _places(kept, tokens.codes)
+    words = dict(zip(tokens.types[kept].tolist(), range(len(kept)), strict=True))
+    keys, counts, first = [], [frequencies], numbers
+    for length in range(2, max_length + 1):
+        pairs, starts = _pairs(first, numbers, rows, length, len(words))
+        kept, frequencies = _most_frequent(pairs, rows[starts], max_features)
+        keys.append(kept)
+        counts.append(frequencies)
+        first = _spread(_places(kept, pairs), starts, len(rows))
+    n = len(tokens)
+    idf = 1 + np.log((1 + n) / (1 + np.concatenate(counts)))
+    return Ngrams(words, keys, idf.astype(np.float32))
+
+
+def ngram_weights(tokens, ngrams):
+    """Return the TF-IDF rows of sequences, CSR float32 (n_sequences, n_features).
+
+    A feature that occurs c times weighs ``(1 + ln c) idf``; rows have unit length, or
+    are zero without a known feature.
+    """
+    rows, columns = _features(tokens, ngrams)
+    shape = len(tokens), len(ngrams.idf)
+    ones = np.ones(len(rows), dtype=np.float32)
+    weights = csr_array((ones, (rows, columns)), shape=shape)  # sums what repeats
+    weights.data = (1 + np.log(weights.data)) * ngrams.idf[weights.indices]
+    filled = np.diff(weights.indptr) > 0
+    squares = np.add.reduceat(weights.data**2, weights.indptr[:-1][filled])
+    lengths = np.repeat(np.sqrt(squares), np.diff(weights.indptr)[filled])
+    weights.data /= lengths
+    return weights
+
+
+def _features(tokens, ngrams):
+    """Return sequence and column of each known n-gram of each sequence."""
+    get = ngrams.words.get
+    of_types = np.fromiter((get(word, -1) for word in tokens.types), dtype=np.int64)
+    numbers = of_types[tokens.codes]
+    rows = tokens.segment_ids()
+    all_rows, columns = [rows[numbers >= 0]], [numbers[numbers >= 0]]
+    first, n_before = numbers, len(ngrams.words)
+    for length, keys in enumerate(ngrams.keys, start=2):
+        pairs, starts = _pairs(first, numbers, rows, length, len(ngrams.words))
+        places = _places(keys, pairs)
+        known = places >= 0
+        all_rows.append(rows[starts[known]])
+        columns.append(n_before + places[known])
+        first = _spread(places, starts, len(rows))
+        n_before += len(keys)
+    return np.concatenate(all_rows), np.concatenate(columns)
+
+
+def _pairs(first, numbers, rows, length, n_words):
+    """Return the keys of n-grams of known parts, and the tokens where they start.
+
+    `first` has the number of the n-gram, one shorter, that starts at each token, -1 if
+    it is unknown; `numbers` has that of each word.
+    """
+    last = length - 1
+    starts = np.flatnonzero(
+        (first[:-last] >= 0) & (numbers[last:] >= 0) & (rows[:-last] == rows[last:])
+    )
+    return first[starts] * n_words + numbers[starts + last], starts
+
+
+def _most_frequent(keys, rows, n):
+    """Return up to n sorted keys that occur in the most rows, and in how many."""
+    order = np.lexsort((rows, keys))
+    keys, rows = keys[order], rows[order]
+    is_new = np.ones(len(keys), dtype=bool)
+    is_new[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])
+    distinct, frequencies = np.unique(keys[is_new], return_counts=True)
+    kept = np.sort(np.argsort(-frequencies, kind="stable")[:n])
+    return distinct[kept].astype(np.int64), frequencies[kept]
+
+
+def _places(keys, searched):
+    """Return the place of each searched number in sorted keys, -1 if it is missing."""
+    if not len(keys):
+        return np.full(len(searched), -1, dtype=np.int64)
+    places = np.searchsorted(keys, searched)
+    places[places == len(keys)] = 0
+    return np.where(keys[places] == searched, places, -1)
+
+
+def _spread(numbers, starts, n_tokens):
+    """Return the number of the n-gram that starts at each token, -1 without one."""
+    spread = np.full(n_tokens, -1, dtype=np.int64)
+    spread[starts] = numbers
+    return spread
