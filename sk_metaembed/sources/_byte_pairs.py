@@ -117,6 +117,6 @@ def _import_tokenizers():
         import tokenizers
     except ImportError as error:
         raise ImportError(
-            "Byte pairs need tokenizers: pip install 'sk_metaembed[transformers]'."
+            "Byte pairs need tokenizers: pip install 'sk_metaembed[subwords]'."
         ) from error
     return tokenizers

@@ -187,7 +187,8 @@ def _open_model(source):
         import tokenizers  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "StaticSubwordEmbedding needs tokenizers: pip install tokenizers."
+            "StaticSubwordEmbedding needs tokenizers: "
+            "pip install 'sk_metaembed[subwords]'."
         ) from error
     model = source.model
     if isinstance(model, str | os.PathLike):
