@@ -4,7 +4,8 @@ Documents are 20 to 40 random Zipf-distributed words each, in a text file create
 Each run is a process of its own; peak memory is measured by the kernel. The in-memory
 rate is that of the same fitted pipeline on lists of str that are in memory already:
 all documents, each once, in batches of the same size, without reading or writing. Runs
-of both alternate. A table shows what each part of a batch takes alone. The complete
+of both alternate. A table shows what each part of a batch takes alone, and in a
+streaming run of one core, where the parts add up to all of its CPU time. The complete
 job in memory reads all documents, computes and writes one table. Then the streaming run
 is repeated and killed at random times, and the files are compared.
 
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import zlib
 from pathlib import Path
 
@@ -37,7 +39,8 @@ from sk_metaembed import (
     WordVectors,
     transform_in_batches,
 )
-from sk_metaembed.scale._file_sources import TextLines
+from sk_metaembed.scale import _outputs, _partial_output, _transform
+from sk_metaembed.scale._file_sources import LineReader, TextLines
 from sk_metaembed.scale._results import Result
 from sk_metaembed.scale._transform import _output_for
 
@@ -97,7 +100,7 @@ def run_streaming(folder, options):
 def batches_of(folder, options):
     """Return all documents as the streaming run reads them: lists of a batch each."""
     source = TextLines([folder / "documents.txt"])
-    return [batch.rows for batch in source.batches(options.batch_size)]
+    return [list(batch.rows) for batch in source.batches(options.batch_size)]
 
 
 def run_in_memory(folder, options):
@@ -111,6 +114,48 @@ def run_in_memory(folder, options):
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
     figures = {"rows": sum(map(len, batches)), "seconds": seconds, "cpu": cpu}
     print(json.dumps({**figures, "peak": peak_memory()}))
+
+
+def run_accounted(folder, options):
+    """Stream once and print the CPU time of each part, in ms for every batch."""
+    pipe = make_pipeline(folder)
+    warm(pipe, folder)
+    times = {}
+
+    def timed(name, function):
+        def call(*args):
+            begin = time.thread_time()
+            try:
+                return function(*args)
+            finally:
+                times.setdefault(name, []).append(1000 * (time.thread_time() - begin))
+
+        return call
+
+    output = type(_output_for(folder / options.out, "vector"))
+    writer = {".npy": _outputs._NpyWriter, ".parquet": _outputs._ParquetRowGroups}
+    crc32 = timed("checksum", zlib.crc32)
+    _partial_output.zlib = types.SimpleNamespace(crc32=crc32)
+    for name, cls, method in [
+        ("compute", _transform.Task, "result"),
+        ("read lines", LineReader, "take"),
+        ("read lines", TextLines, "_parse"),
+        ("read lines", TextLines, "_batch"),
+        ("encode the batch", output, "encode"),
+        ("write it as a part", _partial_output.PartialOutput, "_write"),
+        ("append it to the output", writer[Path(options.out).suffix], "add"),
+    ]:
+        setattr(cls, method, timed(name, getattr(cls, method)))
+    begin = time.process_time()
+    result = transform_in_batches(
+        pipe,
+        folder / "documents.txt",
+        folder / options.out,
+        batch_size=options.batch_size,
+    )
+    total = 1000 * (time.process_time() - begin)
+    n_batches = -(-result.rows // options.batch_size)
+    print(json.dumps({"times": times, "total": total, "batches": n_batches}))
 
 
 def run_parts(folder, options):
@@ -147,11 +192,11 @@ def run_parts(folder, options):
             writer.add(data)
             writer.close(size)
 
-    values, times = alone(lambda: pipe.transform(first.rows))
+    values, times = alone(lambda: pipe.transform(list(first.rows)))
     rows = {"compute": times}
-    text, rows["read: bytes of the file"] = alone(read_bytes)
+    text, rows["bytes of the file only"] = alone(read_bytes)
     read = alone(lambda: next(TextLines([file]).batches(size)))[1]
-    rows["read: bytes, decoded and split into str"] = read
+    rows["read lines"] = read
     output, result = _output_for(folder / options.out, "vector"), Result("", values, [])
     spec = output.spec(result, None)
     data, rows["encode the batch"] = alone(encode)
@@ -203,10 +248,15 @@ def command(what, folder, options, out=None):
     return [sys.executable, __file__, "--run", what, *flags]
 
 
-def in_a_process(*args, **kwargs):
+def in_a_process(*args, n_threads=None, **kwargs):
     """Run a command and return its output."""
+    threads = {} if n_threads is None else {"NUMBA_NUM_THREADS": str(n_threads)}
     printed = subprocess.run(
-        command(*args, **kwargs), check=True, capture_output=True, text=True
+        command(*args, **kwargs),
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **threads},
     )
     return json.loads(printed.stdout.splitlines()[-1])
 
@@ -276,16 +326,34 @@ def compare_rates(folder, options):
     return runs["stream"][-1]
 
 
+def print_parts(folder, options):
+    """Print the CPU time of each part of a batch, alone and in a streaming run."""
+    alone = in_a_process("parts", folder, options, n_threads=1)
+    streamed = in_a_process("accounted", folder, options, n_threads=1)
+    text, size = alone["sizes"]["text"] / 1e6, alone["sizes"]["batch"] / 1e6
+    print(f"\none batch, {text:.1f} MB of text, {size:.1f} MB of vectors, CPU ms:")
+    print("| part | alone | streamed: median | mean |\n|---|---|---|---|")
+    rest = streamed["total"] / streamed["batches"]
+    for name, (_, cpu) in alone["parts"].items():
+        times = np.array(streamed["times"].get(name, []))
+        if not len(times):
+            print(f"| {name} | {cpu:.1f} | | |")
+            continue
+        # Several calls per batch are one part of it.
+        mean = times.sum() / streamed["batches"]
+        n_calls = max(1, len(times) // streamed["batches"])
+        batches = times[: n_calls * streamed["batches"]].reshape(-1, n_calls).sum(1)
+        print(f"| {name} | {cpu:.1f} | {np.median(batches):.1f} | {mean:.1f} |")
+        rest -= mean
+    print(f"| the rest: start, end, threads | | | {rest:.1f} |")
+    print(f"| all | | | {streamed['total'] / streamed['batches']:.1f} |")
+
+
 def report(folder, options):
     """Print the figures."""
     prepare(folder, options)
     streamed = compare_rates(folder, options)
-    printed = in_a_process("parts", folder, options)
-    text, size = printed["sizes"]["text"] / 1e6, printed["sizes"]["batch"] / 1e6
-    print(f"\none batch, {text:.1f} MB of text, {size:.1f} MB of vectors:")
-    print("| part, alone | ms | CPU ms |\n|---|---|---|")
-    for name, (wall, cpu) in printed["parts"].items():
-        print(f"| {name} | {wall:.1f} | {cpu:.1f} |")
+    print_parts(folder, options)
     if options.whole:
         whole = in_a_process("whole", folder, options)
         print(
@@ -312,6 +380,7 @@ def report(folder, options):
 RUNS = {
     "stream": run_streaming,
     "memory": run_in_memory,
+    "accounted": run_accounted,
     "parts": run_parts,
     "whole": run_whole,
 }

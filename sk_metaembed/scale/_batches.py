@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..sequences._lines import Lines
 from ..sequences._row_errors import is_missing
+from ..sequences._tokenizer import Tokenizer
 
 
 def accepts_missing(estimator):
@@ -25,6 +27,14 @@ def accepts_missing(estimator):
     return False
 
 
+def pipeline_rows(rows, pipeline):
+    """Return rows as an estimator takes them: `Lines` for a `Tokenizer` only."""
+    if not isinstance(rows, Lines):
+        return rows
+    first = pipeline.steps[0][1] if hasattr(pipeline, "steps") else pipeline
+    return rows if type(first) is Tokenizer else rows.to_list()
+
+
 ALLOWED = (
     'Every row must be a text (str) or a list of str; replace missing rows by "" or '
     'set missing="empty" in the step of the pipeline that reads the rows'
@@ -38,7 +48,7 @@ class Batch(NamedTuple):
     ----------
     start : int
         Number of the first row in the source, from 0.
-    rows : list, TokenSequences or DataFrame
+    rows : list, Lines, TokenSequences or DataFrame
         The input of the pipeline.
     copied : dict of str to sequence, or pyarrow Table, or None
         Columns to be copied to the output.

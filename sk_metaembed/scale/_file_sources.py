@@ -4,14 +4,17 @@ import codecs
 import gzip
 import json
 import lzma
+import re
 import zlib
 from contextlib import contextmanager
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from .._io._compression import detect_compression
+from ..sequences._lines import Lines
 from ..sequences._row_errors import is_missing
 from ._batches import Batch
 
@@ -148,24 +151,26 @@ class TextLines:
         """Yield a Batch per `size` rows, from a cursor on."""
         at = {"row": 0, "file": 0, "line": 0, "offset": 0, **(cursor or {})}
         at.pop("digests", None)
-        rows, where, start = [], "", at["row"]
+        parts, count, where, start = [], 0, "", at["row"]
         for number in range(at["file"], len(self.files)):
             file = self.files[number]
             with self._opened(file, at) as lines:
-                while (taken := lines.take(size - len(rows)))[1]:
+                while (taken := lines.take(size - count))[1]:
                     where = where or f"{file}, line {at['line'] + 1:,}"
-                    rows += self._parse(*taken, file, at["line"] + 1)
+                    part, n_rows = self._parse(*taken, file, at["line"] + 1)
+                    parts.append(part)
+                    count += n_rows
                     at["line"] += taken[1]
                     at["offset"] += len(taken[0])
-                    if len(rows) == size:
+                    if count == size:
                         at["row"] = start + size
                         span = f"{where} to {file}, line {at['line']:,}"
-                        yield self._batch(start, rows, dict(at), span)
-                        rows, where, start = [], "", at["row"]
+                        yield self._batch(start, parts, dict(at), span)
+                        parts, count, where, start = [], 0, "", at["row"]
             at.update(file=number + 1, line=0, offset=0)
-        if rows:
-            at["row"] = start + len(rows)
-            yield self._batch(start, rows, dict(at), f"{where} to the end")
+        if count:
+            at["row"] = start + count
+            yield self._batch(start, parts, dict(at), f"{where} to the end")
 
     @contextmanager
     def _opened(self, file, at):
@@ -182,10 +187,11 @@ class TextLines:
             yield lines
 
     def _parse(self, data, n_lines, file, first):
-        return decode_lines(data, n_lines, file, first)
+        """Return what `_batch` joins of some lines, and its number of rows."""
+        return clean_lines(data, file, first), n_lines
 
-    def _batch(self, start, rows, cursor, where):
-        return Batch(start, rows, None, cursor, where)
+    def _batch(self, start, parts, cursor, where):
+        return Batch(start, Lines(b"".join(parts)), None, cursor, where)
 
 
 class JsonLines(TextLines):
@@ -204,8 +210,9 @@ class JsonLines(TextLines):
         return {name: [] for name in self._keep} or None
 
     def _parse(self, data, n_lines, file, first):
-        texts = enumerate(decode_lines(data, n_lines, file, first), first)
-        return [self._record(text, file, i) for i, text in texts if text.strip()]
+        texts = enumerate(Lines(clean_lines(data, file, first)), first)
+        records = [self._record(text, file, i) for i, text in texts if text.strip()]
+        return records, len(records)
 
     def _record(self, text, file, line):
         try:
@@ -232,7 +239,8 @@ class JsonLines(TextLines):
                 )
         return record
 
-    def _batch(self, start, records, cursor, where):
+    def _batch(self, start, parts, cursor, where):
+        records = list(chain.from_iterable(parts))
         if len(self._columns) == 1:
             rows = [record[self._columns[0]] for record in records]
         else:
@@ -249,21 +257,21 @@ def _is_row(value):
     return isinstance(value, str)
 
 
-def decode_lines(data, n_lines, file, first):
-    """Return complete lines (bytes) as a list of str, without line ends and BOM.
+def clean_lines(data, file, first):
+    """Return lines as UTF-8, each with a newline, without BOM and carriage returns.
 
     `first` is the number of the first line, from 1, for error messages.
     """
     if first == 1:
         data = data.removeprefix(codecs.BOM_UTF8)
-    try:
-        text = str(data, "utf-8")
-    except UnicodeDecodeError:
-        raise _utf8_error(data, file, first) from None
-    texts = text.split("\n")
-    if len(texts) > n_lines:  # after the end of the last line
-        texts.pop()
-    return [line.rstrip("\r") for line in texts] if "\r" in text else texts
+    if not data.isascii():
+        try:
+            str(data, "utf-8")
+        except UnicodeDecodeError:
+            raise _utf8_error(data, file, first) from None
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    return re.sub(rb"(?<!\r)\r+\n", b"\n", data) if b"\r" in data else data
 
 
 def _utf8_error(data, file, first):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._batches import accepts_missing
+from ._batches import accepts_missing, pipeline_rows
 from ._file_sources import TextLines
 from ._fingerprint import pipeline_fingerprint
 from ._sources import open_source
@@ -194,5 +194,5 @@ class _TokenizedSource:
     def _split(self, rows):
         if self._tokenizer == "spaces":
             return [row.split() if isinstance(row, str) else row for row in rows]
-        tokens = self._tokenizer.transform(rows)
+        tokens = self._tokenizer.transform(pipeline_rows(rows, self._tokenizer))
         return tokens.to_list() if hasattr(tokens, "to_list") else tokens

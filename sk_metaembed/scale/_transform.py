@@ -17,7 +17,7 @@ from joblib import effective_n_jobs
 
 from .._core._parameters import is_integer
 from ._arrow import compact
-from ._batches import accepts_missing, changed_rows_error
+from ._batches import accepts_missing, changed_rows_error, pipeline_rows
 from ._fingerprint import pipeline_fingerprint
 from ._outputs import NpyOutput, ParquetOutput
 from ._partial_output import PartialOutput
@@ -281,9 +281,8 @@ class Task(NamedTuple):
     def result(self, batch):
         """Return the Result of the pipeline for a batch."""
         with _add_rows_to_error(batch):
-            return compute(
-                self.pipeline, self.method, self.dtype, batch.rows, self.layout
-            )
+            rows = pipeline_rows(batch.rows, self.pipeline)
+            return compute(self.pipeline, self.method, self.dtype, rows, self.layout)
 
     def empty_result(self):
         """Return the Result of the pipeline for no rows."""

@@ -78,6 +78,20 @@ def text_sizes(strings, n_texts, layout, sizes):
 
 
 @cached_njit
+def line_sizes(buffer, ends):
+    """Return the number of bytes of each line in ASCII, -1 for the others."""
+    sizes = np.empty(len(ends), np.int64)
+    start = np.int64(0)
+    for i in range(len(ends)):
+        every = np.uint8(0)
+        for j in range(start, ends[i]):
+            every |= buffer[j]
+        sizes[i] = ends[i] - 1 - start if every < 128 else -1
+        start = ends[i]
+    return sizes
+
+
+@cached_njit
 def copy_texts(strings, sizes, layout, lowercase, others, separator, buffer):
     """Copy texts into a buffer, each followed by a separator; return their ends.
 

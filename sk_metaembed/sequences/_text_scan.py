@@ -128,7 +128,7 @@ class TextScan:
         """Return (first, last + 1) of runs of texts of about `n_characters`."""
         lengths = self._sizes.copy()
         others = np.flatnonzero(lengths < 0)
-        lengths[others] = [len(text) for text in self.texts[others].tolist()]
+        lengths[others] = [len(text) for text in self._texts_of(others)]
         ends = np.cumsum(lengths)
         cuts = np.flatnonzero(np.diff(ends // n_characters, prepend=0)) + 1
         bounds = np.unique(np.concatenate([[0], cuts, [len(lengths)]])).tolist()
@@ -161,7 +161,7 @@ class TextScan:
         sizes, is_ascii, is_lowercase, data = self._sizes[first:last], True, True, b""
         others = np.flatnonzero(sizes < 0)
         if len(others):
-            texts = self.texts[first:last][others].tolist()
+            texts = self._texts_of(first + others)
             prepared = self.prepare(texts)
             is_ascii = all(map(str.isascii, prepared))
             # A normal form may turn other characters into ASCII in upper case.
@@ -182,6 +182,10 @@ class TextScan:
             buffer,
         )
         return buffer, ends, is_ascii, is_lowercase and self.lowercase
+
+    def _texts_of(self, rows):
+        """Return the texts of some rows, by number, as a list."""
+        return self.texts[rows].tolist()
 
     def _address(self, i):
         """Return the address of the pointer to text i."""
@@ -209,6 +213,39 @@ class TextScan:
         separator = self.rule.separator
         types = gather_spans(buffer, starts[firsts], ends[firsts], separator)
         return _Chunk(codes, counts, types, hashes[firsts])
+
+
+class LineScan(TextScan):
+    """Find the tokens of `Lines`; only those that are not ASCII are decoded.
+
+    Parameters
+    ----------
+    lines : Lines
+        At least one.
+    rule, prepare
+        As for `TextScan`.
+    """
+
+    def __init__(self, lines, rule, prepare):
+        self.texts, self.rule, self.prepare = lines, rule, prepare
+        self.lowercase = prepare(["A"]) == ["a"]
+        buffer = np.frombuffer(lines.data, dtype=np.uint8)
+        if lines.data.isascii():
+            self._sizes = np.diff(lines.ends, prepend=0) - 1
+        else:
+            from ._split_numba import line_sizes
+
+            self._sizes = line_sizes(buffer, lines.ends)
+        # Pointers to the lines, as those to str objects without a header.
+        self._layout = np.zeros(4, dtype=np.int64)
+        self._pointers = np.concatenate([[0], lines.ends[:-1]])
+        self._pointers += buffer.__array_interface__["data"][0]
+
+    def _texts_of(self, rows):
+        return self.texts.decode(rows)
+
+    def _address(self, i):
+        return self._pointers.__array_interface__["data"][0] + _WORD * i
 
 
 def _merged_types(chunks, separator):

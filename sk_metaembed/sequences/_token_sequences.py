@@ -11,6 +11,7 @@ import numpy as np
 from .._core._arrays import read_only
 from ._html import tokens_html
 from ._indexing import row_index, span_index
+from ._lines import Lines
 from ._row_errors import token_error
 from ._row_info import NO_INFO, RowInfo, as_pandas_index
 
@@ -256,7 +257,8 @@ class TokenSequences:
         Sources whose vectors depend on case, punctuation or context read these instead
         of the tokens.
         """
-        return self._row_info.texts
+        texts = self._row_info.texts
+        return texts.to_array() if isinstance(texts, Lines) else texts
 
     @property
     def shape(self) -> tuple[int]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._core._messages import short_repr
 from ._embedded_sequences import EmbeddedSequences
+from ._lines import Lines
 from ._row_errors import (
     NUMBERS,
     TEXT,
@@ -261,6 +262,9 @@ def check_tokens(
         )
     if isinstance(X, TokenSequences):
         return X
+    if isinstance(X, Lines) and len(X):
+        absent = np.zeros(len(X), dtype=bool) if missing == "empty" else None
+        return (split or split_by_default)(X)._with_row_info(missing=absent)
     rows, absent = read_rows(X, caller=caller), None
     # The first row that is present tells whether the rows are texts or token lists.
     _, first = first_present(rows)

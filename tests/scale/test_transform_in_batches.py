@@ -394,6 +394,28 @@ def test_lines_are_whole_wherever_blocks_end(block, end, tmp_path, monkeypatch):
         assert [row for batch in again for row in batch.rows] == expected[size:]
 
 
+def test_only_a_tokenizer_takes_undecoded_lines(pipe, texts, tmp_path):
+    """Other steps receive the lines of a file as a list of str."""
+    kinds = []
+
+    def keep(X):
+        kinds.append(type(X))
+        return X
+
+    path = text_file(texts, tmp_path, "t.txt")
+    steps = FunctionTransformer(keep, feature_names_out="one-to-one"), *pipe
+    function = make_pipeline(*steps).fit(texts)
+    outs = [tmp_path / "a.npy", tmp_path / "b.npy"]
+    kinds.clear()
+    for steps, out in zip((function, pipe), outs, strict=True):
+        transform_in_batches(steps, path, out, batch_size=4)
+    assert set(kinds) == {list}
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    tokenized = TextStream(path, tokenizer=FunctionTransformer(keep))
+    assert list(tokenized) == texts
+    assert set(kinds) == {list}
+
+
 def test_error_on_a_truncated_compressed_file(pipe, texts, tmp_path):
     path = text_file(texts, tmp_path, "t.txt.gz", gzip.open)
     path.write_bytes(path.read_bytes()[:-9])
