@@ -13,6 +13,7 @@ is repeated and killed at random times, and the files are compared.
     python benchmarks/streaming.py --documents 300000      # smaller
     python benchmarks/streaming.py --out-type .npy --rounds 5
     python benchmarks/streaming.py --n-jobs 2 --kills 0
+    python benchmarks/streaming.py --drop-pages            # the cost of new memory
 """
 
 import argparse
@@ -44,6 +45,7 @@ from sk_metaembed.scale._file_sources import LineReader, TextLines
 from sk_metaembed.scale._results import Result
 from sk_metaembed.scale._transform import _output_for
 
+N_NEW = 40  # files
 PIECE = 20_000
 SHORTEST, LONGEST = 20, 40
 
@@ -79,8 +81,44 @@ def warm(pipe, folder, n_rows=5000):
         pipe.transform([next(file) for _ in range(n_rows)])
 
 
+def drop_pages_of_finished_batches():
+    """Sync what each batch writes and drop its pages, so that the next one reuses them.
+
+    Shows what memory costs that the machine has not used recently. It needs Linux.
+    """
+    cls = _partial_output.PartialOutput
+    add = cls.add
+
+    def drop(file):
+        os.fdatasync(file)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def add_and_drop(self, *args):
+        add(self, *args)
+        self._file.flush()
+        drop(self._file.fileno())
+        with open(self._data(len(self.chunks) - 1), "rb") as part:
+            drop(part.fileno())
+
+    cls.add = add_and_drop
+
+
+def run_pages(folder, options):
+    """Print the CPU time of writing new files of 20 MB, in ms."""
+    data, times = np.ones(20_000_000, dtype=np.uint8), []
+    for i in range(N_NEW):
+        begin = time.process_time()
+        (folder / f"new{i}").write_bytes(data)
+        times.append(1000 * (time.process_time() - begin))
+    for i in range(N_NEW):
+        (folder / f"new{i}").unlink()
+    print(json.dumps(times))
+
+
 def run_streaming(folder, options):
     """Stream once in this process and print time and memory."""
+    if options.drop_pages:
+        drop_pages_of_finished_batches()
     pipe = make_pipeline(folder)
     warm(pipe, folder)
     print("begins", flush=True)
@@ -118,6 +156,8 @@ def run_in_memory(folder, options):
 
 def run_accounted(folder, options):
     """Stream once and print the CPU time of each part, in ms for every batch."""
+    if options.drop_pages:
+        drop_pages_of_finished_batches()
     pipe = make_pipeline(folder)
     warm(pipe, folder)
     times = {}
@@ -245,6 +285,7 @@ def command(what, folder, options, out=None):
         "--folder": folder,
     }
     flags = [str(part) for pair in numbers.items() for part in pair]
+    flags += ["--drop-pages"] * options.drop_pages
     return [sys.executable, __file__, "--run", what, *flags]
 
 
@@ -354,6 +395,11 @@ def report(folder, options):
     prepare(folder, options)
     streamed = compare_rates(folder, options)
     print_parts(folder, options)
+    pages = np.quantile(in_a_process("pages", folder, options), [0, 0.5, 1])
+    print(
+        f"\n20 MB written to each of {N_NEW} new files, CPU ms: least "
+        f"{pages[0]:.1f}, median {pages[1]:.1f}, most {pages[2]:.1f}"
+    )
     if options.whole:
         whole = in_a_process("whole", folder, options)
         print(
@@ -381,6 +427,7 @@ RUNS = {
     "stream": run_streaming,
     "memory": run_in_memory,
     "accounted": run_accounted,
+    "pages": run_pages,
     "parts": run_parts,
     "whole": run_whole,
 }
@@ -397,6 +444,9 @@ def main():
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out-type", choices=[".parquet", ".npy"], default=".parquet")
+    parser.add_argument(
+        "--drop-pages", action="store_true", help="sync and drop what a batch writes"
+    )
     parser.add_argument("--whole", action="store_true", help="also one call on all")
     parser.add_argument("--run", choices=list(RUNS), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help="where files go; a temporary one")

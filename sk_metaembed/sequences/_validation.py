@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Set
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -264,7 +264,8 @@ def check_tokens(
         return X
     if isinstance(X, Lines) and len(X):
         absent = np.zeros(len(X), dtype=bool) if missing == "empty" else None
-        return (split or split_by_default)(X)._with_row_info(missing=absent)
+        lines: Any = X  # read like a list of str
+        return (split or split_by_default)(lines)._with_row_info(missing=absent)
     rows, absent = read_rows(X, caller=caller), None
     # The first row that is present tells whether the rows are texts or token lists.
     _, first = first_present(rows)
