@@ -193,6 +193,8 @@ ROOMS = {
                 "load_glove_6b_50d",
                 "load_minilm",
                 "load_mpnet",
+                "load_wordllama",
+                "load_tokenlearn",
             ],
             "Read from files": ["load_conll"],
             "Downloaded once and cached": [

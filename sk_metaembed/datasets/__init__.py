@@ -25,7 +25,7 @@ from ._birds import load_birds
 from ._conll import load_conll
 from ._food_reviews import load_food_reviews
 from ._inference import fetch_multinli, fetch_snli
-from ._models import load_minilm, load_mpnet
+from ._models import load_minilm, load_mpnet, load_tokenlearn, load_wordllama
 from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
 from ._sst2 import load_sst2
 from ._tate import load_tate
@@ -55,10 +55,12 @@ __all__ = [
     "load_mpnet",
     "load_sst2",
     "load_tate",
+    "load_tokenlearn",
     "load_trump_tweets",
     "load_vectors",
     "load_word_similarities",
     "load_word_similarity",
+    "load_wordllama",
 ]
 
 set_public_module(globals())

@@ -1,4 +1,4 @@
-"""Transformers in pip packages: MiniLM and MPNet."""
+"""Models in pip packages: MiniLM, MPNet, WordLlama and tokenlearn."""
 
 from __future__ import annotations
 
@@ -105,6 +105,77 @@ def load_mpnet(*, cache_dir: StrPath | None = None) -> str:
         folder.parent.mkdir(parents=True, exist_ok=True)
         publish(folder, _unpack_mpnet)
     return str(folder)
+
+
+def load_wordllama() -> tuple[str, str]:
+    """Locate WordLlama's table of subwords: 32,000 pieces of 256 dimensions.
+
+    The files are part of the pip package ``wordllama`` (0.4.0.post1, 17 MB). The table
+    was trained from the input table of Llama 2 on pairs of sentences; its leading 64 or
+    128 dimensions may be used alone.
+
+    Returns
+    -------
+    weights, tokenizer : str
+        The paths of the files, for `StaticSubwordEmbedding`.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If the package is not installed.
+
+    See Also
+    --------
+    load_tokenlearn : Locates a smaller, multilingual table.
+
+    References
+    ----------
+    D. L. Miller (2024). WordLlama: recycled token embeddings from large language
+    models. https://github.com/dleemiller/wordllama
+
+    Examples
+    --------
+    >>> from sk_metaembed import StaticSubwordEmbedding
+    >>> from sk_metaembed.datasets import load_wordllama
+    >>> source = StaticSubwordEmbedding(load_wordllama())  # doctest: +SKIP
+    """
+    install = "pip install wordllama==0.4.0.post1"
+    weights = package_folder("wordllama", "weights", install=install)
+    tokenizers = package_folder("wordllama", "tokenizers", install=install)
+    return (
+        str(weights / "l2_supercat_256.safetensors"),
+        str(tokenizers / "l2_supercat_tokenizer_config.json"),
+    )
+
+
+def load_tokenlearn() -> str:
+    """Locate a multilingual model2vec model: 276,326 pieces of 64 dimensions.
+
+    The model is part of the pip package ``tokenlearn-static-model`` (0.1.1, 14 MB). Its
+    vocabulary is quantized to 10,000 rows of int8, with a weight for each piece.
+
+    Returns
+    -------
+    str
+        The folder of the model, for `StaticSubwordEmbedding`.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If the package is not installed.
+
+    See Also
+    --------
+    load_wordllama : Locates an English table of more dimensions.
+
+    Examples
+    --------
+    >>> from sk_metaembed import StaticSubwordEmbedding
+    >>> from sk_metaembed.datasets import load_tokenlearn
+    >>> source = StaticSubwordEmbedding(load_tokenlearn())  # doctest: +SKIP
+    """
+    install = "pip install tokenlearn-static-model==0.1.1"
+    return str(package_folder("static_model", "model", install=install))
 
 
 def _unpack_mpnet(folder):

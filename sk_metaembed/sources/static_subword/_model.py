@@ -16,7 +16,7 @@ from .._fingerprint import file_digest, fingerprint_of
 from ._model_files import StaticFiles, find_files, find_model, read_tensor
 from ._tokenizer import PieceTokenizer, numpy_mean_rows
 
-_CHUNK = 1 << 19  # characters that are read at a time
+_CHUNK = 1 << 20  # characters that are read at a time
 _SECONDS_PER_TEXT, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _VERSION = 1
 _handles = HandleCache(maxsize=2)
@@ -193,10 +193,7 @@ class StaticModel:
 
     def _files(self, caller):
         """Return the files of a bundle, by name."""
-        folder = self.files.settings and self.files.settings[0].parent
-        if not folder:
-            return {"0.safetensors": self.files.weights, "0.json": self.files.tokenizer}
-        return {str(path.relative_to(folder)): path for path in self.files.paths}
+        return {path.name: path for path in self.files.paths}
 
     def __deepcopy__(self, memo):
         return self
@@ -260,5 +257,5 @@ def from_files(kind, content, folder):
     """Return the handle on a model whose files a saved file contained."""
     model = str(folder)
     if not isinstance(content["model"], str):
-        model = [str(folder / name) for name in ("0.safetensors", "0.json")]
+        model = [str(next(folder.glob(kind))) for kind in ("*.safetensors", "*.json")]
     return from_reference(kind, {**content, "model": model, "revision": None})

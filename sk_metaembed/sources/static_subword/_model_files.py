@@ -123,9 +123,10 @@ def find_files(model):
         return StaticFiles(weights, tokenizer, _table_name(weights))
     folder = Path(model)
     modules = _json(folder / "modules.json")
-    part = folder / _static_module(modules, folder) if modules else folder
-    weights = next((part / name for name in _WEIGHTS if (part / name).is_file()), None)
-    if weights is None or not (part / _TOKENIZER).is_file():
+    parts = [folder / _static_module(modules, folder)] if modules else []
+    places = [part / name for part in [*parts, folder] for name in _WEIGHTS]
+    weights = next((path for path in places if path.is_file()), None)
+    if weights is None or not (weights.parent / _TOKENIZER).is_file():
         raise FileNotFoundError(
             f"StaticSubwordEmbedding: {folder} is not a static model. Expected "
             f"{_EXPECTED}. Pass (weights, tokenizer) for files with other names, such "
@@ -133,7 +134,7 @@ def find_files(model):
         )
     table = _table_name(weights)
     settings = tuple(p for name in _SETTINGS if (p := folder / name).is_file())
-    files = StaticFiles(weights, part / _TOKENIZER, table, settings)
+    files = StaticFiles(weights, weights.parent / _TOKENIZER, table, settings)
     if table == "embeddings":
         config = _json(folder / "config.json")
         return files._replace(

@@ -1,0 +1,373 @@
+"""StaticSubwordEmbedding: parity with its models' own libraries, and its files."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import sk_metaembed
+from sk_metaembed import (
+    ConcatMetaEmbedding,
+    EmbeddingUnion,
+    FunctionEmbedding,
+    Pooling,
+    StaticSubwordEmbedding,
+    Tokenizer,
+)
+from sk_metaembed.datasets import load_tokenlearn, load_wordllama
+from sk_metaembed.sources.static_subword import _model, _tokenizer
+from sk_metaembed.sources.static_subword._tokenizer import PieceTokenizer
+
+from .. import tiny_static
+
+TEXTS = [
+    "The film: a comedy, 1,000 queens!",
+    "",
+    "naïve CAFÉ — “quoted” £5 東京 film",
+    "[CLS] kings [UNK] film[PAD]",
+    "x" * 101 + " film " + "x" * 100,
+    "a\x00b\u200bc\tfilm\r\nfilm\u3000film\ud800 \u0301film",
+    " ",
+    "İstanbul ΣΊΣΥΦΟΣ ǅ 👩\u200d👧 ½ﬁlm ##ing",
+]
+ENCODABLE = [text.encode("utf-8", "replace").decode() for text in TEXTS]
+
+
+def embed(source, texts):
+    return source.fit(["film"]).transform(texts).blocks[0].values
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "python"])
+def compiled(request, monkeypatch):
+    monkeypatch.setattr(_tokenizer, "use_compiled", lambda seconds: request.param)
+    monkeypatch.setattr(_model, "use_compiled", lambda seconds: request.param)
+
+
+def quantized(n_pieces, dtype, seed=0):
+    """Return the tensors of a model with a quantized vocabulary."""
+    rng = np.random.default_rng(seed)
+    return {
+        "table": (20 * rng.normal(size=(7, 5))).astype(dtype),
+        "mapping": rng.integers(0, 7, n_pieces),
+        "weights": rng.random(n_pieces).astype(np.float32),
+    }
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int8"])
+@pytest.mark.parametrize("limit", [512, 5, None])
+def test_model2vec(compiled, tmp_path, dtype, limit):
+    model2vec = pytest.importorskip("model2vec")
+    n_pieces = tiny_static.wordpiece().get_vocab_size()
+    plain = {"table": quantized(n_pieces, dtype)["table"][np.arange(n_pieces) % 7]}
+    for tensors in (plain, quantized(n_pieces, dtype)):
+        config = {"normalize": True, "max_length": limit}
+        tiny_static.save(tmp_path, config=config, **tensors)
+        own = model2vec.StaticModel.from_pretrained(tmp_path)
+        result = embed(StaticSubwordEmbedding(tmp_path, output="mean"), TEXTS)
+        tolerance = 2e-3 if dtype == "float16" else 1e-6  # of the dtype it returns
+        np.testing.assert_allclose(result, own.encode(ENCODABLE), atol=tolerance)
+        source = StaticSubwordEmbedding(tmp_path, output="mean", max_length=None, dim=3)
+        small = model2vec.StaticModel.from_pretrained(tmp_path, dimensionality=3)
+        expected = small.encode(ENCODABLE, max_length=None)
+        np.testing.assert_allclose(embed(source, TEXTS), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("make", [tiny_static.unigram, tiny_static.byte_bpe])
+def test_other_tokenizers(compiled, tmp_path, make):
+    model2vec = pytest.importorskip("model2vec")
+    tiny_static.save(tmp_path, make(), config={})
+    own = model2vec.StaticModel.from_pretrained(tmp_path)
+    result = embed(StaticSubwordEmbedding(tmp_path, output="mean"), TEXTS)
+    np.testing.assert_allclose(result, own.encode(ENCODABLE), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_sentence_transformers(tmp_path, normalize):
+    # What its EmbeddingBag and F.normalize compute, without importing torch.
+    tokenizer = tiny_static.wordpiece()
+    tokenizer.enable_truncation(4, direction="left")
+    folder = tiny_static.save_sentence_encoder(
+        tmp_path, tokenizer, normalize=normalize, prompt="film: "
+    )
+    from safetensors.numpy import load_file
+
+    table = load_file(folder / "0_StaticEmbedding" / "model.safetensors")
+    table = table["embedding.weight"]
+    for text, row in zip(
+        ENCODABLE,
+        embed(StaticSubwordEmbedding(folder, output="mean"), TEXTS),
+        strict=True,
+    ):
+        ids = tokenizer.encode("film: " + text, add_special_tokens=False).ids
+        expected = table[ids].mean(axis=0)
+        if normalize:
+            expected /= np.linalg.norm(expected)
+        np.testing.assert_allclose(row, expected, atol=1e-6)
+
+
+def test_sentence_transformers_own_encode(tmp_path):
+    pytest.importorskip("torch")
+    transformers = pytest.importorskip("sentence_transformers")
+    folder = tiny_static.save_sentence_encoder(tmp_path, normalize=True, prompt="a ")
+    own = transformers.SentenceTransformer(str(folder), device="cpu")
+    result = embed(StaticSubwordEmbedding(folder, output="mean"), TEXTS)
+    np.testing.assert_allclose(result, own.encode(ENCODABLE), atol=1e-6)
+
+
+def test_wordllama():
+    wordllama = pytest.importorskip("wordllama")
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer as Fast
+
+    weights, tokenizer = load_wordllama()
+    table = load_file(weights)["embedding.weight"]
+    own = wordllama.WordLlamaInference(table, Fast.from_file(tokenizer))
+    source = StaticSubwordEmbedding((weights, tokenizer), output="mean")
+    np.testing.assert_allclose(embed(source, TEXTS), own.embed(ENCODABLE), atol=1e-6)
+    unit = clone(source).set_params(preprocess="unit")
+    expected = own.embed(ENCODABLE[:1], norm=True)
+    np.testing.assert_allclose(embed(unit, TEXTS[:1]), expected, atol=1e-6)
+
+
+def test_tokenlearn(monkeypatch):
+    pytest.importorskip("static_model")
+    source = StaticSubwordEmbedding(load_tokenlearn(), output="mean").fit(["film"])
+    monkeypatch.setattr(_tokenizer, "use_compiled", lambda seconds: True)
+    model = source._model
+    tokenizer = model.tokenizer
+    own = tokenizer._tokenizer.encode_batch(ENCODABLE, add_special_tokens=False)
+    pieces = tokenizer.pieces(TEXTS)
+    assert np.array_equal(np.diff(pieces.offsets), [len(e.ids) for e in own])
+    assert pieces.ids.tolist() == [i for e in own for i in e.ids]
+    result = source.transform(TEXTS[:1]).blocks[0].values[0]
+    rows = pieces.ids[: pieces.offsets[1]]
+    terms = model._table[model._mapping[rows]] * model._weights[rows][:, None]
+    expected = terms.mean(axis=0)
+    np.testing.assert_allclose(result, expected / np.linalg.norm(expected), atol=1e-6)
+
+
+TOKENIZERS = {
+    "bert": tiny_static.wordpiece,
+    "cased": lambda: tiny_static.wordpiece(lowercase=False),
+    "accents": lambda: tiny_static.wordpiece(strip_accents=False, clean_text=False),
+    "unigram": tiny_static.unigram,
+}
+CHARACTERS = st.one_of(
+    st.characters(exclude_categories=["Cs"]),
+    st.sampled_from("abc film.,-'[]#  \t\n\r\x00éÉ中\u0301\u200d👩İς\u302e\U0001d165"),
+    st.sampled_from(["[CLS]", "[UNK]", "<unk>", "##ing", "x" * 100, "e\u0301" * 51]),
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizers(tmp_path_factory):
+    """Return (here, of tokenizers) by name."""
+    pairs = {}
+    for name, make in TOKENIZERS.items():
+        path = tmp_path_factory.mktemp(name) / "tokenizer.json"
+        own = make()
+        own.save(str(path))
+        here = PieceTokenizer(path)
+        assert here._words is not None
+        pairs[name] = here, own
+    return pairs
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts=st.lists(st.lists(CHARACTERS, max_size=20).map("".join), max_size=8))
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_pieces_are_those_of_tokenizers(tokenizers, name, texts):
+    here, own = tokenizers[name]
+    encodings = own.encode_batch_fast(texts, add_special_tokens=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_tokenizer, "use_compiled", lambda seconds: True)
+        pieces = here.pieces(texts)
+    bounds = zip(pieces.offsets[:-1], pieces.offsets[1:], strict=True)
+    assert [pieces.ids[start:end].tolist() for start, end in bounds] == [
+        encoding.ids for encoding in encodings
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t.add_tokens(["Film"]),  # searched in normalized texts
+        lambda t: setattr(t, "pre_tokenizer", None),
+    ],
+)
+def test_other_settings_are_left_to_tokenizers(tmp_path, change):
+    own = tiny_static.wordpiece()
+    change(own)
+    own.save(str(tmp_path / "tokenizer.json"))
+    here = PieceTokenizer(tmp_path / "tokenizer.json")
+    assert here._words is None
+    assert here.pieces(["a FILM"]).ids.tolist() == own.encode("a FILM").ids
+
+
+def test_words_are_means_of_pieces():
+    source = StaticSubwordEmbedding(tiny_static.TinyStatic())
+    block = source.fit_transform([["queens", "東", "film", "☃"], ["film"]]).blocks[0]
+    assert (block.level, block.name) == ("type", "staticsubword")
+    assert block.known.tolist() == [True, True, True, False]
+    from safetensors.numpy import load_file
+
+    table = load_file(Path(tiny_static.folder(), "model.safetensors"))["embeddings"]
+    own = tiny_static.wordpiece()
+    expected = table[own.encode("queens").ids].mean(axis=0)
+    np.testing.assert_allclose(block.values[0], expected, rtol=1e-6)
+    assert source.coverage_ == {"types": 0.75, "tokens": 0.8}
+    assert source.dims_ == {"staticsubword": tiny_static.DIM}
+
+
+def test_a_word_has_the_pieces_that_it_has_behind_a_space(tmp_path):
+    tiny_static.save(tmp_path, tiny_static.byte_bpe(), config={})
+    source = StaticSubwordEmbedding(tmp_path).fit(["film"])
+    model = source._model
+    assert model.tokenizer.lead == " "
+    pieces = model.tokenizer.pieces([" film"])
+    np.testing.assert_allclose(
+        source.transform([["film"]]).blocks[0].values[0],
+        model._table[pieces.ids].mean(axis=0),
+        rtol=1e-6,
+    )
+
+
+def test_rows_do_not_depend_on_their_batch(compiled, monkeypatch):
+    source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(TEXTS)
+    together = source.transform(TEXTS).blocks[0].values
+    monkeypatch.setattr(_model, "_CHUNK", 30)
+    apart = [source.transform([text]).blocks[0].values[0] for text in TEXTS]
+    assert np.array_equal(together, source.transform(TEXTS).blocks[0].values)
+    assert np.array_equal(together, np.array(apart))
+
+
+def test_both_ways_have_the_same_bits(monkeypatch):
+    source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(TEXTS)
+    results = []
+    for answer in (True, False):
+        for module in (_tokenizer, _model):
+            monkeypatch.setattr(module, "use_compiled", lambda _, answer=answer: answer)
+        results.append(source.transform(TEXTS).blocks[0].values)
+    assert np.array_equal(*results)
+
+
+def test_texts_lists_and_missing_rows():
+    source = StaticSubwordEmbedding(
+        tiny_static.TinyStatic(), output="mean", missing="empty"
+    )
+    block = source.fit_transform(["Film, queens", None]).blocks[0]
+    assert block.level == "sequence"
+    assert block.known.tolist() == [True, False]
+    assert not block.values[1].any()
+    lists = source.transform([["Film", ",", "queens"]]).blocks[0].values
+    np.testing.assert_allclose(lists[0], block.values[0], rtol=1e-6)
+    whole = Tokenizer(token_pattern=r"[^ ]+").transform(["Film, queens"])
+    assert np.array_equal(source.transform(whole).blocks[0].values[0], block.values[0])
+
+
+def test_combines_with_other_sources():
+    lengths = FunctionEmbedding(lambda words: [[len(word)] for word in words])
+    words = StaticSubwordEmbedding(tiny_static.TinyStatic())
+    union = EmbeddingUnion([("static", words), ("length", lengths)])
+    embedded = union.fit_transform(["the film", "queens"])
+    assert embedded.names == ("static", "length")
+    pooled = Pooling().fit_transform(ConcatMetaEmbedding().fit_transform(embedded))
+    assert pooled.shape == (2, tiny_static.DIM + 1)
+
+
+def test_pickles_refer_to_the_files(tmp_path):
+    folder = tiny_static.save(tmp_path / "m", table=np.eye(200, 300, dtype="f4"))
+    source = StaticSubwordEmbedding(folder, output="mean").fit(["film"])
+    data = pickle.dumps(source)
+    assert len(data) < 5000
+    assert pickle.loads(data)._model is source._model
+    assert clone(source).fit(["a"])._model is source._model
+    expected = source.transform(TEXTS).blocks[0].values
+    tiny_static.save(folder, table=np.ones((200, 300), dtype="f4"))
+    with pytest.raises(ValueError, match="weights or tokenizer changed"):
+        pickle.loads(data)
+    refitted = clone(source).fit(["film"])
+    assert not np.allclose(refitted.transform(TEXTS).blocks[0].values, expected)
+
+
+@pytest.mark.parametrize("kind", ["folder", "nested", "pair"])
+@pytest.mark.parametrize("bundle", [False, True])
+def test_saved_files(tmp_path, kind, bundle):
+    if kind == "nested":
+        model = tiny_static.save_sentence_encoder(tmp_path / "m", normalize=True)
+    else:
+        model = tiny_static.save(tmp_path / "m")
+    if kind == "pair":
+        model = str(model / "model.safetensors"), str(model / "tokenizer.json")
+    source = StaticSubwordEmbedding(model, output="mean").fit(["film"])
+    expected = source.transform(TEXTS).blocks[0].values
+    path = sk_metaembed.save(source, tmp_path / "s.skm", bundle=bundle)
+    if bundle:
+        (tmp_path / "m").rename(tmp_path / "gone")
+    _model._handles.clear()
+    loaded = sk_metaembed.load(path)
+    assert np.array_equal(loaded.transform(TEXTS).blocks[0].values, expected)
+
+
+def test_a_name_on_the_hub_is_read_from_its_cache(tmp_path, monkeypatch):
+    hub = pytest.importorskip("huggingface_hub")
+    folder = tiny_static.save(tmp_path / "snapshots" / "a1b2")
+    calls = []
+
+    def download(name, *, revision, allow_patterns, local_files_only=False):
+        calls.append((name, revision, local_files_only))
+        if name == "missing/model":
+            raise OSError("no network")
+        return str(folder)
+
+    monkeypatch.setattr(hub, "snapshot_download", download)
+    source = StaticSubwordEmbedding("minishlab/potion").fit(["film"])
+    assert source._model.spec.revision == "a1b2"
+    pickle.loads(pickle.dumps(source))
+    assert calls == [("minishlab/potion", None, True), ("minishlab/potion", "a1b2", 1)]
+    with pytest.raises(FileNotFoundError, match="could not be found.*no network"):
+        StaticSubwordEmbedding("missing/model").fit(["film"])
+
+
+def test_errors(tmp_path):
+    folder = tiny_static.save(tmp_path / "m")
+
+    def fails(error, match, model=folder, **options):
+        with pytest.raises(error, match=match):
+            StaticSubwordEmbedding(model, **options).fit(["film"])
+
+    fails(FileNotFoundError, "there is no folder", tmp_path / "none")
+    fails(FileNotFoundError, "Expected model.safetensors", tmp_path)
+    fails(FileNotFoundError, "no file", (folder / "no.safetensors", "tokenizer.json"))
+    fails(TypeError, r"paths \(weights, tokenizer\)", (folder,))
+    fails(ValueError, "dim=7, but .* 6 dimensions", dim=7)
+    modules = [{"path": "", "type": "a.Transformer"}, {"path": "1", "type": "Pooling"}]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    fails(ValueError, r"modules \['Transformer', 'Pooling'\]")
+    (folder / "modules.json").unlink()
+    ids = np.arange(tiny_static.wordpiece().get_vocab_size())
+    small = np.ones((5, 4), np.float32)
+    tiny_static.save(folder, table=small)
+    fails(ValueError, "different models")
+    tiny_static.save(folder, table=small, mapping=ids)
+    fails(ValueError, "points beyond the 5 rows")
+    (folder / "model.safetensors").write_bytes(b"\xff" * 30)
+    fails(ValueError, "truncated or not a safetensors file")
+
+
+@pytest.mark.parametrize(
+    "change", [{"data_offsets": [0, 1 << 40]}, {"shape": [3, 3]}, {"dtype": "U8"}]
+)
+def test_corrupt_tensors(tmp_path, change):
+    folder = tiny_static.save(tmp_path)
+    tensor = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16], **change}
+    header = json.dumps({"embeddings": tensor}).encode()
+    data = len(header).to_bytes(8, "little") + header + bytes(16)
+    (folder / "model.safetensors").write_bytes(data)
+    with pytest.raises(ValueError, match="corrupt|unsupported dtype"):
+        StaticSubwordEmbedding(folder).fit(["film"])
