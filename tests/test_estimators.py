@@ -46,6 +46,7 @@ from sk_metaembed import (
     SourcePCA,
     SourceSelector,
     StackedMetaEmbedding,
+    StaticSubwordEmbedding,
     SVDMetaEmbedding,
     TextMetaEncoder,
     TokenClassifier,
@@ -59,6 +60,7 @@ from sk_metaembed.utils.estimator_checks import WORDS, parametrize_with_checks
 
 from .tiny_bert import TinyBert
 from .tiny_elmo import TinyElmo
+from .tiny_static import TinyStatic
 
 
 def spelling(words):
@@ -132,6 +134,8 @@ ESTIMATORS = [
     EstimatorEmbedding(TfidfVectorizer(), as_text=True, preprocess="unit"),
     LSAEmbedding(5, random_state=0),
     LSAEmbedding(5, char_ngrams=(2, 3), preprocess="unit", random_state=0),
+    StaticSubwordEmbedding(TinyStatic()),
+    StaticSubwordEmbedding(TinyStatic(), output="mean", dim=4, preprocess="center"),
     TransformerEmbedding(TinyBert()),
     TransformerEmbedding(TinyBert(), "all", static=True, subword="max"),
     TransformerEmbedding(

@@ -157,11 +157,9 @@ class EmbeddedSequences:
         int
             Number of types, tokens or sequences.
         """
-        counts = {
-            "type": self.tokens.n_types,
-            "token": self.tokens.n_tokens,
-            "sequence": len(self),
-        }
+        if level == "sequence":
+            return len(self)  # texts need not be split for it
+        counts = {"type": self.tokens.n_types, "token": self.tokens.n_tokens}
         return counts[level]
 
     def block(self, name: str) -> Block:

@@ -167,7 +167,11 @@ class StaticModel:
             known[first:last] = np.diff(pieces.offsets) > 0
             self._write_means(pieces, values[first:last])
 
-        in_threads(embed, _spans(texts))
+        spans = _spans(texts)
+        if len(spans) > 1:
+            in_threads(embed, spans)
+        else:
+            embed(0, len(texts))
         return values, known
 
     def _write_means(self, pieces, out):
@@ -210,7 +214,10 @@ def _as_single(values, other):
 
 def _spans(texts):
     """Return (first, last + 1) of runs of texts of about `_CHUNK` characters."""
-    ends = np.cumsum([len(text) for text in texts])
+    lengths = [len(text) for text in texts]
+    if sum(lengths) <= _CHUNK:
+        return [(0, len(texts))]
+    ends = np.cumsum(lengths)
     cuts = np.flatnonzero(np.diff(ends // _CHUNK, prepend=0)) + 1
     bounds = np.unique([0, *cuts, len(texts)]).tolist()
     return list(zip(bounds, bounds[1:], strict=False))
