@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import nullcontext
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,13 +11,21 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._messages import short_repr
-from ..sequences import Block
+from ..sequences import Block, TokenSequences
 from ..sequences._mixins import MISSING_CONSTRAINT
+from ..vectors._cache import exclusive_lock
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
-from ._sentences import nonempty_texts
+from ._fingerprint import fingerprint_of
+from ._sentences import Layer, OriginalText, distinct_sentences, nonempty_texts
+from .cache._sentence_blocks import sentence_blocks
+from .cache._sentence_cache import SentenceCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .._core._typing import StrPath
+
+_ONE_SLICE = 2**62  # tokens: batches are made by their number of entries
 
 
 def call_in_batches(func, entries, batch_size, caller):
@@ -23,10 +33,8 @@ def call_in_batches(func, entries, batch_size, caller):
 
     A `batch_size` of None means a single call. An empty list is not passed to `func`.
     """
-    size = batch_size or len(entries) or 1
     results = []
-    for start in range(0, len(entries), size):
-        batch = entries[start : start + size]
+    for batch in _batches(entries, batch_size):
         part = func(batch)
         if not hasattr(part, "__len__") or len(part) != len(batch):
             received = len(part) if hasattr(part, "__len__") else type(part).__name__
@@ -37,6 +45,12 @@ def call_in_batches(func, entries, batch_size, caller):
             )
         results.extend(part)
     return results
+
+
+def _batches(entries, batch_size):
+    size = batch_size or len(entries) or 1
+    for start in range(0, len(entries), size):
+        yield entries[start : start + size]
 
 
 def stack_results(results, entries, sizes, dim, caller):
@@ -133,6 +147,80 @@ def _check_finite(values, ends, entries, caller):
         )
 
 
+def distinct_strings(tokens, *, merge_equal=True):
+    """Return the sequences of each distinct text, and the texts; a `reader`.
+
+    Tokens are joined by spaces if there are no original texts.
+    """
+    groups = {}
+    for row, text in zip(*nonempty_texts(tokens), strict=True):
+        key = text if merge_equal else (int(row), text)
+        groups.setdefault(key, []).append(int(row))
+    texts = groups if merge_equal else [text for _, text in groups]
+    return list(groups.values()), [OriginalText(text) for text in texts]
+
+
+class StoredCalls:
+    """Calls a function on sentences that a cache lacks; `compute` of `sentence_blocks`.
+
+    Each batch is stored as soon as its call returns. A lock lets one of several threads
+    or processes call at a time, so that the others find what it has stored.
+
+    Parameters
+    ----------
+    handle : SentenceCache
+    call : callable
+        From a list of sentences and a dimension or None to (values, known) of each.
+    layer : str
+        Name in the cache.
+    dim, batch_size : int or None
+    """
+
+    def __init__(self, handle, call, layer, dim, batch_size):
+        self._handle, self._call, self._layer = handle, call, layer
+        self._dim, self._batch_size = dim, batch_size
+        self._first = {}
+
+    def dim(self, sentences):
+        """Return the dimension, by default that of the first batch."""
+        if self._dim is None:
+            batch = next(_batches(sentences, self._batch_size), [])
+            pairs = self._pairs(batch) or self._call(batch, None)  # raises if empty
+            self._first = dict(zip(batch, pairs, strict=True))
+            self._dim = np.shape(pairs[0][0])[-1]
+        return self._dim
+
+    def __call__(self, sentences):
+        for batch in _batches(sentences, self._batch_size):
+            for pair in self._pairs(batch):
+                yield [pair]
+
+    def _pairs(self, batch):
+        """Return (values, known) of each sentence, calling for those not stored."""
+        with self._lock():
+            keys = self._handle.keys(batch, self._layer)
+            stored = self._handle.get_many(keys)
+            pairs = {
+                sentence: pair
+                for sentence, pair in zip(batch, stored, strict=True)
+                if pair is not None and self._dim in (None, np.shape(pair[0])[-1])
+            }
+            pairs = self._first | pairs  # the first are here even if storing failed
+            new = [i for i, sentence in enumerate(batch) if sentence not in pairs]
+            if new:
+                sentences = [batch[i] for i in new]
+                computed = self._call(sentences, self._dim)
+                self._handle.put_many([keys[i] for i in new], computed)
+                pairs |= zip(sentences, computed, strict=True)
+        return [pairs[sentence] for sentence in batch]
+
+    def _lock(self):
+        directory = self._handle.directory
+        if not os.access(directory, os.W_OK):
+            return nullcontext()
+        return exclusive_lock(directory / self._handle.fingerprint)
+
+
 class FunctionEmbedding(BaseEmbedding):
     """Use any callable as a source: a sentence encoder, a lexicon, handmade features.
 
@@ -163,6 +251,10 @@ class FunctionEmbedding(BaseEmbedding):
         Dimension of the vectors. None infers it from the results in fit.
     batch_size : int, default=None
         Maximum number of entries per call, None for a single call.
+    cache : path-like, default=None
+        Directory of a sentence cache: each entry is passed to `func` once, for all
+        folds, candidates, processes and runs. `func` must then have an attribute
+        `cache_key`, a str that changes whenever its results do; see Notes.
     preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the known rows of the training data.
     missing : {"raise", "empty"}, default="raise"
@@ -182,10 +274,11 @@ class FunctionEmbedding(BaseEmbedding):
     ------
     ValueError
         If results are not finite or have inconsistent shapes; the message names the
-        entry.
+        entry. If there is a `cache`, and `func` has no `cache_key`.
 
     See Also
     --------
+    cache_info : Number and size of the entries of a cache.
     BaseEmbedding : Base class for sources with parameters of their own.
     EstimatorEmbedding : A source made from a scikit-learn transformer.
 
@@ -195,6 +288,13 @@ class FunctionEmbedding(BaseEmbedding):
     `coverage_`; ``fit_transform`` calls it once for both. Sequences without tokens, and
     original texts that are empty or only whitespace, are not passed to `func`: their
     vectors are zero and unknown.
+
+    With `cache`, results are stored under the `cache_key` of `func`, `level`, `as_text`
+    and the entry, as float32. The key names what `func` computes, for example a model
+    and its options, because the code of a function does not tell. Every call is stored
+    when it returns, so an error or a killed process loses at most one: set `batch_size`
+    accordingly. Processes with the same cache take turns in calling, where the system
+    has locks (not on Windows), so that none repeats a call of another.
 
     Examples
     --------
@@ -210,6 +310,21 @@ class FunctionEmbedding(BaseEmbedding):
     >>> source.fit_transform([["oh", "!"], ["well"]]).block("function").values
     array([[1., 4.],
            [0., 4.]], dtype=float32)
+
+    With a cache:
+
+    >>> import tempfile
+    >>> def slow(words):
+    ...     print(f"called with {words}")
+    ...     return [[len(word)] for word in words]
+    >>> slow.cache_key = "length, version 1"
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> source = FunctionEmbedding(slow, cache=folder.name).fit(["to be"])
+    called with ['to', 'be']
+    >>> source.transform(["be or not to be"]).n_tokens
+    called with ['or', 'not']
+    5
+    >>> folder.cleanup()
     """
 
     _parameter_constraints: dict = {
@@ -218,6 +333,7 @@ class FunctionEmbedding(BaseEmbedding):
         "as_text": ["boolean"],
         "dim": [Interval(Integral, 1, None, closed="left"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "cache": [str, os.PathLike, None],
         "preprocess": PREPROCESS_CONSTRAINT,
         "missing": MISSING_CONSTRAINT,
     }
@@ -230,6 +346,7 @@ class FunctionEmbedding(BaseEmbedding):
         as_text: bool = False,
         dim: int | None = None,
         batch_size: int | None = None,
+        cache: StrPath | None = None,
         preprocess: Preprocess | None = None,
         missing: Literal["raise", "empty"] = "raise",
     ) -> None:
@@ -238,14 +355,21 @@ class FunctionEmbedding(BaseEmbedding):
         self.as_text = as_text
         self.dim = dim
         self.batch_size = batch_size
+        self.cache = cache
         self.preprocess = preprocess
         self.missing = missing
 
     def _fit_vectors(self, tokens, y):
         self._dim = self.dim
 
+    @property
+    def _caller(self):
+        return f"FunctionEmbedding(level={self.level!r})"
+
     def _embed(self, tokens):
-        caller = f"FunctionEmbedding(level={self.level!r})"
+        if self.cache is not None:
+            return self._embed_stored(tokens)
+        caller = self._caller
         if self.level == "type":
             entries, filled = tokens.types.tolist(), slice(None)
         elif self.as_text and self.level == "sequence":
@@ -263,3 +387,60 @@ class FunctionEmbedding(BaseEmbedding):
         if self.level == "sequence":
             values, known = scatter(values, known, filled, len(tokens))
         return Block(self.block_name, values, self.level, known)
+
+    def _embed_stored(self, tokens):
+        """Return the block, from the cache or computed."""
+        fingerprint = fingerprint_of({"function": self._checked_cache_key()})
+        layer = Layer(self.level + "-text" * self.as_text, self._dim, self._row_level())
+        given = tokens
+        if self.level == "type":
+            given = TokenSequences.from_lists([word] for word in tokens.types)
+        texts = self.as_text and self.level == "sequence"
+        reader = distinct_strings if texts else distinct_sentences
+        with SentenceCache(self.cache, fingerprint) as handle:
+            calls = StoredCalls(
+                handle, self._call, layer.name, self._dim, self.batch_size
+            )
+            if self._dim is None:
+                self._dim = calls.dim(reader(given)[1])  # fixed by fit
+            layer = layer._replace(dim=self._dim)
+            (block,) = sentence_blocks(
+                handle, given, [layer], calls, slice_tokens=_ONE_SLICE, reader=reader
+            )
+        if self.level == "type":
+            return Block(self.block_name, block.values, "type", block.known)
+        return block.rename(self.block_name)
+
+    def _row_level(self):
+        return "token" if self.level == "token" else "sequence"
+
+    def _checked_cache_key(self):
+        key = getattr(self.func, "cache_key", None)
+        if not isinstance(key, str) or not key:
+            raise ValueError(
+                f"{self._caller}: with cache=, func must have an attribute cache_key, "
+                f"a str that changes whenever its results do; got {key!r}. Set it, for "
+                'example func.cache_key = "name of the model and its options".'
+            )
+        return key
+
+    def _call(self, sentences, dim):
+        """Return (values, known) of each sentence, called in one batch."""
+        entries = [self._entry(sentence) for sentence in sentences]
+        results = call_in_batches(self.func, entries, None, self._caller)
+        sizes = None
+        if self.level == "token":
+            sizes = np.array(list(map(len, sentences)), dtype=np.int64)
+        values, known = stack_results(results, entries, sizes, dim, self._caller)
+        if sizes is None:
+            return list(zip(values, known.tolist(), strict=True))
+        ends = np.cumsum(sizes)[:-1]
+        return list(zip(np.split(values, ends), np.split(known, ends), strict=True))
+
+    def _entry(self, sentence):
+        """Return what the function is called with."""
+        if self.level == "type":
+            return sentence[0]
+        if isinstance(sentence, OriginalText):
+            return sentence.text
+        return " ".join(sentence) if self.as_text else list(sentence)

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from sk_metaembed import TokenSequences, cache_info, clear_cache
+from sk_metaembed import FunctionEmbedding, TokenSequences, cache_info, clear_cache
 from sk_metaembed.sources._sentences import Layer, SentenceRows
 from sk_metaembed.sources.cache._sentence_blocks import compute_missing
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache
@@ -163,3 +163,20 @@ def use_as_nobody(directory):
         assert "cannot be cleared" in str(error), error
     else:
         raise AssertionError("cleared what it may not write")
+
+
+def fit_and_record(directory, start, pipe):
+    called = []
+
+    def lengths(words):
+        called.extend(words)
+        return [[len(word)] for word in words]
+
+    lengths.cache_key = "lengths"
+    words = " ".join(f"w{i}" for i in range(60))
+    source = FunctionEmbedding(lengths, cache=directory, batch_size=5, dim=1)
+    start.wait(20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        source.fit([words])
+    pipe.send(called)

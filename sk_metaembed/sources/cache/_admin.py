@@ -74,8 +74,9 @@ FROM sources LEFT JOIN entries ON source = sources.id GROUP BY sources.id
 def cache_info(directory: StrPath) -> CacheInfo:
     """Return the number and size of the entries of a sentence cache.
 
-    Sources whose vectors depend on the context take ``cache=directory`` and compute
-    each sentence once. This function reads what they have stored and changes nothing.
+    Sources whose vectors depend on the context, and `FunctionEmbedding`, take
+    ``cache=directory`` and compute each sentence once. This function reads what they
+    have stored and changes nothing.
 
     Parameters
     ----------

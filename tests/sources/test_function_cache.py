@@ -1,0 +1,241 @@
+"""FunctionEmbedding with the sentence cache: each entry is computed once."""
+
+import os
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import (
+    FunctionEmbedding,
+    Pooling,
+    Tokenizer,
+    cache_info,
+    clear_cache,
+)
+from sk_metaembed.sources.cache._sentence_blocks import MEMORY
+
+from .cache_workers import CLEAN, fit_and_record
+
+TEXTS = ["To be", "or not", "", "to be!", "to be", "or  not", " "]
+
+
+class Lengths:
+    """Vectors that depend on the entry, one per entry or per token; counts calls."""
+
+    cache_key = "lengths"
+
+    def __init__(self, level="sequence", unknown=()):
+        self.level, self.unknown = level, unknown
+        self.calls = []
+
+    def __call__(self, entries):
+        self.calls.append(list(entries))
+        return [None if e in self.unknown else self.vector(e) for e in entries]
+
+    def vector(self, entry):
+        if self.level != "token":
+            return [float(len(entry)), 1.0]
+        words = entry.split(" ") if isinstance(entry, str) else entry
+        return [[float(len(word)), float(len(words))] for word in words]
+
+    @property
+    def entries(self):
+        return [entry for call in self.calls for entry in call]
+
+
+@pytest.fixture(params=["memory", "file"])
+def stored_in(request, monkeypatch):
+    if request.param == "file":
+        monkeypatch.setenv("SK_METAEMBED_SENTENCE_MEMORY", "0")
+    MEMORY.clear()
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("level", ["type", "token", "sequence"])
+@pytest.mark.usefixtures("stored_in")
+def test_results_are_those_without_a_cache(level, as_text, tmp_path):
+    plain, func = Lengths(level), Lengths(level)
+    expected = FunctionEmbedding(plain, level, as_text=as_text).fit_transform(TEXTS)
+    source = FunctionEmbedding(func, level, as_text=as_text, cache=tmp_path)
+    assert source.fit_transform(TEXTS) == expected
+    assert source.transform(TEXTS) == expected
+    assert clone(source).fit(TEXTS[:2]).transform(TEXTS[::-1]) == expected[::-1]
+    distinct = {str(entry): entry for entry in plain.entries}
+    assert sorted(map(str, func.entries)) == sorted(distinct)
+
+
+@pytest.mark.usefixtures("stored_in")
+def test_preprocess_coverage_and_unknown_entries(tmp_path):
+    options = {"level": "sequence", "preprocess": "center"}
+    plain = FunctionEmbedding(Lengths(unknown=[["or", "not"]]), **options).fit(TEXTS)
+    func = Lengths(unknown=[["or", "not"]])
+    source = FunctionEmbedding(func, cache=tmp_path, **options).fit(TEXTS)
+    assert source.coverage_ == plain.coverage_
+    assert source.transform(TEXTS) == plain.transform(TEXTS)
+    assert sorted(func.entries) == [["or", "not"], ["to", "be"]]  # None is stored too
+    with pytest.raises(ValueError, match="Set dim"):
+        FunctionEmbedding(Lengths(unknown=["a"]), "type", cache=tmp_path / "b").fit(
+            ["a"]
+        )
+    with pytest.raises(ValueError, match="X is not empty"):
+        FunctionEmbedding(Lengths(), cache=tmp_path / "b").fit([[]])
+
+
+def test_batches_are_stored_when_they_return(tmp_path):
+    func = Lengths("type")
+
+    def failing(words):
+        if len(func.calls) == 2:
+            raise OSError("connection lost")
+        return func(words)
+
+    failing.cache_key = "lengths"
+    source = FunctionEmbedding(failing, cache=tmp_path, batch_size=2)
+    with pytest.raises(OSError, match="connection lost"):
+        source.fit(["a bb ccc dddd eeeee"])
+    assert cache_info(tmp_path).entries == 4
+    again = FunctionEmbedding(func, cache=tmp_path, batch_size=2)
+    assert again.fit_transform(["a bb ccc dddd eeeee"])[0][:, 0].tolist() == [
+        *range(1, 6)
+    ]
+    assert list(map(len, func.calls)) == [2, 2, 1]
+    assert len(set(func.entries)) == 5
+
+
+def test_a_search_calls_each_text_once(tmp_path, monkeypatch):
+    texts = [f"text number {i} {'good' * (i % 2)}" for i in range(30)] * 2
+    func = Lengths()
+    source = FunctionEmbedding(
+        func, "sequence", as_text=True, batch_size=7, cache=tmp_path
+    )
+    # Clones count in one place.
+    monkeypatch.setattr(Lengths, "__deepcopy__", lambda self, _: self, raising=False)
+    pipe = make_pipeline(Tokenizer(), source, Pooling(), LogisticRegression())
+    grid = {"logisticregression__C": [0.1, 1.0]}
+    search = GridSearchCV(pipe, grid, cv=5, error_score="raise")
+    search.fit(texts, [i % 2 for i in range(60)])
+    assert sorted(func.entries) == sorted(set(texts))
+    assert max(map(len, func.calls)) == 7
+
+
+def test_key_level_and_text_are_part_of_the_key(tmp_path):
+    func, other = Lengths(), Lengths()
+    other.cache_key = "lengths, version 2"
+    for each in (func, other):
+        FunctionEmbedding(each, "sequence", cache=tmp_path).fit(["a b"])
+        FunctionEmbedding(each, "sequence", as_text=True, cache=tmp_path).fit(["a b"])
+        FunctionEmbedding(each, cache=tmp_path).fit(["a b"])
+    assert func.entries == other.entries == [["a", "b"], "a b", "a", "b"]
+    assert len(cache_info(tmp_path).sources) == 2
+    clear_cache(tmp_path)
+    FunctionEmbedding(func, cache=tmp_path).fit(["a"])
+    assert func.entries[4:] == ["a"]
+
+
+def without_key(words):
+    return [[1.0] for _ in words]
+
+
+@pytest.mark.parametrize("key", [None, "", 3])
+def test_a_function_needs_a_key(key, tmp_path):
+    if key is not None:
+        without_key.cache_key = key
+    with pytest.raises(ValueError, match=r"cache_key, a str.*func\.cache_key = "):
+        FunctionEmbedding(without_key, cache=tmp_path).fit(["a"])
+    assert os.listdir(tmp_path) == []
+
+
+def test_entries_of_another_dimension_are_computed_again(tmp_path):
+    FunctionEmbedding(Lengths(), cache=tmp_path).fit(["a b"])
+    func = Lengths()
+    func.vector = lambda word: [1.0, 2.0, 3.0]
+    source = FunctionEmbedding(func, cache=tmp_path, dim=3).fit(["a b"])
+    assert source.transform(["b"])[0].tolist() == [[1.0, 2.0, 3.0]]
+    assert func.entries == ["a", "b"]
+
+
+def test_faulty_results_are_named_and_not_stored(tmp_path):
+    func = Lengths()
+    func.vector = lambda word: [np.nan if word == "b" else 1.0]
+    with pytest.raises(ValueError, match="result 1, for 'b', contains NaN"):
+        FunctionEmbedding(func, cache=tmp_path).fit(["a b"])
+    assert cache_info(tmp_path).entries == 0
+
+
+def test_a_cache_that_cannot_be_written_computes(tmp_path, monkeypatch):
+    from sk_metaembed.sources.cache import _sqlite
+
+    def full(*args):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(_sqlite.CacheStore, "put", full)
+    func = Lengths()
+    source = FunctionEmbedding(func, cache=tmp_path)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert source.fit_transform(["a bb"])[0][:, 0].tolist() == [1.0, 2.0]
+    assert len(caught) == 1, caught
+    assert func.entries == ["a", "bb"]  # the first batch gives the dimension too
+
+
+def test_processes_take_turns(tmp_path):
+    start = CLEAN.Event()
+    pipes, workers = [], []
+    for _ in range(2):
+        ours, theirs = CLEAN.Pipe()
+        pipes.append(ours)
+        arguments = tmp_path, start, theirs
+        workers.append(CLEAN.Process(target=fit_and_record, args=arguments))
+        workers[-1].start()
+    start.set()
+    called = [word for pipe in pipes for word in pipe.recv()]
+    for worker in workers:
+        worker.join()
+    assert sorted(called) == sorted(f"w{i}" for i in range(60))
+
+
+def test_threads_take_turns(tmp_path):
+    func = Lengths()
+    words = " ".join(f"w{i}" for i in range(40))
+
+    def fit():
+        FunctionEmbedding(func, cache=tmp_path, batch_size=4).fit([words])
+
+    threads = [threading.Thread(target=fit) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(func.entries) == sorted(words.split())
+
+
+def test_a_pickle_uses_the_same_cache(tmp_path):
+    func = Lengths()
+    source = FunctionEmbedding(func, cache=tmp_path).fit(["a b"])
+    again = pickle.loads(pickle.dumps(source))
+    assert again.transform(["a b"]) == source.transform(["a b"])
+    assert again.func.entries == ["a", "b"]
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(st.text("ab \n", max_size=5), min_size=1, max_size=6),
+    st.integers(1, 4),
+    st.sampled_from(["type", "token", "sequence"]),
+    st.booleans(),
+)
+def test_any_texts_and_batches(tmp_path_factory, texts, size, level, as_text):
+    options = {"level": level, "as_text": as_text, "batch_size": size, "dim": 2}
+    expected = FunctionEmbedding(Lengths(level), **options).fit_transform(texts)
+    folder = tmp_path_factory.mktemp("cache")
+    source = FunctionEmbedding(Lengths(level), cache=folder, **options)
+    assert source.fit_transform(texts) == expected

@@ -1,0 +1,351 @@
+"""The recipe examples/remote_encoder.py, against a server in this process."""
+
+import base64
+import importlib.util
+import json
+import pickle
+import sys
+import threading
+import time
+from collections import Counter
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import FunctionEmbedding, Pooling, Tokenizer, cache_info, load, save
+from sk_metaembed.sources.cache._sentence_blocks import MEMORY
+
+FILE = Path(__file__).resolve().parents[1] / "examples" / "remote_encoder.py"
+KEY = "sk-secret-123"
+TEXTS = [f"text {i} {'good film' if i % 2 else 'dull plot'}" for i in range(20)] * 2
+Y = [i % 2 for i in range(40)]
+
+
+@pytest.fixture
+def recipe(monkeypatch):
+    """Return the module, without waits longer than a moment; record them."""
+    spec = importlib.util.spec_from_file_location("remote_encoder", FILE)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "remote_encoder", module)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(time, "sleep", lambda seconds: module.waits.append(seconds))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    module.waits = []
+    return module
+
+
+def vector(text):
+    return np.array([len(text), text.count("good"), sum(text.encode()) % 7], "<f4")
+
+
+class Server:
+    """Answers like an embedding API, with failures on request.
+
+    Attributes
+    ----------
+    requests : list of dict
+        Headers and content of each request.
+    texts : Counter
+        How often the vector of each text was returned.
+    failures : list of callable
+        The next answers: each takes the handler and the regular answer.
+    """
+
+    def __init__(self):
+        self.requests, self.texts, self.failures = [], Counter(), []
+        handler = type("Handler", (_Handler,), {"own": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1/embeddings"
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
+        self._thread.start()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    own: Server
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.own.requests.append({"headers": dict(self.headers), "body": body})
+        answer = {
+            "data": [
+                {"index": i, "embedding": self.written(body, text)}
+                for i, text in enumerate(body["input"])
+            ][::-1],  # in any order
+            "usage": {"prompt_tokens": sum(map(len, map(str.split, body["input"])))},
+        }
+        if self.own.failures:
+            self.own.failures.pop(0)(self, answer)
+            return
+        self.own.texts.update(body["input"])
+        self.reply(200, answer)
+
+    def written(self, body, text):
+        values = vector(text)[: body.get("dimensions")]
+        if body.get("encoding_format") != "base64":
+            return values.tolist()
+        return base64.b64encode(values.tobytes()).decode()
+
+    def reply(self, code, answer, **headers):
+        content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(content)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    server = Server()
+    yield server
+    server.close()
+
+
+def says(code, message="not now", **headers):
+    """Return a failure: an error with a message."""
+    error = {"error": {"message": message}}
+    return lambda handler, answer: handler.reply(code, error, **headers)
+
+
+def answers(change):
+    """Return a failure: an answer that is not as it should be."""
+    return lambda handler, answer: handler.reply(200, change(answer))
+
+
+def test_vectors_are_in_the_order_of_the_texts(recipe, server):
+    encode = recipe.RemoteEncoder(server.url, "small")
+    np.testing.assert_array_equal(encode(TEXTS), [vector(text) for text in TEXTS])
+    assert encode(TEXTS).dtype == np.float32
+    assert recipe.RemoteEncoder(server.url, "small", 2)(["a"]).shape == (1, 2)
+    (first, _, last) = (request["body"] for request in server.requests)
+    assert (first["model"], "dimensions" in first) == ("small", False)
+    assert last["dimensions"] == 2
+    assert server.requests[0]["headers"]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_servers_that_return_numbers(recipe, server):
+    def as_numbers(answer):
+        for item in answer["data"]:
+            item["embedding"] = np.frombuffer(
+                base64.b64decode(item["embedding"]), "<f4"
+            ).tolist()
+        return answer
+
+    server.failures = [answers(as_numbers)]
+    encode = recipe.RemoteEncoder(server.url, "small", key_variable=None)
+    np.testing.assert_array_equal(encode(["a b"]), [vector("a b")])
+    assert "Authorization" not in server.requests[0]["headers"]
+
+
+def source_of(recipe, server, folder, **options):
+    encode = recipe.RemoteEncoder(
+        server.url, "small", usage_log=str(folder / "usage.jsonl"), price=0.5, **options
+    )
+    return FunctionEmbedding(
+        encode, "sequence", as_text=True, batch_size=8, cache=folder / "cache"
+    )
+
+
+def test_a_search_requests_each_text_once(recipe, server, tmp_path):
+    source = source_of(recipe, server, tmp_path)
+    pipe = make_pipeline(Tokenizer(), source, Pooling(), LogisticRegression())
+    grid = {"logisticregression__C": [0.1, 1.0]}
+    search = GridSearchCV(pipe, grid, cv=5, error_score="raise").fit(TEXTS, Y)
+    assert search.predict(TEXTS[:2]).tolist() == [0, 1]
+    assert server.texts == Counter(set(TEXTS))
+    totals = recipe.spent(tmp_path / "usage.jsonl")
+    tokens = sum(len(text.split()) for text in set(TEXTS))
+    assert totals["requests"] == len(server.requests) <= 4
+    assert (totals["texts"], totals["tokens"]) == (20, tokens)
+    assert totals["cost"] == pytest.approx(tokens * 0.5e-6)
+    # A later run requests nothing, a clone with another model everything.
+    MEMORY.clear()
+    again = clone(source).fit_transform(TEXTS)
+    assert server.texts == Counter(set(TEXTS))
+    np.testing.assert_array_equal(again[3][0], vector(TEXTS[3]))
+    other = clone(source).set_params(func=recipe.RemoteEncoder(server.url, "large"))
+    other.fit(TEXTS)
+    assert set(server.texts.values()) == {2}
+    assert len(cache_info(tmp_path / "cache").sources) == 2
+
+
+@pytest.mark.slow  # two processes import everything
+def test_workers_request_each_text_once(recipe, server, tmp_path, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.syspath_prepend(FILE.parent)
+    import remote_encoder
+
+    source = source_of(remote_encoder, server, tmp_path)
+    pipe = make_pipeline(Tokenizer(), source, Pooling(), LogisticRegression())
+    grid = {"logisticregression__C": [0.1, 1.0]}
+    GridSearchCV(pipe, grid, cv=5, n_jobs=2, error_score="raise").fit(TEXTS, Y)
+    assert server.texts == Counter(set(TEXTS))
+    assert recipe.spent(tmp_path / "usage.jsonl")["texts"] == 20
+
+
+def drop(handler, answer):
+    handler.connection.close()
+
+
+def cut(handler, answer):
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b'{"data": [')
+
+
+def test_passing_failures_are_repeated(recipe, server):
+    moment = formatdate(time.time() + 60, usegmt=True)
+    server.failures = [
+        says(429, Retry_After="7"),
+        says(429, Retry_After=moment),
+        says(500),
+        lambda handler, answer: handler.reply(503, b"<html>busy</html>"),
+        drop,
+        cut,
+    ]
+    encode = recipe.RemoteEncoder(server.url, "small", max_retries=6)
+    np.testing.assert_array_equal(encode(["a"]), [vector("a")])
+    assert len(server.requests) == 7
+    asked, until, *doubled, paced = recipe.waits
+    assert asked == 7
+    assert 55 < until <= 60
+    for attempt, wait in enumerate(doubled, start=2):  # half random
+        assert 2**attempt / 2 <= wait <= 2**attempt
+    assert paced == 0
+
+
+def test_a_server_that_does_not_answer(recipe, server):
+    hung = threading.Event()
+    server.failures = [lambda handler, answer: hung.wait(20)] * 2
+    encode = recipe.RemoteEncoder(server.url, "small", timeout=0.05, max_retries=1)
+    try:
+        with pytest.raises(RuntimeError, match=r"timed out.*after 2 requests"):
+            encode(["a"])
+    finally:
+        hung.set()
+
+
+@pytest.mark.parametrize(
+    ("failure", "options", "message"),
+    [
+        (says(401, f"Incorrect API key: {KEY}."), {}, r"key: \*\*\*.*OPENAI_API_KEY"),
+        (
+            says(400, "too many tokens"),
+            {},
+            "400 .*'small': too many tokens.*batch_size",
+        ),
+        (says(404, "no such model"), {}, "no such model. Check url and model"),
+        (says(429, "quota", Retry_After="9000"), {}, "quota.*after 1 req.*9000 s"),
+        (says(500), {"max_retries": 0}, "500 .* not now.*after 1 requests"),
+        (lambda h, a: h.reply(418, b""), {}, "answered 418 .*Teapot"),
+    ],
+)
+def test_errors_say_what_to_do(recipe, server, failure, options, message):
+    server.failures = [failure]
+    encode = recipe.RemoteEncoder(server.url, "small", **options)
+    with pytest.raises(RuntimeError, match=message) as caught:
+        encode(["a"])
+    assert len(server.requests) == 1
+    assert KEY not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def nan(answer):
+    answer["data"][0]["embedding"] = [1.0, float("nan"), 2.0]
+    return answer
+
+
+def short(answer):
+    answer["data"][0]["embedding"] = [1.0]
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda answer: b"<html>hello</html>", "html"),
+        (lambda answer: ["data"], r"\['data'\]"),
+        (lambda answer: {"error": "overloaded"}, "overloaded"),
+        (lambda answer: {**answer, "data": answer["data"][1:]}, "1 vectors for 2"),
+        (lambda answer: {**answer, "data": answer["data"][:1] * 2}, "2 vectors for 2"),
+        (lambda answer: {**answer, "data": [{"index": 0, "embedding": "%"}]}, "data"),
+        (nan, "NaN"),
+        (short, "data"),
+    ],
+)
+def test_malformed_answers(recipe, server, tmp_path, change, message):
+    server.failures = [answers(change)]
+    source = source_of(recipe, server, tmp_path)
+    with pytest.raises(RuntimeError, match=f"did not answer as.*{message}"):
+        source.fit(["a b", "c d"])
+    assert len(server.requests) == 1
+    assert cache_info(tmp_path / "cache").entries == 0
+    server.failures = [answers(lambda answer: answer)]
+    with pytest.raises(RuntimeError, match=r"shape \(3,\).*dimensions"):
+        server.failures = [lambda h, a: h.reply(200, {**a, "data": _wide(a)})]
+        recipe.RemoteEncoder(server.url, "small", 2)(["a"])
+
+
+def _wide(answer):
+    return [{"index": 0, "embedding": [1.0, 2.0, 3.0]}]
+
+
+def test_an_interrupted_run_keeps_what_was_paid_for(recipe, server, tmp_path):
+    source = source_of(recipe, server, tmp_path, max_retries=0)
+    server.failures = [answers(lambda answer: answer), says(500)]
+    with pytest.raises(RuntimeError, match="texts in the cache are not requested"):
+        source.fit(TEXTS)
+    assert cache_info(tmp_path / "cache").entries == 8
+    source.fit(TEXTS)
+    assert sum(server.texts.values()) == 12
+    assert recipe.spent(tmp_path / "usage.jsonl")["texts"] == 20
+
+
+def test_the_key_is_read_for_each_request_and_kept_nowhere(
+    recipe, server, tmp_path, monkeypatch
+):
+    source = source_of(recipe, server, tmp_path).fit(TEXTS)
+    path = tmp_path / "source.skm"
+    with pytest.warns(UserWarning, match="remote_encoder.RemoteEncoder"):
+        save(source, path)
+    texts = [repr(source), pickle.dumps(source).decode("latin-1")]
+    texts += [file.read_bytes().decode("latin-1") for file in tmp_path.rglob("*.*")]
+    assert not any(KEY in text for text in texts)
+    again = load(path, trusted=["remote_encoder.RemoteEncoder"])
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert again.transform(TEXTS) == source.transform(TEXTS)  # from the cache
+    with pytest.raises(RuntimeError, match="set the environment variable OPENAI_API"):
+        again.transform(["a new text"])
+    monkeypatch.setenv("OPENAI_API_KEY", "two\nlines")
+    with pytest.raises(RuntimeError, match="set the environment variable") as caught:
+        again.transform(["a new text"])
+    assert "two" not in str(caught.value)
+
+
+def test_requests_keep_to_the_limit(recipe, server):
+    encode = recipe.RemoteEncoder(server.url, "small", requests_per_minute=30)
+    encode(["a"])
+    server.failures = [says(429, Retry_After="0")]
+    encode(["b"])
+    assert len(recipe.waits) == 3
+    assert all(1 < wait <= 2 for wait in recipe.waits)
