@@ -18,6 +18,7 @@ from sk_metaembed import (
     ColumnsEncoder,
     CommonComponentRemoval,
     ConcatMetaEmbedding,
+    DistilledEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
     DynamicMetaRanker,
@@ -114,6 +115,8 @@ SOURCES = [
     ("spelling", FunctionEmbedding(spelling)),
     ("file", PretrainedEmbedding(vectors())),
 ]
+SENTENCES = FunctionEmbedding(sentence, level="sequence", as_text=True)
+MEANS = make_pipeline(PretrainedEmbedding(vectors()), Pooling())
 END = make_pipeline(ConcatMetaEmbedding(), Pooling(), LogisticRegression())
 
 ESTIMATORS = [
@@ -133,6 +136,8 @@ ESTIMATORS = [
     EstimatorEmbedding(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
     EstimatorEmbedding(TfidfVectorizer(), as_text=True, preprocess="unit"),
     LSAEmbedding(5, random_state=0),
+    DistilledEmbedding(SENTENCES, random_state=0),
+    DistilledEmbedding(SENTENCES, base=MEANS, max_ngram=1, preprocess="center"),
     LSAEmbedding(5, char_ngrams=(2, 3), preprocess="unit", random_state=0),
     StaticSubwordEmbedding(TinyStatic()),
     StaticSubwordEmbedding(TinyStatic(), output="mean", dim=4, preprocess="center"),
@@ -237,6 +242,8 @@ OF_ONE_NET = (
 
 def expected_failed_checks(estimator):
     """Return the reasons of expected failures by name of the check."""
+    if isinstance(estimator, DistilledEmbedding):
+        return {}
     if hasattr(estimator, "validation_fraction"):
         reason = "Validation rows and batches are drawn by row, whatever their weights."
         failures = {"check_sample_weight_equivalence_on_dense_data": reason}

@@ -69,7 +69,7 @@ class GraphCopier:
     def copy_object(self, value, where, *, skip=()):
         """Return a plain object with its attributes copied, except those in `skip`."""
         new = object.__new__(type(value))
-        for name, item in vars(value).items():
+        for name, item in saved_attributes(value).items():
             if name not in skip:
                 new.__dict__[name] = self(item, attribute_place(value, name, where))
         return new
@@ -82,6 +82,16 @@ class GraphCopier:
         for index in np.ndindex(data.shape):
             data[index] = self(data[index], where)
         return new
+
+
+def saved_attributes(value):
+    """Return the attributes of a plain object as files contain them, by name.
+
+    A class with a method `_saved_attributes` leaves some out.
+    """
+    if hasattr(type(value), "_saved_attributes"):
+        return value._saved_attributes()
+    return vars(value)
 
 
 def attribute_place(owner, name, where=ROOT):
@@ -118,7 +128,7 @@ def iter_parts(value, where):
     elif isinstance(value, np.ndarray) and value.dtype == object:
         yield from ((part, where) for part in value.flat)
     elif is_plain_object(value):
-        for name, part in vars(value).items():
+        for name, part in saved_attributes(value).items():
             yield part, attribute_place(value, name, where)
 
 

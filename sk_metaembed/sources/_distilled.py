@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _TOLERANCE = 1e-3  # relative residual at which conjugate gradients stop
 _DIRECT = 4096  # texts up to which solving for all dimensions at once is faster
-_FEWEST = 2  # sequences to learn from, and to hold out
+_FEWEST = 2  # texts to hold out, and to learn from without them
 
 
 class Student(NamedTuple):
@@ -161,8 +161,8 @@ class DistilledEmbedding(BaseEmbedding):
     TypeError
         If teacher or base do not return numbers at the sequence level.
     ValueError
-        If there is no teacher, as in an estimator from a file, or fewer than two texts
-        that it has a vector for.
+        If there is no teacher, as in an estimator from a file, or it has no vector for
+        any text.
 
     See Also
     --------
@@ -272,8 +272,9 @@ class DistilledEmbedding(BaseEmbedding):
         filled = np.flatnonzero(tokens.lengths)
         if not len(filled):
             raise ValueError(f"{caller}: all training sequences are empty.")
-        tokens = tokens[filled]
-        y = None if y is None else _safe_indexing(y, filled)
+        n_rows, tokens = len(tokens), tokens[filled]
+        if y is not None and len(filled) < n_rows:
+            y = _safe_indexing(y, filled)
         teacher = clone(self.teacher).fit(tokens, y)
         self.base_ = None if self.base is None else clone(self.base).fit(tokens, y)
         targets = _vectors(teacher, tokens, f"{caller}'s teacher")
@@ -289,10 +290,10 @@ class DistilledEmbedding(BaseEmbedding):
     def _train(self, tokens, targets, base):
         """Set the student, learned from nonempty sequences, and its cosine."""
         rows = np.flatnonzero(targets.any(axis=1))
-        if len(rows) < _FEWEST:
+        if not len(rows):
             raise ValueError(
-                f"{type(self).__name__}: the teacher has a vector for {len(rows)} of "
-                f"the {len(targets)} nonempty texts; at least {_FEWEST} are needed."
+                f"{type(self).__name__}: the teacher has no vector for any of the "
+                f"{len(targets)} nonempty texts."
             )
         self.n_texts_ = len(rows)
         self.student_ = self._student_of(rows, tokens, targets, base)
@@ -328,11 +329,15 @@ class DistilledEmbedding(BaseEmbedding):
         values, known = self.student_.predict(tokens, self._base_vectors(tokens))
         return Block(self.block_name, values, "sequence", known)
 
-    def __getstate__(self):
-        state = super().__getstate__()
+    def _saved_attributes(self):
+        """Return the attributes that pickles and files contain."""
+        state = dict(vars(self))
         if "student_" in state and not self.keep_teacher:
-            state = {**state, "teacher": None, "unlabeled": None}
+            state |= {"teacher": None, "unlabeled": None}
         return state
+
+    def __getstate__(self):
+        return super().__getstate__() | self._saved_attributes()
 
 
 def _vectors(transformer, tokens, caller):

@@ -1,0 +1,314 @@
+"""DistilledEmbedding: the regression, its features, and when the teacher is used."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import sk_metaembed
+from sk_metaembed import (
+    DistilledEmbedding,
+    EmbeddingUnion,
+    FunctionEmbedding,
+    LSAEmbedding,
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    TokenSequences,
+    WordVectors,
+)
+from sk_metaembed.sources import _distilled
+from sk_metaembed.sources._ngrams import learn_ngrams, ngram_weights
+
+WORDS = [
+    *("good", "bad", "dull", "witty", "not", "very", "a", "film", "plot", "the"),
+    *("and", "cast", "slow", "café", "東京"),
+]
+VECTORS = np.random.default_rng(7).normal(size=(len(WORDS), 6))
+ROWS = dict(zip(WORDS, VECTORS, strict=True))
+
+
+def texts(n_rows=150, seed=0, words=WORDS):
+    """Return rows of two to eleven words."""
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(words, rng.integers(2, 12))) for _ in range(n_rows)]
+
+
+def mean_vectors(strings):
+    """Return the mean vectors of texts; words may be unknown."""
+    return [np.mean([ROWS.get(w, np.zeros(6)) for w in s.split()], 0) for s in strings]
+
+
+class Teacher(TransformerMixin, BaseEstimator):
+    """Mean word vectors; counts its calls and remembers what it was fitted on."""
+
+    calls = 0
+
+    def fit(self, X, y=None):
+        self.fitted_on_, self.y_ = X.to_list(), y
+        return self
+
+    def transform(self, X):
+        type(self).calls += 1
+        return np.array(mean_vectors([" ".join(row) for row in X.to_list()]))
+
+
+def teacher():
+    return FunctionEmbedding(mean_vectors, level="sequence", as_text=True)
+
+
+def words_of(*words):
+    """Return a pipeline to mean vectors of some words, as `base`."""
+    store = WordVectors.from_arrays(list(words), [ROWS[word] for word in words])
+    return make_pipeline(PretrainedEmbedding(store), Pooling())
+
+
+def vectors(student, X):
+    return student.transform(X).block("distilled").values
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_features_are_those_of_scikit_learn(length):
+    X, new = texts(), [*texts(40, seed=1), "zyxwv good zyxwv film", ""]
+    tokenize = Tokenizer().transform
+    ngrams = learn_ngrams(tokenize(X), length, 10**6)
+    expected = TfidfVectorizer(
+        sublinear_tf=True, ngram_range=(1, length), token_pattern=r"\w+"
+    ).fit(X)
+    assert len(ngrams.idf) == len(expected.vocabulary_)
+    np.testing.assert_allclose(np.sort(ngrams.idf), np.sort(expected.idf_), rtol=1e-5)
+    result = [ngram_weights(tokenize(rows), ngrams) for rows in (X, new)]
+    reference = [expected.transform(rows) for rows in (X, new)]
+    np.testing.assert_allclose(
+        (result[1] @ result[0].T).toarray(),
+        (reference[1] @ reference[0].T).toarray(),
+        atol=1e-5,
+    )
+
+
+def test_the_most_frequent_ngrams_are_features():
+    tokens = TokenSequences.from_lists([["a", "b"], ["a", "b", "c"], ["b", "a", "a"]])
+    ngrams = learn_ngrams(tokens, 3, 2)
+    assert ngrams.words == {"a": 0, "b": 1}
+    # "a b" is in two sequences; "b a" is before "a a", which has the lower key.
+    assert ngrams.keys[0].tolist() == [0 * 2 + 0, 0 * 2 + 1]
+    assert len(ngrams.keys[1]) == 0  # "b a a" begins with a pair that is left out
+    n = len(tokens)
+    np.testing.assert_allclose(
+        ngrams.idf, 1 + np.log((1 + n) / (1 + np.array([3, 3, 1, 2]))), rtol=1e-6
+    )
+
+
+def test_the_student_is_the_ridge_regression():
+    X, alpha = texts(), 0.7
+    student = DistilledEmbedding(teacher(), alpha=alpha).fit(X)
+    tokens = Tokenizer().transform(X)
+    rows = ngram_weights(tokens, student.student_.ngrams).toarray().astype(float)
+    targets = np.array(mean_vectors(X))
+    targets -= targets.mean(axis=0)
+    coefs = np.linalg.solve(
+        rows.T @ rows + alpha * np.eye(rows.shape[1]), rows.T @ targets
+    )
+    np.testing.assert_allclose(student.student_.coefs, coefs, atol=1e-4)
+    expected = rows @ coefs + np.mean(mean_vectors(X), axis=0)
+    np.testing.assert_allclose(vectors(student, X), expected, atol=1e-4)
+
+
+def test_many_texts_are_solved_by_conjugate_gradients(monkeypatch):
+    X = texts()
+    direct = DistilledEmbedding(teacher()).fit(X).student_
+    monkeypatch.setattr(_distilled, "_DIRECT", 0)
+    iterated = DistilledEmbedding(teacher()).fit(X).student_
+    assert iterated.coefs.dtype == np.float32
+    np.testing.assert_allclose(iterated.coefs, direct.coefs, atol=2e-3)
+
+
+def test_base_is_regressed_first_and_knows_more_words():
+    X = texts(words=WORDS[2:])
+    base = words_of(*WORDS)
+    alone = DistilledEmbedding(teacher(), random_state=0).fit(X)
+    student = DistilledEmbedding(teacher(), base=base, random_state=0).fit(X)
+    assert student.cosine_ > alone.cosine_
+    new = ["good", "bad"]
+    assert alone.transform(new).blocks[0].known.tolist() == [False, False]
+    block = student.transform(new).blocks[0]
+    assert block.known.all()
+    fitted = student.student_
+    from_mean = VECTORS[:2] - fitted.base_mean
+    from_mean /= np.linalg.norm(from_mean, axis=1, keepdims=True)
+    expected = fitted.mean + from_mean @ fitted.base_coefs
+    np.testing.assert_allclose(block.values, expected, atol=1e-5)
+    # A text that base does not know depends on its n-grams alone.
+    less = DistilledEmbedding(teacher(), base=words_of(*WORDS[:9])).fit(texts())
+    tokens = Tokenizer().transform(["the cast"])
+    np.testing.assert_allclose(
+        vectors(less, tokens), less.student_.predict(tokens)[0], atol=1e-6
+    )
+
+
+def test_the_teacher_is_fitted_on_x_alone_and_called_in_fit_alone():
+    X, y = texts(20, words=WORDS[2:]), np.arange(20)
+    X[3] = ""
+    original = Teacher()
+    student = DistilledEmbedding(original, unlabeled=["good film", "", "a bad plot"])
+    student.fit(X, y)
+    assert not vars(original)  # a clone was fitted
+    assert student.n_texts_ == 21
+    assert "good" in student.student_.ngrams.words
+    calls = Teacher.calls
+    student.transform(X)
+    assert Teacher.calls == calls
+    assert not any(isinstance(each, Teacher) and vars(each) for each in vars(student))
+
+    fitted = Teacher().fit(Tokenizer().transform(["good"]))
+    DistilledEmbedding(FrozenEstimator(fitted)).fit(X, y)
+    assert fitted.fitted_on_ == [["good"]]
+
+
+def test_the_teacher_gets_labels_of_nonempty_texts(monkeypatch):
+    seen = []
+    monkeypatch.setattr(Teacher, "fit", lambda self, X, y: seen.append(y) or self)
+    X = ["good film", "", "a bad plot"]
+    DistilledEmbedding(Teacher()).fit(X, [1, 2, 3])
+    DistilledEmbedding(Teacher()).fit(X)
+    assert seen == [[1, 3], None]
+
+
+def test_texts_without_a_vector_of_the_teacher_are_left_out():
+    def some(strings):
+        return [
+            None if "bad" in s else v
+            for s, v in zip(strings, mean_vectors(strings), strict=True)
+        ]
+
+    X = texts()
+    source = FunctionEmbedding(some, level="sequence", as_text=True)
+    student = DistilledEmbedding(source).fit(X)
+    good = [text for text in X if "bad" not in text]
+    assert student.n_texts_ == len(good)
+    np.testing.assert_allclose(
+        vectors(student, X),
+        vectors(DistilledEmbedding(teacher()).fit(good), X),
+        atol=1e-5,
+    )
+
+
+def test_a_row_does_not_depend_on_the_others():
+    student = DistilledEmbedding(teacher(), base=words_of(*WORDS[:9])).fit(texts())
+    X = [*texts(30, seed=1), "good zyxwv", "", "東京"]
+    together = vectors(student, X)
+    alone = np.vstack([vectors(student, [row]) for row in X])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    np.testing.assert_allclose(vectors(student, X[::-1]), together[::-1], atol=1e-6)
+
+
+def test_without_known_features_rows_are_zero():
+    student = DistilledEmbedding(teacher()).fit(texts())
+    block = student.transform(["zyxwv", "", "good"]).block("distilled")
+    assert block.known.tolist() == [False, False, True]
+    assert not block.values[:2].any()
+    assert vectors(student, []).shape == (0, 6)
+
+
+def test_cosine_is_of_texts_that_were_held_out():
+    X = texts(400)
+    student = DistilledEmbedding(teacher(), alpha=0.1, random_state=0).fit(X)
+    assert 0.9 < student.cosine_ < 1
+    other = clone(student).set_params(random_state=1).fit(X)
+    assert other.cosine_ != student.cosine_
+    np.testing.assert_array_equal(other.student_.coefs, student.student_.coefs)
+
+    noise = np.random.default_rng(0).normal(size=(400, 30))
+    X = [f"{text} {i}" for i, text in enumerate(X)]
+    by_text = dict(zip(X, noise, strict=True))
+    unlearnable = FunctionEmbedding(
+        lambda strings: [by_text[s] for s in strings], "sequence", as_text=True
+    )
+    assert abs(DistilledEmbedding(unlearnable).fit(X).cosine_) < 0.1
+    assert DistilledEmbedding(teacher(), validation_fraction=0).fit(X).cosine_ is None
+    assert DistilledEmbedding(teacher()).fit(X[:5]).cosine_ is None
+
+
+def test_pickles_leave_the_teacher_out(tmp_path):
+    X = texts()
+    student = DistilledEmbedding(teacher(), unlabeled=["good film"])
+    unfitted = pickle.loads(pickle.dumps(student))
+    assert unfitted.teacher is not None
+    assert unfitted.unlabeled == ["good film"]
+    student.fit(X)
+    loaded = pickle.loads(pickle.dumps(student))
+    assert loaded.teacher is loaded.unlabeled is None
+    assert student.teacher is not None
+    np.testing.assert_array_equal(vectors(loaded, X), vectors(student, X))
+    with pytest.raises(ValueError, match="set_params"):
+        loaded.fit(X)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the teacher's function would need trust
+        sk_metaembed.save(student, tmp_path / "student.skm")
+    from_file = sk_metaembed.load(tmp_path / "student.skm")
+    assert from_file.teacher is None
+    np.testing.assert_array_equal(vectors(from_file, X), vectors(student, X))
+
+    student.set_params(keep_teacher=True)
+    whole = pickle.loads(pickle.dumps(student))
+    assert vectors(whole.fit(X), X).shape == (len(X), 6)
+
+
+def test_one_text_gives_its_vector():
+    student = DistilledEmbedding(teacher()).fit(["good film", ""])
+    expected = mean_vectors(["good film"])
+    np.testing.assert_allclose(vectors(student, ["good"]), expected, atol=1e-6)
+
+
+def test_words_of_the_teacher_must_be_pooled():
+    words = PretrainedEmbedding(WordVectors.from_arrays(WORDS, VECTORS))
+    X = texts()
+    with pytest.raises(TypeError, match="teacher PretrainedEmbedding: .*Add Pooling"):
+        DistilledEmbedding(words).fit(X)
+    with pytest.raises(TypeError, match="base PretrainedEmbedding: .*Add Pooling"):
+        DistilledEmbedding(teacher(), base=words).fit(X)
+
+
+def test_blocks_of_the_teacher_are_concatenated():
+    X = texts()
+    both = EmbeddingUnion([("one", teacher()), ("lsa", LSAEmbedding(3))])
+    student = DistilledEmbedding(both).fit(X)
+    assert student.dims_ == {"distilled": 9}
+    one = DistilledEmbedding(teacher()).fit(X)
+    np.testing.assert_allclose(vectors(student, X)[:, :6], vectors(one, X), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("X", "match"),
+    [
+        (["", ""], "all training sequences are empty"),
+        (["zyxwv", "qqq", ""], "no vector for any of the 2 nonempty texts"),
+    ],
+)
+def test_nothing_to_learn_from(X, match):
+    with pytest.raises(ValueError, match=match):
+        DistilledEmbedding(teacher()).fit(X)
+
+
+def test_in_a_pipeline_a_union_and_a_search():
+    X = pd.Series(texts(60), index=[f"row{i}" for i in range(60)])
+    y = ["good" in text for text in X]
+    union = EmbeddingUnion(
+        [("student", DistilledEmbedding(teacher())), ("lsa", LSAEmbedding(3))]
+    )
+    pipe = make_pipeline(Tokenizer(), union, Pooling(), LogisticRegression(C=10))
+    search = GridSearchCV(pipe, {"embeddingunion__student__alpha": [0.1, 1.0]}, cv=2)
+    search.fit(X, y)
+    assert search.score(X, y) > 0.8
+    frame = pipe[:-1].set_output(transform="pandas").fit_transform(X)
+    assert frame.index.tolist() == X.index.tolist()
+    assert frame.shape == (60, 9)
