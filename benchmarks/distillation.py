@@ -204,12 +204,14 @@ def normalized(text):
     return re.sub("[^a-z0-9]", "", text.lower())
 
 
-def compare(name, run, rows, n_labels):
+def compare(name, run, rows, n_labels, only):
     """Print the table of a data set."""
     print(f"\n| {name} | all labels | of the teacher | {n_labels} labels | cosine |")
     print("|---|---|---|---|---|")
     teacher = None
     for label, row in rows.items():
+        if only and not any(part in label for part in only):
+            continue
         results, fitted = run(row, n_labels)
         every, few = results.values()
         teacher = every.mean() if teacher is None else teacher
@@ -237,14 +239,17 @@ def speed(name, repeats=3):
     train = [detokenized(row) for row in load_sst2("train").data]
     print("| one thread | SST-2 sentences/s | ratio | BBC articles/s | ratio |")
     print("|---|---|---|---|---|")
-    teacher = make_teacher(name, None)
+    news = load_bbc_news().data
     # The speed of a student does not depend on what it has learned.
     rows = make_rows(FunctionEmbedding(noise, level="sequence", as_text=True))
-    rows["teacher"] = teacher
-    news = load_bbc_news().data
-    for row in rows.values():
-        row.fit(train[:2000] if row is teacher else train)
-    fitted = {label: (row, clone(row).fit(news)) for label, row in rows.items()}
+    rows["teacher"] = make_teacher(name, None)
+    fitted = {
+        label: [
+            clone(row).fit(texts[:10] if label == "teacher" else texts)
+            for texts in (train, news)
+        ]
+        for label, row in rows.items()
+    }
     rates = {label: [[], []] for label in rows}
     for _ in range(repeats):
         for label, pair in fitted.items():
@@ -270,6 +275,7 @@ def main():
     )
     parser.add_argument("--data", nargs="*", default=["sst2", "bbc"])
     parser.add_argument("--more", type=int, nargs="?", const=20_000, default=0)
+    parser.add_argument("--rows", nargs="*", help="only rows with one of these")
     parser.add_argument("--speed", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)  # truncated articles
@@ -279,9 +285,9 @@ def main():
     teacher = make_teacher(options.teacher, options.cache)
     if "sst2" in options.data:
         more = more_texts(options.more) if options.more else None
-        compare("SST-2 test", sst2, make_rows(teacher, more), 200)
+        compare("SST-2 test", sst2, make_rows(teacher, more), 200, options.rows)
     if "bbc" in options.data:
-        compare("BBC, 5 folds", bbc, make_rows(teacher), 50)
+        compare("BBC, 5 folds", bbc, make_rows(teacher), 50, options.rows)
 
 
 if __name__ == "__main__":
