@@ -19,6 +19,7 @@ from sk_metaembed import (
     DynamicMetaTagger,
     ElmoLanguageModel,
     EmbeddedSequences,
+    EmbeddingQuantizer,
     EmbeddingUnion,
     FunctionEmbedding,
     OneToNMetaEmbedding,
@@ -137,6 +138,8 @@ assert_type(
 )
 removal = CommonComponentRemoval()
 assert_type(removal.fit_transform(pooled), NDArray[np.floating])
+codes = EmbeddingQuantizer("packed", n_bits=64).fit_transform(pooled)
+assert_type(codes, NDArray[np.int8] | NDArray[np.uint8])
 
 # Sources return containers, and fit returns the source itself.
 source = FunctionEmbedding(lambda words: [[len(word)] for word in words])

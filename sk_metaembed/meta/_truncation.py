@@ -20,6 +20,10 @@ class TruncationMixin:
     first axis is the components.
     """
 
+    n_components: int
+    n_components_: int
+    dim_: int
+    maps_: dict[str, SourceMap]
     _per_component: tuple[str, ...] = ()
 
     def truncate(self, n_components: int) -> Self:
