@@ -123,8 +123,8 @@ class MatryoshkaMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     dimensions as well as they can, by the first 16, and so on. `truncate` then selects
     a size without another fit.
 
-    It is better than `SVDMetaEmbedding` where few dimensions are kept (up to about 64
-    of 1,500) and equal to it beyond that. `EmbeddingQuantizer` makes the result
+    It keeps more than `SVDMetaEmbedding` and `GCCAMetaEmbedding` in few dimensions (up
+    to about 128 of 1,500) and as much in more. `EmbeddingQuantizer` makes the result
     smaller still.
 
     Parameters
@@ -213,7 +213,8 @@ class MatryoshkaMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     with human ratings on the development part of the STS benchmark: similarities are
     compared as distributions (at 32 dimensions r is .83, and .76 with squared
     differences of cosines, which the principal directions reach without training);
-    the map is linear, because a hidden layer was not better; and vectors are centered.
+    the map is linear, because a hidden layer did not improve the latter; and vectors
+    are centered.
 
     Without `normalize`, vectors are divided by their common root mean square length
     before training. A keyboard interrupt ends training with a warning, and keeps the
