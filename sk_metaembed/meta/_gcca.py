@@ -36,7 +36,7 @@ class GCCAMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     Parameters
     ----------
     n_components : int, default=200
-        Dimension of the common space.
+        Dimension of the common space. `truncate` keeps fewer later.
     regularization : float, default=1.0
         Added to the variance of every direction of a source, in units of the mean
         variance of that source (tau in Poerner et al., who used 10 for sentences; for

@@ -44,7 +44,7 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     Parameters
     ----------
     n_components : int, default=200
-        Number of directions to keep.
+        Number of directions to keep. `truncate` keeps fewer later.
     whiten : bool, default=True
         Whether to divide each direction by its singular value (U), so that all have the
         same size, instead of keeping its size (U S).

@@ -129,7 +129,8 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
 
     Vectors of a usual length are assumed. If lengths differ by orders of magnitude,
     scale rows to unit length first, for example with `sklearn.preprocessing.Normalizer`
-    ("int8" keeps lengths, "binary" depends on them through the mean).
+    ("int8" keeps lengths, "binary" depends on them through the mean). The zeros of an
+    empty sequence have a code of signs like any other vector.
 
     References
     ----------
