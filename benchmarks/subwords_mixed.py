@@ -10,7 +10,7 @@ stopping and for the number of byte pairs (``--sizes``). Each run is appended to
 lines file when it ends, and existing runs are not repeated.
 
 Needs ``SK_METAEMBED_DATA`` and tokenizers.
-Run: python benchmarks/subwords_mixed.py [--task sst2] [--seeds 3] [--rows REGEX ...]
+Run: python benchmarks/subwords_mixed.py [--task sst2] [--rows REGEX ...]
 """
 
 import argparse
@@ -42,9 +42,20 @@ GENSIM = {"sg": True, "min_count": 1, "epochs": 20, "n_jobs": 1}
 TAGGER = SETTINGS | {  # small, for many rows
     "projection_dim": 100,
     "encoder_dim": 64,
-    "lr": 2e-3,
+    "embedding_dropout": 0.2,
+    "head_dropout": 0.2,
+    "lr": 5e-3,
     "max_epochs": 12,
-    "patience": 4,
+}
+CLASSIFIER = {
+    "encoder": "mean",
+    "layer_norm": True,
+    "embedding_dropout": 0.0,
+    "hidden_dims": (),
+    "lr": 2e-3,
+    "batch_size": 32,
+    "max_epochs": 30,
+    "patience": 8,
 }
 ROWS = [
     "word",
@@ -123,9 +134,7 @@ def train(task, row, parts, X, seed):
     if task == "wnut17":
         model = DynamicMetaTagger(**TAGGER, **parameters)
     else:
-        model = DynamicMetaClassifier(
-            encoder="mean", layer_norm=True, max_epochs=30, **parameters
-        )
+        model = DynamicMetaClassifier(**CLASSIFIER, **parameters)
     y = {name: part.target for name, part in parts.items()}
     model.fit(inputs["train"], y["train"], X_val=inputs["dev"], y_val=y["dev"])
     seconds = time.process_time() - begin
@@ -168,7 +177,7 @@ def main():
     """Run what is missing in the file and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", choices=("wnut17", "sst2"), default="wnut17")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--rows", nargs="*", help="patterns of rows")
     parser.add_argument("--sizes", type=int, nargs="*", help="sizes to try on dev")
     parser.add_argument("--out", type=Path)
@@ -179,7 +188,7 @@ def main():
     patterns = options.rows or [""]
     rows = [row for row in ROWS if any(re.search(part, row) for part in patterns)]
     runs = done(out)
-    for seed in range(options.seeds):
+    for seed in options.seeds:
         missing = [row for row in rows if (row, seed) not in runs]
         if not missing:
             continue
@@ -195,7 +204,7 @@ def main():
     print("| sources | seeds | test | dev | CPU s per fit |")
     print("|---|---|---|---|---|")
     for row in rows:
-        print(line(row, [runs[row, seed] for seed in range(options.seeds)]))
+        print(line(row, [runs[row, seed] for seed in options.seeds]))
 
 
 if __name__ == "__main__":
