@@ -83,7 +83,8 @@ trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
     Sources whose own weights are trained too, at their own learning rates, in addition
     to the blocks of X or alone. X may then be texts, token lists or TokenSequences; it
     must have blocks if it had blocks in fit. `FineTuned` wraps a
-    `TransformerEmbedding`; `CharEmbedding` learns word vectors from characters.
+    `TransformerEmbedding`; `CharEmbedding` learns word vectors from characters or
+    byte pairs.
 gate : {"softmax", "sigmoid"}, default="softmax"
     Weights sum to 1 over the sources that know the word, or are independent.
 projection_dim : int or None, default=256

@@ -2,7 +2,7 @@
 
 from .._core._public_module import set_public_module
 from ._base import BaseEmbedding, Preprocessing
-from ._byte_pair import BytePairEmbedding
+from ._byte_pair_embedding import BytePairEmbedding
 from ._byte_pairs import BytePairs
 from ._char_embedding import CharEmbedding, CharSpec
 from ._contextual_to_static import contextual_to_static

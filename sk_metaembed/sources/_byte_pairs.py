@@ -61,7 +61,7 @@ class BytePairs:
             n_pieces, pieces = self._split(words[start : start + _WORDS])
             ids.append(pieces)
             lengths.append(n_pieces)
-        types = np.array([*self.pieces, None], dtype=object)[:-1]
+        types = np.array(self.pieces, dtype=object)
         offsets = np.concatenate([[0], *lengths]).cumsum()
         return TokenSequences._trusted(
             types, np.concatenate(ids).astype(np.int32), offsets
@@ -76,12 +76,12 @@ class BytePairs:
         """
         pieces = self.split(words)
         begin, end, padding = range(len(self), len(self) + 3)
-        lengths = np.minimum(pieces.lengths, max_pieces)
+        word, lengths = pieces.segment_ids(), np.minimum(pieces.lengths, max_pieces)
+        place = np.arange(pieces.n_tokens) - pieces.offsets[word]
+        kept = place < max_pieces
         ids = np.full((len(words), max_pieces + 2), padding, dtype=np.int64)
         ids[:, 0] = begin
-        place = np.arange(pieces.n_tokens) - pieces.offsets[pieces.segment_ids()]
-        inside = place < max_pieces
-        ids[pieces.segment_ids()[inside], place[inside] + 1] = pieces.codes[inside]
+        ids[word[kept], place[kept] + 1] = pieces.codes[kept]
         ids[np.arange(len(words)), lengths + 1] = end
         return ids, lengths + 2
 
