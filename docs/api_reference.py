@@ -31,7 +31,15 @@ ROOMS = {
     ),
     "vectors": (
         "Files of word vectors",
-        {"": ["WordVectors", "export_vectors", "ExportReport"]},
+        {
+            "": [
+                "WordVectors",
+                "align_vectors",
+                "AlignmentReport",
+                "export_vectors",
+                "ExportReport",
+            ]
+        },
     ),
     "sources": (
         "Sources",
@@ -145,6 +153,7 @@ ROOMS = {
                 "word_similarity_score",
                 "analogy_score",
                 "sentence_similarity_score",
+                "word_translation_score",
                 "coverage_report",
             ],
             "Scores for tags": ["span_f1_score", "span_classification_report"],
@@ -190,7 +199,9 @@ ROOMS = {
             ],
             "Texts and models, installed with pip": [
                 "load_bbc_news",
+                "load_home_commands",
                 "load_glove_6b_50d",
+                "load_navec_news",
                 "load_minilm",
                 "load_mpnet",
                 "load_wordllama",

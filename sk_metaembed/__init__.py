@@ -18,6 +18,7 @@ _HOME = {
     "TokenSequences": "sequences",
     "Tokenizer": "sequences",
     "WordVectors": "vectors",
+    "align_vectors": "vectors",
     "export_vectors": "vectors",
     "BytePairEmbedding": "sources",
     "CharEmbedding": "sources",

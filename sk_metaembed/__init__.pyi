@@ -83,7 +83,7 @@ from .tables import (
     make_text_pipeline,
     search_space,
 )
-from .vectors import WordVectors, export_vectors
+from .vectors import WordVectors, align_vectors, export_vectors
 
 __all__ = [
     "__version__",
@@ -138,6 +138,7 @@ __all__ = [
     "cache_info",
     "clear_cache",
     "contextual_to_static",
+    "align_vectors",
     "export_vectors",
     "limit_cache",
     "load",

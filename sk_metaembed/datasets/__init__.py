@@ -10,9 +10,9 @@ What the loaders of corpora return depends on the kind of data:
 - Tables (`load_birds`, `load_food_reviews`, `load_tate`, `load_trump_tweets`) are data
   frames, ``as_frame=True`` by default: their columns have different types and are
   selected by name, while an array of them can only have the dtype object.
-- Texts and pairs of texts (`load_bbc_news`, `fetch_snli`, `fetch_multinli`,
-  `fetch_sick`, `fetch_sts_benchmark`) are lists or arrays, which every step reads, and
-  need no pandas. ``as_frame=True`` returns frames.
+- Texts and pairs of texts (`load_bbc_news`, `load_home_commands`, `fetch_snli`,
+  `fetch_multinli`, `fetch_sick`, `fetch_sts_benchmark`) are lists or arrays, which
+  every step reads, and need no pandas. ``as_frame=True`` returns frames.
 - Tokens (`load_sst2`, `load_conll`, `fetch_wnut17`) are `TokenSequences` and have no
   `as_frame`: the number of tokens differs by row, and where each token has a tag the
   target does too, so a column of a frame would hold lists.
@@ -24,8 +24,10 @@ from ._bbc import load_bbc_news
 from ._birds import load_birds
 from ._conll import load_conll
 from ._food_reviews import load_food_reviews
+from ._home_commands import load_home_commands
 from ._inference import fetch_multinli, fetch_snli
 from ._models import load_minilm, load_mpnet, load_tokenlearn, load_wordllama
+from ._navec import load_navec_news
 from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
 from ._sst2 import load_sst2
 from ._tate import load_tate
@@ -51,8 +53,10 @@ __all__ = [
     "load_conll",
     "load_food_reviews",
     "load_glove_6b_50d",
+    "load_home_commands",
     "load_minilm",
     "load_mpnet",
+    "load_navec_news",
     "load_sst2",
     "load_tate",
     "load_tokenlearn",

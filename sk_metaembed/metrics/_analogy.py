@@ -178,7 +178,7 @@ def analogy_score(
     check_options(method, epsilon, missing, caller)
     words, codes = check_words(questions, 4, f"{caller}: questions")
     categories = _check_categories(categories, len(codes), caller)
-    candidates, unit = _candidates(embedding, vocabulary, caller)
+    candidates, unit = vocabulary_vectors(embedding, vocabulary, caller)
     key = str.casefold if ignore_case else str
     rows, excluded, offsets = _match(words, candidates, key)
     complete = (rows[codes] >= 0).all(axis=1)
@@ -229,8 +229,8 @@ def _check_categories(categories, n_questions, caller):
     return categories
 
 
-def _candidates(embedding, vocabulary, caller):
-    """Return the distinct candidate answers and their unit vectors, (n, dim)."""
+def vocabulary_vectors(embedding, vocabulary, caller):
+    """Return the words of a vocabulary with a vector, and unit vectors, (n, dim)."""
     words = _vocabulary(embedding, vocabulary, caller)
     values, known = lookup_vectors(embedding, words, caller=caller)
     if not known.all():

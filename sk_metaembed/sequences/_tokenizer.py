@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from operator import is_
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
 
 # Checking the parameters takes as long as splitting a short text, so it is done once.
 _SPLITTERS: WeakKeyDictionary[Tokenizer, tuple] = WeakKeyDictionary()  # by step
+
+# Thai, Lao, Burmese, Khmer, Hiragana, Katakana and Chinese characters.
+_SCRIPTS = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff"
+_RUN = re.compile(f"[{_SCRIPTS}]+")
+_WORD = re.compile(r"\w")
+_N_TEXTS, _N_CHARACTERS = 100, 200  # at the beginning of each text
+_MIN_SHARE = 0.5  # of the letters
+_MIN_LENGTH = 4  # letters of a mean run: words that were separated are shorter
 
 
 class Tokenizer(
@@ -82,6 +91,12 @@ class Tokenizer(
         If `token_pattern` is not a valid regular expression, has several groups or
         matches the empty string, or parameters exclude each other.
 
+    Warns
+    -----
+    UserWarning
+        If `fit` sees texts without spaces between words, such as Chinese, Japanese or
+        Thai, and neither `token_pattern` nor `tokenizer` is set.
+
     See Also
     --------
     TokenSequences : The output.
@@ -93,7 +108,8 @@ class Tokenizer(
     underscores, combining marks, variation selectors and zero-width joiners or
     non-joiners that follow. (The ``\w`` of Python's `re` excludes combining marks and
     so splits Devanagari words, and accents typed as two characters.) Scripts without
-    spaces give runs of characters.
+    spaces give runs of characters: pass a segmenter, such as ``tokenizer=jieba.lcut``
+    for Chinese, or a pattern for characters.
 
     With ``punctuation=True`` each further visible character is one token, together with
     the marks, variation selectors, joiners, skin tones and tags after it, the symbol
@@ -123,6 +139,10 @@ class Tokenizer(
     ['GET', '/a b']
     >>> Tokenizer(tokenizer=list).transform(["MKV"])[0]
     ['m', 'k', 'v']
+    >>> han = r"\u4e00-\u9fff"
+    >>> characters = Tokenizer(token_pattern=rf"[{han}]|[^\W{han}]+")
+    >>> characters.transform(["用iPhone打开灯"])[0]
+    ['用', 'iphone', '打', '开', '灯']
     >>> Tokenizer().transform([["add-to-cart", "PAY"]])[0]
     ['add-to-cart', 'PAY']
     >>> Tokenizer(missing="empty").transform(["To be", None]).to_list()
@@ -175,7 +195,7 @@ class Tokenizer(
         """
         self._splitter()
         if not isinstance(X, Iterator):
-            self._count_missing(self._read(X, _no_tokens))
+            self._check_input(X, self._read(X, _no_tokens))
         return self
 
     def fit_transform(self, X: Texts, y: object = None) -> TokenSequences:
@@ -194,7 +214,7 @@ class Tokenizer(
             One sequence per row of X.
         """
         tokens = self.transform(X)
-        self._count_missing(tokens)
+        self._check_input(X, tokens)
         return tokens
 
     def transform(self, X: Texts) -> TokenSequences:
@@ -219,8 +239,12 @@ class Tokenizer(
     def _read(self, X, split):
         return check_tokens(X, caller="Tokenizer", split=split, missing=self.missing)
 
-    def _count_missing(self, tokens):
+    def _check_input(self, X, tokens):
+        """Count the missing rows, and warn of words that the default cannot split."""
         self.n_missing_ = count_missing(tokens)
+        by_default = self.token_pattern is None and self.tokenizer is None
+        if by_default and tokens is not X and tokens.texts is not None:
+            warn_unspaced(tokens.texts, caller=type(self).__name__)
 
     def get_feature_names_out(
         self, input_features: object = None
@@ -313,7 +337,8 @@ def _checked_pattern(pattern):
 
 
 def _no_tokens(texts):
-    return TokenSequences.from_lists([[]] * len(texts))
+    tokens = TokenSequences.from_lists([[]] * len(texts))
+    return with_texts(tokens, texts, None, None)
 
 
 def _split(split, prepare, locate, texts):
@@ -345,3 +370,28 @@ def _call(function, text, i):
                 f"token {j} of row {i}. {expected}"
             )
     return [str(token) for token in tokens]
+
+
+def warn_unspaced(texts, *, caller):
+    """Warn if texts are mostly runs of characters that are not words.
+
+    Texts whose words someone has separated by spaces have short runs.
+    """
+    sample = "\n".join(text[:_N_CHARACTERS] for text in texts[:_N_TEXTS])
+    if sample.isascii():
+        return
+    runs = _RUN.findall(sample)
+    n_letters = len(_WORD.findall("".join(runs)))
+    is_split = n_letters < _MIN_LENGTH * max(len(runs), 1)
+    if is_split or n_letters < _MIN_SHARE * len(_WORD.findall(sample)):
+        return
+    longest = max(runs, key=len)
+    warnings.warn(
+        f"{caller}: the texts have no spaces between words, so a token is a whole run "
+        f"of characters, such as {longest[:20]!r}, and hardly any occurs twice. Pass a "
+        "function that splits a text into words or characters as tokenizer; see "
+        '"Several languages" in the user guide. Sources that read the texts themselves '
+        "do not depend on it.",
+        UserWarning,
+        stacklevel=3,
+    )

@@ -4,9 +4,16 @@ This room deals with words, rows and file formats, not with estimators.
 """
 
 from .._core._public_module import set_public_module
+from ._align import AlignmentReport, align_vectors
 from ._export import ExportReport, export_vectors
 from ._word_vectors import WordVectors, reopen
 
-__all__ = ["ExportReport", "WordVectors", "export_vectors"]
+__all__ = [
+    "AlignmentReport",
+    "ExportReport",
+    "WordVectors",
+    "align_vectors",
+    "export_vectors",
+]
 
 set_public_module(globals(), reopen)  # pickles contain its name

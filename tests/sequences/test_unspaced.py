@@ -1,0 +1,175 @@
+"""Languages without spaces, from texts to a classifier."""
+
+import re
+import unicodedata
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sk_metaembed import (
+    FastTextEmbedding,
+    LSAEmbedding,
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    WordVectors,
+)
+
+# Turn the lights on, or stop the music, in different words.
+COMMANDS = {
+    "zh": (
+        ["打开客厅的灯", "请把灯打开", "打开所有的灯", "开灯", "请打开卧室灯"],
+        ["停止播放音乐", "请把音乐停止", "停止这首歌", "请停止音乐", "音乐停止播放"],
+    ),
+    "ja": (
+        [
+            "電気をつけて",
+            "リビングの電気をつけてください",
+            "照明をつけて",
+            "電気つけて",
+        ],
+        ["音楽を止めて", "この音楽を止めてください", "曲を止めて", "音楽止めて"],
+    ),
+    "th": (
+        ["เปิดไฟ", "ช่วยเปิดไฟห้องนอน", "เปิดไฟทั้งหมด", "เปิดไฟหน่อย"],
+        ["หยุดเพลง", "ช่วยหยุดเพลงนี้", "หยุดเล่นเพลง", "หยุดเพลงหน่อย"],
+    ),
+}
+# Characters of these scripts, with the marks that follow them in Thai, or other words.
+SCRIPTS = "\u0e00-\u0e7f\u3005\u3040-\u30ff\u3400-\u9fff"
+MARKS = "[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*"
+CHARACTERS = rf"[{SCRIPTS}]{MARKS}|[^\W{SCRIPTS}]+"
+
+
+def bigrams(text):
+    """Return the characters and the pairs of neighbors of a text."""
+    single = re.findall(CHARACTERS, text)
+    return single + [a + b for a, b in zip(single, single[1:], strict=False)]
+
+
+def data(language):
+    on, stop = COMMANDS[language]
+    return [*on, *stop], np.repeat([0, 1], [len(on), len(stop)])
+
+
+@pytest.mark.parametrize("language", COMMANDS)
+@pytest.mark.parametrize("fit", ["fit", "fit_transform"])
+def test_default_warns(language, fit):
+    texts, _ = data(language)
+    with pytest.warns(UserWarning, match=r"no spaces .* as tokenizer"):
+        getattr(Tokenizer(), fit)(texts)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["打开 客厅 的 灯", "请 把 音乐 停止"],  # split by somebody
+        ["เปิด ไฟ ห้อง นอน", "ช่วย หยุด เพลง นี้"],
+        ["Turn on the 灯 please", "Stop the 音楽 now"],
+        ["불을 켜 주세요", "음악을 멈춰 주세요"],
+        ["включи свет", "أطفئ الضوء", "बत्ती जलाओ"],
+        ["打开"],
+        [],
+        [""],
+    ],
+)
+def test_texts_with_words_do_not_warn(texts):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Tokenizer().fit(texts)
+        Tokenizer().fit_transform(texts)
+
+
+def test_own_splitting_and_later_texts_do_not_warn():
+    texts, _ = data("zh")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Tokenizer(tokenizer=bigrams).fit(texts)
+        Tokenizer(token_pattern=CHARACTERS).fit_transform(texts)
+        Tokenizer().fit([list(text) for text in texts])
+        Tokenizer().fit(Tokenizer().transform(texts))
+
+
+def test_series_with_missing_texts_warn_too():
+    pd = pytest.importorskip("pandas")
+    texts = pd.Series(["音楽を止めてください", None], index=["a", "b"])
+    with pytest.warns(UserWarning, match="音楽を止めてください"):
+        tokens = Tokenizer(missing="empty").fit_transform(texts)
+    assert tokens.index.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("language", COMMANDS)
+@pytest.mark.parametrize(
+    "split", [{"token_pattern": CHARACTERS}, {"tokenizer": bigrams}]
+)
+@pytest.mark.parametrize(
+    "source",
+    [
+        LSAEmbedding(n_components=4, random_state=0),
+        FastTextEmbedding(16, min_count=1, min_n=1, max_n=2, epochs=5, random_state=0),
+        "vectors",
+    ],
+    ids=["lsa", "fasttext", "vectors"],
+)
+def test_from_texts_to_classes(language, split, source, tmp_path):
+    texts, y = data(language)
+    tokenizer = Tokenizer(**split)
+    if source == "vectors":
+        words = tokenizer.transform(texts).types.tolist()
+        vectors = np.random.default_rng(0).normal(size=(len(words), 16))
+        store = WordVectors.from_arrays(words, vectors, cache_dir=tmp_path)
+        source = PretrainedEmbedding(store)
+    classifier = make_pipeline(StandardScaler(), LogisticRegression(C=1000))
+    pipe = make_pipeline(tokenizer, source, Pooling(), classifier)
+    pipe.fit(texts, y)
+    assert pipe.score(texts, y) == 1
+    alone = np.concatenate([pipe[:-1].transform([text]) for text in texts])
+    np.testing.assert_allclose(alone, pipe[:-1].transform(texts), atol=1e-6)
+
+
+def test_forms_of_the_same_text_have_the_same_tokens():
+    tokenizer = Tokenizer(token_pattern=CHARACTERS, normalize="NFKC")
+    expected = ["電", "気", "を", "ガ", "ラ", "ス", "で", "24usb"]
+    composed = "電気をガラスで24USB"
+    full_and_half = "電気をｶﾞﾗｽで２４ＵＳＢ"
+    decomposed = unicodedata.normalize("NFD", composed)
+    assert "\u3099" in decomposed
+    for text in (composed, full_and_half, decomposed):
+        assert tokenizer.transform([text])[0] == expected
+
+
+def test_marks_stay_with_their_letters():
+    tokens = Tokenizer(token_pattern=CHARACTERS).transform(["เปิดไฟ"])[0]
+    assert tokens == ["เ", "ปิ", "ด", "ไ", "ฟ"]
+    assert not any(unicodedata.combining(token[0]) for token in tokens)
+    assert Tokenizer(token_pattern=CHARACTERS).transform(["ใช้WiFi 5G ที่บ้าน"])[0] == [
+        "ใ",
+        "ช้",
+        "wifi",
+        "5g",
+        "ที่",
+        "บ้",
+        "า",
+        "น",
+    ]
+
+
+def test_errors_name_the_row():
+    tokenizer = Tokenizer(token_pattern=CHARACTERS)
+    with pytest.raises(TypeError, match="row 1"):
+        tokenizer.fit_transform(["打开灯", 3])
+    with pytest.raises(TypeError, match="row 0"):
+        Tokenizer(tokenizer=lambda text: text).transform(["打开灯"])
+
+
+def test_spans_are_those_of_the_original_text():
+    tokenizer = Tokenizer(token_pattern=CHARACTERS, normalize="NFKC")
+    text = "ｶﾞﾗｽを２つ"
+    tokens = tokenizer.transform([text])
+    spans = tokens.spans()
+    parts = [text[start:end] for start, end in spans]
+    assert parts == ["ｶﾞ", "ﾗ", "ｽ", "を", "２", "つ"]
