@@ -32,6 +32,7 @@ from sk_metaembed import (
     TokenSequences,
     TransformerEmbedding,
     WordVectors,
+    align_vectors,
     cache_info,
     export_vectors,
     limit_cache,
@@ -57,6 +58,7 @@ from sk_metaembed.metrics import (
     span_classification_report,
     span_f1_score,
     word_similarity_score,
+    word_translation_score,
 )
 from sk_metaembed.persistence import UntrustedError
 from sk_metaembed.scale import (
@@ -67,7 +69,7 @@ from sk_metaembed.scale import (
 )
 from sk_metaembed.sequences import check_tokens, convert_tags
 from sk_metaembed.utils.estimator_checks import check_estimator
-from sk_metaembed.vectors import ExportReport
+from sk_metaembed.vectors import AlignmentReport, ExportReport
 
 assert_type(sk_metaembed.__version__, str)
 
@@ -91,6 +93,7 @@ assert_type(
     sentence_similarity_score(Lengths(), [("a", "the"), ("of", "on")], [1, 2]), float
 )
 assert_type(analogy_score(vectors, questions, missing="wrong"), float)
+assert_type(word_translation_score(vectors, vectors, [("cat", "cat")]), float)
 assert_type(coverage_report(vectors, ["cat and dog"]), list[dict[str, Any]])
 assert_type(coverage_report([("a", vectors)], ["cat"]), list[dict[str, Any]])
 assert_type(span_f1_score(tags, tags, scheme="IOB2"), float)
@@ -182,6 +185,7 @@ def stores(path: str) -> None:
     assert_type(wv["a"], NDArray[np.float32])
     assert_type(list(wv), list[str])
     assert_type(export_vectors(wv, wv.words, path, format="glove"), ExportReport)
+    assert_type(align_vectors(wv, wv, {"a": "a"}), AlignmentReport)
     assert_type(load_vectors("glove-50"), WordVectors)
     assert_type(load_word_similarities(["ws353"]), dict[str, Any])
     model = ElmoLanguageModel.load(path, batch_size=8)
