@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _CALLER = "align_vectors"
 _N_NEIGHBORS = 10  # of CSLS, as in Conneau et al.
+_N_MEAN = 100_000  # words, from the first, whose mean is subtracted
 _ADVICE = "Pass more pairs of words as dictionary, or a larger n_words."
 
 
@@ -205,14 +206,12 @@ def align_vectors(
     _check(source, target, n_refinements, n_words)
     seeds = _seed_rows(source, target, dictionary)
     x, y = _Space(source), _Space(target)
-    pairs = seeds
-    rotation = _rotation(x, y, pairs)
-    frequent_x, frequent_y = (
-        np.arange(min(n_words, len(store))) for store in (source, target)
-    )
+    pairs, rotation = seeds, _rotation(x, y, seeds)
+    if n_refinements:
+        frequent_x, frequent_y = x.rows(slice(n_words)), y.rows(slice(n_words))
     for _ in range(n_refinements):
-        mapped = normalize_rows(x.rows(frequent_x) @ rotation)
-        found = mutual_neighbors(mapped, y.rows(frequent_y), _N_NEIGHBORS)
+        mapped = normalize_rows(frequent_x @ rotation)
+        found = mutual_neighbors(mapped, frequent_y, _N_NEIGHBORS)
         pairs = np.stack(found, axis=1)
         rotation = _rotation(x, y, pairs)
     if len(pairs) < min(source.dim, target.dim):
@@ -232,9 +231,6 @@ def align_vectors(
     )
     words = zip(source.words[pairs[:, 0]], target.words[pairs[:, 1]], strict=True)
     return AlignmentReport(vectors, rotation, len(seeds), tuple(words))
-
-
-_N_MEAN = 100_000  # words, from the first, whose mean is subtracted
 
 
 class _Space:
