@@ -24,7 +24,7 @@ def source_subsets(
     Single sources come first, then pairs, and so on, each in the order of `names`, so
     the first rows of a grid are the single sources that a combination has to beat.
     There are 2 ** n - 1 subsets of n sources. `max_size` limits a grid;
-    `SourceSelector` evaluates about n ** 2 / 2 subsets.
+    `SourceSelector` evaluates at most about n ** 2 / 2 of them, or a given number.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def source_subsets(
     See Also
     --------
     EmbeddingUnion : Takes a subset as `active`.
-    SourceSelector : Selects sources greedily if there are many subsets.
+    SourceSelector : Selects sources if there are many subsets.
 
     Examples
     --------
