@@ -159,8 +159,8 @@ def speed(folders, models, repeats):
         for texts_name, texts in corpora().items():
             calls = {"own": encode, "here": embed}
             times = {key: [] for key in calls}
-            for call in calls.values():
-                call(texts[-50:])
+            encode(texts[-50:])
+            embed(texts)  # compiles
             for _ in range(repeats if len(texts) > 1 else 200):
                 vectors = {}
                 for key, call in calls.items():
@@ -244,7 +244,8 @@ def accuracy(folders, rows, cache):
     print("|---|---|---|---|---|---|")
     sst2 = sst2_texts()
     targets = {part: load_sst2(part).target for part in sst2}
-    pairs = fetch_sick("test"), fetch_sts_benchmark("test")
+    sick, sts = fetch_sick("test"), fetch_sts_benchmark("test")
+    rated = (sick.data, sick.scores), (sts.data, sts.target)
     for name, make in encoders(folders, cache).items():
         if not any(row in name for row in rows):
             continue
@@ -254,9 +255,9 @@ def accuracy(folders, rows, cache):
         inputs = {part: apply(steps, texts) for part, texts in sst2.items()}
         seconds = time.perf_counter() - start
         cells = [f"{logistic(inputs, targets)[1]:.2f}", bbc(steps)]
-        for data in pairs:
-            left, right = (apply(steps, [p[i] for p in data.data]) for i in (0, 1))
-            r = np.corrcoef(cosines(left, right), data.target)[0, 1]
+        for pairs, ratings in rated:
+            left, right = (apply(steps, [pair[i] for pair in pairs]) for i in (0, 1))
+            r = np.corrcoef(cosines(left, right), ratings)[0, 1]
             cells.append(f"{100 * r:.1f}")
         print(f"| {name} | {' | '.join(cells)} | {seconds:.2f} |", flush=True)
 

@@ -116,8 +116,8 @@ def load_wordllama() -> tuple[str, str]:
 
     Returns
     -------
-    weights, tokenizer : str
-        The paths of the files, for `StaticSubwordEmbedding`.
+    tuple of (str, str)
+        The paths of weights and tokenizer, for `StaticSubwordEmbedding`.
 
     Raises
     ------

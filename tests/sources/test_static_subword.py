@@ -20,8 +20,8 @@ from sk_metaembed import (
     Tokenizer,
 )
 from sk_metaembed.datasets import load_tokenlearn, load_wordllama
-from sk_metaembed.sources.static_subword import _model, _tokenizer
-from sk_metaembed.sources.static_subword._tokenizer import PieceTokenizer
+from sk_metaembed.sources.static_subword import _model
+from sk_metaembed.sources.static_subword._model import PieceTokenizer
 
 from .. import tiny_static
 
@@ -44,7 +44,6 @@ def embed(source, texts):
 
 @pytest.fixture(params=[True, False], ids=["compiled", "python"])
 def compiled(request, monkeypatch):
-    monkeypatch.setattr(_tokenizer, "use_compiled", lambda seconds: request.param)
     monkeypatch.setattr(_model, "use_compiled", lambda seconds: request.param)
 
 
@@ -137,7 +136,7 @@ def test_wordllama():
 def test_tokenlearn(monkeypatch):
     pytest.importorskip("static_model")
     source = StaticSubwordEmbedding(load_tokenlearn(), output="mean").fit(["film"])
-    monkeypatch.setattr(_tokenizer, "use_compiled", lambda seconds: True)
+    monkeypatch.setattr(_model, "use_compiled", lambda seconds: True)
     model = source._model
     tokenizer = model.tokenizer
     own = tokenizer._tokenizer.encode_batch(ENCODABLE, add_special_tokens=False)
@@ -185,7 +184,7 @@ def test_pieces_are_those_of_tokenizers(tokenizers, name, texts):
     here, own = tokenizers[name]
     encodings = own.encode_batch_fast(texts, add_special_tokens=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_tokenizer, "use_compiled", lambda seconds: True)
+        patch.setattr(_model, "use_compiled", lambda seconds: True)
         pieces = here.pieces(texts)
     bounds = zip(pieces.offsets[:-1], pieces.offsets[1:], strict=True)
     assert [pieces.ids[start:end].tolist() for start, end in bounds] == [
@@ -240,7 +239,7 @@ def test_a_word_has_the_pieces_that_it_has_behind_a_space(tmp_path):
 def test_rows_do_not_depend_on_their_batch(compiled, monkeypatch):
     source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(TEXTS)
     together = source.transform(TEXTS).blocks[0].values
-    monkeypatch.setattr(_model, "_CHUNK", 30)
+    monkeypatch.setattr(source._model.tokenizer, "chunk", 30)
     apart = [source.transform([text]).blocks[0].values[0] for text in TEXTS]
     assert np.array_equal(together, source.transform(TEXTS).blocks[0].values)
     assert np.array_equal(together, np.array(apart))
@@ -250,8 +249,7 @@ def test_both_ways_have_the_same_bits(monkeypatch):
     source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(TEXTS)
     results = []
     for answer in (True, False):
-        for module in (_tokenizer, _model):
-            monkeypatch.setattr(module, "use_compiled", lambda _, answer=answer: answer)
+        monkeypatch.setattr(_model, "use_compiled", lambda _, answer=answer: answer)
         results.append(source.transform(TEXTS).blocks[0].values)
     assert np.array_equal(*results)
 

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._pieces import Pieces
+
 # Tokenizers that are known to work character by character once these are normalized.
 _NORMALIZERS = {"BertNormalizer", "Lowercase"}
 _SPLITS = {"BertPreTokenizer", "WhitespaceSplit", "Punctuation"}
@@ -123,6 +125,11 @@ class LocalWords:
         self._pattern_ends = np.cumsum([len(p) for p in encoded], dtype=np.int64)
         self._split = split
 
+    @property
+    def is_compiled(self):
+        """Whether words are split without the tokenizer."""
+        return self._split is not None
+
     def pieces(self, encoded, tokenize):
         """Return the `Pieces` of texts in UTF-8, and the rows that were left out.
 
@@ -130,7 +137,6 @@ class LocalWords:
         """
         from ...sequences._split_numba import code_spans, hash_spans
         from ._kernels_numba import read_words, spread
-        from ._tokenizer import Pieces
 
         if self._characters is None:
             self._characters = Characters(self._read)
@@ -156,9 +162,54 @@ class LocalWords:
         return Pieces(ids, offsets), np.flatnonzero(left_out)
 
 
+class WordPiece:
+    """The vocabulary of a WordPiece model as arrays.
+
+    Parameters
+    ----------
+    model : dict
+        The entry "model" of a tokenizer.json.
+    """
+
+    def __init__(self, model):
+        prefix = model["continuing_subword_prefix"]
+        pieces = [(piece, False, i) for piece, i in model["vocab"].items() if piece]
+        pieces += [
+            (piece[len(prefix) :], True, i)
+            for piece, _, i in pieces
+            if piece.startswith(prefix) and piece != prefix
+        ]
+        encoded = [piece.encode() for piece, _, _ in pieces]
+        self._pool = np.frombuffer(b"".join(encoded) + bytes(8), np.uint8)
+        self._ends = np.cumsum([len(piece) for piece in encoded], dtype=np.int64)
+        self._continues = np.array([inside for _, inside, _ in pieces])
+        self._ids = np.array([i for _, _, i in pieces], dtype=np.int32)
+        self._longest = max(map(len, encoded))
+        self._limit = model["max_input_chars_per_word"]
+        self._unknown = model["vocab"][model["unk_token"]]
+        self._slots = None
+
+    def split(self, buffer, starts, ends):
+        """Return the ids of words in a buffer, and where those of each word end."""
+        from ._kernels_numba import match_words, vocabulary_slots
+
+        vocabulary = self._pool, self._ends, self._continues
+        if self._slots is None:
+            self._slots = vocabulary_slots(*vocabulary)
+        return match_words(
+            buffer,
+            starts,
+            ends,
+            (self._slots, *vocabulary),
+            self._ids,
+            self._longest,
+            self._limit,
+            self._unknown,
+        )
+
+
 def _splitter(tokenize):
     """Return a function that splits words by the tokenizer itself."""
-    from ._tokenizer import Pieces
 
     def split(buffer, starts, ends):
         data, spans = buffer.tobytes(), zip(starts.tolist(), ends.tolist(), strict=True)
@@ -187,8 +238,6 @@ def local_words(tokenizer, state):
         and _are_found(added)
         and model["unk_token"] in model["vocab"]
     ):
-        from ._wordpiece import WordPiece
-
         read = _reader(tokenizer)
         if read is not None:
             return LocalWords(read, patterns, WordPiece(model).split)

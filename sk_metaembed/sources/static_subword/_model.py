@@ -2,9 +2,15 @@
 
 Fitted sources hold a handle. The pickle of a handle is the model's place and its
 fingerprint; the table of a file is mapped into memory, never copied into pickles.
+
+A tokenizer that normalizes character by character, and splits at spaces and around
+single characters, splits a word alike in every text. Texts in which this may not hold,
+such as those with special tokens, are read as a whole by `tokenizers`.
 """
 
+import json
 import os
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +19,14 @@ from ..._core._arrays import read_only
 from ..._io._compiled import in_threads, use_compiled
 from ..._io._handle_cache import HandleCache
 from .._fingerprint import file_digest, fingerprint_of
+from ._characters import local_words
 from ._model_files import StaticFiles, find_files, find_model, read_tensor
-from ._tokenizer import PieceTokenizer, numpy_mean_rows
+from ._pieces import Pieces
 
-_CHUNK = 1 << 20  # characters that are read at a time
+_SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
+# Characters: longer chunks have fewer distinct words, shorter ones run in threads, as
+# `tokenizers` does by itself.
+_CHUNK, _LONG_CHUNK = 1 << 20, 1 << 23
 _SECONDS_PER_TEXT, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _VERSION = 1
 _handles = HandleCache(maxsize=2)
@@ -38,6 +48,86 @@ class StaticSpec(NamedTuple):
     model: str | tuple
     revision: str | None = None
     dim: int | None = None
+
+
+class PieceTokenizer:
+    """A tokenizer of a tokenizer.json.
+
+    Parameters
+    ----------
+    path : Path
+
+    Attributes
+    ----------
+    truncation : (int, bool) or None
+        The tokenizer's own limit, and whether it cuts from the left.
+    n_ids : int
+        One more than the largest id.
+    median_length : int
+        Median number of characters of a piece.
+    unknown : int or None
+        Id of the unknown piece.
+    chunk : int
+        Number of characters of texts to read at a time.
+    lead : str
+        What separates a word from the one before it, in front of a single word.
+    """
+
+    def __init__(self, path):
+        from tokenizers import Tokenizer
+
+        self._tokenizer = Tokenizer.from_file(str(path))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        state = json.loads(path.read_text(encoding="utf-8"))
+        cut = state.get("truncation")
+        self.truncation = cut and (cut["max_length"], cut["direction"] == "Left")
+        vocabulary = self._tokenizer.get_vocab()
+        self.n_ids = max(vocabulary.values()) + 1
+        self.median_length = int(np.median([len(piece) for piece in vocabulary]))
+        self.unknown = _unknown(self._tokenizer, state["model"])
+        self.lead = " " if self._needs_space() else ""
+        self._words = local_words(self._tokenizer, state)
+        compiled = self._words is not None and self._words.is_compiled
+        self.chunk = _CHUNK if compiled else _LONG_CHUNK
+
+    def _needs_space(self):
+        """Return whether a word in a text is split as if a space were before it."""
+        alone, spaced, pair = self._lists(["a", " a", "a a"])
+        return pair == alone + spaced and alone != spaced
+
+    def _lists(self, texts):
+        try:
+            encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        except TypeError:  # lone surrogates, which UTF-8 does not have
+            encoded = self._tokenizer.encode_batch_fast(
+                [_encodable(text) for text in texts], add_special_tokens=False
+            )
+        return [encoding.ids for encoding in encoded]
+
+    def pieces(self, texts):
+        """Return the `Pieces` of a list of texts, in full."""
+        seconds = _SECONDS_PER_CHARACTER * sum(map(len, texts))
+        if self._words is None or not use_compiled(seconds):
+            return Pieces.of_lists(self._lists(texts))
+        encoded = [text.encode("utf-8", "replace") for text in texts]
+        pieces, others = self._words.pieces(encoded, self._lists)
+        if len(others):
+            pieces = pieces.replaced(others, self._lists([texts[i] for i in others]))
+        return pieces
+
+
+def _encodable(text):
+    """Return a text with "?" in place of lone surrogates."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _unknown(tokenizer, model):
+    """Return the id of the unknown piece, None if there is none."""
+    if model["type"] == "Unigram":
+        return model.get("unk_id")
+    token = model.get("unk_token")
+    return None if token is None else tokenizer.token_to_id(token)
 
 
 class StaticModel:
@@ -167,7 +257,7 @@ class StaticModel:
             known[first:last] = np.diff(pieces.offsets) > 0
             self._write_means(pieces, values[first:last])
 
-        spans = _spans(texts)
+        spans = _spans(texts, self.tokenizer.chunk)
         if len(spans) > 1:
             in_threads(embed, spans)
         else:
@@ -183,7 +273,7 @@ class StaticModel:
         seconds = (
             _SECONDS_PER_TEXT * len(out) + _SECONDS_PER_ENTRY * rows.size * self.dim
         )
-        mean_rows = numpy_mean_rows
+        mean_rows = _mean_rows
         if use_compiled(seconds):
             from ._kernels_numba import mean_rows
         mean_rows(self._table, rows, weights, pieces.offsets, out)
@@ -212,15 +302,27 @@ def _as_single(values, other):
     return values if kept else values.astype(np.float32)
 
 
-def _spans(texts):
-    """Return (first, last + 1) of runs of texts of about `_CHUNK` characters."""
+def _spans(texts, chunk):
+    """Return (first, last + 1) of runs of texts of about `chunk` characters."""
     lengths = [len(text) for text in texts]
-    if sum(lengths) <= _CHUNK:
+    if sum(lengths) <= chunk:
         return [(0, len(texts))]
     ends = np.cumsum(lengths)
-    cuts = np.flatnonzero(np.diff(ends // _CHUNK, prepend=0)) + 1
+    cuts = np.flatnonzero(np.diff(ends // chunk, prepend=0)) + 1
     bounds = np.unique([0, *cuts, len(texts)]).tolist()
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(pairwise(bounds))
+
+
+def _mean_rows(table, rows, weights, offsets, out):
+    """Do as the compiled `mean_rows`, for a few texts."""
+    for i, (start, end) in enumerate(pairwise(offsets.tolist())):
+        if start == end:
+            continue
+        terms = table[rows[start:end]].astype(np.float64)
+        if weights is not None:
+            terms *= weights[start:end, None].astype(np.float64)
+        # Not `sum`, which goes pairwise through a single column.
+        out[i] = (np.add.accumulate(terms, axis=0)[-1] + 0.0) / (end - start)
 
 
 def shared_model(spec):

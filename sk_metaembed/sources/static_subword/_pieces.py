@@ -1,0 +1,49 @@
+"""Ids of the pieces of texts, one text after another."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Pieces(NamedTuple):
+    """Ids of pieces: text i has ``ids[offsets[i]:offsets[i + 1]]``."""
+
+    ids: np.ndarray  # int32 (n_pieces,)
+    offsets: np.ndarray  # int64 (n_texts + 1,)
+
+    @classmethod
+    def of_lists(cls, lists):
+        """Return the pieces of texts, given as lists of ids."""
+        offsets = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([len(ids) for ids in lists], out=offsets[1:])
+        ids = np.fromiter((i for ids in lists for i in ids), np.int32, offsets[-1])
+        return cls(ids, offsets)
+
+    def replaced(self, rows, lists):
+        """Return pieces in which some texts, which had none, have these."""
+        lengths = np.diff(self.offsets)
+        lengths[rows] = [len(ids) for ids in lists]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        ids = np.empty(offsets[-1], np.int32)
+        is_old = np.ones(len(ids), bool)
+        for row, own in zip(rows, lists, strict=True):
+            ids[offsets[row] : offsets[row + 1]] = own
+            is_old[offsets[row] : offsets[row + 1]] = False
+        ids[is_old] = self.ids
+        return Pieces(ids, offsets)
+
+    def selected(self, keep):
+        """Return only the pieces of a mask, (n_pieces,)."""
+        before = np.zeros(len(keep) + 1, dtype=np.int64)
+        np.cumsum(keep, out=before[1:])
+        return Pieces(self.ids[keep], before[self.offsets])
+
+    def cut(self, limit, *, from_left=False):
+        """Return at most `limit` pieces of each text, the last ones if `from_left`."""
+        lengths = np.diff(self.offsets)
+        if lengths.max(initial=0) <= limit:
+            return self
+        position = np.arange(len(self.ids)) - np.repeat(self.offsets[:-1], lengths)
+        if from_left:
+            position = np.repeat(lengths, lengths) - 1 - position
+        return self.selected(position < limit)
