@@ -114,8 +114,8 @@ class DistilledEmbedding(BaseEmbedding):
         texts, such as ``make_pipeline(PretrainedEmbedding(path), Pooling())``. Its
         vectors are further features of the student. None for n-grams alone.
     unlabeled : texts, token lists or TokenSequences, default=None
-        Further texts to learn from, split like X. The more there are, and the closer to
-        the texts to be embedded, the better is the student.
+        Further texts to learn from, split like X: those most like the texts to be
+        embedded teach most.
     max_ngram : int, default=2
         Length of the longest n-grams of words.
     max_features : int, default=20000
@@ -277,15 +277,20 @@ class DistilledEmbedding(BaseEmbedding):
             y = _safe_indexing(y, filled)
         teacher = clone(self.teacher).fit(tokens, y)
         self.base_ = None if self.base is None else clone(self.base).fit(tokens, y)
-        targets = _vectors(teacher, tokens, f"{caller}'s teacher")
-        base = self._base_vectors(tokens)
+        parts = [tokens]
         if self.unlabeled is not None:
-            more = check_tokens(self.unlabeled, caller=f"{caller}'s unlabeled")
+            more = check_tokens(
+                self.unlabeled, caller=f"{caller}'s unlabeled", missing=self.missing
+            )
             more = more[np.flatnonzero(more.lengths)]
-            targets = np.vstack([targets, _vectors(teacher, more, caller)])
-            base = None if base is None else np.vstack([base, self._base_vectors(more)])
-            tokens = TokenSequences.from_lists([*tokens, *more])
-        self._train(tokens, targets, base)
+            parts += [more] if len(more) else []
+        targets = [_vectors(teacher, part, f"{caller}'s teacher") for part in parts]
+        base = None
+        if self.base_ is not None:
+            base = np.vstack([self._base_vectors(part) for part in parts])
+        if len(parts) > 1:
+            tokens = TokenSequences.from_lists([row for part in parts for row in part])
+        self._train(tokens, np.vstack(targets), base)
 
     def _train(self, tokens, targets, base):
         """Set the student, learned from nonempty sequences, and its cosine."""

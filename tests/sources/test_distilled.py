@@ -163,6 +163,7 @@ def test_the_teacher_is_fitted_on_x_alone_and_called_in_fit_alone():
     assert not vars(original)  # a clone was fitted
     assert student.n_texts_ == 21
     assert "good" in student.student_.ngrams.words
+    clone(student).set_params(unlabeled=[""]).fit(X, y)
     calls = Teacher.calls
     student.transform(X)
     assert Teacher.calls == calls
