@@ -10,7 +10,7 @@ the translations of names in CLDR (countries, languages, currencies, months).
     pip install --no-deps natasha==1.6.0
     python benchmarks/multilingual.py
 
-About four minutes.
+About five minutes.
 """
 
 import re
@@ -157,7 +157,7 @@ def scores(steps, languages, seed):
 
 
 def alignments(english, russian):
-    """Return reports of the alignments of Russian with English, by name."""
+    """Return stores of both languages, by how they are aligned."""
     start = time.perf_counter()
     pairs = use_dictionary(russian, english)
     print(f"dictionary of USE: {len(pairs)} pairs, {time.perf_counter() - start:.1f} s")
@@ -168,11 +168,12 @@ def alignments(english, russian):
         [names[i] for i in part] for part in np.split(order, [len(order) // 2])
     )
     given = {"identical words": None, "CLDR names": seeds, "dictionary of USE": pairs}
-    reports = {}
+    stores = {}
     raw, aligned = use_tables(russian, english)
     for name, (source, target) in {"as they are": raw, "aligned": aligned}.items():
         scored = word_translation_score(source, target, test)
         print(f"words encoded by USE, {name}: CLDR names translated {scored:.3f}")
+        stores[f"table of USE, {name}"] = joined(target, source)
     for name, dictionary in given.items():
         for n in (0, 5):
             start = time.perf_counter()
@@ -187,8 +188,9 @@ def alignments(english, russian):
                 f"{scored.n_words - scored.n_missing}",
                 flush=True,
             )
-            reports[f"GloVe, Navec by {name}, {n} refinements"] = report
-    return reports
+            key = f"GloVe, Navec by {name}, {n} refinements"
+            stores[key] = joined(english, report.vectors)
+    return stores
 
 
 def main():
@@ -196,8 +198,7 @@ def main():
     warnings.filterwarnings("ignore", ".*no spaces")
     english = first_words(load_glove_6b_50d(), N_WORDS)
     russian = first_words(load_navec_news(), N_WORDS)
-    reports = alignments(english, russian)
-    stores = {name: joined(english, r.vectors) for name, r in reports.items()}
+    stores = alignments(english, russian)
     results = []
     for name, (steps, languages) in models(stores).items():
         for seed in SEEDS:
