@@ -45,6 +45,7 @@ def embed(source, texts):
 @pytest.fixture(params=[True, False], ids=["compiled", "python"])
 def compiled(request, monkeypatch):
     monkeypatch.setattr(_model, "use_compiled", lambda seconds: request.param)
+    monkeypatch.setattr(_model, "_FEW", 0)
 
 
 def quantized(n_pieces, dtype, seed=0):
@@ -137,6 +138,7 @@ def test_tokenlearn(monkeypatch):
     pytest.importorskip("static_model")
     source = StaticSubwordEmbedding(load_tokenlearn(), output="mean").fit(["film"])
     monkeypatch.setattr(_model, "use_compiled", lambda seconds: True)
+    monkeypatch.setattr(_model, "_FEW", 0)
     model = source._model
     tokenizer = model.tokenizer
     own = tokenizer._tokenizer.encode_batch(ENCODABLE, add_special_tokens=False)
@@ -185,6 +187,7 @@ def test_pieces_are_those_of_tokenizers(tokenizers, name, texts):
     encodings = own.encode_batch_fast(texts, add_special_tokens=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_model, "use_compiled", lambda seconds: True)
+        patch.setattr(_model, "_FEW", 0)
         pieces = here.pieces(texts)
     bounds = zip(pieces.offsets[:-1], pieces.offsets[1:], strict=True)
     assert [pieces.ids[start:end].tolist() for start, end in bounds] == [

@@ -27,6 +27,7 @@ _SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
 # Characters: longer chunks have fewer distinct words, shorter ones run in threads, as
 # `tokenizers` does by itself.
 _CHUNK, _LONG_CHUNK = 1 << 20, 1 << 23
+_FEW = 1 << 15  # characters in which too few words repeat for `tokenizers`
 _SECONDS_PER_TEXT, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _VERSION = 1
 _handles = HandleCache(maxsize=2)
@@ -107,8 +108,12 @@ class PieceTokenizer:
 
     def pieces(self, texts):
         """Return the `Pieces` of a list of texts, in full."""
-        seconds = _SECONDS_PER_CHARACTER * sum(map(len, texts))
-        if self._words is None or not use_compiled(seconds):
+        n_characters = sum(map(len, texts))
+        if (
+            self._words is None
+            or (n_characters < _FEW and not self._words.is_compiled)
+            or not use_compiled(_SECONDS_PER_CHARACTER * n_characters)
+        ):
             return Pieces.of_lists(self._lists(texts))
         encoded = [text.encode("utf-8", "replace") for text in texts]
         pieces, others = self._words.pieces(encoded, self._lists)
