@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from tokenizers.pre_tokenizers import Punctuation
 
 import sk_metaembed
 from sk_metaembed import (
@@ -20,6 +21,7 @@ from sk_metaembed import (
     Tokenizer,
 )
 from sk_metaembed.datasets import load_tokenlearn, load_wordllama
+from sk_metaembed.sequences import _split
 from sk_metaembed.sources.static_subword import _model
 from sk_metaembed.sources.static_subword._model import PieceTokenizer
 
@@ -110,6 +112,7 @@ def test_sentence_transformers(tmp_path, normalize):
         np.testing.assert_allclose(row, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_sentence_transformers_own_encode(tmp_path):
     pytest.importorskip("torch")
     transformers = pytest.importorskip("sentence_transformers")
@@ -198,8 +201,10 @@ def test_pieces_are_those_of_tokenizers(tokenizers, name, texts):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda t: t.add_tokens(["Film"]),  # searched in normalized texts
+        # Searched in normalized texts.
+        lambda t: t.add_tokens(["Film"]),
         lambda t: setattr(t, "pre_tokenizer", None),
+        lambda t: setattr(t, "pre_tokenizer", Punctuation("contiguous")),
     ],
 )
 def test_other_settings_are_left_to_tokenizers(tmp_path, change):
@@ -269,6 +274,16 @@ def test_texts_lists_and_missing_rows():
     np.testing.assert_allclose(lists[0], block.values[0], rtol=1e-6)
     whole = Tokenizer(token_pattern=r"[^ ]+").transform(["Film, queens"])
     assert np.array_equal(source.transform(whole).blocks[0].values[0], block.values[0])
+
+
+def test_whole_texts_are_not_split_into_tokens(monkeypatch):
+    monkeypatch.setattr(_split, "use_compiled", lambda seconds: True)
+    source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(["a"])
+    embedded = source.transform(Tokenizer().transform(TEXTS))
+    assert embedded.tokens._unsplit is not None
+    assert np.array_equal(
+        embedded.blocks[0].values, source.transform(TEXTS).blocks[0].values
+    )
 
 
 def test_combines_with_other_sources():

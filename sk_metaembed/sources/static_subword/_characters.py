@@ -9,11 +9,13 @@ from ._pieces import Pieces
 
 # Tokenizers that are known to work character by character once these are normalized.
 _NORMALIZERS = {"BertNormalizer", "Lowercase"}
-_SPLITS = {"BertPreTokenizer", "WhitespaceSplit", "Punctuation"}
+_SPLITS = {"BertPreTokenizer", "WhitespaceSplit"}
 # Characters that normal forms and graphemes leave where they are, by first and last:
 # printable ASCII, Latin letters, general punctuation without spaces, currencies.
-_PLAIN = ((0x21, 0x7E), (0xA1, 0xAC), (0xAE, 0x24F), (0x2010, 0x2027))
-_PLAIN += ((0x2030, 0x205E), (0x20A0, 0x20BF))
+_PLAIN = (
+    *((0x21, 0x7E), (0xA1, 0xAC), (0xAE, 0x24F)),
+    *((0x2010, 0x2027), (0x2030, 0x205E), (0x20A0, 0x20BF)),
+)
 _FORMS = {"Precompiled", "NFC", "NFKC", "NFD", "NFKD"}
 _LOCAL_FORMS = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer"}
 _UNSEEN, _REFUSED = -1, -3
@@ -233,7 +235,6 @@ def local_words(tokenizer, state):
         model["type"] == "WordPiece"
         and set(splits) <= _SPLITS
         and splits
-        and splits[0] != "Punctuation"
         and set(forms) <= _NORMALIZERS
         and _are_found(added)
         and model["unk_token"] in model["vocab"]

@@ -20,7 +20,7 @@ from ..._io._compiled import in_threads, use_compiled
 from ..._io._handle_cache import HandleCache
 from .._fingerprint import file_digest, fingerprint_of
 from ._characters import local_words
-from ._model_files import StaticFiles, find_files, find_model, read_tensor
+from ._model_files import find_files, find_model, read_tensor
 from ._pieces import Pieces
 
 _SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
@@ -333,7 +333,7 @@ def _mean_rows(table, rows, weights, offsets, out):
 def shared_model(spec):
     """Return the process's StaticModel; a new one if its files changed."""
     spec, place = find_model(spec)
-    files: StaticFiles = find_files(place)
+    files = find_files(place)
     states = [os.stat(path) for path in files.paths]
     times = tuple((state.st_size, state.st_mtime_ns) for state in states)
     return _handles.get((spec, files, times), lambda: StaticModel(spec, files))
