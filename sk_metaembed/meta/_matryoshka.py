@@ -123,9 +123,10 @@ class MatryoshkaMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     dimensions as well as they can, by the first 16, and so on. `truncate` then selects
     a size without another fit.
 
-    It keeps more than `SVDMetaEmbedding` and `GCCAMetaEmbedding` in few dimensions (up
-    to about 128 of 1,500) and as much in more. `EmbeddingQuantizer` makes the result
-    smaller still.
+    It keeps more similarity than `SVDMetaEmbedding` and `GCCAMetaEmbedding` in few
+    dimensions (up to about 128 of 1,500) and as much in more; a classifier gains
+    nothing. If bits will do, `GCCAMetaEmbedding` with `EmbeddingQuantizer` keeps as
+    much in the same memory, without training.
 
     Parameters
     ----------

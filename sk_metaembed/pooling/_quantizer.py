@@ -73,8 +73,8 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
     r"""Store vectors as small integers or bits: 4 to more than 100 times smaller.
 
     Follows `Pooling`, or anything else that returns one vector per row. Bits of a
-    random rotation keep the similarities of vectors better than the same memory spent
-    on fewer dimensions.
+    random rotation mostly keep similarities better than fewer dimensions of the same
+    memory.
 
     Parameters
     ----------
