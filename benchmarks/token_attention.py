@@ -207,6 +207,8 @@ def main():
     combiners = {
         "average": AverageMetaEmbedding(),
         "concat": ConcatMetaEmbedding(),
+        "average, lengths kept": AverageMetaEmbedding(normalize=False),
+        "concat, lengths kept": ConcatMetaEmbedding(normalize=False),
         "SVD": SVDMetaEmbedding(512, whiten=False, random_state=0),
         "GCCA": GCCAMetaEmbedding(512, regularization=10),
     }

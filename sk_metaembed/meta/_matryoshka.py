@@ -124,8 +124,8 @@ class MatryoshkaMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     a size without another fit.
 
     It keeps more similarity than `SVDMetaEmbedding` and `GCCAMetaEmbedding` in few
-    dimensions (up to about 128 of 1,500) and as much in more; a classifier gains
-    nothing. If bits will do, `GCCAMetaEmbedding` with `EmbeddingQuantizer` keeps as
+    dimensions (up to about 128 of 1,500) and as much in more, but classifiers do better
+    with those. If bits will do, `GCCAMetaEmbedding` with `EmbeddingQuantizer` keeps as
     much in the same memory, without training.
 
     Parameters
