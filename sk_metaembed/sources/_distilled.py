@@ -179,10 +179,10 @@ class DistilledEmbedding(BaseEmbedding):
     .. math:: \hat t = \bar t + g M + x W
 
     where M minimizes :math:`\sum |t - \bar t - g M|^2 + \alpha |M|^2`, and then W
-    :math:`\sum |t - \bar t - g M - x W|^2 + \alpha |W|^2`: the exact minimum of what
-    tokenlearn [1]_ minimizes by gradient steps, and the linear form of Luxical [2]_,
-    whose hidden layer was less accurate with a few thousand texts. A feature that
-    occurs c times in a text, and in n_f of n training texts, weighs
+    :math:`\sum |t - \bar t - g M - x W|^2 + \alpha |W|^2`: in closed form the kind
+    of regression that tokenlearn [1]_ solves by gradient steps, and the linear form of
+    Luxical [2]_, whose hidden layer was no more accurate with a few thousand texts. A
+    feature that occurs c times in a text, and in n_f of n training texts, weighs
     :math:`(1 + \ln c)(1 + \ln \frac{1 + n}{1 + n_f})`. Rows of W are thus vectors of
     words and n-grams, and embedding a text is looking up and adding them, without the
     teacher or torch.
