@@ -9,11 +9,10 @@ same test part: 600 articles, 2,000 sentences or 1,000 reviews.
 Sources: means of GloVe 50 and of the static subword table of WordLlama, sentence
 vectors of MiniLM and, for short texts, of mpnet; TF-IDF reduced to 300 dimensions (99
 of 100 texts), and means of word2vec and fastText, all learned from the n rows. Each is
-read by the linear
-model of `StackedMetaEmbedding`, whose penalty is chosen out of fold, as are all of them
-side by side ("concat") and in the stack. "TF-IDF" is LogisticRegression on words and
-bigrams, with C chosen in inner folds. Accuracies in % with a 95 % interval over draws
-(Student's t).
+read by the linear model of `StackedMetaEmbedding`, whose penalty is chosen out of fold,
+as are all of them side by side ("concatenation") and in the stack. "TF-IDF" is
+LogisticRegression on words and bigrams, with C chosen in inner folds. Accuracies in %
+with a 95 % interval over draws (Student's t).
 
 ``--costs`` measures each source on its own: texts per second of one thread, of
 headlines and of articles, and what it adds to the peak memory of a process.
@@ -38,13 +37,14 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from stacking import embedded, linear_rows
+from stacking import columns_of, embedded
 
 from sk_metaembed import (
     EstimatorEmbedding,
     FastTextEmbedding,
     Pooling,
     PretrainedEmbedding,
+    StackedMetaEmbedding,
     StaticSubwordEmbedding,
     Tokenizer,
     TransformerEmbedding,
@@ -154,9 +154,27 @@ def scores(task, folder):
                 source = make(name, size)
                 X[name] = source.fit_transform(known).blocks[0].values
                 X_test[name] = source.transform(new).blocks[0].values
-            arrays = list(X), embedded(task, X), y[rows], embedded(task, X_test)
-            for row, predicted, _ in linear_rows(*arrays, groups[rows]):
+            blocks = embedded(task, X), embedded(task, X_test)
+            for row, predicted in predictions(*blocks, y[rows], groups[rows]):
                 yield size, draw, row, 100 * np.mean(predicted == y[test])
+
+
+def predictions(X, X_test, y, groups):
+    """Yield the prediction of each linear model, of the best, and of the stack."""
+    model = StackedMetaEmbedding(output="sources", random_state=0)
+    model.fit(X, y, groups=groups)
+    columns = columns_of(model, model.transform(X_test))
+
+    def classes_of(values):
+        chosen = values.argmax(axis=1) if values.shape[1] > 1 else values[:, 0] > 0
+        return model.classes_[chosen.astype(int)]
+
+    for name in X.names:
+        yield name, classes_of(columns[name])
+    yield "best source", classes_of(columns[max(X.names, key=model.scores_.get)])
+    yield "concatenation", classes_of(columns["concat"])
+    weighted = [weight * columns[name] for name, weight in model.weights_.items()]
+    yield "stacking", classes_of(np.sum(weighted, axis=0) + model.intercept_)
 
 
 def table(results):
