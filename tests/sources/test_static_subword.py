@@ -1,7 +1,9 @@
 """StaticSubwordEmbedding: parity with its models' own libraries, and its files."""
 
 import json
+import os
 import pickle
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.datasets import load_tokenlearn, load_wordllama
 from sk_metaembed.sequences import _split
-from sk_metaembed.sources.static_subword import _model
+from sk_metaembed.sources.static_subword import _characters, _model
 from sk_metaembed.sources.static_subword._model import PieceTokenizer
 
 from .. import tiny_static
@@ -216,6 +218,49 @@ def test_other_settings_are_left_to_tokenizers(tmp_path, change):
     assert here.pieces(["a FILM"]).ids.tolist() == own.encode("a FILM").ids
 
 
+def test_added_tokens_with_spaces(tmp_path, monkeypatch):
+    pytest.importorskip("static_model")
+    from tokenizers import Tokenizer as Fast
+
+    monkeypatch.setattr(_model, "use_compiled", lambda seconds: True)
+    monkeypatch.setattr(_model, "_FEW", 0)
+    own = tiny_static.unigram()
+    path = Path(load_tokenlearn(), "tokenizer.json")
+    own.normalizer = Fast.from_file(str(path)).normalizer  # a tab becomes a space
+    own.add_tokens(["the film"])
+    own.save(str(tmp_path / "tokenizer.json"))
+    here = PieceTokenizer(tmp_path / "tokenizer.json")
+    for text in ("the film", "the\tfilm"):
+        assert here.pieces([text]).ids.tolist() == own.encode(text).ids
+
+
+def test_an_interruption_leaves_no_half_known_characters(tmp_path, monkeypatch):
+    monkeypatch.setattr(_model, "use_compiled", lambda seconds: True)
+    own = tiny_static.wordpiece()
+    own.save(str(tmp_path / "tokenizer.json"))
+    here = PieceTokenizer(tmp_path / "tokenizer.json")
+    here.pieces(["film"])
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_characters, "CharacterTable", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            here.pieces(["naïve film"])
+    assert here.pieces(["naïve film"]).ids.tolist() == own.encode("naïve film").ids
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_while_a_thread_reads_characters():
+    with _characters._lock:
+        process = os.fork()
+        if not process:
+            os._exit(0 if _characters._lock.acquire(timeout=5) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+
+
 def test_words_are_means_of_pieces():
     source = StaticSubwordEmbedding(tiny_static.TinyStatic())
     block = source.fit_transform([["queens", "東", "film", "☃"], ["film"]]).blocks[0]
@@ -262,6 +307,22 @@ def test_both_ways_have_the_same_bits(monkeypatch):
     assert np.array_equal(*results)
 
 
+@pytest.mark.parametrize("make", [tiny_static.wordpiece, tiny_static.byte_bpe])
+def test_files_with_defaults_left_out(tmp_path, make):
+    # As in the files of RoBERTa, GPT-2 and MiniLM, of old versions of tokenizers.
+    own = make()
+    own.enable_truncation(3)
+    state = json.loads(own.to_str())
+    del state["model"]["type"], state["truncation"]["direction"]
+    state = {key: value for key, value in state.items() if value not in (None, [])}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(state))
+    here = PieceTokenizer(path)
+    assert here.truncation == (3, False)
+    own.no_truncation()
+    assert here.pieces(["a FILM"]).ids.tolist() == own.encode("a FILM").ids
+
+
 def test_texts_lists_and_missing_rows():
     source = StaticSubwordEmbedding(
         tiny_static.TinyStatic(), output="mean", missing="empty"
@@ -284,6 +345,49 @@ def test_whole_texts_are_not_split_into_tokens(monkeypatch):
     assert np.array_equal(
         embedded.blocks[0].values, source.transform(TEXTS).blocks[0].values
     )
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        {"mapping": np.arange(200, dtype="f4")},
+        {"mapping": np.arange(200)[:, None]},
+        {"weights": np.ones((200, 1), "f4")},
+    ],
+)
+def test_tensors_of_other_shapes(tmp_path, tensors):
+    tiny_static.save(tmp_path, table=np.ones((200, 2), "f4"), **tensors)
+    with pytest.raises(ValueError, match="expected one number per piece"):
+        StaticSubwordEmbedding(tmp_path).fit(["film"])
+
+
+@pytest.mark.parametrize(
+    "header", [b"{{", b"[]", b"\xff\xfe\xfa", b'{"embeddings": {}}', b"[" * 100_000]
+)
+def test_unreadable_headers(tmp_path, header):
+    tiny_static.save(tmp_path)
+    content = len(header).to_bytes(8, "little") + header
+    (tmp_path / "model.safetensors").write_bytes(content)
+    with pytest.raises(ValueError, match="corrupt: its header"):
+        StaticSubwordEmbedding(tmp_path).fit(["film"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("config.json", '{"max_length": -1}', "max_length=-1; expected a positive int"),
+        ("config.json", '{"max_length": "9"}', "max_length='9'; expected"),
+        ("config.json", "[]", "config.json is corrupt"),
+        ("config.json", "{", "config.json is corrupt"),
+        ("modules.json", '{"type": "StaticEmbedding"}', "modules.json is corrupt"),
+        ("modules.json", '[{"type": 1}]', "modules.json is corrupt"),
+    ],
+)
+def test_corrupt_settings(tmp_path, name, content, message):
+    tiny_static.save(tmp_path)
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=message):
+        StaticSubwordEmbedding(tmp_path).fit(["film"])
 
 
 def test_combines_with_other_sources():
@@ -350,6 +454,25 @@ def test_a_name_on_the_hub_is_read_from_its_cache(tmp_path, monkeypatch):
         StaticSubwordEmbedding("missing/model").fit(["film"])
 
 
+@pytest.mark.parametrize("missing", ["modules.json", "0_StaticEmbedding"])
+def test_an_incomplete_cache_of_the_hub_is_completed(tmp_path, monkeypatch, missing):
+    # Other programs download the files that they need only.
+    hub = pytest.importorskip("huggingface_hub")
+    full = tiny_static.save_sentence_encoder(tmp_path / "full" / "a1", normalize=True)
+    part = tmp_path / "part" / "a1"
+    shutil.copytree(full, part, ignore=shutil.ignore_patterns(missing))
+    if missing == "modules.json":
+        for name in ("model.safetensors", "tokenizer.json"):
+            shutil.copy(full / "0_StaticEmbedding" / name, part / name)
+
+    def download(name, *, local_files_only=False, **options):
+        return str(part if local_files_only else full)
+
+    monkeypatch.setattr(hub, "snapshot_download", download)
+    source = StaticSubwordEmbedding("a/static", output="mean")
+    np.testing.assert_allclose(np.linalg.norm(embed(source, ["film"])), 1, rtol=1e-6)
+
+
 def test_errors(tmp_path):
     folder = tiny_static.save(tmp_path / "m")
 
@@ -366,6 +489,10 @@ def test_errors(tmp_path):
     (folder / "modules.json").write_text(json.dumps(modules))
     fails(ValueError, r"modules \['Transformer', 'Pooling'\]")
     (folder / "modules.json").unlink()
+    content = (folder / "tokenizer.json").read_text()
+    (folder / "tokenizer.json").write_text(content[:-100])
+    fails(ValueError, "tokenizer.json is not a readable tokenizer: EOF")
+    (folder / "tokenizer.json").write_text(content)
     ids = np.arange(tiny_static.wordpiece().get_vocab_size())
     small = np.ones((5, 4), np.float32)
     tiny_static.save(folder, table=small)

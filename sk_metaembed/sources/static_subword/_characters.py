@@ -1,5 +1,6 @@
 """Distinct words of texts whose tokenizer treats each word alike in every text."""
 
+import os
 import threading
 from typing import NamedTuple
 
@@ -24,6 +25,18 @@ _UNSEEN, _REFUSED = -1, -3
 _MARKS = ("\u302e", "\U0001d165")
 
 
+_lock = threading.Lock()  # of the tables
+
+
+def _reset_lock():
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_lock)
+
+
 class CharacterTable(NamedTuple):
     """The normal form of each character, see `_kernels_numba.read_words`."""
 
@@ -44,7 +57,7 @@ class Characters:
     """
 
     def __init__(self, read):
-        self._read, self._lock = read, threading.Lock()
+        self._read = read
         self._table = CharacterTable(
             np.full(0x110000, _UNSEEN, np.int32),
             np.zeros(0, np.uint8),
@@ -75,7 +88,7 @@ class Characters:
         """Return a table with all characters of some UTF-8."""
         from ._kernels_numba import unseen_characters
 
-        with self._lock:
+        with _lock:
             found = unseen_characters(data, self._table.entries, _UNSEEN)
             if len(found):
                 self._add(found.tolist())
@@ -91,19 +104,18 @@ class Characters:
         ]
         lengths = np.cumsum([len(form) for _, form in known], dtype=np.int64)
         added = np.frombuffer(b"".join(form for _, form in known), np.uint8)
-        for code, form in zip(codes, forms, strict=True):
-            entries[code] = _REFUSED
-            if form is not None:
-                width = len(chr(code).encode())
-                growth = max(growth, -(-len(form.encode()) // width))
-        for number, (code, _) in enumerate(known, len(ends) - 1):
-            entries[code] = number
+        for code, form in known:
+            growth = max(growth, -(-len(form) // len(chr(code).encode())))
         self._table = CharacterTable(
             entries,
             np.concatenate([pool, added]),
             np.concatenate([ends, len(pool) + lengths]),
             growth,
         )
+        # Last: an entry without its form would lead compiled code astray.
+        entries[codes] = _REFUSED
+        for number, (code, _) in enumerate(known, len(ends) - 1):
+            entries[code] = number
 
 
 class LocalWords:
@@ -248,7 +260,7 @@ def local_words(tokenizer, state):
         and set(splits[1:]) <= {"Metaspace", "Punctuation"}
         and _starts_always(state["pre_tokenizer"])
         and set(forms) <= _LOCAL_FORMS
-        and (_are_found(added) or set(forms) <= _FORMS)
+        and (_are_found(added) or (set(forms) <= _FORMS and _are_in_words(added)))
         and not model.get("dropout")
     ):
         return LocalWords(_plain_reader(tokenizer.normalizer), patterns)
@@ -275,6 +287,11 @@ def _are_found(added):
     Others are searched in the normalized text, where they may occur more often.
     """
     return not any(token["normalized"] for token in added)
+
+
+def _are_in_words(added):
+    """Return whether no added token has spaces, into which normal forms turn others."""
+    return not any(c.isspace() for token in added for c in token["content"])
 
 
 def _reader(tokenizer):

@@ -23,7 +23,8 @@ class StaticSubwordEmbedding(BaseEmbedding):
     For models of model2vec (such as potion), the StaticEmbedding of
     sentence-transformers, and WordLlama. They have the vocabulary of a transformer's
     tokenizer and one vector per piece, and need no network: hundreds of times as fast
-    as the transformer that they were distilled from, and no word is unknown.
+    as the transformer that they were distilled from. Only words without any piece are
+    unknown.
 
     Parameters
     ----------
@@ -95,7 +96,9 @@ class StaticSubwordEmbedding(BaseEmbedding):
     reads the whole text. The pieces are the same.
 
     Tables of float32 and int8 are memory-mapped, others are converted once per process.
-    Pickles contain the path and the fingerprint, not the table.
+    Pickles contain the path and the fingerprint, not the table. Replace the folder
+    instead of writing into its files while it is in use. `dim` cuts vectors before they
+    are scaled to unit length; sentence-transformers' ``truncate_dim`` cuts them after.
 
     References
     ----------

@@ -77,12 +77,16 @@ class PieceTokenizer:
     def __init__(self, path):
         from tokenizers import Tokenizer
 
-        self._tokenizer = Tokenizer.from_file(str(path))
+        try:
+            self._tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # tokenizers raises nothing more specific
+            raise ValueError(f"{path} is not a readable tokenizer: {error}.") from error
+        cut = self._tokenizer.truncation
+        self.truncation = cut and (cut["max_length"], cut["direction"] == "left")
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        state = json.loads(path.read_text(encoding="utf-8"))
-        cut = state.get("truncation")
-        self.truncation = cut and (cut["max_length"], cut["direction"] == "Left")
+        # Not the file, in which entries may be missing, such as the model's type.
+        state = json.loads(self._tokenizer.to_str())
         vocabulary = self._tokenizer.get_vocab()
         self.n_ids = max(vocabulary.values()) + 1
         self.median_length = int(np.median([len(piece) for piece in vocabulary]))
@@ -195,6 +199,17 @@ class StaticModel:
                 f"{where} has vectors of {min(n_rows, n_weights)} pieces only. They "
                 "belong to different models."
             )
+        for name, values, kinds in (
+            ("mapping", self._mapping, "i"),
+            ("weights", self._weights, "fi"),
+        ):
+            if values is not None and (
+                values.ndim != 1 or values.dtype.kind not in kinds
+            ):
+                raise ValueError(
+                    f"{where} is corrupt: {name!r} has shape {values.shape} and dtype "
+                    f"{values.dtype}; expected one number per piece."
+                )
         rows = self._mapping
         if rows is not None and not 0 <= rows.min() <= rows.max() < len(table):
             raise ValueError(

@@ -7,6 +7,7 @@ import json
 import math
 import mmap
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,11 +92,14 @@ def _from_hub(name, revision, download):
     options = {"revision": revision, "allow_patterns": patterns}
     try:
         try:
-            return snapshot_download(name, local_files_only=True, **options)
+            folder = snapshot_download(name, local_files_only=True, **options)
         except Exception:
             if not download:
                 raise
-            return snapshot_download(name, **options)
+        else:
+            if not download or _is_complete(folder):
+                return folder
+        return snapshot_download(name, **options)
     except Exception as error:  # the client's errors share no base class
         reason = (str(error).strip() or "no reason given").splitlines()[0]
         raise FileNotFoundError(
@@ -103,6 +107,15 @@ def _from_hub(name, revision, download):
             f"not be found on the Hugging Face hub: {type(error).__name__}: "
             f"{reason.rstrip('.')}. Pass a folder with {_EXPECTED}."
         ) from error
+
+
+def _is_complete(folder):
+    """Return whether the cache has all files of a model; other programs omit some."""
+    try:
+        files = find_files(folder)
+    except FileNotFoundError:
+        return False
+    return files.library == "model2vec" or Path(folder, "modules.json").is_file()
 
 
 def find_files(model):
@@ -140,7 +153,7 @@ def find_files(model):
         return files._replace(
             library="model2vec",
             normalize=bool(config.get("normalize", False)),
-            max_length=config.get("max_length", _MAX_LENGTH),
+            max_length=_checked_length(config.get("max_length", _MAX_LENGTH), folder),
         )
     options = _json(folder / "config_sentence_transformers.json")
     prompts = options.get("prompts") or {}
@@ -167,8 +180,36 @@ def _kind(module):
     return module["type"].rpartition(".")[2]
 
 
+def _checked_length(value, folder):
+    if value is None or type(value) is int and value > 0:
+        return value
+    raise ValueError(
+        f"{folder / 'config.json'} has max_length={value!r}; expected a positive int "
+        "or null."
+    )
+
+
 def _json(path):
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    """Return the content of a file, or an empty dict; see `_is_settings`."""
+    if not path.is_file():
+        return {}
+    with suppress(ValueError, RecursionError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if _is_settings(content, path.name):
+            return content
+    raise ValueError(f"{path} is corrupt or of another kind of model.")
+
+
+def _is_settings(content, name):
+    """Return whether this is a dict, or in modules.json a list of modules."""
+    if name != "modules.json":
+        return isinstance(content, dict)
+    return isinstance(content, list) and all(
+        isinstance(module, dict)
+        and isinstance(module.get("type"), str)
+        and isinstance(module.get("path"), str)
+        for module in content
+    )
 
 
 def _table_name(weights):
@@ -189,8 +230,17 @@ def read_header(path):
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= size - 8:
             raise ValueError(f"{path} is truncated or not a safetensors file.")
-        tensors = json.loads(file.read(length))
-    tensors.pop("__metadata__", None)
+        header = file.read(length)
+    try:
+        tensors = json.loads(header)
+        tensors.pop("__metadata__", None)
+        for tensor in tensors.values():
+            first, last = tensor["data_offsets"]
+            numbers = [first, last, *tensor["shape"]]
+            if not isinstance(tensor["dtype"], str) or set(map(type, numbers)) != {int}:
+                raise TypeError("an entry has another type")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} is corrupt: its header is not readable.") from error
     return tensors, 8 + length
 
 
