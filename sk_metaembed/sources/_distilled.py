@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 
@@ -64,6 +63,8 @@ def train_student(tokens, targets, base, *, max_ngram, max_features, alpha):
 
     With `base`, (n, n_base), n-grams learn what a regression from it leaves.
     """
+    from sklearn.linear_model import Ridge
+
     ridge = Ridge(alpha, fit_intercept=False, tol=_TOLERANCE)
     mean = targets.mean(axis=0)
     rest = targets - mean
@@ -76,6 +77,8 @@ def train_student(tokens, targets, base, *, max_ngram, max_features, alpha):
     ngrams = learn_ngrams(tokens, max_ngram, max_features)
     weights = ngram_weights(tokens, ngrams)
     solver = "cholesky" if len(rest) <= _DIRECT else "sparse_cg"
+    if solver == "cholesky" and weights.shape[1] <= len(rest):
+        weights = weights.toarray()  # Ridge solves singular systems of these alone
     coefs = _coefs(ridge.set_params(solver=solver).fit(weights, rest))
     return Student(ngrams, mean, coefs, base_mean, base_coefs)
 
@@ -108,7 +111,8 @@ class DistilledEmbedding(BaseEmbedding):
         Returns an array of shape (n_sequences, dim), or EmbeddedSequences at the
         sequence level, whose blocks are concatenated. It is cloned before fitting; in
         scikit-learn's FrozenEstimator a fitted teacher is used as it is. Its own cache
-        makes further fits fast.
+        makes further fits fast. Steps that read strings, such as TfidfVectorizer, go
+        into an `EstimatorEmbedding` with ``as_text=True``.
     base : transformer or Pipeline, default=None
         Returns the same for a fast source that knows more words than the training
         texts, such as ``make_pipeline(PretrainedEmbedding(path), Pooling())``. Its
@@ -119,7 +123,8 @@ class DistilledEmbedding(BaseEmbedding):
     max_ngram : int, default=2
         Length of the longest n-grams of words.
     max_features : int, default=20000
-        Maximum number of n-grams of each length: those in the most texts.
+        Maximum number of n-grams of each length: those in the most texts, of which each
+        shorter part was selected too.
     alpha : float, default=1.0
         Penalty of the ridge regressions. Smaller values imitate the training texts more
         exactly.
@@ -127,8 +132,10 @@ class DistilledEmbedding(BaseEmbedding):
         Share of the texts on which `cosine_` is measured, by a student of the others.
         0 omits it.
     keep_teacher : bool, default=False
-        Whether pickles and files of the fitted estimator contain `teacher` and
-        `unlabeled`, which only `fit` needs. Otherwise both are None there.
+        Whether files of the fitted estimator, written by `sk_metaembed.save`, contain
+        `teacher` and `unlabeled`, which only `fit` needs. Otherwise both are None
+        there. Pickles contain both, as a Pipeline with ``memory`` and other processes
+        need to fit again.
     random_state : int, RandomState instance or None, default=None
         Selects the texts on which `cosine_` is measured. The student does not depend on
         it.
@@ -145,8 +152,9 @@ class DistilledEmbedding(BaseEmbedding):
     base_ : transformer or None
         The fitted clone of `base`.
     cosine_ : float or None
-        Mean cosine of student and teacher on texts that the student did not learn from,
-        after subtracting the teacher's mean vector from both. 1 is best.
+        Mean cosine of student and teacher on texts that the student learned from
+        neither themselves nor as copies, after subtracting the teacher's mean vector
+        from both. 1 is best. None if there are too few texts.
     n_texts_ : int
         Number of texts that the student learned from.
     coverage_ : dict
@@ -265,8 +273,8 @@ class DistilledEmbedding(BaseEmbedding):
         caller = type(self).__name__
         if self.teacher is None:
             raise ValueError(
-                f"{caller}: teacher is None, so there is nothing to learn. Pickles and "
-                "files omit the teacher unless keep_teacher=True: set it again with "
+                f"{caller}: teacher is None, so there is nothing to learn. Files omit "
+                "the teacher unless keep_teacher=True: set it again with "
                 "set_params(teacher=...)."
             )
         filled = np.flatnonzero(tokens.lengths)
@@ -287,7 +295,8 @@ class DistilledEmbedding(BaseEmbedding):
         targets = [_vectors(teacher, part, f"{caller}'s teacher") for part in parts]
         base = None
         if self.base_ is not None:
-            base = np.vstack([self._base_vectors(part) for part in parts])
+            name = f"{caller}'s base"
+            base = np.vstack([_vectors(self.base_, part, name) for part in parts])
         if len(parts) > 1:
             tokens = TokenSequences.from_lists([row for part in parts for row in part])
         self._train(tokens, np.vstack(targets), base)
@@ -304,9 +313,11 @@ class DistilledEmbedding(BaseEmbedding):
         self.student_ = self._student_of(rows, tokens, targets, base)
         self.cosine_ = None
         n_held_out = round(self.validation_fraction * len(rows))
-        if min(n_held_out, len(rows) - n_held_out) >= _FEWEST:
-            random = check_random_state(self.random_state)
-            held_out, others = np.split(random.permutation(rows), [n_held_out])
+        random = check_random_state(self.random_state)
+        held_out, others = np.split(random.permutation(rows), [n_held_out])
+        numbers = _text_numbers(tokens)
+        others = others[~np.isin(numbers[others], numbers[held_out])]  # no copies
+        if min(len(held_out), len(others)) >= _FEWEST:
             student = self._student_of(np.sort(others), tokens, targets, base)
             held_base = None if base is None else base[held_out]
             values, _ = student.predict(tokens[held_out], held_base)
@@ -325,24 +336,31 @@ class DistilledEmbedding(BaseEmbedding):
         )
 
     def _base_vectors(self, tokens):
-        """Return the vectors of `base`, (n_sequences, n_base), None without one."""
+        """Return the vectors of `base`, (n_sequences, n_base), None without one.
+
+        Those of empty sequences are zeros, also if a step of `base` subtracts a mean.
+        """
         if self.base_ is None:
             return None
-        return _vectors(self.base_, tokens, f"{type(self).__name__}'s base")
+        name = f"{type(self).__name__}'s base"
+        filled = np.flatnonzero(tokens.lengths)
+        if len(filled) == len(tokens) > 0:
+            return _vectors(self.base_, tokens, name)
+        values = np.zeros((len(tokens), len(self.student_.base_mean)), np.float32)
+        if len(filled):
+            values[filled] = _vectors(self.base_, tokens[filled], name)
+        return values
 
     def _embed(self, tokens):
         values, known = self.student_.predict(tokens, self._base_vectors(tokens))
         return Block(self.block_name, values, "sequence", known)
 
     def _saved_attributes(self):
-        """Return the attributes that pickles and files contain."""
+        """Return the attributes that files contain."""
         state = dict(vars(self))
         if "student_" in state and not self.keep_teacher:
             state |= {"teacher": None, "unlabeled": None}
         return state
-
-    def __getstate__(self):
-        return super().__getstate__() | self._saved_attributes()
 
 
 def _vectors(transformer, tokens, caller):
@@ -353,6 +371,13 @@ def _vectors(transformer, tokens, caller):
     ):
         output = np.hstack([block.values for block in output.blocks])
     return as_dense_rows(output, len(tokens), f"{caller} {type(transformer).__name__}")
+
+
+def _text_numbers(tokens):
+    """Return a number per sequence, the same for equal sequences, int (n,)."""
+    numbers, bounds = {}, zip(tokens.offsets[:-1], tokens.offsets[1:], strict=True)
+    keys = (tokens.codes[start:end].tobytes() for start, end in bounds)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
 def _mean_cosine(first, second):

@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import sk_metaembed
 from sk_metaembed import (
@@ -219,6 +220,38 @@ def test_without_known_features_rows_are_zero():
     assert vectors(student, []).shape == (0, 6)
 
 
+def test_copies_of_held_out_texts_are_not_learned_from():
+    X = [f"u{i} v{i}" for i in range(40)] * 10
+    noise = dict(
+        zip(X[:40], np.random.default_rng(0).normal(size=(40, 30)), strict=True)
+    )
+    unlearnable = FunctionEmbedding(
+        lambda strings: [noise[s] for s in strings], "sequence", as_text=True
+    )
+    student = DistilledEmbedding(unlearnable, random_state=0)
+    assert abs(student.fit(X).cosine_) < 0.2
+    assert student.fit(["u1 v1"] * 40).cosine_ is None
+
+
+def test_empty_sequences_are_not_passed_to_base():
+    base = make_pipeline(*words_of(*WORDS), StandardScaler())
+    X = texts()
+    student = DistilledEmbedding(teacher(), base=base).fit([*X, ""])
+    block = student.transform(["", X[0]]).blocks[0]
+    assert block.known.tolist() == [False, True]
+    assert not block.values[0].any()
+    np.testing.assert_allclose(block.values[1:], vectors(student, X[:1]), atol=1e-6)
+    assert vectors(student, []).shape == (0, 6)
+
+
+def test_singular_systems_are_solved():
+    X = [f"p q {text}" for text in texts(300, words=WORDS[:4])]
+    student = DistilledEmbedding(teacher(), alpha=1e-9, max_features=10, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert student.fit(X).cosine_ > 0.9
+
+
 def test_cosine_is_of_texts_that_were_held_out():
     X = texts(400)
     student = DistilledEmbedding(teacher(), alpha=0.1, random_state=0).fit(X)
@@ -238,30 +271,35 @@ def test_cosine_is_of_texts_that_were_held_out():
     assert DistilledEmbedding(teacher()).fit(X[:5]).cosine_ is None
 
 
-def test_pickles_leave_the_teacher_out(tmp_path):
+def test_files_leave_the_teacher_out(tmp_path):
     X = texts()
-    student = DistilledEmbedding(teacher(), unlabeled=["good film"])
-    unfitted = pickle.loads(pickle.dumps(student))
-    assert unfitted.teacher is not None
-    assert unfitted.unlabeled == ["good film"]
-    student.fit(X)
-    loaded = pickle.loads(pickle.dumps(student))
+    student = DistilledEmbedding(teacher(), unlabeled=["good film"]).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the teacher's function would need trust
+        sk_metaembed.save(student, tmp_path / "student.skm")
+    loaded = sk_metaembed.load(tmp_path / "student.skm")
     assert loaded.teacher is loaded.unlabeled is None
     assert student.teacher is not None
     np.testing.assert_array_equal(vectors(loaded, X), vectors(student, X))
     with pytest.raises(ValueError, match="set_params"):
         loaded.fit(X)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # the teacher's function would need trust
-        sk_metaembed.save(student, tmp_path / "student.skm")
-    from_file = sk_metaembed.load(tmp_path / "student.skm")
-    assert from_file.teacher is None
-    np.testing.assert_array_equal(vectors(from_file, X), vectors(student, X))
+    # Only a teacher without functions is loaded without trust.
+    student = DistilledEmbedding(LSAEmbedding(2), keep_teacher=True).fit(X)
+    sk_metaembed.save(student, tmp_path / "whole.skm")
+    assert sk_metaembed.load(tmp_path / "whole.skm").fit(X).dims_ == {"distilled": 2}
 
-    student.set_params(keep_teacher=True)
-    whole = pickle.loads(pickle.dumps(student))
-    assert vectors(whole.fit(X), X).shape == (len(X), 6)
+
+def test_pickles_and_cached_pipelines_fit_again(tmp_path):
+    X = texts()
+    student = DistilledEmbedding(teacher(), unlabeled=["good film"]).fit(X)
+    loaded = pickle.loads(pickle.dumps(student))
+    np.testing.assert_array_equal(vectors(loaded, X), vectors(student, X))
+    assert loaded.fit(X[:9]).n_texts_ == 10
+    # The second fit takes the fitted student from a pickle.
+    pipe = make_pipeline(DistilledEmbedding(teacher()), Pooling(), memory=str(tmp_path))
+    shapes = [pipe.fit(rows).transform(X).shape for rows in (X, X, X, X[:9])]
+    assert shapes == [(len(X), 6)] * 4
 
 
 def test_one_text_gives_its_vector():
