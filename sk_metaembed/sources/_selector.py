@@ -104,8 +104,8 @@ class SourceSelector(
         the same `fit` again after an interruption: it resumes and gives the same
         result. Scores are found by a hash of the data, the sources of the subset,
         `estimator`, `cv` and `scoring`, so that other strategies, and searches with
-        more sources, use them too. Delete the directory if code that these call has
-        changed.
+        more sources, use them too. Functions count by their names: use a directory per
+        script, and delete it if code that these call has changed.
     random_state : int, RandomState instance or None, default=None
         Controls which subsets "controller" draws. Pass an int to resume a search.
 

@@ -8,6 +8,7 @@ and its history, a list of dict.
 from __future__ import annotations
 
 import json
+import math
 import pickle
 from contextlib import suppress
 from pathlib import Path
@@ -44,7 +45,7 @@ def greedy_search(names, evaluate, *, n_steps, backward, tol):
             {
                 "source": names[index],
                 **_row(names, mask, scores[index], accepted),
-                "scores": {names[i]: float(np.mean(s)) for i, s in scores.items()},
+                "scores": {names[i]: _mean(s) for i, s in scores.items()},
             }
         )
     return support, history
@@ -61,7 +62,7 @@ def _greedy_steps(n_sources, evaluate, *, n_steps, backward, tol):
             candidate[index] = True
             scores[int(index)] = evaluate(candidate ^ backward)
         best = _best(scores)
-        new_score = np.mean(scores[best])
+        new_score = _mean(scores[best])
         after = changed.copy()
         after[best] = True
         accepted = tol is None or new_score - best_score >= tol
@@ -73,18 +74,25 @@ def _greedy_steps(n_sources, evaluate, *, n_steps, backward, tol):
 
 def _best(scores):
     """Return the key with the highest mean score, the first of ties; NaN is lowest."""
-    means = {key: np.mean(values) for key, values in scores.items()}
+    means = {key: _mean(values) for key, values in scores.items()}
     valid = {key: mean for key, mean in means.items() if not np.isnan(mean)}
     if not valid:
         raise ValueError(_ALL_NAN)
     return max(valid, key=valid.get)
 
 
+def _mean(scores):
+    """Return the mean of fold scores, which does not depend on their order."""
+    if not np.isfinite(scores).all():
+        return float(np.mean(scores))
+    return math.fsum(scores) / len(scores)
+
+
 def _row(names, mask, scores, accepted):
     """Return what the histories of all searches have in common."""
     return {
         "sources": tuple(names[mask]),
-        "mean_score": float(np.mean(scores)),
+        "mean_score": _mean(scores),
         "std_score": float(np.std(scores)),
         "accepted": bool(accepted),
     }
@@ -100,7 +108,7 @@ def controller_search(names, evaluate, *, n_iter, random_state):
     for mask, scores, probabilities in _policy_steps(
         len(names), evaluate, n_iter=n_iter, random_state=random_state
     ):
-        rank = np.mean(scores), -mask.sum()
+        rank = _mean(scores), -mask.sum()
         accepted = rank > best  # False for NaN
         if accepted:
             support, best = mask, rank
@@ -128,7 +136,7 @@ def _policy_steps(n_sources, evaluate, *, n_iter, random_state):
         mask = _new_mask(probabilities, masks, random_state)
         scores = evaluate(mask)
         masks.append(mask)
-        means.append(np.mean(scores))
+        means.append(_mean(scores))
         rewards = source_rewards(np.array(masks), np.array(means))
         # The gradient of the log-likelihood of a mask is mask - probabilities.
         logits = logits + _LEARNING_RATE * rewards * (mask - probabilities)
@@ -199,10 +207,11 @@ class StoredScores:
         try:
             self._common = joblib.hash((_VERSION, tokens, content))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
+            reason = error.args[0]  # joblib appends all data
             raise ValueError(
                 "SourceSelector: checkpoint requires that the estimator, cv, scoring "
-                f"and labels can be pickled, but {error}. Define functions in a module "
-                "instead of a lambda, or set checkpoint=None."
+                f"and labels can be pickled, but {reason}. Define functions in a "
+                "module instead of a lambda, or set checkpoint=None."
             ) from error
         self._blocks = {block.name: _hash_of(block) for block in X.blocks}
 

@@ -394,7 +394,8 @@ def test_the_controller_selects_informative_sources():
         subset: cross_val_score(end(), X.select(subset), y, cv=3).mean()
         for subset in source_subsets(NAMES)
     }
-    assert selector.history_[-1]["mean_score"] in scores.values()
+    last = selector.history_[-1]
+    assert last["mean_score"] == pytest.approx(scores[last["sources"]])
     # All 15 subsets were evaluated; of the best, the selected one is the smallest.
     best = [s for s, score in scores.items() if score == max(scores.values())]
     assert tuple(selector.sources_) in best
@@ -609,8 +610,9 @@ def test_nan_is_stored(tmp_path):
 def test_an_estimator_without_a_pickle_has_no_checkpoint(tmp_path):
     X, y = planted()
     options = {"scoring": lambda *args: 1.0, "checkpoint": tmp_path}
-    with pytest.raises(ValueError, match="checkpoint requires .* can be pickled"):
+    with pytest.raises(ValueError, match="requires .* can be pickled") as caught:
         SourceSelector(end(), **options).fit(X, y)
+    assert len(str(caught.value)) < 500  # without the data
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(OSError, match="file"):
