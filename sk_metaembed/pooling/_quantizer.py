@@ -42,7 +42,7 @@ def to_integers(X, scale):
     """Return X in integer steps of a given size, int8 of the shape of X."""
     codes = np.empty(X.shape, dtype=np.int8)
     for rows in chunks(len(X)):
-        steps = np.rint(X[rows] / scale)
+        steps = np.rint(X[rows] / np.float64(scale))  # float32 rounds tiny scales to 0
         codes[rows] = np.clip(steps, -_LARGEST, _LARGEST)
     return codes
 
@@ -192,6 +192,8 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
             The fitted transformer.
         """
         data = validate_data(self, X, dtype=[np.float64, np.float32])
+        for name in ("scale_", "mean_", "rotation_"):  # of a fit with another output
+            self.__dict__.pop(name, None)
         if self.output == "int8":
             self.scale_ = integer_scale(data)
             return self
@@ -222,7 +224,7 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
             For "int8", "binary" and "packed"; int8, int8 and uint8. The bits of the
             last byte that are left over are zero.
         """
-        check_is_fitted(self, "scale_" if self.output == "int8" else "rotation_")
+        self._check_fitted()
         data = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         if self.output == "int8":
             return to_integers(data, self.scale_)
@@ -246,7 +248,7 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
         ndarray of str objects
             One name per column: the feature's, ``bit0``, ..., or ``byte0``, ...
         """
-        check_is_fitted(self)
+        self._check_fitted()
         names = _check_feature_names_in(self, input_features)
         if self.output == "int8":
             return names
@@ -255,6 +257,9 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
         if self.output == "packed":
             kind, n_columns = ("byte", -(-n_bits // 8))
         return np.array([f"{kind}{i}" for i in range(n_columns)], dtype=object)
+
+    def _check_fitted(self):
+        check_is_fitted(self, "scale_" if self.output == "int8" else "rotation_")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -145,6 +145,21 @@ def test_output_of_another_kind_needs_another_fit(X):
     quantizer = EmbeddingQuantizer().fit(X).set_params(output="binary")
     with pytest.raises(NotFittedError):
         quantizer.transform(X)
+    with pytest.raises(NotFittedError):
+        quantizer.get_feature_names_out()
+    # Nothing of the first fit is left after the second.
+    quantizer.fit(2 * X).set_params(output="int8")
+    with pytest.raises(NotFittedError):
+        quantizer.transform(X)
+
+
+@pytest.mark.parametrize("size", [1e-43, 1e-38, 1e37])
+def test_vectors_of_any_size_have_integers(X, size):
+    values = (X / np.abs(X).max() * size).astype(np.float32)
+    with np.errstate(divide="raise", invalid="raise"):
+        codes = EmbeddingQuantizer().fit_transform(values)
+    expected = np.rint(values / np.float64(size) * 127)
+    np.testing.assert_allclose(codes, expected, atol=4)  # large ones are clipped
 
 
 def test_before_a_classifier(X):
