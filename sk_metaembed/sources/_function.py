@@ -321,7 +321,7 @@ class FunctionEmbedding(BaseEmbedding):
     >>> folder = tempfile.TemporaryDirectory()
     >>> source = FunctionEmbedding(slow, cache=folder.name).fit(["to be"])
     called with ['to', 'be']
-    >>> source.transform(["be or not to be"]).n_tokens
+    >>> source.transform(["be or not to be"]).tokens.n_tokens
     called with ['or', 'not']
     5
     >>> folder.cleanup()

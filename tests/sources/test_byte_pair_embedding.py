@@ -184,7 +184,7 @@ def test_errors():
 
 def test_tokenizers_is_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ImportError, match=r"sk_metaembed\[transformers\]"):
+    with pytest.raises(ImportError, match=r"sk_metaembed\[subwords\]"):
         trained().fit(TEXTS)
 
 
