@@ -307,6 +307,8 @@ class Block:
 
 def _gathered(table, rows):
     """Return rows of a table, zeros for row -1."""
+    if not len(table):
+        return np.zeros((len(rows), *table.shape[1:]), table.dtype)
     # "clip" is several times faster than the default on a mapped table.
     values = np.take(table, rows, axis=0, mode="clip")
     values[rows < 0] = 0

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -226,6 +226,7 @@ def test_a_pickle_uses_the_same_cache(tmp_path):
     assert again.func.entries == ["a", "b"]
 
 
+@example([""], 1, "sequence", False)
 @settings(max_examples=8, deadline=None)
 @given(
     st.lists(st.text("ab \n", max_size=5), min_size=1, max_size=6),
