@@ -153,7 +153,7 @@ class RemoteEncoder:
         if self.usage_log is None:
             return
         usage = answer.get("usage") if isinstance(answer, dict) else None
-        tokens = (usage or {}).get("prompt_tokens", 0)
+        tokens = (usage or {}).get("prompt_tokens") or 0
         line = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "model": self.model,
@@ -198,7 +198,8 @@ def _retry_after(error):
     with contextlib.suppress(ValueError):
         return max(0.0, float(value))
     with contextlib.suppress(ValueError):
-        return email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        until = email.utils.parsedate_to_datetime(value).timestamp()
+        return max(0.0, until - time.time())
     return None
 
 

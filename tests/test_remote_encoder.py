@@ -349,3 +349,10 @@ def test_requests_keep_to_the_limit(recipe, server):
     encode(["b"])
     assert len(recipe.waits) == 3
     assert all(1 < wait <= 2 for wait in recipe.waits)
+
+
+def test_a_moment_that_has_passed_is_no_wait(recipe, server):
+    server.failures = [says(503, Retry_After=formatdate(0, usegmt=True))]
+    encode = recipe.RemoteEncoder(server.url, "small")
+    np.testing.assert_array_equal(encode(["a"]), [vector("a")])
+    assert all(wait >= 0 for wait in recipe.waits)

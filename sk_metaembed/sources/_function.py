@@ -170,24 +170,29 @@ class StoredCalls:
     ----------
     handle : SentenceCache
     call : callable
-        From a list of sentences and a dimension or None to (values, known) of each.
+        From a list of sentences to the function's results.
+    stack : callable
+        From results, their sentences and a dimension or None to (values, known) of
+        each.
     layer : str
         Name in the cache.
     dim, batch_size : int or None
     """
 
-    def __init__(self, handle, call, layer, dim, batch_size):
-        self._handle, self._call, self._layer = handle, call, layer
-        self._dim, self._batch_size = dim, batch_size
+    def __init__(self, handle, call, stack, layer, dim, batch_size):
+        self._handle, self._call, self._stack = handle, call, stack
+        self._layer, self._dim, self._batch_size = layer, dim, batch_size
         self._first = {}
+        self._without_dim = set()  # sentences with a result of None before it was known
 
     def dim(self, sentences):
-        """Return the dimension, by default that of the first batch."""
+        """Return the dimension, by default that of the first result."""
+        for batch in _batches(sentences, self._batch_size):
+            if self._dim is None:
+                pairs = self._pairs(batch)
+                self._first = dict(zip(batch, pairs, strict=True)) if pairs else {}
         if self._dim is None:
-            batch = next(_batches(sentences, self._batch_size), [])
-            pairs = self._pairs(batch) or self._call(batch, None)  # raises if empty
-            self._first = dict(zip(batch, pairs, strict=True))
-            self._dim = np.shape(pairs[0][0])[-1]
+            self._stack([], [], None)  # raises
         return self._dim
 
     def __call__(self, sentences):
@@ -206,13 +211,25 @@ class StoredCalls:
                 if pair is not None and self._dim in (None, np.shape(pair[0])[-1])
             }
             pairs = self._first | pairs  # the first are here even if storing failed
+            if self._dim is None and pairs:
+                self._dim = np.shape(next(iter(pairs.values()))[0])[-1]
             new = [i for i, sentence in enumerate(batch) if sentence not in pairs]
             if new:
                 sentences = [batch[i] for i in new]
-                computed = self._call(sentences, self._dim)
+                results = self._results(sentences)
+                if self._dim is None and all(result is None for result in results):
+                    self._without_dim.update(sentences)
+                    return []
+                computed = self._stack(results, sentences, self._dim)
+                self._dim = np.shape(computed[0][0])[-1]
                 self._handle.put_many([keys[i] for i in new], computed)
                 pairs |= zip(sentences, computed, strict=True)
         return [pairs[sentence] for sentence in batch]
+
+    def _results(self, sentences):
+        asked = [s for s in sentences if s not in self._without_dim]
+        found = dict(zip(asked, self._call(asked) if asked else [], strict=True))
+        return [found.get(sentence) for sentence in sentences]
 
     def _lock(self):
         directory = self._handle.directory
@@ -399,7 +416,12 @@ class FunctionEmbedding(BaseEmbedding):
         reader = distinct_strings if texts else distinct_sentences
         with SentenceCache(self.cache, fingerprint) as handle:
             calls = StoredCalls(
-                handle, self._call, layer.name, self._dim, self.batch_size
+                handle,
+                self._call,
+                self._stack,
+                layer.name,
+                self._dim,
+                self.batch_size,
             )
             if self._dim is None:
                 self._dim = calls.dim(reader(given)[1])  # fixed by fit
@@ -424,10 +446,14 @@ class FunctionEmbedding(BaseEmbedding):
             )
         return key
 
-    def _call(self, sentences, dim):
-        """Return (values, known) of each sentence, called in one batch."""
+    def _call(self, sentences):
+        """Return the results of sentences, called in one batch."""
         entries = [self._entry(sentence) for sentence in sentences]
-        results = call_in_batches(self.func, entries, None, self._caller)
+        return call_in_batches(self.func, entries, None, self._caller)
+
+    def _stack(self, results, sentences, dim):
+        """Return (values, known) of each sentence."""
+        entries = [self._entry(sentence) for sentence in sentences]
         sizes = None
         if self.level == "token":
             sizes = np.array(list(map(len, sentences)), dtype=np.int64)

@@ -116,14 +116,20 @@ def exclusive_lock(target):
     while True:
         with open(path, "w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            # The previous holder may have removed the file before it was locked here.
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
-                    try:
-                        yield True
-                    finally:
-                        path.unlink(missing_ok=True)
-                    return
+            if not _is_at(path, file):  # the previous holder removed it in the meantime
+                continue
+            try:
+                yield True
+            finally:
+                path.unlink(missing_ok=True)
+                fcntl.flock(file, fcntl.LOCK_UN)  # for forked processes too
+            return
+
+
+def _is_at(path, file):
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
+    return False
 
 
 def _remove_partial(target, locked):

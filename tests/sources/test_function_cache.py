@@ -240,3 +240,29 @@ def test_any_texts_and_batches(tmp_path_factory, texts, size, level, as_text):
     folder = tmp_path_factory.mktemp("cache")
     source = FunctionEmbedding(Lengths(level), cache=folder, **options)
     assert source.fit_transform(texts) == expected
+
+
+def lookup(words):
+    return [None if word.startswith("x") else [len(word), 1.0] for word in words]
+
+
+lookup.cache_key = "lookup"
+
+
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_dimension_is_that_of_the_first_result(tmp_path, batch_size):
+    for texts in (["xa xb abc xd"], ["abc xe"]):  # the second call: None only
+        plain = FunctionEmbedding(lookup).fit_transform(texts).blocks[0]
+        source = FunctionEmbedding(lookup, cache=tmp_path, batch_size=batch_size)
+        block = source.fit_transform(texts).blocks[0]
+        np.testing.assert_array_equal(block.values, plain.values)
+        np.testing.assert_array_equal(block.known, plain.known)
+
+
+def test_a_missing_file_is_reported_as_such(tmp_path):
+    def fail(words):
+        raise FileNotFoundError("model.bin")
+
+    fail.cache_key = "fail"
+    with pytest.raises(FileNotFoundError, match="model.bin"):
+        FunctionEmbedding(fail, cache=tmp_path).fit(["to be"])

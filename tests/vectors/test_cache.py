@@ -1,15 +1,17 @@
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
 from sk_metaembed import WordVectors
 from sk_metaembed.vectors import _cache, _convert
-from sk_metaembed.vectors._cache import publish
+from sk_metaembed.vectors._cache import exclusive_lock, publish
 
 
 @pytest.fixture
@@ -208,3 +210,18 @@ def test_change_with_the_clock_set_back_is_noticed(write, monkeypatch):
     path.write_text("a 3 4\n")
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert WordVectors.open(path)["a"].tolist() == [3, 4]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_lock_is_released_despite_a_forked_child(tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+    with ExitStack() as stack:
+        with exclusive_lock(tmp_path / "a"):
+            # As another process does that waits.
+            waiting = stack.enter_context(open(tmp_path / ".a.lock", "w"))
+            process.start()
+            stack.callback(process.join)
+            stack.callback(process.kill)
+        fcntl.flock(waiting, fcntl.LOCK_EX | fcntl.LOCK_NB)
