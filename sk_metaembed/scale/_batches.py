@@ -31,7 +31,9 @@ def pipeline_rows(rows, pipeline):
     """Return rows as an estimator takes them: `Lines` for a `Tokenizer` only."""
     if not isinstance(rows, Lines):
         return rows
-    first = pipeline.steps[0][1] if hasattr(pipeline, "steps") else pipeline
+    from sklearn.pipeline import Pipeline
+
+    first = pipeline.steps[0][1] if isinstance(pipeline, Pipeline) else pipeline
     return rows if type(first) is Tokenizer else rows.to_list()
 
 

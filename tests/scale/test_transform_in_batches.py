@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import dataset, parquet
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -421,3 +422,20 @@ def test_error_on_a_truncated_compressed_file(pipe, texts, tmp_path):
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(ValueError, match=r"t\.txt\.gz is corrupt or truncated"):
         transform_in_batches(pipe, path, tmp_path / "a.npy")
+
+
+class HasSteps(TransformerMixin, BaseEstimator):
+    def __init__(self, steps=10):
+        self.steps = steps
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return np.array([[float(len(text))] for text in X])
+
+
+def test_an_estimator_with_another_parameter_named_steps(tmp_path):
+    (tmp_path / "a.txt").write_text("to be\nor\n", encoding="utf-8")
+    transform_in_batches(HasSteps(), tmp_path / "a.txt", tmp_path / "a.npy")
+    assert np.load(tmp_path / "a.npy").ravel().tolist() == [5, 2]
