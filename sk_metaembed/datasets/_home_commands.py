@@ -179,7 +179,7 @@ def _balanced(rows, n_per_intent, seed):
     by_intent = {}
     for i, (_, intent, _) in enumerate(rows):
         by_intent.setdefault(intent, []).append(i)
-    rng = random.Random(seed)
+    rng = random.Random(int(seed))
     kept = [
         rng.sample(members, min(n_per_intent, len(members)))
         for members in by_intent.values()

@@ -393,5 +393,5 @@ def warn_unspaced(texts, *, caller):
         '"Several languages" in the user guide. Sources that read the texts themselves '
         "do not depend on it.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

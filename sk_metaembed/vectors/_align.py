@@ -308,13 +308,13 @@ def _checked_pairs(dictionary):
     items = dictionary.items() if isinstance(dictionary, Mapping) else dictionary
     pairs = []
     for i, pair in enumerate(items):
-        is_pair = isinstance(pair, tuple | list) and len(pair) == 2
+        is_pair = isinstance(pair, tuple | list | np.ndarray) and len(pair) == 2
         if not (is_pair and all(isinstance(word, str) for word in pair)):
             raise TypeError(
                 f"{_CALLER}: dictionary must have pairs of str; got {pair!r:.80} as "
                 f"pair {i}."
             )
-        pairs.append(tuple(pair))
+        pairs.append(tuple(map(str, pair)))
     return list(dict.fromkeys(pairs))
 
 
