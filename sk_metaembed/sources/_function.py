@@ -188,12 +188,10 @@ class StoredCalls:
     def dim(self, sentences):
         """Return the dimension, by default that of the first result."""
         for batch in _batches(sentences, self._batch_size):
-            if self._dim is None:
-                pairs = self._pairs(batch)
-                self._first = dict(zip(batch, pairs, strict=True)) if pairs else {}
-        if self._dim is None:
-            self._stack([], [], None)  # raises
-        return self._dim
+            if pairs := self._pairs(batch):
+                self._first = dict(zip(batch, pairs, strict=True))
+                return self._dim
+        return self._stack([], [], None)  # raises
 
     def __call__(self, sentences):
         for batch in _batches(sentences, self._batch_size):
