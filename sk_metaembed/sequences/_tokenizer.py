@@ -40,6 +40,7 @@ _SPLITTERS: WeakKeyDictionary[Tokenizer, tuple] = WeakKeyDictionary()  # by step
 # Thai, Lao, Burmese, Khmer, Hiragana, Katakana and Chinese characters.
 _SCRIPTS = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff"
 _RUN = re.compile(f"[{_SCRIPTS}]+")
+_LOANS = re.compile("[\u30a0-\u30ff]+")  # Katakana alone: words that may be long
 _WORD = re.compile(r"\w")
 _N_TEXTS, _N_CHARACTERS = 100, 200  # at the beginning of each text
 _MIN_SHARE = 0.5  # of the letters
@@ -380,7 +381,7 @@ def warn_unspaced(texts, *, caller):
     sample = "\n".join(text[:_N_CHARACTERS] for text in texts[:_N_TEXTS])
     if sample.isascii():
         return
-    runs = _RUN.findall(sample)
+    runs = [run for run in _RUN.findall(sample) if not _LOANS.fullmatch(run)]
     n_letters = len(_WORD.findall("".join(runs)))
     is_split = n_letters < _MIN_LENGTH * max(len(runs), 1)
     if is_split or n_letters < _MIN_SHARE * len(_WORD.findall(sample)):

@@ -68,6 +68,7 @@ def test_default_warns(language, fit):
     "texts",
     [
         ["打开 客厅 的 灯", "请 把 音乐 停止"],  # split by somebody
+        ["コンピュータ プログラミング", "データベース ネットワーク"],  # loan words
         ["เปิด ไฟ ห้อง นอน", "ช่วย หยุด เพลง นี้"],
         ["Turn on the 灯 please", "Stop the 音楽 now"],
         ["불을 켜 주세요", "음악을 멈춰 주세요"],
