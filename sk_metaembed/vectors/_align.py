@@ -288,6 +288,11 @@ def _seed_rows(source, target, dictionary):
         given = "no word is in both stores. Pass pairs of words as dictionary."
     else:
         words = _checked_pairs(dictionary)
+        if not words:
+            raise ValueError(
+                f"{_CALLER}: dictionary is empty. Pass pairs of words, or None to use "
+                "words that are in both stores."
+            )
         columns = [[pair[i] for pair in words] for i in (0, 1)]
         stores = (source, target)
         pairs = [s.lookup(column) for s, column in zip(stores, columns, strict=True)]

@@ -147,6 +147,8 @@ def test_few_pairs_warn(stores, tmp_path):
 def test_errors(stores, tmp_path):
     with pytest.raises(ValueError, match="no word is in both stores"):
         align_vectors(*stores)
+    with pytest.raises(ValueError, match="dictionary is empty"):
+        align_vectors(*stores, {})
     swapped = [(b, a) for a, b in PAIRS]
     with pytest.raises(ValueError, match=r"600 have a first word .* Check the order"):
         align_vectors(*stores, swapped)
