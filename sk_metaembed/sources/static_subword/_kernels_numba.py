@@ -1,15 +1,14 @@
-"""Compiled loops: words of texts, WordPiece by maximal matching, means of pieces.
+"""Compiled loops: words of texts, WordPiece by maximal matching.
 
 Imported inside functions only, because numba is slow to load.
 """
 
 import numpy as np
 
-from ..._io._bytes_numba import hash_bytes, prefetch
+from ..._io._bytes_numba import hash_bytes
 from ..._io._numba import cached_njit
 
 REMOVED, SPACE, LETTER, ISOLATED, REFUSED = range(5)
-_AHEAD = 8  # rows between the request of one and its use
 _CONTINUES = np.uint64(0x9E3779B97F4A7C15)  # distinguishes pieces inside of words
 
 
@@ -283,65 +282,3 @@ def spread(codes, counts, ids, id_ends):
         k += counts[text]
         ends[text] = n
     return out, ends
-
-
-@cached_njit
-def _request(table, rows, k, end):
-    """Begin to load rows into the processor's cache, from k on and below `end`."""
-    for ahead in range(k, min(k + 4, end)):
-        row = table[rows[ahead]]
-        for offset in range(0, table.shape[1] * table.itemsize, 64):
-            prefetch(row, offset)
-
-
-@cached_njit
-def _add_four(total, table, rows, weights, k):
-    """Add four rows to a total one by one; the total is loaded and stored once."""
-    a = table[rows[k]]
-    b = table[rows[k + 1]]
-    c = table[rows[k + 2]]
-    d = table[rows[k + 3]]
-    if weights is None:
-        for j in range(len(total)):
-            part = total[j] + np.float64(a[j])
-            part += np.float64(b[j])
-            part += np.float64(c[j])
-            total[j] = part + np.float64(d[j])
-        return
-    wa = np.float64(weights[k])
-    wb = np.float64(weights[k + 1])
-    wc = np.float64(weights[k + 2])
-    wd = np.float64(weights[k + 3])
-    for j in range(len(total)):
-        part = total[j] + wa * np.float64(a[j])
-        part += wb * np.float64(b[j])
-        part += wc * np.float64(c[j])
-        total[j] = part + wd * np.float64(d[j])
-
-
-@cached_njit
-def mean_rows(table, rows, weights, offsets, out):
-    """Write the mean of each sequence's weighted rows, zeros if it has none.
-
-    Sums are float64 and in the order of the sequence. Later rows are requested
-    meanwhile, across the ends of sequences.
-    """
-    dim = table.shape[1]
-    total = np.empty(dim)
-    for i in range(len(offsets) - 1):
-        total[:] = 0
-        k = offsets[i]
-        end = offsets[i + 1]
-        while k + 4 <= end:
-            _request(table, rows, k + _AHEAD, len(rows))
-            _add_four(total, table, rows, weights, k)
-            k += 4
-        while k < end:
-            row = table[rows[k]]
-            weight = 1.0 if weights is None else np.float64(weights[k])
-            for j in range(dim):
-                total[j] += weight * np.float64(row[j])
-            k += 1
-        n = max(end - offsets[i], 1)
-        for j in range(dim):
-            out[i, j] = total[j] / n

@@ -18,6 +18,7 @@ import numpy as np
 from ..._core._arrays import read_only
 from ..._io._compiled import in_threads, use_compiled
 from ..._io._handle_cache import HandleCache
+from ..._io._row_sums import sum_rows
 from .._fingerprint import file_digest, fingerprint_of
 from ._characters import local_words
 from ._model_files import find_files, find_model, read_tensor
@@ -287,16 +288,17 @@ class StaticModel:
     def _write_means(self, pieces, out):
         rows, weights = pieces.ids, None
         if self._weights is not None:
-            weights = self._weights[rows]
+            weights = self._weights[rows].astype(np.float64)
         if self._mapping is not None:
             rows = self._mapping[rows]
+        lengths = np.maximum(np.diff(pieces.offsets), 1).astype(np.float64)
         seconds = (
             _SECONDS_PER_TEXT * len(out) + _SECONDS_PER_ENTRY * rows.size * self.dim
         )
-        mean_rows = _mean_rows
+        add = sum_rows
         if use_compiled(seconds):
-            from ._kernels_numba import mean_rows
-        mean_rows(self._table, rows, weights, pieces.offsets, out)
+            from ..._io._row_sums_numba import sum_rows as add
+        add(self._table, rows, pieces.offsets, weights, lengths, 0, len(out), out, 0)
 
     def _reference(self):
         """Return what a saved file contains to refer to the model."""
@@ -331,18 +333,6 @@ def _spans(texts, chunk):
     cuts = np.flatnonzero(np.diff(ends // chunk, prepend=0)) + 1
     bounds = np.unique([0, *cuts, len(texts)]).tolist()
     return list(pairwise(bounds))
-
-
-def _mean_rows(table, rows, weights, offsets, out):
-    """Do as the compiled `mean_rows`, for a few texts."""
-    for i, (start, end) in enumerate(pairwise(offsets.tolist())):
-        if start == end:
-            continue
-        terms = table[rows[start:end]].astype(np.float64)
-        if weights is not None:
-            terms *= weights[start:end, None].astype(np.float64)
-        # Not `sum`, which goes pairwise through a single column.
-        out[i] = (np.add.accumulate(terms, axis=0)[-1] + 0.0) / (end - start)
 
 
 def shared_model(spec):
