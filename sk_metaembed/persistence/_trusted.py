@@ -50,6 +50,7 @@ OBJECTS = {
         "SourceImputer",
         "SourcePCA",
         "StackedMetaEmbedding",
+        "WordFeatures",
     ),
     "sk_metaembed.pooling": (
         "CommonComponentRemoval",
@@ -128,10 +129,10 @@ TUPLES = {
         "SourceMap",
     ),
     "sk_metaembed.pooling": ("Part",),
+    "sk_metaembed.sequences": ("Ngrams",),
     "sk_metaembed.sources": (
         "ElmoBlock",
         "ElmoOutputSpec",
-        "Ngrams",
         "Preprocessing",
         "OutputSpec",
         "Student",

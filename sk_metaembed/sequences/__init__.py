@@ -9,6 +9,7 @@ from ._mixins import (
     SequencesOutputMixin,
     TaggerMixin,
 )
+from ._ngrams import Ngrams
 from ._row_info import RowInfo
 from ._sequence_pairs import SequencePairs
 from ._split import prepare_texts
@@ -33,7 +34,14 @@ __all__ = [
     "convert_tags",
 ]
 
-# Pickles of TokenSequences contain these: how the texts were split.
+# Pickles of TokenSequences contain these (how the texts were split), and fitted
+# estimators the n-grams.
 set_public_module(
-    globals(), RowInfo, prepare_texts, locate_in_order, locate_matches, locate_words
+    globals(),
+    Ngrams,
+    RowInfo,
+    prepare_texts,
+    locate_in_order,
+    locate_matches,
+    locate_words,
 )

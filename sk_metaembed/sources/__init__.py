@@ -13,7 +13,6 @@ from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding, NgramVectors
 from ._function import FunctionEmbedding
 from ._lsa import LSAEmbedding
-from ._ngrams import Ngrams
 from ._pretrained import PretrainedEmbedding
 from ._selector import SourceSelector
 from ._source_subsets import source_subsets
@@ -63,6 +62,5 @@ set_public_module(
     ElmoBlock,
     ElmoOutputSpec,
     Preprocessing,
-    Ngrams,
     Student,
 )

@@ -13,9 +13,9 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from .._core._arrays import inverse_norms, normalize_rows, row_product
 from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
 from ..sequences._mixins import MISSING_CONSTRAINT
+from ..sequences._ngrams import Ngrams, learn_ngrams, ngram_weights
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
 from ._estimator import as_dense_rows
-from ._ngrams import Ngrams, learn_ngrams, ngram_weights
 
 if TYPE_CHECKING:
     from .._core._typing import RandomState, Texts

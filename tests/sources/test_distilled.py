@@ -26,8 +26,8 @@ from sk_metaembed import (
     TokenSequences,
     WordVectors,
 )
+from sk_metaembed.sequences._ngrams import learn_ngrams, ngram_weights
 from sk_metaembed.sources import _distilled
-from sk_metaembed.sources._ngrams import learn_ngrams, ngram_weights
 
 WORDS = [
     *("good", "bad", "dull", "witty", "not", "very", "a", "film", "plot", "the"),

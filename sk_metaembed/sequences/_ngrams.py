@@ -54,10 +54,11 @@ def ngram_weights(tokens, ngrams):
     A feature that occurs c times weighs ``(1 + ln c) idf``; rows have unit length, or
     are zero without a known feature.
     """
-    rows, columns = _features(tokens, ngrams)
+    # Half the memory of int64, which scipy keeps.
+    places = tuple(places.astype(np.int32) for places in _features(tokens, ngrams))
     shape = len(tokens), len(ngrams.idf)
-    ones = np.ones(len(rows), dtype=np.float32)
-    weights = csr_array((ones, (rows, columns)), shape=shape)  # sums what repeats
+    ones = np.ones(len(places[0]), dtype=np.float32)
+    weights = csr_array((ones, places), shape=shape)  # sums what repeats
     weights.data = (1 + np.log(weights.data)) * ngrams.idf[weights.indices]
     filled = np.diff(weights.indptr) > 0
     squares = np.add.reduceat(weights.data**2, weights.indptr[:-1][filled])
