@@ -92,8 +92,8 @@ def explain(
     *Exact.* Let the pooled vector be :math:`x = \sum_k a_k v_k`, with :math:`a_k` the
     weight of word k (1 / n for the mean of n words; idf and SIF weights are included),
     and the value :math:`f(x) = w \cdot x + b`; scalers, PCA, `StackedMetaEmbedding`
-    with linear models and other affine steps are part of w and b. With a reference
-    vector r, the contribution of word k is, in each source,
+    with linear models and without `tfidf`, and other affine steps are part of w and b.
+    With a reference vector r, the contribution of word k is, in each source,
 
     .. math:: a_k\, w \cdot v_k - \frac{|a_k|}{\sum_j |a_j|}\, w \cdot r
 
@@ -172,8 +172,9 @@ def explain(
     if method == "exact" and (exact is None or exact.words is None):
         raise ValueError(
             "explain: method='exact' requires a Pipeline on texts in which vectors of "
-            "words are averaged by Pooling or StackedMetaEmbedding, followed by linear "
-            "steps and a linear model with coef_. Pass method='occlusion'."
+            "words are averaged by Pooling or StackedMetaEmbedding (without tfidf), "
+            "followed by linear steps and a linear model with coef_. Pass "
+            "method='occlusion'."
         )
     if exact is None:
         exact = _unexplained(texts, outputs, choose, background)

@@ -16,6 +16,7 @@ from ._procrustes import ProcrustesMetaEmbedding
 from ._source_pca import SourcePCA
 from ._stacked import StackedMetaEmbedding
 from ._svd import SVDMetaEmbedding
+from ._word_features import WordFeatures
 
 __all__ = [
     "AutoencodedMetaEmbedding",
@@ -33,4 +34,4 @@ __all__ = [
     "StackedMetaEmbedding",
 ]
 
-set_public_module(globals(), Layer, SourceMap, SharedRows)
+set_public_module(globals(), Layer, SourceMap, SharedRows, WordFeatures)

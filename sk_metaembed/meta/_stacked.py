@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._core._arrays import normalize_rows, pair_features
-from .._core._decorators import fit_context, rollback_on_error
+from .._core._decorators import available_if, fit_context, rollback_on_error
 from ..pooling import Pooling
 from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import SequencePairs
@@ -38,7 +38,8 @@ class StackedMetaEmbedding(
     predictions: of decision values, a column per class, or of numbers. The weights are
     not negative and few, so they are learned well from few labels: a useless source
     gets a weight near 0, a source of many dimensions does not drown the others, and the
-    sum can be any single source or the concatenation if nothing is gained by more.
+    sum can be any single source or the concatenation if nothing is gained by more. With
+    `tfidf`, one more model sees the words themselves.
 
     The columns that `fit_transform` returns are *out of fold*: a row is predicted by
     models that have not seen it. Those of `transform` come from models of all training
@@ -60,6 +61,11 @@ class StackedMetaEmbedding(
     concat : bool, default=True
         Whether to fit the model of the concatenation. Takes effect with several
         sources, and about as much time as all of them.
+    tfidf : bool, default=False
+        Whether to fit a further model, "tfidf", on sparse TF-IDF features of the words
+        of the sequences and of pairs of adjacent words. It helps most with long texts
+        and specialized vocabulary. The model is a `LogisticRegression` or `Ridge`,
+        whatever `estimator` is.
     target_type : {"auto", "continuous"}, default="auto"
         Whether y has classes or numbers, for ``estimator=None``. "auto" decides as
         scikit-learn's `type_of_target` does: integers are classes. Pass "continuous" if
@@ -81,7 +87,8 @@ class StackedMetaEmbedding(
         Accuracy or coefficient of determination of each model, out of fold: what each
         source is worth alone.
     estimators_ : dict of str to estimator
-        The models, fitted on all rows.
+        The models, fitted on all rows: of the sources, and "concat" and "tfidf" where
+        they are fitted. "tfidf" reads a `TokenSequences`, or `SequencePairs` of one.
     intercept_ : ndarray of shape (n_columns,)
         Added to the weighted sum.
     classes_ : ndarray of shape (n_classes,), or None
@@ -96,8 +103,8 @@ class StackedMetaEmbedding(
         that fit saw.
     ValueError
         If y is missing, has several columns or only one class, if a class is missing in
-        the training rows of a fold, if a source is named "concat", or if the blocks are
-        not those of fit.
+        the training rows of a fold, if a source has the name of a further model, if
+        there are no words for ``tfidf=True``, or if the blocks are not those of fit.
 
     See Also
     --------
@@ -113,19 +120,25 @@ class StackedMetaEmbedding(
 
     where w and b minimize the log loss plus :math:`\lVert w \rVert^2 / 2`, or the
     squared error, of the out-of-fold predictions of the training rows [1]_ [2]_. With
-    the default models it is linear in the vectors. Of a classifier without
-    `decision_function`, :math:`f_s` is the logarithm of the probability, at least 1e-6;
-    of two classes, the log odds of the second.
+    the default models, and without `tfidf`, it is linear in the vectors. Of a
+    classifier without `decision_function`, :math:`f_s` is the logarithm of the
+    probability, at least 1e-6; of two classes, the log odds of the second.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
     return vectors of sequences. Of `SequencePairs`, a model sees
     [u; v; abs(u-v); u*v]. A sequence that a source does not know has zeros.
 
+    A word or pair of words that occurs c times in a sequence, and in n_f of n training
+    sequences, has the weight :math:`(1 + \ln c)(1 + \ln \frac{1 + n}{1 + n_f})` in the
+    model "tfidf"; rows have unit length. It has the 20,000 words and 20,000 pairs that
+    are in the most sequences. Frequencies do not depend on `sample_weight`.
+
     The default models choose among five penalties, of 0.001 to 10 times the dimension
-    for `LogisticRegression` and 0.01 to 100 times for `Ridge`, by the log loss or
-    squared error out of fold; by that of the first fold if it has 1,000 rows or more.
-    Penalties and weights are chosen on the predictions that `fit_transform` returns: a
-    few numbers for all rows, which favor them little.
+    for `LogisticRegression` and 0.01 to 100 times for `Ridge` (the dimension counts as
+    1 for "tfidf"), by the log loss or squared error out of fold; by that of the first
+    fold if it has 1,000 rows or more. Penalties and weights are chosen on the
+    predictions that `fit_transform` returns: a few numbers for all rows, which favor
+    them little.
 
     References
     ----------
@@ -168,6 +181,7 @@ class StackedMetaEmbedding(
         "estimator": [HasMethods(["fit"]), None],
         "output": [StrOptions({"sum", "sources"})],
         "concat": ["boolean"],
+        "tfidf": ["boolean"],
         "target_type": [StrOptions({"auto", "continuous"})],
         "cv": ["cv_object"],
         "random_state": ["random_state"],
@@ -180,6 +194,7 @@ class StackedMetaEmbedding(
         *,
         output: Literal["sum", "sources"] = "sum",
         concat: bool = True,
+        tfidf: bool = False,
         target_type: Literal["auto", "continuous"] = "auto",
         cv: Any = 5,
         random_state: int | np.random.RandomState | None = None,
@@ -188,6 +203,7 @@ class StackedMetaEmbedding(
         self.estimator = estimator
         self.output = output
         self.concat = concat
+        self.tfidf = tfidf
         self.target_type = target_type
         self.cv = cv
         self.random_state = random_state
@@ -269,7 +285,7 @@ class StackedMetaEmbedding(
             With the columns of `get_feature_names_out`.
         """
         check_is_fitted(self)
-        return self._predict(*self._features(X))
+        return self._predict(*self._features(X, self._further))
 
     def get_feature_names_out(
         self, input_features: object = None
@@ -314,7 +330,8 @@ class StackedMetaEmbedding(
         self._reads_pairs = isinstance(X, SequencePairs)
         self.dims_in_ = block_dims(self._sequences(X))
         self._outputs_sum = self.output == "sum"
-        self._names = names = self._model_names()
+        further = self._further_models()
+        names = [*self.dims_in_, *further]
         y, classes = read_target(
             y, len(X), self.estimator, self.target_type, caller=caller
         )
@@ -325,10 +342,15 @@ class StackedMetaEmbedding(
         splits = make_splits(
             self.cv, y, classes, groups, self.random_state, caller=caller
         )
-        parts, cosines = self._features(X)
+        if self.tfidf and not self._sequences(X).tokens.n_tokens:
+            raise ValueError(
+                f"{caller}: tfidf=True needs words, but all sequences are empty. Set "
+                "tfidf=False."
+            )
+        inputs, cosines = self._features(X, further)
         models, predictions, scores = zip(
             *fit_sources(
-                self.estimator, parts, y, classes, splits, sample_weight, self.n_jobs
+                self.estimator, inputs, y, classes, splits, sample_weight, self.n_jobs
             ),
             strict=True,
         )
@@ -341,27 +363,30 @@ class StackedMetaEmbedding(
         self.weights_ = dict(zip(names, weights.tolist(), strict=True))
         return self._output(predictions, cosines)
 
-    def _model_names(self):
-        names = list(self.dims_in_)
-        if not self.concat or len(names) == 1:
-            return names
-        if "concat" in names:
-            raise ValueError(
-                f"{type(self).__name__}: a source is named 'concat', as is the model "
-                "of all sources. Rename the source, or set concat=False."
-            )
-        return [*names, "concat"]
+    def _further_models(self):
+        """Return the names of the models of more than a source."""
+        wanted = {"concat": self.concat and len(self.dims_in_) > 1, "tfidf": self.tfidf}
+        further = [name for name in wanted if wanted[name]]
+        for name in further:
+            if name in self.dims_in_:
+                raise ValueError(
+                    f"{type(self).__name__}: a source is named {name!r}, as is a "
+                    f"further model. Rename the source, or set {name}=False."
+                )
+        return further
 
-    def _predict(self, parts, cosines):
-        """Return the columns to output, of the array of each model."""
+    def _predict(self, inputs, cosines):
+        """Return the columns to output, of the input of each model."""
         from ._stacked_models import predict
 
         predictions = [
             predict(model, Z)
-            for model, Z in zip(self.estimators_.values(), parts, strict=True)
+            for model, Z in zip(self.estimators_.values(), inputs, strict=True)
         ]
         return self._output(predictions, cosines)
 
+    # The output is a function of the pooled vectors without features of words only.
+    @available_if(lambda self: "tfidf" not in self._further)
     def _pooled(self, X):
         """Return the pooled vectors of single sequences, as `Pooling._pooled` does."""
         sequences = self._sequences(X)
@@ -379,7 +404,7 @@ class StackedMetaEmbedding(
     def _from_pooled(self, values):
         """Return the output of `transform` for pooled vectors."""
         parts = np.split(values, np.cumsum([*self.dims_in_.values()])[:-1], axis=1)
-        return self._predict(self._model_arrays(parts), [])
+        return self._predict(_inputs(parts, None, self._further), [])
 
     def _output(self, predictions, cosines):
         """Return the columns to output, of those of each model."""
@@ -397,9 +422,15 @@ class StackedMetaEmbedding(
             raise TypeError(f"{caller} was fitted on SequencePairs, got {X!r}.")
         return check_embedded(X.sequences, caller=caller)
 
-    def _features(self, X):
-        """Return the array of each model, (n_rows, dim), and columns of cosines."""
+    @property
+    def _further(self):
+        """The names of the fitted models of more than a source."""
+        return list(self.estimators_)[len(self.dims_in_) :]
+
+    def _features(self, X, further):
+        """Return the input of each model, and columns of cosines."""
         sequences = self._sequences(X)
+        words = sequences.tokens
         check_blocks(sequences, self.dims_in_, caller=type(self).__name__)
         parts = [block.values for block in sequence_blocks(sequences)]
         cosines = []
@@ -407,11 +438,14 @@ class StackedMetaEmbedding(
             sides = [np.split(part, 2) for part in parts]
             parts = [pair_features(u, v) for u, v in sides]
             cosines = [_cosines(u, v) for u, v in sides]
-        return self._model_arrays(parts), cosines
+            words = SequencePairs(words)
+        return _inputs(parts, words, further), cosines
 
-    def _model_arrays(self, parts):
-        """Return the array of each model, (n_rows, dim), of those of the sources."""
-        return [*parts, np.hstack(parts)] if len(self._names) > len(parts) else parts
+
+def _inputs(parts, words, further):
+    """Return the input of each model: arrays (n_rows, dim), and the words."""
+    inputs = {"concat": lambda: np.hstack(parts), "tfidf": lambda: words}
+    return [*parts, *(inputs[name]() for name in further)]
 
 
 def _cosines(u, v):

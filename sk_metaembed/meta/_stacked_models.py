@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn import config_context
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, r2_score
 from sklearn.model_selection import (
@@ -30,8 +30,10 @@ from sklearn.utils.validation import _check_y, has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from ..sequences._targets import check_target
+from ._word_features import WordFeatures
 
-# Per dimension, so that sources of any dimension need about the same.
+# Per dimension, so that sources of any dimension need about the same; in all for
+# features of words, whose rows have unit length.
 _LOGISTIC_PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001)
 _RIDGE_PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.01)
 _LEAST_PROBABILITY = 1e-6
@@ -112,36 +114,62 @@ def without_noise(X):
     return X
 
 
-def fit_sources(estimator, arrays, y, classes, splits, sample_weight, n_jobs):
-    """Return a fitted model, its out-of-fold predictions and its score, per array."""
+def fit_sources(estimator, inputs, y, classes, splits, sample_weight, n_jobs):
+    """Return a fitted model, its out-of-fold predictions and its score, per input.
+
+    Inputs are arrays, (n_rows, dim), or the words of the rows.
+    """
     return Parallel(n_jobs=n_jobs)(
         delayed(_fit_source)(
-            _candidates(estimator, classes, X.shape[1]),
-            without_noise(X),
+            *_candidates(estimator, classes, X),
+            without_noise(X) if isinstance(X, np.ndarray) else X,
             y,
             classes,
             splits,
             sample_weight,
         )
-        for X in arrays
+        for X in inputs
     )
 
 
-def _candidates(estimator, classes, dim):
-    """Return the models to choose from, not fitted, for vectors of a dimension."""
-    if estimator is not None:
-        return [clone(estimator)]
-    if classes is None:
-        models = [Ridge(dim * penalty) for penalty in _RIDGE_PENALTIES]
+def _candidates(estimator, classes, X):
+    """Return the first step, or None, and the models to choose from, for an input."""
+    solver = "lbfgs"
+    if not isinstance(X, np.ndarray):
+        first, dim = WordFeatures(), 1
+        solver = "newton-cg"  # takes half the time with many features
+    elif estimator is not None:
+        return None, [clone(estimator)]
     else:
-        models = [
-            LogisticRegression(C=1 / (dim * penalty), max_iter=1000)
-            for penalty in _LOGISTIC_PENALTIES
+        first, dim = StandardScaler(), X.shape[1]
+    if classes is None:
+        return first, [Ridge(dim * penalty) for penalty in _RIDGE_PENALTIES]
+    models = [
+        LogisticRegression(C=1 / (dim * penalty), solver=solver, max_iter=1000)
+        for penalty in _LOGISTIC_PENALTIES
+    ]
+    return first, models
+
+
+class _Several(BaseEstimator):
+    """Fits models on the same features, and predicts with each."""
+
+    def __init__(self, models):
+        self.models = models
+
+    def fit(self, X, y, sample_weight=None):
+        self.models_ = [
+            clone(model).fit(X, y, **_weight_params(model, sample_weight))
+            for model in self.models
         ]
-    return [make_pipeline(StandardScaler(), model) for model in models]
+        return self
+
+    def predict(self, X):
+        """Return decision values or predictions, (n_rows, n_models, n_columns)."""
+        return np.stack([predict(model, X) for model in self.models_], axis=1)
 
 
-def _fit_source(candidates, X, y, classes, splits, sample_weight):
+def _fit_source(first, models, X, y, classes, splits, sample_weight):
     """Return the best model, fitted, its out-of-fold decision values, and score."""
     # Weights reach the steps by their names, whether or not the caller uses routing.
     # Solvers make many small products, which take several times as long in threads.
@@ -149,33 +177,40 @@ def _fit_source(candidates, X, y, classes, splits, sample_weight):
         config_context(enable_metadata_routing=False),
         threadpool_limits(1, user_api="blas"),
     ):
-        if len(candidates) > 1 and len(splits[0][1]) >= _ENOUGH_ROWS:
-            losses = [
-                _fold_loss(model, X, y, classes, splits[0], sample_weight)
-                for model in candidates
-            ]
-            candidates = [candidates[int(np.argmin(losses))]]
-        results = [_out_of_fold(m, X, y, splits, sample_weight) for m in candidates]
-        losses = [_loss(y, values, classes, sample_weight) for values in results]
-        best = int(np.argmin(losses))
-        params = _weight_params(candidates[best], sample_weight)
-        model = candidates[best].fit(X, y, **params)
-    return model, results[best], _score(y, results[best], classes, sample_weight)
+        if len(models) > 1 and len(splits[0][1]) >= _ENOUGH_ROWS:
+            values = _one_fold(first, models, X, y, splits[0], sample_weight)
+            rows = splits[0][1]
+            weights = None if sample_weight is None else sample_weight[rows]
+            models = [models[_best(y[rows], values, classes, weights)]]
+        values = _out_of_fold(first, models, X, y, splits, sample_weight)
+        best = _best(y, values, classes, sample_weight)
+        model, values = models[best], values[:, best]
+        if first is not None:
+            model = make_pipeline(first, model)
+        model.fit(X, y, **_weight_params(model, sample_weight))
+    return model, values, _score(y, values, classes, sample_weight)
 
 
-def _fold_loss(model, X, y, classes, split, sample_weight):
-    """Return the loss of a model on the test rows of one fold."""
+def _best(y, values, classes, sample_weight):
+    """Return the model of least loss, of values (n_rows, n_models, n_columns)."""
+    each = np.moveaxis(values, 1, 0)
+    return int(np.argmin([_loss(y, v, classes, sample_weight) for v in each]))
+
+
+def _one_fold(first, models, X, y, split, sample_weight):
+    """Return the values of the test rows of a fold, as `_Several` does."""
     train, test = split
-    weights = [None if sample_weight is None else sample_weight[rows] for rows in split]
-    fitted = clone(model).fit(X[train], y[train], **_weight_params(model, weights[0]))
-    return _loss(y[test], predict(fitted, X[test]), classes, weights[1])
+    pipeline = make_pipeline(first, _Several(models))
+    weights = None if sample_weight is None else sample_weight[train]
+    pipeline.fit(X[train], y[train], **_weight_params(pipeline, weights))
+    return pipeline.predict(X[test])
 
 
-def _out_of_fold(model, X, y, splits, sample_weight):
-    """Return a model's decision values or predictions, each row out of fold."""
-    params, method = _weight_params(model, sample_weight), _method(model)
-    values = cross_val_predict(model, X, y, cv=splits, method=method, params=params)
-    return _decisions(values, method)
+def _out_of_fold(first, models, X, y, splits, sample_weight):
+    """Return the values of each row by models of other folds, as `_Several` does."""
+    pipeline = make_pipeline(first, _Several(models))
+    params = _weight_params(pipeline, sample_weight)
+    return cross_val_predict(pipeline, X, y, cv=splits, params=params)
 
 
 def _method(model):

@@ -254,6 +254,9 @@ def test_stacked_models_are_exact_if_they_are_linear():
         StackedMetaEmbedding(forest, random_state=0, cv=3), LogisticRegression()
     )
     assert explain(pipe, SHOWN).word_method == "occlusion"
+    words = StackedMetaEmbedding(tfidf=True, random_state=0, cv=3)
+    pipe = fitted(words, LogisticRegression())
+    assert explain(pipe, SHOWN).word_method == "occlusion"
 
 
 def left_out(value, text):

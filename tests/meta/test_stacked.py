@@ -525,3 +525,15 @@ def test_numbers_must_be_numbers():
     step = StackedMetaEmbedding(target_type="continuous")
     with pytest.raises(ValueError, match="could not convert|numbers"):
         step.fit(X, LABELS[y])
+
+
+def test_a_classifier_may_weight_classes_by_their_names():
+    X, y = planted(n_rows=120)
+    weights = {"no": 1.0, "perhaps": 2.0}
+    model = make_pipeline(StandardScaler(), LogisticRegression(class_weight=weights))
+    stacked = StackedMetaEmbedding(model, output="sources", random_state=0)
+    coded = clone(model).set_params(logisticregression__class_weight={0: 1.0, 1: 2.0})
+    np.testing.assert_array_equal(
+        stacked.fit_transform(X, LABELS[y]),
+        clone(stacked).set_params(estimator=coded).fit_transform(X, y),
+    )
