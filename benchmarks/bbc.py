@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold
 
-from sk_metaembed import Tokenizer
+from sk_metaembed import StackedMetaEmbedding, Tokenizer
 from sk_metaembed.datasets import load_bbc_news
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
@@ -57,6 +57,7 @@ def cross_validation(news, tokens, n_folds, quick):
         X, X_test = sources.transform(tokens[train]), sources.transform(tokens[test])
         data = X, news.target[train], X_test, news.target[test]
         rows = dict(demo.make_rows(X.names))
+        rows["stack"] = StackedMetaEmbedding(random_state=0)
         if quick:
             rows = {name: row for name, row in rows.items() if "DME" not in name}
         jobs = (delayed(demo.score)(features, *data) for features in rows.values())

@@ -93,6 +93,7 @@ NETWORKS = {
         "scheme": "IOB2",
     },
 }
+STACKS = {"StackedMetaEmbedding": False, "StackedMetaEmbedding, words": True}
 PUBLISHED = {"mixer_options": "published"}
 UNIFORM = {"attention": "uniform"} | PUBLISHED
 AVERAGE = {"average_epochs": 4}
@@ -313,11 +314,12 @@ def run_tfidf(task):
     return best[1], best[0], 0.0
 
 
-def run_stacked(task, folder):
+def run_stacked(task, folder, tfidf):
     """Return the results of stacked linear models on the test part."""
     parts = [part_of(task, Select(), p, folder) for p in ("train", "dev", "test")]
     last = LinearRegression() if task == "stsb" else LogisticRegression()
-    model = make_pipeline(StackedMetaEmbedding(random_state=0), last)
+    stacked = StackedMetaEmbedding(tfidf=tfidf, random_state=0)
+    model = make_pipeline(stacked, last)
     return measure(task, model, *parts)
 
 
@@ -428,21 +430,21 @@ def main():
         results[task] = {}
         names = embed(task, "train", given.cache).names
         rows = {k: (Select(), v) for k, v in ABLATION.items()}
-        run = run_fold if given.ablation else run_net
         if not given.ablation:
             rows = table_rows(names)
             if task != "wnut17":
                 name = f"{task} TF-IDF"
                 tfidf = result(given.results, task, name, 0, partial(run_tfidf, task))
                 results[task]["TF-IDF"] = [tfidf]
-                stacked = partial(run_stacked, task, given.cache)
-                name = "StackedMetaEmbedding"
-                stacked = result(given.results, task, name, 0, stacked)
-                results[task][name] = [stacked]
+                for name, tfidf in STACKS.items():
+                    run = partial(run_stacked, task, given.cache, tfidf)
+                    stacked = result(given.results, task, name, 0, run)
+                    results[task][name] = [stacked]
         for label, (inputs, parameters) in rows.items():
             if given.rows and not any(re.search(part, label) for part in given.rows):
                 continue
             prefix = "ablation " if given.ablation else ""
+            run = run_fold if given.ablation else run_net
             results[task][label] = [
                 result(
                     given.results,

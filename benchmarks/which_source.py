@@ -10,9 +10,9 @@ Sources: means of GloVe 50 and of the static subword table of WordLlama, sentenc
 vectors of MiniLM and, for short texts, of mpnet; TF-IDF reduced to 300 dimensions (99
 of 100 texts), and means of word2vec and fastText, all learned from the n rows. Each is
 read by the linear model of `StackedMetaEmbedding`, whose penalty is chosen out of fold,
-as are all of them side by side ("concatenation") and in the stack. "TF-IDF" is
-LogisticRegression on words and bigrams, with C chosen in inner folds. Accuracies in %
-with a 95 % interval over draws (Student's t).
+as are all of them side by side ("concatenation") and in the stack; "stacking, words"
+has ``tfidf=True``. "TF-IDF" is LogisticRegression on words and bigrams, with C chosen
+in inner folds. Accuracies in % with a 95 % interval over draws (Student's t).
 
 ``--costs`` measures each source on its own: texts per second of one thread, of
 headlines and of articles, and what it adds to the peak memory of a process.
@@ -32,14 +32,17 @@ import numpy as np
 import pandas as pd
 from _memory import peak_of
 from scipy.stats import t
+from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from stacking import columns_of, embedded
+from stacking import columns_of
 
 from sk_metaembed import (
+    Block,
+    EmbeddedSequences,
     EstimatorEmbedding,
     FastTextEmbedding,
     Pooling,
@@ -138,6 +141,7 @@ def scores(task, folder):
     texts, y, groups = read(task)
     fixed = fixed_vectors(task, texts, folder)
     pool, test = parts_of(task, y, groups)
+    tokens = Tokenizer().transform(texts)
     new = [texts[i] for i in test]
     for size in SIZES:
         for draw in range(N_DRAWS):
@@ -154,14 +158,24 @@ def scores(task, folder):
                 source = make(name, size)
                 X[name] = source.fit_transform(known).blocks[0].values
                 X_test[name] = source.transform(new).blocks[0].values
-            blocks = embedded(task, X), embedded(task, X_test)
-            for row, predicted in predictions(*blocks, y[rows], groups[rows]):
+            both = embedded(tokens[rows], X), embedded(tokens[test], X_test)
+            for row, predicted in predictions(*both, y[rows], groups[rows]):
                 yield size, draw, row, 100 * np.mean(predicted == y[test])
 
 
+def embedded(tokens, vectors):
+    """Return sequences with a block of each source."""
+    blocks = [Block(name, values, "sequence") for name, values in vectors.items()]
+    return EmbeddedSequences(tokens, blocks)
+
+
 def predictions(X, X_test, y, groups):
-    """Yield the prediction of each linear model, of the best, and of the stack."""
-    model = StackedMetaEmbedding(output="sources", random_state=0)
+    """Yield the prediction of each linear model, of the best, and of the stacks."""
+    stacks = {
+        row: StackedMetaEmbedding(tfidf=tfidf, random_state=0).fit(X, y, groups=groups)
+        for row, tfidf in (("stacking", False), ("stacking, words", True))
+    }
+    model = clone(stacks["stacking"]).set_params(output="sources")
     model.fit(X, y, groups=groups)
     columns = columns_of(model, model.transform(X_test))
 
@@ -173,8 +187,8 @@ def predictions(X, X_test, y, groups):
         yield name, classes_of(columns[name])
     yield "best source", classes_of(columns[max(X.names, key=model.scores_.get)])
     yield "concatenation", classes_of(columns["concat"])
-    weighted = [weight * columns[name] for name, weight in model.weights_.items()]
-    yield "stacking", classes_of(np.sum(weighted, axis=0) + model.intercept_)
+    for row, stack in stacks.items():
+        yield row, classes_of(stack.transform(X_test))
 
 
 def table(results):
