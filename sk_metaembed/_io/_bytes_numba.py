@@ -1,4 +1,4 @@
-"""Words of memory for compiled loops: unaligned reads, prefetching, a hash of bytes.
+"""Bytes for compiled loops: unaligned reads, prefetching, a hash, UTF-8.
 
 Imported inside functions only, because numba is slow to load.
 """
@@ -125,3 +125,17 @@ def hash_bytes(buffer, start, end):
         start += 8
         left -= 8
     return hashed
+
+
+@cached_njit
+def code_point(buffer, i):
+    """Return the code point at a byte of UTF-8, and its length in bytes."""
+    lead = np.int64(buffer[i])
+    if lead < 0x80:
+        return lead, 1
+    if lead < 0xE0:
+        return (lead & 0x1F) << 6 | (buffer[i + 1] & 0x3F), 2
+    middle = np.int64(buffer[i + 1] & 0x3F) << 6 | (buffer[i + 2] & 0x3F)
+    if lead < 0xF0:
+        return (lead & 0x0F) << 12 | middle, 3
+    return (lead & 0x07) << 18 | middle << 6 | (buffer[i + 3] & 0x3F), 4

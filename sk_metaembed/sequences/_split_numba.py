@@ -5,23 +5,9 @@ Imported only for input that is long enough to justify loading numba.
 
 import numpy as np
 
-from .._io._bytes_numba import byte_in_memory, hash_bytes, word_in_memory
+from .._io._bytes_numba import byte_in_memory, code_point, hash_bytes, word_in_memory
 from .._io._numba import cached_njit
 from ._characters import BOUNDARY
-
-
-@cached_njit
-def _code_point(buffer, i):
-    """Return the code point at a byte, and its length in bytes."""
-    lead = np.int64(buffer[i])
-    if lead < 0x80:
-        return lead, 1
-    if lead < 0xE0:
-        return (lead & 0x1F) << 6 | (buffer[i + 1] & 0x3F), 2
-    middle = np.int64(buffer[i + 1] & 0x3F) << 6 | (buffer[i + 2] & 0x3F)
-    if lead < 0xF0:
-        return (lead & 0x0F) << 12 | middle, 3
-    return (lead & 0x07) << 18 | middle << 6 | (buffer[i + 3] & 0x3F), 4
 
 
 @cached_njit
@@ -43,7 +29,7 @@ def find_tokens(buffer, text_ends, classes, steps, emits, min_length):
         start = i
         length = 0
         while i < text_ends[text]:
-            code, width = _code_point(buffer, i)
+            code, width = code_point(buffer, i)
             step = steps[state, classes[code]]
             if step & BOUNDARY:
                 if emits[state] and length >= min_length:

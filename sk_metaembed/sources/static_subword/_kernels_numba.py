@@ -5,25 +5,11 @@ Imported inside functions only, because numba is slow to load.
 
 import numpy as np
 
-from ..._io._bytes_numba import hash_bytes
+from ..._io._bytes_numba import code_point, hash_bytes
 from ..._io._numba import cached_njit
 
 REMOVED, SPACE, LETTER, ISOLATED, REFUSED = range(5)
 _CONTINUES = np.uint64(0x9E3779B97F4A7C15)  # distinguishes pieces inside of words
-
-
-@cached_njit
-def _code_point(data, i):
-    """Return the code point at a byte of UTF-8, and its length in bytes."""
-    lead = np.int64(data[i])
-    if lead < 0x80:
-        return lead, 1
-    if lead < 0xE0:
-        return (lead & 0x1F) << 6 | (data[i + 1] & 0x3F), 2
-    middle = np.int64(data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F)
-    if lead < 0xF0:
-        return (lead & 0x0F) << 12 | middle, 3
-    return (lead & 0x07) << 18 | middle << 6 | (data[i + 3] & 0x3F), 4
 
 
 @cached_njit
@@ -39,7 +25,7 @@ def unseen_characters(data, entries, unseen):
         if data[i] < 0x80:
             i += 1
             continue
-        code, width = _code_point(data, i)
+        code, width = code_point(data, i)
         if entries[code] == unseen:
             entries[code] = unseen - 1
             if n == len(found):
@@ -101,7 +87,7 @@ def _read_text(
         if first_bytes[byte] and _begins(data, i, end, patterns[0], patterns[1]):
             return o, n, False
         if byte >= 128:
-            code, width = _code_point(data, i)
+            code, width = code_point(data, i)
             i += width
             entry = entries[code]
             if entry < 0:
