@@ -16,6 +16,7 @@ from ..sequences._mixins import MISSING_CONSTRAINT
 from ..sequences._ngrams import Ngrams, learn_ngrams, ngram_weights
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
 from ._estimator import as_dense_rows
+from ._sentences import equal_sequences
 
 if TYPE_CHECKING:
     from .._core._typing import RandomState, Texts
@@ -315,7 +316,9 @@ class DistilledEmbedding(BaseEmbedding):
         n_held_out = round(self.validation_fraction * len(rows))
         random = check_random_state(self.random_state)
         held_out, others = np.split(random.permutation(rows), [n_held_out])
-        numbers = _text_numbers(tokens)
+        numbers = np.empty(len(tokens), dtype=np.int64)
+        for number, places in enumerate(equal_sequences(tokens)):
+            numbers[places] = number
         others = others[~np.isin(numbers[others], numbers[held_out])]  # no copies
         if min(len(held_out), len(others)) >= _FEWEST:
             student = self._student_of(np.sort(others), tokens, targets, base)
@@ -371,13 +374,6 @@ def _vectors(transformer, tokens, caller):
     ):
         output = np.hstack([block.values for block in output.blocks])
     return as_dense_rows(output, len(tokens), f"{caller} {type(transformer).__name__}")
-
-
-def _text_numbers(tokens):
-    """Return a number per sequence, the same for equal sequences, int (n,)."""
-    numbers, bounds = {}, zip(tokens.offsets[:-1], tokens.offsets[1:], strict=True)
-    keys = (tokens.codes[start:end].tobytes() for start, end in bounds)
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
 def _mean_cosine(first, second):

@@ -62,14 +62,23 @@ def distinct_sentences(tokens, *, merge_equal=True):
     Sentences are non-empty tuples of str in first-seen order. Without `merge_equal`,
     equal ones are separate.
     """
+    groups = equal_sequences(tokens, merge_equal=merge_equal)
+    first = [sequences[0] for sequences in groups]
+    sentences = [tuple(s) for s in tokens[first].to_list()] if first else []
+    return groups, sentences
+
+
+def equal_sequences(tokens, *, merge_equal=True):
+    """Return the places of each distinct sequence that is not empty, first-seen first.
+
+    Without `merge_equal`, equal ones are separate.
+    """
     groups = {}
     for i, (start, stop) in enumerate(pairwise(tokens.offsets.tolist())):
         if stop > start:
             key = tokens.codes[start:stop].tobytes() if merge_equal else i
             groups.setdefault(key, []).append(i)
-    first = [sequences[0] for sequences in groups.values()]
-    sentences = [tuple(s) for s in tokens[first].to_list()] if first else []
-    return list(groups.values()), sentences
+    return list(groups.values())
 
 
 def distinct_texts(tokens, *, per_token, per_text, separator=None, merge_equal=True):
