@@ -1,10 +1,33 @@
-"""A file server on this machine, with failures on request."""
+"""Servers on this machine; a file server with failures on request."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-class FileServer:
+class LocalServer:
+    """Runs a handler in a thread; the handler's `own` is the server.
+
+    Attributes
+    ----------
+    url : str
+    """
+
+    def __init__(self, handler):
+        handler = type("Handler", (handler,), {"own": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
+        self._thread.start()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class FileServer(LocalServer):
     """Serves byte strings by their path, parts of them too.
 
     Attributes
@@ -21,18 +44,7 @@ class FileServer:
     def __init__(self):
         self.files, self.requests = {}, []
         self.cut, self.ranges, self.tags = None, True, True
-        handler = type("Handler", (_Handler,), {"own": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self._thread.start()
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(_Handler)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,8 @@ from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import FunctionEmbedding, Pooling, Tokenizer, cache_info, load, save
 from sk_metaembed.sources.cache._sentence_blocks import MEMORY
+
+from .file_server import LocalServer
 
 FILE = Path(__file__).resolve().parents[1] / "examples" / "remote_encoder.py"
 KEY = "sk-secret-123"
@@ -45,7 +47,7 @@ def vector(text):
     return np.array([len(text), text.count("good"), sum(text.encode()) % 7], "<f4")
 
 
-class Server:
+class Server(LocalServer):
     """Answers like an embedding API, with failures on request.
 
     Attributes
@@ -60,18 +62,8 @@ class Server:
 
     def __init__(self):
         self.requests, self.texts, self.failures = [], Counter(), []
-        handler = type("Handler", (_Handler,), {"own": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1/embeddings"
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self._thread.start()
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(_Handler)
+        self.url += "/v1/embeddings"
 
 
 class _Handler(BaseHTTPRequestHandler):
