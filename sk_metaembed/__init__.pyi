@@ -36,7 +36,8 @@ from .meta import (
     ProcrustesMetaEmbedding,
     SourceImputer,
     SourcePCA,
-    StackedMetaEmbedding,
+    StackedMetaClassifier,
+    StackedMetaRegressor,
     SVDMetaEmbedding,
 )
 from .persistence import load, save
@@ -125,7 +126,8 @@ __all__ = [
     "SourceImputer",
     "SourcePCA",
     "SourceSelector",
-    "StackedMetaEmbedding",
+    "StackedMetaClassifier",
+    "StackedMetaRegressor",
     "StaticSubwordEmbedding",
     "TextMetaEncoder",
     "TextStream",

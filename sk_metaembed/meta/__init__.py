@@ -11,12 +11,13 @@ from ._linear import SourceMap
 from ._locally_linear import LocallyLinearMetaEmbedding
 from ._matryoshka import MatryoshkaMetaEmbedding
 from ._neighbors import SharedRows
+from ._ngram_features import CharacterFeatures, WordFeatures
 from ._one_to_n import OneToNMetaEmbedding
 from ._procrustes import ProcrustesMetaEmbedding
 from ._source_pca import SourcePCA
-from ._stacked import StackedMetaEmbedding
+from ._stacked import StackedMetaClassifier, StackedMetaRegressor
+from ._stacked_decisions import PerLabel
 from ._svd import SVDMetaEmbedding
-from ._word_features import WordFeatures
 
 __all__ = [
     "AutoencodedMetaEmbedding",
@@ -31,7 +32,16 @@ __all__ = [
     "SVDMetaEmbedding",
     "SourceImputer",
     "SourcePCA",
-    "StackedMetaEmbedding",
+    "StackedMetaClassifier",
+    "StackedMetaRegressor",
 ]
 
-set_public_module(globals(), Layer, SourceMap, SharedRows, WordFeatures)
+set_public_module(
+    globals(),
+    CharacterFeatures,
+    Layer,
+    PerLabel,
+    SharedRows,
+    SourceMap,
+    WordFeatures,
+)

@@ -1,188 +1,60 @@
-"""StackedMetaEmbedding: out-of-fold predictions of one linear model per source."""
+"""StackedMetaClassifier and StackedMetaRegressor: a weighted sum of linear models."""
 
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from .._core._arrays import normalize_rows, pair_features
+from .._core._arrays import inverse_norms, normalize_rows, pair_features
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from ..pooling import Pooling
 from ..pooling._sequence_blocks import sequence_blocks
-from ..sequences import SequencePairs
+from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._mixins import (
-    EmbeddedInputMixin,
+    SequencesInputMixin,
     block_dims,
     check_blocks,
     check_embedded,
 )
+from ._stacked_decisions import decisions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
-    from ..sequences import EmbeddedSequences
+    Input = EmbeddedSequences | TokenSequences | SequencePairs
+
+_CONCAT = "concat"
+_NGRAMS = ("words", "chars")
+_SWITCH = {_CONCAT: "concat", "words": "tfidf", "chars": "tfidf"}
+_VECTORS = ("row", "dimension", "given")  # forms of the vectors of sources
 
 
-class StackedMetaEmbedding(
-    EmbeddedInputMixin, MetaEstimatorMixin, TransformerMixin, BaseEstimator
+class _BaseStacked(
+    SequencesInputMixin, MetaEstimatorMixin, TransformerMixin, BaseEstimator
 ):
-    r"""Stack one linear model per source, with a learned weight for each.
+    """Fit a model per source and learn the weights of their sum.
 
-    The model of a source sees the vectors of that source alone; a further model,
-    "concat", sees all of them side by side. The result is the weighted sum of their
-    predictions: of decision values, a column per class, or of numbers. The weights are
-    not negative and few, so they are learned well from few labels: a useless source
-    gets a weight near 0, a source of many dimensions does not drown the others, and the
-    sum can be any single source or the concatenation if nothing is gained by more. With
-    `tfidf`, one more model sees the words themselves.
-
-    The columns that `fit_transform` returns are *out of fold*: a row is predicted by
-    models that have not seen it. Those of `transform` come from models of all training
-    rows. So ``fit(X, y).transform(X)`` differs from ``fit_transform(X, y)``, and shows
-    models on rows that they have learned. A Pipeline calls `fit_transform`, which is
-    right: what comes next learns from columns like those of new rows.
-
-    Parameters
-    ----------
-    estimator : classifier or regressor, default=None
-        The model of a source, on arrays of shape (n_sequences, dim); a clone is fitted
-        per source. None is a standardized `LogisticRegression` if y has classes and a
-        standardized `Ridge` if y is continuous, with the penalty of each source chosen
-        out of fold.
-    output : {"sum", "sources"}, default="sum"
-        Whether to return the weighted sum, or the prediction of every model in columns
-        of its own, for example for trees. Of pairs, the cosine of the two sides in each
-        source is appended.
-    concat : bool, default=True
-        Whether to fit the model of the concatenation. Takes effect with several
-        sources, and about as much time as all of them.
-    tfidf : bool, default=False
-        Whether to fit a further model, "tfidf", on sparse TF-IDF features of the words
-        of the sequences and of pairs of adjacent words. It helps most with long texts
-        and specialized vocabulary. The model is a `LogisticRegression` or `Ridge`,
-        whatever `estimator` is.
-    target_type : {"auto", "continuous"}, default="auto"
-        Whether y has classes or numbers, for ``estimator=None``. "auto" decides as
-        scikit-learn's `type_of_target` does: integers are classes. Pass "continuous" if
-        they are amounts.
-    cv : int, cross-validation generator or an iterable, default=5
-        Folds of the out-of-fold predictions. An int is a number of folds, shuffled,
-        stratified for classes, and keeping `groups` together if they are passed to
-        `fit`.
-    random_state : int, RandomState instance or None, default=None
-        Determines the folds if `cv` is an int.
-    n_jobs : int, default=None
-        Number of models fitted in parallel, in processes.
-
-    Attributes
-    ----------
-    weights_ : dict of str to float
-        Weight of each model in the sum.
-    scores_ : dict of str to float
-        Accuracy or coefficient of determination of each model, out of fold: what each
-        source is worth alone.
-    estimators_ : dict of str to estimator
-        The models, fitted on all rows: of the sources, and "concat" and "tfidf" where
-        they are fitted. "tfidf" reads a `TokenSequences`, or `SequencePairs` of one.
-    intercept_ : ndarray of shape (n_columns,)
-        Added to the weighted sum.
-    classes_ : ndarray of shape (n_classes,), or None
-        The classes in y; None for a regressor.
-    dims_in_ : dict of str to int
-        Dimension of each block in fit, by name. `transform` requires the same.
-
-    Raises
-    ------
-    TypeError
-        If X is not an EmbeddedSequences or SequencePairs of them, or not of the kind
-        that fit saw.
-    ValueError
-        If y is missing, has several columns or only one class, if a class is missing in
-        the training rows of a fold, if a source has the name of a further model, if
-        there are no words for ``tfidf=True``, or if the blocks are not those of fit.
-
-    See Also
-    --------
-    ConcatMetaEmbedding : The sources side by side, for one model of all dimensions.
-    DynamicMetaClassifier : A network that weights sources for each word.
-    sklearn.ensemble.StackingClassifier : The same idea for estimators on one array.
-
-    Notes
-    -----
-    With :math:`f_s` the model of source s, the sum is
-
-    .. math:: \sum_s w_s f_s(x_s) + b, \qquad w_s \geq 0
-
-    where w and b minimize the log loss plus :math:`\lVert w \rVert^2 / 2`, or the
-    squared error, of the out-of-fold predictions of the training rows [1]_ [2]_. With
-    the default models, and without `tfidf`, it is linear in the vectors. Of a
-    classifier without `decision_function`, :math:`f_s` is the logarithm of the
-    probability, at least 1e-6; of two classes, the log odds of the second.
-
-    Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
-    return vectors of sequences. Of `SequencePairs`, a model sees
-    [u; v; abs(u-v); u*v]. A sequence that a source does not know has zeros.
-
-    A word or pair of words that occurs c times in a sequence, and in n_f of n training
-    sequences, has the weight :math:`(1 + \ln c)(1 + \ln \frac{1 + n}{1 + n_f})` in the
-    model "tfidf"; rows have unit length. It has the 20,000 words and 20,000 pairs that
-    are in the most sequences. Frequencies do not depend on `sample_weight`.
-
-    The default models choose among five penalties, of 0.001 to 10 times the dimension
-    for `LogisticRegression` and 0.01 to 100 times for `Ridge` (the dimension counts as
-    1 for "tfidf"), by the log loss or squared error out of fold; by that of the first
-    fold if it has 1,000 rows or more. Penalties and weights are chosen on the
-    predictions that `fit_transform` returns: a few numbers for all rows, which favor
-    them little.
-
-    References
-    ----------
-    .. [1] D. H. Wolpert. "Stacked Generalization". Neural Networks, 1992.
-    .. [2] L. Breiman. "Stacked Regressions". Machine Learning, 1996.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sk_metaembed import (
-    ...     Block, EmbeddedSequences, StackedMetaEmbedding, TokenSequences
-    ... )
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.repeat(["ham", "spam"], 50)
-    >>> sign = np.repeat([[-1.0], [1.0]], 50, axis=0)
-    >>> blocks = [
-    ...     Block("good", sign + rng.normal(size=(100, 3)), "sequence"),
-    ...     Block("noise", rng.normal(size=(100, 50)), "sequence"),
-    ... ]
-    >>> X = EmbeddedSequences(TokenSequences.from_lists([["text"]] * 100), blocks)
-    >>> model = make_pipeline(
-    ...     StackedMetaEmbedding(random_state=0), LogisticRegression()
-    ... )
-    >>> model.fit(X, y).predict(X[:2]).tolist()
-    ['ham', 'ham']
-    >>> stacked = model[0]
-    >>> stacked.scores_["good"] > 0.9 > stacked.scores_["noise"]
-    True
-    >>> stacked.weights_["noise"] < 0.1
-    True
-    >>> stacked.set_params(output="sources").fit_transform(X, y).shape
-    (100, 3)
-    >>> stacked.get_feature_names_out().tolist()
-    ['good__spam', 'noise__spam', 'concat__spam']
+    A subclass has ``_read_target(y, n_rows)``, which returns a `Target`.
     """
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit"]), None],
-        "output": [StrOptions({"sum", "sources"})],
+        "models": [list, tuple, None],
         "concat": ["boolean"],
         "tfidf": ["boolean"],
-        "target_type": [StrOptions({"auto", "continuous"})],
         "cv": ["cv_object"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -192,50 +64,49 @@ class StackedMetaEmbedding(
         self,
         estimator: Any = None,
         *,
-        output: Literal["sum", "sources"] = "sum",
+        models: Sequence[tuple[str, Any]] | None = None,
         concat: bool = True,
-        tfidf: bool = False,
-        target_type: Literal["auto", "continuous"] = "auto",
-        cv: Any = 5,
+        tfidf: bool = True,
+        cv: Any = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
-        self.output = output
+        self.models = models
         self.concat = concat
         self.tfidf = tfidf
-        self.target_type = target_type
         self.cv = cv
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # The estimator validates its own parameters.
+    # The estimators validate their own parameters.
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit(
         self,
-        X: EmbeddedSequences | SequencePairs,
+        X: Input,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Fit a model per source, and score it out of fold.
+        """Fit the models, and learn their weights out of fold.
 
         Parameters
         ----------
-        X : EmbeddedSequences or SequencePairs
-            Training data, with the blocks of the sources.
-        y : array-like of shape (n_sequences,)
-            Classes, or numbers.
+        X : EmbeddedSequences, TokenSequences, or SequencePairs of one of them
+            Training data. A TokenSequences has no sources: only the models of words
+            and characters, and `models`, are fitted.
+        y : array-like of shape (n_sequences,) or (n_sequences, n_columns)
+            The target.
         sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each row in the models and scores.
+            Weight of each row in the models, weights and scores.
         groups : array-like of shape (n_sequences,), default=None
-            Rows of one group are in one fold, such as copies of a text.
+            Rows of one group are in one fold. None groups equal sequences.
 
         Returns
         -------
         estimator instance
-            The fitted transformer.
+            The fitted estimator.
         """
         self._fit(X, y, sample_weight, groups)
         return self
@@ -244,20 +115,20 @@ class StackedMetaEmbedding(
     @rollback_on_error
     def fit_transform(
         self,
-        X: EmbeddedSequences | SequencePairs,
+        X: Input,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> NDArray[np.float32]:
-        """Fit a model per source, and return the out-of-fold predictions.
+        """Fit the models, and return their out-of-fold predictions.
 
         Differs from `fit` followed by `transform`, whose models have seen the rows.
 
         Parameters
         ----------
-        X : EmbeddedSequences or SequencePairs
+        X : EmbeddedSequences, TokenSequences or SequencePairs
             As for `fit`.
-        y : array-like of shape (n_sequences,)
+        y : array-like of shape (n_sequences,) or (n_sequences, n_columns)
             As for `fit`.
         sample_weight : array-like of shape (n_sequences,), default=None
             As for `fit`.
@@ -269,28 +140,28 @@ class StackedMetaEmbedding(
         ndarray of float32, shape (n_sequences, n_features_out)
             With the columns of `get_feature_names_out`.
         """
-        return self._fit(X, y, sample_weight, groups)
+        return np.hstack(self._fit(X, y, sample_weight, groups)).astype(np.float32)
 
-    def transform(self, X: EmbeddedSequences | SequencePairs) -> NDArray[np.float32]:
-        """Return the predictions of the models that were fitted on all training rows.
+    def transform(self, X: Input) -> NDArray[np.float32]:
+        """Return the predictions of each model, fitted on all training rows.
 
         Parameters
         ----------
-        X : EmbeddedSequences or SequencePairs
+        X : EmbeddedSequences, TokenSequences or SequencePairs
             With blocks of the names and dimensions seen in `fit`.
 
         Returns
         -------
         ndarray of float32, shape (n_sequences, n_features_out)
-            With the columns of `get_feature_names_out`.
+            Decision values or numbers, with the columns of `get_feature_names_out`.
         """
         check_is_fitted(self)
-        return self._predict(*self._features(X, self._further))
+        return np.hstack(self._each(X)).astype(np.float32)
 
     def get_feature_names_out(
         self, input_features: object = None
     ) -> NDArray[np.object_]:
-        """Return a name for each column: ``source__class``, or the source.
+        """Return a name for each column of `transform`: ``model__class``.
 
         Parameters
         ----------
@@ -300,155 +171,627 @@ class StackedMetaEmbedding(
         Returns
         -------
         ndarray of str objects
-            The sum is named "stacked". Of two classes, the second is named; of numbers,
-            the source alone. Columns of cosines are named ``source__cosine``.
+            Of two classes, the second is named; of one column of numbers, the model
+            alone.
         """
         check_is_fitted(self)
-        names = ["stacked"] if self._outputs_sum else list(self.estimators_)
-        if self.classes_ is not None:
-            labels = self.classes_[-1:] if len(self.classes_) == 2 else self.classes_
-            names = [f"{name}__{label}" for name in names for label in labels]
-        if self._reads_pairs:
-            names += [f"{name}__cosine" for name in self.dims_in_]
+        labels = self._column_labels()
+        names = [
+            f"{name}__{label}" if label != "" else name
+            for name in self.estimators_
+            for label in labels
+        ]
         return np.array(names, dtype=object)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.input_tags.string = False
         tags.target_tags.required = True
+        tags.target_tags.multi_output = True
         return tags
 
     def _fit(self, X, y, sample_weight, groups):
-        """Fit the models and return the out-of-fold predictions."""
-        from ._stacked_models import (
-            fit_sources,
-            fit_weights,
-            make_splits,
-            read_target,
-        )
+        """Fit the models and return the out-of-fold predictions of each."""
+        from ._stacked_models import fit_models, fit_weights, make_folds
 
         caller = type(self).__name__
         self._reads_pairs = isinstance(X, SequencePairs)
-        self.dims_in_ = block_dims(self._sequences(X))
-        self._outputs_sum = self.output == "sum"
-        further = self._further_models()
-        names = [*self.dims_in_, *further]
-        y, classes = read_target(
-            y, len(X), self.estimator, self.target_type, caller=caller
-        )
+        sequences = self._sequences(X, fitted=False)
+        has_blocks = isinstance(sequences, EmbeddedSequences)
+        self.dims_in_ = block_dims(sequences) if has_blocks else {}
+        target = self._target = self._read_target(y, len(X))
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, y, ensure_non_negative=True
-            )
-        splits = make_splits(
-            self.cv, y, classes, groups, self.random_state, caller=caller
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        folds = make_folds(
+            self.cv, target, groups, _equal_rows(X), self.random_state, caller=caller
         )
-        if self.tfidf and not self._sequences(X).tokens.n_tokens:
-            raise ValueError(
-                f"{caller}: tfidf=True needs words, but all sequences are empty. Set "
-                "tfidf=False."
-            )
-        inputs, cosines = self._features(X, further)
-        models, predictions, scores = zip(
-            *fit_sources(
-                self.estimator, inputs, y, classes, splits, sample_weight, self.n_jobs
-            ),
-            strict=True,
+        inputs = self._inputs(X, sequences)
+        given = dict(self.models or ())
+        estimators = {
+            name: given.get(name, None if name in _NGRAMS else self.estimator)
+            for name in inputs
+        }
+        fitted = fit_models(
+            estimators, inputs, target, folds, sample_weight, self.n_jobs, caller=caller
         )
-        weights, self.intercept_ = fit_weights(
-            np.stack(predictions), y, classes, sample_weight
+        decisions = np.stack([each.decisions for each in fitted.values()])
+        weights = fit_weights(
+            decisions, target, folds.held_out, self._usual(inputs), sample_weight
         )
-        self.classes_ = classes
-        self.estimators_ = dict(zip(names, models, strict=True))
-        self.scores_ = dict(zip(names, scores, strict=True))
-        self.weights_ = dict(zip(names, weights.tolist(), strict=True))
-        return self._output(predictions, cosines)
+        self.estimators_ = {name: each.model for name, each in fitted.items()}
+        self._forms = {name: each.form for name, each in fitted.items()}
+        self.scores_ = {name: each.score for name, each in fitted.items()}
+        self.weights_ = dict(zip(inputs, weights.tolist(), strict=True))
+        # The rows are needed no more.
+        self._target = target._replace(y=target.y[:1], columns=target.columns[:1])
+        return decisions.mean(axis=1)
 
-    def _further_models(self):
-        """Return the names of the models of more than a source."""
-        wanted = {"concat": self.concat and len(self.dims_in_) > 1, "tfidf": self.tfidf}
-        further = [name for name in wanted if wanted[name]]
-        for name in further:
-            if name in self.dims_in_:
-                raise ValueError(
-                    f"{type(self).__name__}: a source is named {name!r}, as is a "
-                    f"further model. Rename the source, or set {name}=False."
+    def _sequences(self, X, *, fitted=True):
+        """Return the sequences of X, which are those of both sides of pairs."""
+        caller = type(self).__name__
+        if fitted and self._reads_pairs != isinstance(X, SequencePairs):
+            kind = "SequencePairs" if self._reads_pairs else "single sequences"
+            raise TypeError(f"{caller} was fitted on {kind}, got {X!r}.")
+        sequences = X.sequences if isinstance(X, SequencePairs) else X
+        if isinstance(sequences, TokenSequences):
+            if fitted and self.dims_in_:
+                raise TypeError(
+                    f"{caller} was fitted on the sources {[*self.dims_in_]}, got {X!r} "
+                    "without sources. Pass the output of the same sources."
                 )
-        return further
+            return sequences
+        sequences = check_embedded(sequences, caller=caller)
+        if fitted:
+            check_blocks(sequences, self.dims_in_, caller=caller)
+        return sequences
 
-    def _predict(self, inputs, cosines):
-        """Return the columns to output, of the input of each model."""
-        from ._stacked_models import predict
+    def _inputs(self, X, sequences):
+        """Return the training rows of each model in the forms to choose from."""
+        forms = ("row", "dimension") if self.estimator is None else ("given",)
+        parts = self._parts(sequences, forms)
+        names = [*self.dims_in_]
+        inputs = {n: {form: parts[form][n] for form in forms} for n in names}
+        if self.concat and len(names) > 1:
+            inputs[self._new_name(_CONCAT, inputs)] = {
+                form: np.hstack([*parts[form].values()]) for form in forms
+            }
+        tokens = self._tokens(sequences)
+        if self.tfidf and self._n_tokens(tokens):
+            for name in _NGRAMS:
+                inputs[self._new_name(name, inputs)] = {name: tokens}
+        for name, _ in self.models or ():
+            inputs[self._new_name(name, inputs)] = {"tokens": tokens}
+        if not inputs:
+            raise ValueError(
+                f"{type(self).__name__}: there is nothing to learn from: X has no "
+                "sources, and "
+                + ("all sequences are empty." if self.tfidf else "tfidf=False.")
+            )
+        return inputs
 
-        predictions = [
-            predict(model, Z)
-            for model, Z in zip(self.estimators_.values(), inputs, strict=True)
-        ]
-        return self._output(predictions, cosines)
+    def _new_name(self, name, inputs):
+        """Return a model's name, or raise an error if a source has it."""
+        if name in inputs:
+            raise ValueError(
+                f"{type(self).__name__}: two models are named {name!r}. Rename the "
+                f"source or the entry of models"
+                + (f", or set {_SWITCH[name]}=False." if name in _SWITCH else ".")
+            )
+        return name
 
-    # The output is a function of the pooled vectors without features of words only.
-    @available_if(lambda self: "tfidf" not in self._further)
-    def _pooled(self, X):
-        """Return the pooled vectors of single sequences, as `Pooling._pooled` does."""
+    def _usual(self, inputs):
+        """Return the weights that are right if nothing else is known.
+
+        The concatenation counts alone, or the only source, or without sources the mean
+        of all.
+        """
+        names = [*inputs]
+        if _CONCAT in names and len(self.dims_in_) > 1 and self.concat:
+            usual = [name == _CONCAT for name in names]
+        else:
+            usual = [not self.dims_in_ or name in self.dims_in_ for name in names]
+        return np.array(usual) / np.sum(usual)
+
+    def _tokens(self, sequences):
+        tokens = getattr(sequences, "tokens", sequences)
+        return SequencePairs(tokens) if self._reads_pairs else tokens
+
+    @staticmethod
+    def _n_tokens(tokens):
+        return getattr(tokens, "sequences", tokens).n_tokens
+
+    def _parts(self, sequences, forms):
+        """Return the vectors of each source in some forms, by form and source."""
+        if not self.dims_in_:
+            return {form: {} for form in forms}
+        blocks = sequence_blocks(sequences)
+        return {
+            form: {block.name: self._in_form(block.values, form) for block in blocks}
+            for form in forms
+        }
+
+    def _in_form(self, values, form):
+        if form == "row":
+            values = normalize_rows(values)
+        if not self._reads_pairs:
+            return values
+        u, v = np.split(values, 2)
+        features = pair_features(u, v)
+        if form == "row":
+            # Products of unit vectors have a length of about 1 / sqrt(dim).
+            features[:, 3 * u.shape[1] :] *= np.sqrt(u.shape[1])
+        return np.hstack([features, _cosines(u, v)])
+
+    def _each(self, X):
+        """Return the decision values of each model, (n_rows, n_columns)."""
         sequences = self._sequences(X)
-        check_blocks(sequences, self.dims_in_, caller=type(self).__name__)
-        return Pooling().fit(sequences)._pooled(sequences)
+        forms = {self._forms[name] for name in self._vector_models}
+        parts = self._parts(sequences, forms)
+        tokens = self._tokens(sequences)
+        caller = type(self).__name__
+        values = []
+        for name, model in self.estimators_.items():
+            form = self._forms[name]
+            rows = self._rows(name, parts[form]) if form in parts else tokens
+            values.append(decisions(model, rows, caller=caller))
+        return values
+
+    def _rows(self, name, parts):
+        """Return the rows of a model of vectors, from those of each source."""
+        return parts[name] if name in parts else np.hstack([*parts.values()])
 
     @property
-    def _pooled_mean(self):
-        """The training mean of pooled vectors, or None if no model stores it."""
-        models = list(self.estimators_.values())[: len(self.dims_in_)]
-        scalers = [model[0] if hasattr(model, "steps") else None for model in models]
-        means = [getattr(scaler, "mean_", None) for scaler in scalers]
-        return None if any(mean is None for mean in means) else np.hstack(means)
+    def _vector_models(self):
+        """The names of the models that read vectors of sources."""
+        own = [*self.dims_in_]
+        return [n for n in self.estimators_ if n in own or self._forms[n] in _VECTORS]
+
+    def _sum(self, values):
+        """Return the weighted sum of decision values, (n_rows, n_columns)."""
+        return np.tensordot([*self.weights_.values()], np.stack(values), 1)
+
+    def _decide(self, X):
+        check_is_fitted(self)
+        return self._sum(self._each(X))
+
+    # Models of words and characters, and other ones, are no functions of the vectors.
+    @available_if(lambda self: len(self._vector_models) == len(self.estimators_))
+    def _pooled(self, X):
+        """Return the pooled vectors of single sequences, as `Pooling._pooled` does.
+
+        They have a part per form that a model reads; in the form "row" the factors of
+        the words contain the length of the pooled vector.
+        """
+        sequences = self._sequences(X)
+        pooled, parts = Pooling().fit(sequences)._pooled(sequences)
+        ends = np.cumsum([*self.dims_in_.values()])[:-1]
+        rows = sequences.tokens.segment_ids()
+        values, scaled = [], []
+        for form in self._pooled_forms:
+            for part, (block, factors) in zip(
+                np.split(pooled, ends, axis=1), parts, strict=True
+            ):
+                values.append(self._in_form(part, form))
+                if factors is not None and form == "row":
+                    factors = factors * inverse_norms(part)[rows]
+                scaled.append((block, factors))
+        return np.hstack(values), scaled
+
+    @property
+    def _pooled_forms(self):
+        return sorted({self._forms[name] for name in self._vector_models})
 
     def _from_pooled(self, values):
-        """Return the output of `transform` for pooled vectors."""
-        parts = np.split(values, np.cumsum([*self.dims_in_.values()])[:-1], axis=1)
-        return self._predict(_inputs(parts, None, self._further), [])
-
-    def _output(self, predictions, cosines):
-        """Return the columns to output, of those of each model."""
-        if self._outputs_sum:
-            weights = np.array([*self.weights_.values()])
-            predictions = [np.tensordot(weights, predictions, 1) + self.intercept_]
-        return np.hstack([*predictions, *cosines]).astype(np.float32)
-
-    def _sequences(self, X):
-        """Return the EmbeddedSequences of X, which are those of both sides of pairs."""
-        caller = type(self).__name__
-        if not self._reads_pairs:
-            return check_embedded(X, caller=caller)
-        if not isinstance(X, SequencePairs):
-            raise TypeError(f"{caller} was fitted on SequencePairs, got {X!r}.")
-        return check_embedded(X.sequences, caller=caller)
-
-    @property
-    def _further(self):
-        """The names of the fitted models of more than a source."""
-        return list(self.estimators_)[len(self.dims_in_) :]
-
-    def _features(self, X, further):
-        """Return the input of each model, and columns of cosines."""
-        sequences = self._sequences(X)
-        words = sequences.tokens
-        check_blocks(sequences, self.dims_in_, caller=type(self).__name__)
-        parts = [block.values for block in sequence_blocks(sequences)]
-        cosines = []
-        if self._reads_pairs:
-            sides = [np.split(part, 2) for part in parts]
-            parts = [pair_features(u, v) for u, v in sides]
-            cosines = [_cosines(u, v) for u, v in sides]
-            words = SequencePairs(words)
-        return _inputs(parts, words, further), cosines
+        """Return decision values, (n_rows, n_columns), for pooled vectors."""
+        n_forms = len(self._pooled_forms)
+        ends = np.cumsum([*self.dims_in_.values()] * n_forms)[:-1]
+        split = np.split(values, ends, axis=1)
+        parts, size = {}, len(self.dims_in_)
+        for i, form in enumerate(self._pooled_forms):
+            own = split[i * size : (i + 1) * size]
+            parts[form] = dict(zip(self.dims_in_, own, strict=True))
+        return self._sum(
+            [
+                decisions(
+                    model,
+                    self._rows(name, parts[self._forms[name]]),
+                    caller=type(self).__name__,
+                )
+                for name, model in self.estimators_.items()
+            ]
+        )
 
 
-def _inputs(parts, words, further):
-    """Return the input of each model: arrays (n_rows, dim), and the words."""
-    inputs = {"concat": lambda: np.hstack(parts), "tfidf": lambda: words}
-    return [*parts, *(inputs[name]() for name in further)]
+def _equal_rows(X):
+    """Return the number of the first row that is equal to each, None if none are."""
+    if isinstance(X, SequencePairs):
+        tokens = getattr(X.sequences, "tokens", X.sequences)
+        keys = list(zip(*np.array_split(_keys(tokens), 2), strict=True))
+    else:
+        keys = _keys(getattr(X, "tokens", X)).tolist()
+    places = {}
+    groups = np.array([places.setdefault(key, i) for i, key in enumerate(keys)])
+    return groups if len(places) < len(keys) else None
+
+
+def _keys(tokens):
+    """Return what is the same for equal sequences, (n_sequences,) of bytes."""
+    starts, stops = tokens.offsets[:-1].tolist(), tokens.offsets[1:].tolist()
+    keys = np.empty(len(tokens), dtype=object)
+    for i, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+        # Vectors of empty sequences may still differ.
+        keys[i] = tokens.codes[start:stop].tobytes() or f"empty {i}".encode()
+    return keys
 
 
 def _cosines(u, v):
     """Return the cosines of rows as a column, (n_rows, 1); 0 for rows of zeros."""
     products = np.einsum("ij,ij->i", normalize_rows(u), normalize_rows(v))
     return products[:, None]
+
+
+class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
+    r"""Classify sequences by a weighted sum of linear models, one per source.
+
+    The model of a source sees the vectors of that source alone; "concat" sees all of
+    them side by side, "words" and "chars" the sequences themselves. Their decision
+    values are summed with weights that are learned out of fold, few and not negative:
+    a useless source gets a weight near 0, a source of many dimensions does not drown
+    the others, and the sum can be any single model. With few rows it is close to one
+    model of the concatenation. It is the recommended model of whole texts.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The model of a source and of their concatenation; a clone is fitted on the
+        vectors as they are. None is a LogisticRegression whose scale and penalty are
+        chosen for each of them out of fold.
+    models : list of (str, classifier) pairs, default=None
+        Further models that read the tokens themselves, such as a Pipeline that trains
+        an encoder on y. Each is cross-validated as a whole.
+    concat : bool, default=True
+        Whether to fit a model of all sources side by side, "concat", if there are
+        several. It takes about as much time as the sources together.
+    tfidf : bool, default=True
+        Whether to fit a model of words and pairs of adjacent words, "words", and one of
+        the characters of words, "chars", on sparse TF-IDF features. They need no
+        source. Without any token, there are none.
+    cv : int, cross-validation generator or an iterable, default=None
+        Folds of the out-of-fold predictions. None means five folds, repeated up to four
+        times for fewer than 100 rows, or three for 1,500 rows or more. An int is a
+        number of folds, stratified; there are fewer if no class has so many rows. Equal
+        sequences, or `groups` if they are passed to `fit`, are in one fold.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds unless `cv` is a generator or an iterable.
+    n_jobs : int, default=None
+        Number of models fitted in parallel, in processes.
+
+    Attributes
+    ----------
+    weights_ : dict of str to float
+        Weight of each model in the sum.
+    scores_ : dict of str to float
+        Accuracy of each model, out of fold: what each source is worth alone. NaN if no
+        row could be held out.
+    estimators_ : dict of str to estimator
+        The models, fitted on all rows: of the sources, "concat", "words", "chars", and
+        `models`. The last three read tokens.
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by name. `predict` requires the same.
+    classes_ : ndarray of shape (n_classes,)
+        The classes in y; for an indicator matrix the numbers of its columns.
+
+    Raises
+    ------
+    TypeError
+        If X is none of the containers, or not of the kind that fit saw.
+    ValueError
+        If y is missing or has one class or several columns of classes, if two models
+        have one name, if there is nothing to learn from, or if the blocks are not those
+        of fit.
+
+    See Also
+    --------
+    StackedMetaRegressor : The same for numbers.
+    make_text_pipeline : From texts to this model, in one line.
+    ConcatMetaEmbedding : The sources side by side, for one model of all dimensions.
+    DynamicMetaClassifier : A network that weights sources for each word.
+    sklearn.ensemble.StackingClassifier : The same idea for estimators on one array.
+
+    Notes
+    -----
+    With :math:`f_s` the decision values of model s, the prediction is made from
+
+    .. math:: \sum_s w_s f_s(x), \qquad w_s \geq 0
+
+    where w minimizes the log loss of the out-of-fold predictions of the training rows
+    plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights
+    :math:`w^0` are 1 for "concat", or for the only source, and 0 for all others; they
+    are equal if there is no source. The log loss is a sum over rows, so few rows leave
+    the weights nearly at :math:`w^0`, which is as good as the plain concatenation, and
+    many rows decide alone. No weight is negative and no further model reads the sum:
+    out-of-fold predictions of few rows run against y, since a row that is held out is
+    missing from its class, and a model with free signs learns just that.
+    Of a classifier without `decision_function`, :math:`f_s` is the logarithm of the
+    probability, at least 1e-6; of two classes, the log odds of the second.
+
+    By default, each source has rows of unit length, and the concatenation is of such
+    rows: one scale for all dimensions, by which a source whose vectors differ little
+    counts little. Where the rows are at least as many as the dimensions, dimensions of
+    unit variance are tried as well, and taken if their loss is less by more than two
+    standard errors, a stricter form of the rule of one standard error [3]_. Penalties
+    are chosen out of fold, among eight; from 1,500 rows by one fold, among four. A row
+    that is the only one of its class is in every training part.
+
+    Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
+    return vectors of sequences. For `SequencePairs`, each model receives
+    [u; v; abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension
+    for rows of unit length. A sequence that a source does not know has zeros.
+
+    A word, pair of words or group of 2 to 4 characters that occurs c times in a
+    sequence, and in n_f of n training sequences, has the weight
+    :math:`(1 + \ln c)(1 + \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have
+    unit length. "words" has the 20,000 words and 20,000 pairs that are in the most
+    sequences. Document frequencies, like means and variances of dimensions, are those
+    of all training rows, without y.
+
+    Probabilities are the softmax of the sums, or the logistic function of one sum for
+    two classes and for each of several labels. Since the weights minimize the log loss
+    of rows that the models have not seen, they are calibrated as far as a common factor
+    can do it.
+
+    ``fit_transform(X, y)`` returns out-of-fold predictions of the models, so that
+    another model can learn from them; ``fit(X, y).transform(X)`` returns predictions of
+    models that have seen the rows.
+
+    References
+    ----------
+    .. [1] D. H. Wolpert. "Stacked Generalization". Neural Networks, 1992.
+    .. [2] L. Breiman. "Stacked Regressions". Machine Learning, 1996.
+    .. [3] L. Breiman, J. Friedman, R. Olshen, C. Stone. "Classification and Regression
+       Trees", 1984.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import (
+    ...     Block, EmbeddedSequences, StackedMetaClassifier, TokenSequences
+    ... )
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["ham", "spam"], 50)
+    >>> sign = np.repeat([[-1.0], [1.0]], 50, axis=0)
+    >>> blocks = [
+    ...     Block("good", sign + rng.normal(size=(100, 3)), "sequence"),
+    ...     Block("noise", rng.normal(size=(100, 50)), "sequence"),
+    ... ]
+    >>> tokens = TokenSequences.from_lists([[f"text{i}"] for i in range(100)])
+    >>> X = EmbeddedSequences(tokens, blocks)
+    >>> model = StackedMetaClassifier(random_state=0).fit(X, y)
+    >>> model.predict(X[:2]).tolist()
+    ['ham', 'ham']
+    >>> model.scores_["good"] > 0.9 > model.scores_["noise"]
+    True
+    >>> model.weights_["noise"] < 0.1
+    True
+    >>> model.get_feature_names_out().tolist()
+    ['good__spam', 'noise__spam', 'concat__spam', 'words__spam', 'chars__spam']
+    """
+
+    def _read_target(self, y, n_rows):
+        from ._stacked_targets import read_classes
+
+        target = read_classes(y, n_rows, caller=type(self).__name__)
+        self.classes_ = target.classes
+        return target
+
+    def _column_labels(self):
+        classes = self.classes_.tolist()
+        return (
+            classes[-1:]
+            if self._target.kind == "classes" and len(classes) == 2
+            else classes
+        )
+
+    def predict(self, X: Input) -> NDArray[Any]:
+        """Return the classes of greatest probability.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences, TokenSequences or SequencePairs
+            With blocks of the names and dimensions seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,) or (n_sequences, n_labels)
+            Classes; of sets of labels, an indicator matrix of those with a probability
+            above one half.
+        """
+        from ._stacked_targets import predicted
+
+        decisions = self._decide(X)
+        return predicted(self._target, decisions)
+
+    def predict_proba(self, X: Input) -> NDArray[np.float64]:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences, TokenSequences or SequencePairs
+            With blocks of the names and dimensions seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_classes)
+            In the order of `classes_`. Rows sum to 1, except of sets of labels, which
+            have a probability per label.
+        """
+        from ._stacked_targets import expected
+
+        decisions = self._decide(X)
+        probabilities = expected(self._target, decisions)
+        if self._target.kind == "classes" and not self._target.is_exclusive:
+            return np.hstack([1 - probabilities, probabilities])
+        return probabilities
+
+    def decision_function(self, X: Input) -> NDArray[np.float64]:
+        """Return the weighted sums of the models' decision values.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences, TokenSequences or SequencePairs
+            With blocks of the names and dimensions seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,) or (n_sequences, n_classes)
+            Of two classes, the log odds of the second.
+        """
+        decisions = self._decide(X)
+        is_binary = self._target.kind == "classes" and not self._target.is_exclusive
+        return decisions[:, 0] if is_binary else decisions
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class StackedMetaRegressor(RegressorMixin, _BaseStacked):
+    r"""Predict numbers from sequences by a weighted sum of linear models.
+
+    The model of a source sees the vectors of that source alone; "concat" sees all of
+    them side by side, "words" and "chars" the sequences themselves. Their predictions
+    are summed with weights that are learned out of fold, few and not negative.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        The model of a source and of their concatenation; a clone is fitted on the
+        vectors as they are. None is a Ridge whose scale and penalty are chosen for
+        each of them out of fold.
+    models : list of (str, regressor) pairs, default=None
+        Further models that read the tokens themselves, such as a Pipeline that trains
+        an encoder on y. Each is cross-validated as a whole.
+    concat : bool, default=True
+        Whether to fit a model of all sources side by side, "concat", if there are
+        several. It takes about as much time as the sources together.
+    tfidf : bool, default=True
+        Whether to fit a model of words and pairs of adjacent words, "words", and one of
+        the characters of words, "chars", on sparse TF-IDF features. They need no
+        source. Without any token, there are none.
+    cv : int, cross-validation generator or an iterable, default=None
+        Folds of the out-of-fold predictions. None means five folds, repeated up to four
+        times for fewer than 100 rows, or three for 1,500 rows or more. An int is a
+        number of folds; there are fewer if there are fewer rows or groups. Equal
+        sequences, or `groups` if they are passed to `fit`, are in one fold.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds unless `cv` is a generator or an iterable.
+    n_jobs : int, default=None
+        Number of models fitted in parallel, in processes.
+
+    Attributes
+    ----------
+    weights_ : dict of str to float
+        Weight of each model in the sum.
+    scores_ : dict of str to float
+        Coefficient of determination of each model, out of fold: what each source is
+        worth alone. NaN if no row could be held out.
+    estimators_ : dict of str to estimator
+        The models, fitted on all rows: of the sources, "concat", "words", "chars", and
+        `models`. The last three read tokens.
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by name. `predict` requires the same.
+
+    Raises
+    ------
+    TypeError
+        If X is none of the containers, or not of the kind that fit saw.
+    ValueError
+        If y is missing or is not numeric, if two models have one name, if there is
+        nothing to learn from, or if the blocks are not those of fit.
+
+    See Also
+    --------
+    StackedMetaClassifier : The same for classes; its Notes give the reasons.
+    DynamicMetaRegressor : A network that weights sources for each word.
+
+    Notes
+    -----
+    With :math:`f_s` the decision values of model s, the prediction is made from
+
+    .. math:: \sum_s w_s f_s(x), \qquad w_s \geq 0
+
+    where w minimizes the squared error of the out-of-fold predictions of the training
+    rows plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights
+    :math:`w^0` are 1 for "concat", or for the only source, and 0 for all others; they
+    are equal if there is no source. The squared error is a sum over rows, so few rows
+    leave the weights nearly at :math:`w^0`, which is as good as the plain
+    concatenation, and many rows decide alone. No weight is negative and no further
+    model reads the sum: out-of-fold predictions of few rows run against y, since a row
+    that is held out is missing from its class, and a model with free signs learns just
+    that. The squared error is divided by twice that of :math:`w^0`.
+
+    By default, each source has rows of unit length, and the concatenation is of such
+    rows: one scale for all dimensions, by which a source whose vectors differ little
+    counts little. Where the rows are at least as many as the dimensions, dimensions of
+    unit variance are tried as well, and taken if their loss is less by more than two
+    standard errors, a stricter form of the rule of one standard error [3]_. Penalties
+    are chosen out of fold, among eight; from 1,500 rows by one fold, among four. A row
+    that is the only one of its class is in every training part.
+
+    Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
+    return vectors of sequences. For `SequencePairs`, each model receives
+    [u; v; abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension
+    for rows of unit length. A sequence that a source does not know has zeros.
+
+    A word, pair of words or group of 2 to 4 characters that occurs c times in a
+    sequence, and in n_f of n training sequences, has the weight
+    :math:`(1 + \ln c)(1 + \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have
+    unit length. "words" has the 20,000 words and 20,000 pairs that are in the most
+    sequences. Document frequencies, like means and variances of dimensions, are those
+    of all training rows, without y.
+
+    References
+    ----------
+    .. [1] D. H. Wolpert. "Stacked Generalization". Neural Networks, 1992.
+    .. [2] L. Breiman. "Stacked Regressions". Machine Learning, 1996.
+    .. [3] L. Breiman, J. Friedman, R. Olshen, C. Stone. "Classification and Regression
+       Trees", 1984.
+
+    Examples
+    --------
+    >>> from sk_metaembed import StackedMetaRegressor, Tokenizer
+    >>> texts = ["very good", "good", "bad", "very bad"] * 10
+    >>> X = Tokenizer().transform(texts)
+    >>> model = StackedMetaRegressor(random_state=0).fit(X, [5, 4, 2, 1] * 10)
+    >>> model.predict(X[:2]).round().tolist()
+    [5.0, 4.0]
+    """
+
+    def _read_target(self, y, n_rows):
+        from ._stacked_targets import read_numbers
+
+        return read_numbers(y, n_rows, caller=type(self).__name__)
+
+    def _column_labels(self):
+        n_columns = self._target.columns.shape[1]
+        return [""] if n_columns == 1 else [*range(n_columns)]
+
+    def predict(self, X: Input) -> NDArray[np.float64]:
+        """Return the predicted numbers.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences, TokenSequences or SequencePairs
+            With blocks of the names and dimensions seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,) or (n_sequences, n_columns)
+            In the shape of y.
+        """
+        from ._stacked_targets import predicted
+
+        decisions = self._decide(X)
+        return predicted(self._target, decisions)

@@ -1,103 +1,412 @@
-"""The models of the sources: targets, folds, out-of-fold predictions and weights.
+"""The models of a stack: folds, out-of-fold decision values, penalties and weights.
 
 Imported when an estimator is fitted, so that the package does not load scikit-learn's
-models. Predictions of a model are decision values, (n_rows, 1) for two classes and
-(n_rows, n_classes) for more, or numbers, (n_rows, 1), where `classes` is None.
+models.
 """
 
+import warnings
 from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp, softmax
 from sklearn import config_context
-from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, r2_score
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
     StratifiedGroupKFold,
     StratifiedKFold,
     check_cv,
-    cross_val_predict,
 )
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_y, has_fit_parameter
 from threadpoolctl import threadpool_limits
 
-from ..sequences._targets import check_target
-from ._word_features import WordFeatures
+from ._ngram_features import CharacterFeatures, WordFeatures
+from ._stacked_decisions import PerLabel, decisions, weight_params
+from ._stacked_targets import expected, losses, predicted
 
-# Per dimension, so that sources of any dimension need about the same; in all for
-# features of words, whose rows have unit length.
-_LOGISTIC_PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001)
-_RIDGE_PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.01)
-_LEAST_PROBABILITY = 1e-6
+# Of rows of unit length, from strong to weak.
+_INVERSE_PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+_USUAL = _INVERSE_PENALTIES.index(10.0)  # where no row can be held out
 _LEAST_SPREAD = 1e-5  # relative; float32 has noise of 1e-7
-_ENOUGH_ROWS = 1000  # in a fold, to choose among penalties by it alone
+_FOLDS = 5
+_FEW_FOLDS = 3  # of many rows, which need no large training parts
+_MANY_ROWS = 1500
+_ROWS_PER_REPEAT = 100  # fewer rows are divided into folds several times
+_MOST_REPEATS = 4
+_ENOUGH_ROWS = 300  # in a fold, to choose a model by it alone
+# Of half the squared distance of the weights from those of the plain concatenation.
+_PULL = 3.0
 
 
-def read_target(y, n_rows, estimator, target_type, *, caller):
-    """Return y, (n_rows,), and its classes, None for a regressor."""
-    y = _check_y(check_target(y, n_rows, caller=caller), estimator=caller)
-    if estimator is None:
-        kind = type_of_target(y, input_name="y")
-        has_classes = target_type == "auto" and not kind.startswith("continuous")
-    elif is_classifier(estimator) or is_regressor(estimator):
-        has_classes = is_classifier(estimator)
+class Folds(NamedTuple):
+    """Divisions of the training rows, each into folds.
+
+    Attributes
+    ----------
+    repeats : list of lists of (train, test)
+    held_out : ndarray of bool, shape (n_repeats, n_rows)
+        Whether a division has a model that has not seen the row. The only rows of a
+        class are in every training part.
+    """
+
+    repeats: list
+    held_out: np.ndarray
+
+    @property
+    def large(self):
+        """The first fold, if it is large enough to choose a model by; else None."""
+        if not self.repeats or not self.repeats[0]:
+            return None
+        first = self.repeats[0][0]
+        return first if len(first[1]) >= _ENOUGH_ROWS else None
+
+
+def make_folds(cv, target, groups, copies, random_state, *, caller):
+    """Return the `Folds` of a target's rows.
+
+    `copies` has the same number for equal rows, which are in one fold unless there are
+    `groups`; it is None if there are none.
+    """
+    n_rows, repeats = len(target.columns), []
+    labels = target.y if target.kind == "classes" else None
+    if cv is None or isinstance(cv, Integral):
+        n_repeats = 1
+        if cv is None:
+            cv = _FEW_FOLDS if n_rows >= _MANY_ROWS else _FOLDS
+            n_repeats = min(_MOST_REPEATS, max(1, _ROWS_PER_REPEAT // n_rows))
+        rng = check_random_state(random_state)
+        for _ in range(n_repeats):
+            seed = rng.randint(np.iinfo(np.int32).max)
+            repeats.append(_division(cv, labels, n_rows, groups, copies, seed))
     else:
-        raise ValueError(
-            f"{caller}: estimator must be a classifier or a regressor, got "
-            f"{estimator!r}."
-        )
-    if not has_classes:
-        return _check_y(y, y_numeric=True, estimator=caller), None
-    check_classification_targets(y)
-    classes = np.unique(y)
-    if len(classes) < 2:
-        raise ValueError(
-            f"{caller} needs samples of at least 2 classes in y, got 1 class: "
-            f"{classes.tolist()}."
-        )
-    return y, classes
+        splitter = check_cv(cv, target.y, classifier=target.kind == "classes")
+        repeats.append(list(splitter.split(np.zeros(n_rows), target.y, groups)))
+        _check_partition(repeats[0], n_rows, splitter, caller)
+    if labels is not None:
+        codes = np.unique(labels, return_inverse=True)[1]
+        repeats = [[_with_all_classes(codes, *fold) for fold in r] for r in repeats]
+    repeats = [[fold for fold in r if len(fold[1])] for r in repeats]
+    held_out = np.zeros((len(repeats), n_rows), dtype=bool)
+    for flags, folds in zip(held_out, repeats, strict=True):
+        for _, test in folds:
+            flags[test] = True
+    return Folds(repeats, held_out)
 
 
-def make_splits(cv, y, classes, groups, random_state, *, caller):
-    """Return the training and test rows of each fold."""
-    if isinstance(cv, Integral):
-        if classes is not None:
-            _check_class_sizes(cv, y, caller)
-        kinds = (KFold, StratifiedKFold, GroupKFold, StratifiedGroupKFold)
-        kind = kinds[(classes is not None) + 2 * (groups is not None)]
-        cv = kind(cv, shuffle=True, random_state=random_state)
+def _division(n_folds, labels, n_rows, groups, copies, seed):
+    """Return the folds of a division, as many as a class or the groups have rows for.
+
+    Copies are divided by the label of the first of them.
+    """
+    if groups is None and copies is not None:
+        first, places = np.unique(copies, return_index=True, return_inverse=True)[1:]
+        labels = None if labels is None else labels[first]
+        folds = _division(n_folds, labels, len(first), None, None, seed)
+        fold_of = np.empty(len(first), dtype=int)
+        for i, (_, test) in enumerate(folds):
+            fold_of[test] = i
+        of_rows = fold_of[places]
+        return [
+            (np.flatnonzero(of_rows != i), np.flatnonzero(of_rows == i))
+            for i in range(len(folds))
+        ]
+    n_units = n_rows if groups is None else len(np.unique(groups))
+    if labels is not None:
+        n_units = min(n_units, int(np.unique(labels, return_counts=True)[1].max()))
+    n_folds = min(n_folds, n_units)
+    if n_folds < 2:
+        return []
+    kinds = (KFold, StratifiedKFold, GroupKFold, StratifiedGroupKFold)
+    kind = kinds[(labels is not None) + 2 * (groups is not None)]
+    splitter = kind(n_folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        # Classes with fewer rows than folds are as intended.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        return list(splitter.split(np.zeros(n_rows), labels, groups))
+
+
+def _check_partition(folds, n_rows, splitter, caller):
+    """Raise a ValueError unless every row is held out once."""
+    counts = np.bincount(
+        np.concatenate([test for _, test in folds]).astype(int), minlength=n_rows
+    )
+    wrong = np.flatnonzero(counts != 1)
+    if len(wrong):
+        raise ValueError(
+            f"{caller}: cv must hold out every row once, but {splitter!r} holds out "
+            f"row {wrong[0]} {counts[wrong[0]]} times. Use a splitter such as "
+            "StratifiedKFold or GroupKFold."
+        )
+
+
+def _with_all_classes(codes, train, test):
+    """Return a fold whose training part also has the rows of classes it lacks."""
+    lacking = ~np.isin(codes[test], codes[train])
+    return np.concatenate([train, test[lacking]]), test[~lacking]
+
+
+class Fitted(NamedTuple):
+    """A model of a stack.
+
+    Attributes
+    ----------
+    model : estimator
+        Fitted on all rows.
+    form : str
+        The form of the rows that it reads.
+    decisions : ndarray of shape (n_repeats, n_rows, n_columns)
+        Decision values of models that have not seen the row; of the model where the
+        row was not held out.
+    score : float
+        Accuracy or coefficient of determination of `decisions`.
+    """
+
+    model: Any
+    form: str
+    decisions: np.ndarray
+    score: float
+
+
+def fit_models(estimators, inputs, target, folds, sample_weight, n_jobs, *, caller):
+    """Return the `Fitted` model of each input, by name.
+
+    Parameters
+    ----------
+    estimators : dict of str to (estimator or None)
+        The model of each input; None is a linear model whose penalty is chosen.
+    inputs : dict of str to dict
+        The training rows in one or several forms, by the name of the form, from which
+        the best is chosen; later ones only if they are clearly better.
+    target : Target
+    folds : Folds
+    sample_weight : ndarray of shape (n_rows,) or None
+    n_jobs : int or None
+    caller : str
+        Name of the stack, for messages.
+    """
+    fitted = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_model)(
+            estimators[name], forms, target, folds, sample_weight, caller=caller
+        )
+        for name, forms in inputs.items()
+    )
+    return dict(zip(inputs, fitted, strict=True))
+
+
+def _fit_model(estimator, forms, target, folds, sample_weight, *, caller):
+    # Weights reach the models whether or not the caller uses routing. Solvers make many
+    # small products, which take several times as long in threads.
+    with (
+        config_context(
+            enable_metadata_routing=False,
+            assume_finite=True,  # checks take half the time of a fit on few rows
+            skip_parameter_validation=True,
+        ),
+        threadpool_limits(1, user_api="blas"),
+    ):
+        fitter = _Fitter(target, folds, sample_weight, caller)
+        best = None
+        for form, X in forms.items():
+            if form == "dimension":
+                if len(X) < X.shape[1]:
+                    continue
+                X = without_noise(X)
+            choice = fitter.choose(_path_of(estimator, X, form, target), X)
+            if best is None or _is_clearly_less(choice.losses, best[1].losses):
+                best = form, choice
+        return fitter.fit(*best)
+
+
+class _Path(NamedTuple):
+    """Models to choose from: one with several values of a parameter."""
+
+    model: Any
+    name: str | None
+    values: tuple
+    features: Any = None  # a transformer before the model, which needs no labels
+
+
+_FEATURES = {
+    "dimension": StandardScaler,
+    "words": WordFeatures,
+    "chars": CharacterFeatures,
+}
+
+
+def _path_of(estimator, X, form, target):
+    """Return the `_Path` of a form of the rows."""
+    features = _FEATURES[form]() if form in _FEATURES else None
+    dim = X.shape[1] if form == "dimension" else 1
+    if estimator is not None:
+        path = _Path(clone(estimator), None, (None,), features)
+    elif target.kind == "numbers":
+        values = tuple(dim / value for value in _INVERSE_PENALTIES)
+        path = _Path(Ridge(), "alpha", values, features)
     else:
-        cv = check_cv(cv, y, classifier=classes is not None)
-    splits = list(cv.split(np.zeros(len(y)), y, groups))
-    for train, _ in splits if classes is not None else ():
-        missing = classes[~np.isin(classes, y[train])]
-        if len(missing):
-            raise ValueError(
-                f"{caller}: no training row of a fold has the class "
-                f"{missing.tolist()[0]!r}. Every class needs rows in two folds at "
-                "least: drop it, or use fewer folds or other groups."
-            )
-    return splits
-
-
-def _check_class_sizes(cv, y, caller):
-    """Raise a ValueError if no class has a row for each fold."""
-    largest = int(np.unique(y, return_counts=True)[1].max())
-    if largest < cv:
-        raise ValueError(
-            f"{caller}: cv={cv} folds need {cv} rows of a class, but y has at most "
-            f"{largest} of each. Use fewer folds or more rows; TextMetaEncoder also "
-            "works without predictions, cv=None. If y are amounts, not classes, set "
-            'target_type="continuous".'
+        # Takes a third of the time of lbfgs.
+        model = LogisticRegression(solver="newton-cg", max_iter=1000)
+        values = tuple(value / dim for value in _INVERSE_PENALTIES)
+        path = _Path(model, "C", values, features)
+    if target.kind == "labels":
+        path = path._replace(
+            model=PerLabel(path.model), name=path.name and f"estimator__{path.name}"
         )
+    return path
+
+
+class _Choice(NamedTuple):
+    """The best model of a path.
+
+    Attributes
+    ----------
+    model : estimator
+    features : transformer or None
+        Fitted; the step before the model.
+    X : array or other rows
+        What the model reads.
+    losses : ndarray or None
+        By held-out row; None without any.
+    first : ndarray or None
+        Decision values of the rows of the first fold, if they are known.
+    """
+
+    model: Any
+    features: Any
+    X: Any
+    losses: np.ndarray | None
+    first: np.ndarray | None
+
+
+class _Fitter:
+    """Fits and compares models on the rows of a stack."""
+
+    def __init__(self, target, folds, sample_weight, caller):
+        self.target, self.folds, self.caller = target, folds, caller
+        self.sample_weight = sample_weight
+
+    def choose(self, path, X):
+        """Return the `_Choice` of a path."""
+        if path.features is not None:
+            X = path.features.fit_transform(X)
+        if hasattr(X, "dtype"):
+            X = X.astype(np.float64)  # in float32, solvers stop early and warn
+        place, each, first = self._least_loss(path, X)
+        model = clone(path.model)
+        if path.name is not None:
+            model.set_params(**{path.name: path.values[place]})
+        return _Choice(model, path.features, X, each, first)
+
+    def _least_loss(self, path, X):
+        """Return the place of the best value of a path, its losses by row, and values.
+
+        The last are those of the first fold, None if they were not kept.
+        """
+        if not self.folds.held_out.any():
+            return min(_USUAL, len(path.values) - 1), None, None
+        large = self.folds.large
+        if large is not None:
+            return self._first_minimum(path, X, large)
+        values = np.stack(
+            [self._out_of_fold(path, X, folds) for folds in self.folds.repeats], axis=1
+        )  # (n_values, n_repeats, n_rows, n_columns)
+        each = self._weighted(losses(self.target, values, self.target.columns))
+        each = np.where(self.folds.held_out, each, 0).sum(axis=1)
+        place = int(each.sum(axis=1).argmin())
+        return place, each[place], None
+
+    def _first_minimum(self, path, X, fold):
+        """Return the first value whose loss is less than the next one's."""
+        train, test = fold
+        best = None
+        steps = range(len(path.values))[1::2] or [0]  # a loss of many rows is flat
+        path = path._replace(values=tuple(path.values[i] for i in steps))
+        for i, values in zip(
+            steps, self._values_on_path(path, X, train, test), strict=True
+        ):
+            each = losses(self.target, values, self.target.columns[test])
+            each = self._weighted(each, test)
+            if best is not None and each.sum() >= best[1].sum():
+                break
+            best = i, each, values
+        return best
+
+    def _weighted(self, each, rows=slice(None)):
+        weights = self.sample_weight
+        return each if weights is None else each * weights[rows]
+
+    def _values_on_path(self, path, X, train, test):
+        """Yield the decision values of test rows for each value of a path."""
+        model = clone(path.model)
+        if isinstance(model, LogisticRegression):
+            model.set_params(warm_start=True)
+        for value in path.values:
+            if path.name is not None:
+                model.set_params(**{path.name: value})
+            self._fit(model, X, train)
+            yield self._decide(model, X[test])
+
+    def _out_of_fold(self, path, X, folds):
+        """Return decision values, (n_values, n_rows, n_columns), 0 if not held out."""
+        out = np.zeros((len(path.values), *self.target.columns.shape))
+        for train, test in folds:
+            for i, values in enumerate(self._values_on_path(path, X, train, test)):
+                out[i, test] = values
+        return out
+
+    def fit(self, form, choice):
+        """Return the `Fitted` of a chosen model."""
+        path, X = _Path(choice.model, None, (None,)), choice.X
+        model = clone(choice.model)
+        self._fit(model, X, slice(None))
+        out = np.empty((len(self.folds.repeats), *self.target.columns.shape))
+        seen = self._decide(model, X)
+        for flags, values, folds in zip(
+            self.folds.held_out, out, self.folds.repeats, strict=True
+        ):
+            n_known = 0 if choice.first is None else 1
+            values[:] = self._out_of_fold(path, X, folds[n_known:])[0]
+            if n_known:
+                values[folds[0][1]] = choice.first
+            values[~flags] = seen[~flags]
+        if choice.features is not None:
+            model = Pipeline([("features", choice.features), ("model", model)])
+        return Fitted(model, form, out, self._score(out))
+
+    def _score(self, decisions):
+        scored = self.folds.held_out.any(axis=0)
+        if scored.sum() < 2:
+            return float("nan")
+        values = predicted(self.target, decisions.mean(axis=0))[scored]
+        score = r2_score if self.target.kind == "numbers" else accuracy_score
+        weights = None if self.sample_weight is None else self.sample_weight[scored]
+        if weights is not None and not weights.any():
+            return float("nan")
+        return float(score(self.target.y[scored], values, sample_weight=weights))
+
+    def _fit(self, model, X, rows):
+        weights = self.sample_weight
+        params = {}
+        if weights is not None:
+            params = weight_params(model, weights[rows], self.caller)
+        model.fit(X[rows], self.target.y[rows], **params)
+
+    def _decide(self, model, X):
+        return decisions(model, X, caller=self.caller)
+
+
+def _is_clearly_less(new, old):
+    """Return whether losses by row are less than others by two standard errors."""
+    if new is None or old is None or len(new) < 2:
+        return False
+    difference = old - new
+    return difference.mean() > 2 * difference.std(ddof=1) / np.sqrt(len(new))
 
 
 def without_noise(X):
@@ -114,216 +423,39 @@ def without_noise(X):
     return X
 
 
-def fit_sources(estimator, inputs, y, classes, splits, sample_weight, n_jobs):
-    """Return a fitted model, its out-of-fold predictions and its score, per input.
+def fit_weights(values, target, held_out, usual, sample_weight):
+    """Return nonnegative weights of models, (n_models,).
 
-    Inputs are arrays, (n_rows, dim), or the words of the rows.
+    Parameters
+    ----------
+    values : ndarray of shape (n_models, n_repeats, n_rows, n_columns)
+        Decision values out of fold.
+    target : Target
+    held_out : ndarray of bool, shape (n_repeats, n_rows)
+        The values that count.
+    usual : ndarray of shape (n_models,)
+        The weights that few rows leave nearly as they are.
+    sample_weight : ndarray of shape (n_rows,) or None
     """
-    return Parallel(n_jobs=n_jobs)(
-        delayed(_fit_source)(
-            *_candidates(estimator, classes, X),
-            without_noise(X) if isinstance(X, np.ndarray) else X,
-            y,
-            classes,
-            splits,
-            sample_weight,
+    rows = held_out / np.maximum(held_out.sum(axis=0), 1)
+    if sample_weight is not None:
+        rows = rows * (sample_weight / sample_weight.mean())
+    scale = 1.0
+    if target.kind == "numbers":  # in units of the error of the usual weights
+        errors = np.square(np.tensordot(usual, values, 1) - target.columns)
+        mean = (rows[..., None] * errors).mean() * rows.size / max(rows.sum(), 1e-12)
+        scale = 1 / max(mean, 1e-12)
+
+    def objective(weights):
+        sums = np.tensordot(weights, values, 1)
+        slopes = rows[..., None] * (expected(target, sums) - target.columns)
+        away = weights - usual
+        loss = (rows * losses(target, sums, target.columns)).sum()
+        gradient = np.tensordot(values, slopes, 3)
+        return (
+            scale * loss + _PULL / 2 * away @ away,
+            scale * gradient + _PULL * away,
         )
-        for X in inputs
-    )
 
-
-def _candidates(estimator, classes, X):
-    """Return the first step, or None, and the models to choose from, for an input."""
-    solver = "lbfgs"
-    if not isinstance(X, np.ndarray):
-        first, dim = WordFeatures(), 1
-        solver = "newton-cg"  # takes half the time with many features
-    elif estimator is not None:
-        return None, [clone(estimator)]
-    else:
-        first, dim = StandardScaler(), X.shape[1]
-    if classes is None:
-        return first, [Ridge(dim * penalty) for penalty in _RIDGE_PENALTIES]
-    models = [
-        LogisticRegression(C=1 / (dim * penalty), solver=solver, max_iter=1000)
-        for penalty in _LOGISTIC_PENALTIES
-    ]
-    return first, models
-
-
-class _Several(BaseEstimator):
-    """Fits models on the same features, and predicts with each."""
-
-    def __init__(self, models):
-        self.models = models
-
-    def fit(self, X, y, sample_weight=None):
-        self.models_ = [
-            clone(model).fit(X, y, **_weight_params(model, sample_weight))
-            for model in self.models
-        ]
-        return self
-
-    def predict(self, X):
-        """Return decision values or predictions, (n_rows, n_models, n_columns)."""
-        return np.stack([predict(model, X) for model in self.models_], axis=1)
-
-
-def _fit_source(first, models, X, y, classes, splits, sample_weight):
-    """Return the best model, fitted, its out-of-fold decision values, and score."""
-    # Weights reach the steps by their names, whether or not the caller uses routing.
-    # Solvers make many small products, which take several times as long in threads.
-    with (
-        config_context(enable_metadata_routing=False),
-        threadpool_limits(1, user_api="blas"),
-    ):
-        if len(models) > 1 and len(splits[0][1]) >= _ENOUGH_ROWS:
-            values = _one_fold(first, models, X, y, splits[0], sample_weight)
-            rows = splits[0][1]
-            weights = None if sample_weight is None else sample_weight[rows]
-            models = [models[_best(y[rows], values, classes, weights)]]
-        values = _out_of_fold(first, models, X, y, splits, sample_weight)
-        best = _best(y, values, classes, sample_weight)
-        model, values = models[best], values[:, best]
-        if first is not None:
-            model = make_pipeline(first, model)
-        model.fit(X, y, **_weight_params(model, sample_weight))
-    return model, values, _score(y, values, classes, sample_weight)
-
-
-def _best(y, values, classes, sample_weight):
-    """Return the model of least loss, of values (n_rows, n_models, n_columns)."""
-    each = np.moveaxis(values, 1, 0)
-    return int(np.argmin([_loss(y, v, classes, sample_weight) for v in each]))
-
-
-def _one_fold(first, models, X, y, split, sample_weight):
-    """Return the values of the test rows of a fold, as `_Several` does."""
-    train, test = split
-    pipeline = make_pipeline(first, _Several(models))
-    weights = None if sample_weight is None else sample_weight[train]
-    pipeline.fit(X[train], y[train], **_weight_params(pipeline, weights))
-    return pipeline.predict(X[test])
-
-
-def _out_of_fold(first, models, X, y, splits, sample_weight):
-    """Return the values of each row by models of other folds, as `_Several` does."""
-    pipeline = make_pipeline(first, _Several(models))
-    params = _weight_params(pipeline, sample_weight)
-    return cross_val_predict(pipeline, X, y, cv=splits, params=params)
-
-
-def _method(model):
-    """Return the name of the method whose output is stacked."""
-    if not is_classifier(model):
-        return "predict"
-    names = ("decision_function", "predict_proba")
-    name = next((name for name in names if hasattr(model, name)), None)
-    if name is None:
-        raise ValueError(
-            "StackedMetaEmbedding: a classifier must have decision_function or "
-            f"predict_proba, got {model!r}."
-        )
-    for key, value in model.get_params().items():
-        if key.split("__")[-1] == "decision_function_shape" and value == "ovo":
-            raise ValueError(
-                "StackedMetaEmbedding: decision values must have one column per class, "
-                f"but {key}='ovo' gives one per pair of classes. Set it to 'ovr'."
-            )
-    return name
-
-
-def _weight_params(model, sample_weight):
-    """Return the parameters of fit that pass weights to all steps that take them."""
-    if sample_weight is None:
-        return {}
-    steps = model.steps if isinstance(model, Pipeline) else [(None, model)]
-    names = [
-        f"{name}__sample_weight" if name else "sample_weight"
-        for name, step in steps
-        if has_fit_parameter(step, "sample_weight")
-    ]
-    if not names:
-        raise ValueError(
-            "StackedMetaEmbedding: sample_weight was passed, but "
-            f"{type(model).__name__} does not support it."
-        )
-    return dict.fromkeys(names, sample_weight)
-
-
-def _decisions(values, method):
-    """Return a model's output as decision values, (n_rows, 1 or n_classes)."""
-    if method == "predict_proba":
-        values = np.log(np.maximum(values, _LEAST_PROBABILITY))
-        values = values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
-    return values if values.ndim == 2 else values[:, None]
-
-
-def predict(model, X):
-    """Return the predictions of a fitted model."""
-    method = _method(model)
-    return _decisions(getattr(model, method)(X), method)
-
-
-def _of_all_classes(values):
-    """Return decision values of all classes, (..., n_rows, n_classes), in float64."""
-    if values.shape[-1] == 1:
-        values = np.concatenate([np.zeros_like(values), values], axis=-1)
-    return values.astype(np.float64)
-
-
-def _loss(y, values, classes, sample_weight):
-    """Return the log loss of decision values, or the squared error of numbers."""
-    if classes is None:
-        return mean_squared_error(y, values, sample_weight=sample_weight)
-    probabilities = softmax(_of_all_classes(values), axis=1)
-    return log_loss(y, probabilities, labels=classes, sample_weight=sample_weight)
-
-
-def _score(y, values, classes, sample_weight):
-    """Return the accuracy, or the coefficient of determination of numbers."""
-    if classes is None:
-        return r2_score(y, values, sample_weight=sample_weight)
-    predicted = classes[_of_all_classes(values).argmax(axis=1)]
-    return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-
-
-def fit_weights(predictions, y, classes, sample_weight):
-    """Return nonnegative weights of models, (n_models,), and the intercepts.
-
-    `predictions` are (n_models, n_rows, n_columns).
-    """
-    fit = _fit_numbers if classes is None else _fit_classes
-    return fit(predictions, y, sample_weight)
-
-
-def _fit_numbers(predictions, y, sample_weight):
-    """Return nonnegative weights, (n_models,), of predictions, and the intercept."""
-    model = LinearRegression(positive=True)
-    model.fit(predictions[:, :, 0].T, y, sample_weight=sample_weight)
-    return model.coef_, np.atleast_1d(model.intercept_)
-
-
-def _fit_classes(predictions, y, sample_weight):
-    """Return nonnegative weights, (n_models,), of decision values, and intercepts."""
-    values = _of_all_classes(predictions)
-    n_models, n_rows, n_classes = values.shape
-    targets = np.eye(n_classes)[np.unique(y, return_inverse=True)[1]]
-    rows = np.ones(n_rows) if sample_weight is None else sample_weight
-
-    def objective(parameters):
-        weights, intercepts = np.split(parameters, [n_models])
-        logits = np.tensordot(weights, values, 1) + intercepts
-        losses = logsumexp(logits, axis=1) - (targets * logits).sum(axis=1)
-        slopes = rows[:, None] * (softmax(logits, axis=1) - targets)
-        gradient = np.tensordot(values, slopes, 2) + weights
-        loss = rows @ losses + weights @ weights / 2
-        return loss, np.concatenate([gradient, slopes.sum(axis=0)])
-
-    start = np.repeat([1 / n_models, 0.0], [n_models, n_classes])
-    bounds = [(0, None)] * n_models + [(None, None)] * n_classes
-    result = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds)
-    weights, intercepts = np.split(result.x, [n_models])
-    if predictions.shape[-1] == 1:
-        intercepts = intercepts[1:] - intercepts[:1]
-    return weights, intercepts
+    bounds = [(0, None)] * len(values)
+    return minimize(objective, usual, jac=True, method="L-BFGS-B", bounds=bounds).x

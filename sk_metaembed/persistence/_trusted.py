@@ -49,8 +49,11 @@ OBJECTS = {
         "SVDMetaEmbedding",
         "SourceImputer",
         "SourcePCA",
-        "StackedMetaEmbedding",
+        "StackedMetaClassifier",
+        "StackedMetaRegressor",
         "WordFeatures",
+        "CharacterFeatures",
+        "PerLabel",
     ),
     "sk_metaembed.pooling": (
         "CommonComponentRemoval",

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
-from ..meta import SourcePCA, StackedMetaEmbedding
+from ..meta import SourcePCA
 from ..pooling import Pooling
 from ..sequences import Tokenizer
 from ..sequences._columns import (

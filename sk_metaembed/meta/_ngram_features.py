@@ -1,0 +1,91 @@
+"""TF-IDF features of words and of their characters, for linear models in a stack."""
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix, hstack
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from .._core._arrays import pair_features
+from ..sequences import SequencePairs, TokenSequences
+from ..sequences._ngrams import learn_ngrams, ngram_weights
+
+_MAX_WORDS = 2
+_MAX_FEATURES = 20_000  # of each number of words
+_CHARACTERS = (2, 4)
+
+
+class _NgramFeatures(TransformerMixin, BaseEstimator):
+    """TF-IDF rows of unit length, CSR float32 (n_rows, n_features).
+
+    A subclass has `_learn` and `_weights`, of a TokenSequences in lower case. Of
+    SequencePairs it returns the features of pairs, and their cosine.
+    """
+
+    def fit(self, X, y=None):
+        """Learn the n-grams of X and their document frequencies."""
+        self._learn(_lowered(X.sequences if isinstance(X, SequencePairs) else X))
+        return self
+
+    def transform(self, X):
+        """Return the features, CSR float32 (n_rows, n_features)."""
+        if not isinstance(X, SequencePairs):
+            return self._weights(_lowered(X))
+        weights = self._weights(_lowered(X.sequences))
+        u, v = weights[: len(X)], weights[len(X) :]
+        cosines = csr_array(u.multiply(v).sum(axis=1)[:, None])
+        return hstack([pair_features(u, v), cosines], format="csr")
+
+
+class WordFeatures(_NgramFeatures):
+    """Words and pairs of adjacent words."""
+
+    def _learn(self, tokens):
+        self.ngrams_ = learn_ngrams(tokens, _MAX_WORDS, _MAX_FEATURES)
+
+    def _weights(self, tokens):
+        return ngram_weights(tokens, self.ngrams_)
+
+
+class CharacterFeatures(_NgramFeatures):
+    """Characters that follow each other in a word, with a space on each side.
+
+    They are found once per distinct word, not once per occurrence.
+    """
+
+    def _learn(self, tokens):
+        from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+
+        self.vectorizer_ = CountVectorizer(
+            analyzer="char_wb",
+            ngram_range=_CHARACTERS,
+            lowercase=False,
+            dtype=np.float32,
+        )
+        counts = _word_counts(tokens) @ self.vectorizer_.fit_transform(tokens.types)
+        self.tfidf_ = TfidfTransformer(sublinear_tf=True).fit(counts)
+
+    def _weights(self, tokens):
+        if not tokens.n_types:
+            shape = len(tokens), len(self.vectorizer_.vocabulary_)
+            return csr_array(shape, dtype=np.float32)
+        counts = _word_counts(tokens) @ self.vectorizer_.transform(tokens.types)
+        return csr_array(self.tfidf_.transform(counts))
+
+
+def _lowered(tokens):
+    """Return a TokenSequences whose types are in lower case."""
+    places = {}
+    codes = [places.setdefault(word.lower(), len(places)) for word in tokens.types]
+    if len(places) == tokens.n_types and all(
+        map(str.__eq__, places, tokens.types.tolist())
+    ):
+        return tokens
+    codes = np.array(codes, dtype=np.int32)[tokens.codes]
+    types = np.array([*places], dtype=object)
+    return TokenSequences(types, codes, tokens.offsets)
+
+
+def _word_counts(tokens):
+    """Return the words of each sequence, CSR (n_sequences, n_types); 1 per token."""
+    ones = np.ones(tokens.n_tokens, dtype=np.float32)
+    shape = len(tokens), tokens.n_types
+    return csr_matrix((ones, tokens.codes, tokens.offsets), shape=shape)

@@ -1,0 +1,98 @@
+"""Decision values of the models of a stack, and models of sets of labels."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+_LEAST_PROBABILITY = 1e-6
+
+
+class PerLabel(BaseEstimator):
+    """One clone of a classifier per column of an indicator matrix.
+
+    Not public. scikit-learn's OneVsRestClassifier has no log odds for a column that is
+    constant in a fold.
+    """
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit a model per label; a label that all rows have, or none, has a number."""
+        params = {}
+        if sample_weight is not None:
+            params = weight_params(
+                self.estimator, sample_weight, "StackedMetaClassifier"
+            )
+        self.models_ = []
+        for column in y.T:
+            n, n_positive = len(column), int(np.count_nonzero(column))
+            if n_positive in (0, n):
+                # The log odds of one row more of each kind.
+                self.models_.append(
+                    float(np.log((n_positive + 1) / (n - n_positive + 1)))
+                )
+            else:
+                self.models_.append(clone(self.estimator).fit(X, column, **params))
+        return self
+
+    def decide(self, X, caller):
+        """Return log odds, (n_rows, n_labels)."""
+        columns = [
+            np.full((X.shape[0], 1), model)
+            if isinstance(model, float)
+            else decisions(model, X, caller=caller)
+            for model in self.models_
+        ]
+        return np.hstack(columns)
+
+
+def decisions(model, X, *, caller):
+    """Return decision values or predictions of a fitted model, (n_rows, n_columns)."""
+    if isinstance(model, Pipeline) and isinstance(model[-1], PerLabel):
+        return model[-1].decide(model[:-1].transform(X), caller)
+    if isinstance(model, PerLabel):
+        return model.decide(X, caller)
+    method = _method(model, caller)
+    values = getattr(model, method)(X)
+    if method == "predict_proba":
+        values = np.log(np.maximum(values, _LEAST_PROBABILITY))
+        values = values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+    return values if values.ndim == 2 else values[:, None]
+
+
+def _method(model, caller):
+    """Return the name of the method whose output is stacked."""
+    if not is_classifier(model):
+        return "predict"
+    names = ("decision_function", "predict_proba")
+    name = next((name for name in names if hasattr(model, name)), None)
+    if name is None:
+        raise ValueError(
+            f"{caller}: a classifier must have decision_function or predict_proba, got "
+            f"{model!r}."
+        )
+    for key, value in model.get_params().items():
+        if key.split("__")[-1] == "decision_function_shape" and value == "ovo":
+            raise ValueError(
+                f"{caller}: decision values must have one column per class, but "
+                f"{key}='ovo' gives one per pair of classes. Set it to 'ovr'."
+            )
+    return name
+
+
+def weight_params(model, sample_weight, caller):
+    """Return the parameters of fit that pass weights to all steps that take them."""
+    steps = model.steps if isinstance(model, Pipeline) else [(None, model)]
+    names = [
+        f"{name}__sample_weight" if name else "sample_weight"
+        for name, step in steps
+        if has_fit_parameter(step, "sample_weight")
+    ]
+    if not names:
+        raise ValueError(
+            f"{caller}: sample_weight was passed, but {type(model).__name__} does not "
+            "support it."
+        )
+    return dict.fromkeys(names, sample_weight)

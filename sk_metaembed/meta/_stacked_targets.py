@@ -1,0 +1,111 @@
+"""Targets of a stack: columns to predict, and the link from decision values to them.
+
+Decision values have one column for two classes and for each label of a set of labels,
+the log odds; one per class for more classes; and one per column of numbers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from ..sequences._targets import check_target
+
+
+class Target(NamedTuple):
+    """What the models of a stack learn.
+
+    Attributes
+    ----------
+    kind : {"classes", "labels", "numbers"}
+        One class per row, a set of labels per row, or numbers.
+    y : ndarray of shape (n_rows,) or (n_rows, n_columns)
+        Classes, an indicator matrix, or numbers.
+    columns : ndarray of float64, shape (n_rows, n_columns)
+        Indicators of the second class, of all classes or of labels; or numbers.
+    classes : ndarray or None
+        Classes, or the numbers of the labels; None for numbers.
+    """
+
+    kind: str
+    y: np.ndarray
+    columns: np.ndarray
+    classes: np.ndarray | None
+
+    @property
+    def is_exclusive(self):
+        """Whether the columns are classes of which one applies: more than two."""
+        return self.kind == "classes" and self.columns.shape[1] > 1
+
+
+def read_classes(y, n_rows, *, caller):
+    """Return the `Target` of classes or of an indicator matrix of labels."""
+    y = check_target(y, n_rows, caller=caller)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y")
+    if kind == "multilabel-indicator":
+        return Target("labels", y, y.astype(np.float64), np.arange(y.shape[1]))
+    if kind not in ("binary", "multiclass"):
+        raise ValueError(
+            f"{caller}: y must have one column of classes, or be an indicator matrix "
+            f"of 0 and 1 with a column per label; got a y of type {kind!r} and shape "
+            f"{y.shape}. Fit one estimator per column for several columns of classes."
+        )
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{caller} needs samples of at least 2 classes in y, got 1 class: "
+            f"{classes.tolist()}."
+        )
+    columns = np.eye(len(classes))[codes]
+    return Target(
+        "classes", y, columns[:, 1:] if len(classes) == 2 else columns, classes
+    )
+
+
+def read_numbers(y, n_rows, *, caller):
+    """Return the `Target` of numbers, one or several per row."""
+    y = check_target(y, n_rows, caller=caller)
+    try:
+        columns = y.astype(np.float64).reshape(len(y), -1)
+    except ValueError as error:
+        raise ValueError(
+            f"{caller}: y must be numbers, got {type_of_target(y)!r} of dtype "
+            f"{y.dtype}. Use StackedMetaClassifier for classes."
+        ) from error
+    y = columns if y.ndim == 2 and y.shape[1] > 1 else columns[:, 0]
+    return Target("numbers", y, columns, None)
+
+
+def expected(target, decisions):
+    """Return probabilities of the columns, or the numbers, of decision values."""
+    if target.kind == "numbers":
+        return decisions
+    return softmax(decisions, axis=-1) if target.is_exclusive else expit(decisions)
+
+
+def losses(target, decisions, columns):
+    """Return the log loss or half the squared error of each row, summed over columns.
+
+    `decisions` and `columns` have shape (..., n_rows, n_columns).
+    """
+    if target.kind == "numbers":
+        return np.square(decisions - columns).sum(axis=-1) / 2
+    if target.is_exclusive:
+        chosen = (decisions * columns).sum(axis=-1)
+        return logsumexp(decisions, axis=-1) - chosen
+    return (np.logaddexp(0, decisions) - columns * decisions).sum(axis=-1)
+
+
+def predicted(target, decisions):
+    """Return the predictions: classes, an indicator matrix, or numbers."""
+    if target.kind == "numbers":
+        return decisions if np.ndim(target.y) == 2 else decisions[:, 0]
+    if target.kind == "labels":
+        return (decisions > 0).astype(target.y.dtype)
+    if target.is_exclusive:
+        return target.classes[decisions.argmax(axis=1)]
+    return target.classes[(decisions[:, 0] > 0).astype(int)]
