@@ -17,6 +17,7 @@ from ._procrustes import ProcrustesMetaEmbedding
 from ._source_pca import SourcePCA
 from ._stacked import StackedMetaClassifier, StackedMetaRegressor
 from ._stacked_decisions import PerLabel
+from ._stacked_targets import Target
 from ._svd import SVDMetaEmbedding
 
 __all__ = [
@@ -43,5 +44,6 @@ set_public_module(
     PerLabel,
     SharedRows,
     SourceMap,
+    Target,
     WordFeatures,
 )

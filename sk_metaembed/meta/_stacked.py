@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
@@ -223,7 +224,7 @@ class _BaseStacked(
         self.scores_ = {name: each.score for name, each in fitted.items()}
         self.weights_ = dict(zip(inputs, weights.tolist(), strict=True))
         # The rows are needed no more.
-        self._target = target._replace(y=target.y[:1], columns=target.columns[:1])
+        self._target = replace(target, y=target.y[:1], columns=target.columns[:1])
         return decisions.mean(axis=1)
 
     def _sequences(self, X, *, fitted=True):

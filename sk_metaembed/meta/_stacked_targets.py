@@ -4,7 +4,7 @@ Decision values have one column for two classes and for each label of a set of l
 the log odds; one per class for more classes; and one per column of numbers.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
@@ -13,7 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from ..sequences._targets import check_target
 
 
-class Target(NamedTuple):
+@dataclass(frozen=True)
+class Target:
     """What the models of a stack learn.
 
     Attributes

@@ -54,6 +54,7 @@ OBJECTS = {
         "WordFeatures",
         "CharacterFeatures",
         "PerLabel",
+        "Target",
     ),
     "sk_metaembed.pooling": (
         "CommonComponentRemoval",
@@ -84,7 +85,12 @@ OBJECTS = {
         "TransformerEmbedding",
         "Word2VecEmbedding",
     ),
-    "sk_metaembed.tables": ("TextMetaEncoder",),
+    "sk_metaembed.tables": (
+        "StackedPredictions",
+        "TableClassifier",
+        "TableRegressor",
+        "TextMetaEncoder",
+    ),
     "sklearn.metrics._scorer": (
         "_MultimetricScorer",
         "_PassthroughScorer",

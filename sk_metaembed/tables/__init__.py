@@ -2,7 +2,9 @@
 
 from .._core._public_module import set_public_module
 from ._pipelines import make_table_pipeline, make_text_pipeline
+from ._predictions import StackedPredictions
 from ._search_space import search_space
+from ._table_model import TableClassifier, TableRegressor
 from ._text_meta_encoder import TextMetaEncoder
 
 __all__ = [
@@ -12,4 +14,4 @@ __all__ = [
     "search_space",
 ]
 
-set_public_module(globals())
+set_public_module(globals(), StackedPredictions, TableClassifier, TableRegressor)

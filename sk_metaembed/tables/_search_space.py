@@ -6,27 +6,28 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from ..sources import source_subsets
+from ..meta import StackedMetaClassifier, StackedMetaRegressor
+from ..sources import EmbeddingUnion, source_subsets
 from ._text_meta_encoder import TextMetaEncoder
 
 _N_COMPONENTS = [10, 30, 100]
-_FOLDS = 5
 
 
 def search_space(
     pipeline: BaseEstimator, *, max_sources: int | None = None
 ) -> dict[str, list[Any]]:
-    """Return the parameters of a pipeline's text encoders that are worth a search.
+    """Return the parameters of a pipeline for texts that are worth a search.
 
-    Of each `TextMetaEncoder`: the sources, their number of dimensions, and whether
-    predictions are added. Add the parameters of the model yourself, since they depend
-    on it.
+    The sources of each `EmbeddingUnion`; whether a stack reads the words themselves; of
+    each `TextMetaEncoder` the sources, their number of dimensions, and whether
+    predictions are added. Add the parameters of other models yourself, since they
+    depend on the model.
 
     Parameters
     ----------
     pipeline : estimator
-        Contains a `TextMetaEncoder`, such as the result of `make_text_pipeline` or
-        `make_table_pipeline`, or a Pipeline of your own.
+        Such as the result of `make_text_pipeline` or `make_table_pipeline`, or a
+        Pipeline of your own.
     max_sources : int, default=None
         Number of sources in the largest subsets, as for `source_subsets`. None searches
         over all subsets, 2 ** n - 1 of n sources.
@@ -40,7 +41,7 @@ def search_space(
     Raises
     ------
     ValueError
-        If no parameter of the pipeline is a `TextMetaEncoder`.
+        If the pipeline has nothing to search over.
 
     See Also
     --------
@@ -49,12 +50,15 @@ def search_space(
     Examples
     --------
     >>> from sk_metaembed import make_text_pipeline, search_space
-    >>> space = search_space(make_text_pipeline())
+    >>> from sk_metaembed import FastTextEmbedding, LSAEmbedding
+    >>> pipeline = make_text_pipeline(
+    ...     sources=[("fasttext", FastTextEmbedding()), ("lsa", LSAEmbedding())]
+    ... )
+    >>> space = search_space(pipeline)
     >>> for name, values in space.items():
     ...     print(name, values)
-    encoder__active [('words',), ('chars',), ('words', 'chars')]
-    encoder__n_components [10, 30, 100]
-    encoder__cv [None, 5]
+    sources__active [('fasttext',), ('lsa',), ('fasttext', 'lsa')]
+    model__tfidf [True, False]
 
     Searches that sample numbers and strings, such as Optuna's, choose a position:
 
@@ -64,25 +68,43 @@ def search_space(
     ...         for name, values in space.items()
     ...     }
     """
-    encoders = {
-        name: value
-        for name, value in pipeline.get_params().items()
-        if isinstance(value, TextMetaEncoder)
-    }
-    if isinstance(pipeline, TextMetaEncoder):
-        encoders = {"": pipeline}
-    if not encoders:
-        raise ValueError(
-            f"search_space: {type(pipeline).__name__} has no TextMetaEncoder among its "
-            "parameters. Pass the result of make_text_pipeline or make_table_pipeline, "
-            "or a Pipeline with a TextMetaEncoder."
-        )
+    parts = pipeline.get_params()
+    if not hasattr(pipeline, "steps"):
+        parts[""] = pipeline
     space: dict[str, list[Any]] = {}
-    for name, encoder in encoders.items():
+    for name, part in parts.items():
+        found = _choices(part, max_sources, any(map(_is_union, parts.values())))
         prefix = f"{name}__" if name else ""
-        names = encoder.source_names
-        largest = None if max_sources is None else min(max_sources, len(names))
-        space[f"{prefix}active"] = source_subsets(names, max_size=largest)
-        space[f"{prefix}n_components"] = list(_N_COMPONENTS)
-        space[f"{prefix}cv"] = [None, _FOLDS if encoder.cv is None else encoder.cv]
+        space |= {f"{prefix}{key}": values for key, values in found.items()}
+    if not space:
+        raise ValueError(
+            f"search_space: {type(pipeline).__name__} has no TextMetaEncoder and no "
+            "EmbeddingUnion among its parameters. Pass the result of "
+            "make_text_pipeline with sources or of make_table_pipeline, or a Pipeline "
+            "with one of them."
+        )
     return space
+
+
+def _is_union(part):
+    return isinstance(part, EmbeddingUnion)
+
+
+def _choices(part, max_sources, has_union):
+    """Return the values to try of each parameter of one part of a pipeline."""
+    if isinstance(part, TextMetaEncoder):
+        return {
+            "active": _subsets(part.source_names, max_sources),
+            "n_components": list(_N_COMPONENTS),
+            "cv": [None, "auto" if part.cv is None else part.cv],
+        }
+    if _is_union(part):
+        names = [name for name, _ in part.sources]
+        return {"active": _subsets(names, max_sources)} if len(names) > 1 else {}
+    is_stack = isinstance(part, StackedMetaClassifier | StackedMetaRegressor)
+    return {"tfidf": [True, False]} if is_stack and has_union else {}
+
+
+def _subsets(names, max_sources):
+    largest = None if max_sources is None else min(max_sources, len(names))
+    return source_subsets(names, max_size=largest)

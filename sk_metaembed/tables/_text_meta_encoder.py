@@ -28,6 +28,7 @@ from ..sequences._columns import (
 )
 from ..sequences._mixins import SequencesInputMixin
 from ..sources import EmbeddingUnion, LSAEmbedding, make_embedding_union
+from ._predictions import StackedPredictions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.pipeline import Pipeline
 
-_MODEL_COMPONENTS = 100
+_MOST_COMPONENTS = 100  # of "words" and "chars"
 _CHAR_NGRAMS = {"words": None, "chars": (3, 4)}
 
 
@@ -46,8 +47,9 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
     its words and of their character n-grams, which need no file and no download, and
     any that are passed, such as a `TransformerEmbedding` or a `PretrainedEmbedding`.
     Each source is reduced to few dimensions and brought to one scale. With `cv`, the
-    predictions of linear models on all dimensions of the sources are added, out of
-    fold, which often helps as much as a further source.
+    predictions of a stack of linear models of the words, their characters and all
+    dimensions of the given sources are added, out of fold, which often helps as much as
+    a further source.
 
     It is made of steps of this package: `to_pipeline` returns them.
 
@@ -67,9 +69,11 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
     n_components : int, default=30
         Number of dimensions that are kept of each source. None keeps all, which are 100
         of "words" and "chars".
-    cv : int, cross-validation generator or an iterable, default=None
+    cv : "auto", int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions that are added, for which `fit` needs y.
-        None adds none. See `StackedMetaEmbedding`.
+        None adds none. "auto" lets `StackedMetaClassifier` or `StackedMetaRegressor`
+        choose the folds, and adds none for fewer than 200 rows, since predictions of
+        few rows mislead a model that learns from them; other values then warn.
     target_type : {"auto", "continuous"}, default="auto"
         Whether y has classes or numbers, where `cv` is set. "auto" decides as
         scikit-learn's `type_of_target` does: integers are classes. "continuous" fits
@@ -138,7 +142,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         "active": [str, "array-like", None],
         "combine": [HasMethods(["fit", "transform"]), None],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "cv": ["cv_object"],
+        "cv": ["cv_object", StrOptions({"auto"})],
         "target_type": [StrOptions({"auto", "continuous"})],
         "cardinality_threshold": [Interval(Integral, 0, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -215,10 +219,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         """
         from sklearn.pipeline import FeatureUnion, Pipeline
 
-        # Models gain from dimensions that the output leaves out.
-        n_own = self.n_components or _MODEL_COMPONENTS
-        if self.cv is not None:
-            n_own = max(n_own, _MODEL_COMPONENTS)
+        n_own = self.n_components or _MOST_COMPONENTS
         own = [
             (name, LSAEmbedding(n_own, char_ngrams=n, random_state=self.random_state))
             for name, n in _CHAR_NGRAMS.items()
@@ -232,7 +233,9 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
             steps.append(("combine", clone(self.combine)))
         steps.append(("pool", Pooling()))
         if self.cv is not None:
-            stacked = StackedMetaEmbedding(
+            stacked = StackedPredictions(
+                ignored=tuple(_CHAR_NGRAMS),
+                tfidf=self._reads_words(),
                 target_type=self.target_type,
                 cv=self.cv,
                 random_state=self.random_state,
@@ -371,6 +374,11 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         self.n_missing_ = dict(zip(self._columns, counts, strict=True))
         self._indicates = {name: count > 0 for name, count in self.n_missing_.items()}
         return None if method == "fit" else self._joined(outputs, absent)
+
+    def _reads_words(self):
+        """Return whether a source of the words themselves is active."""
+        active = [self.active] if isinstance(self.active, str) else self.active
+        return active is None or any(name in _CHAR_NGRAMS for name in active)
 
     def _uses_target(self):
         return self.cv is not None or _learns_from_target(self.combine)

@@ -1,0 +1,161 @@
+"""make_text_pipeline and make_table_pipeline: one line from a table to predictions."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import is_classifier, is_regressor
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from sk_metaembed import (
+    EmbeddingUnion,
+    FunctionEmbedding,
+    StackedMetaClassifier,
+    StackedMetaRegressor,
+    TextMetaEncoder,
+    load,
+    make_table_pipeline,
+    make_text_pipeline,
+    save,
+    search_space,
+)
+
+GOOD = ("warm", "bright", "lively", "clever", "moving")
+BAD = ("dull", "cold", "slow", "empty", "loud")
+NEUTRAL = tuple(f"word{i}" for i in range(40))
+
+
+def reviews(n_rows, seed=0):
+    """Return texts and classes, of which a word or two tell."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n_rows) % 2)
+    texts = [
+        " ".join(rng.permutation([*rng.choice(NEUTRAL, 5), rng.choice((BAD, GOOD)[c])]))
+        for c in y
+    ]
+    return texts, y
+
+
+def word_lengths(words):
+    return [[len(word), word.count("o")] for word in words]
+
+
+SOURCE = ("lengths", FunctionEmbedding(word_lengths))
+
+
+def test_steps_of_the_text_pipeline():
+    alone, both = make_text_pipeline(), make_text_pipeline("regressor", [SOURCE])
+    assert list(alone.named_steps) == ["tokens", "model"]
+    assert list(both.named_steps) == ["tokens", "sources", "model"]
+    assert isinstance(alone[-1], StackedMetaClassifier)
+    assert isinstance(both[-1], StackedMetaRegressor)
+    assert isinstance(both["sources"], EmbeddingUnion)
+    assert is_classifier(alone)
+    assert is_regressor(both)
+    own = make_text_pipeline(DecisionTreeClassifier(), [SOURCE])
+    assert list(own.named_steps) == ["encoder", "model"]
+    assert isinstance(own["encoder"], TextMetaEncoder)
+
+
+@pytest.mark.parametrize("sources", [None, [SOURCE]])
+@pytest.mark.parametrize("n_rows", [8, 60, 400])
+def test_text_pipeline_is_no_worse_than_a_linear_model_of_the_words(sources, n_rows):
+    texts, y = reviews(n_rows)
+    new, expected = reviews(500, seed=1)
+    tfidf = make_pipeline(TfidfVectorizer(), LogisticRegression(C=10)).fit(texts, y)
+    model = make_text_pipeline(sources=sources, random_state=0).fit(texts, y)
+    assert model.score(new, expected) > tfidf.score(new, expected) - 0.05
+    assert model.score(new, expected) > {8: 0.45, 60: 0.75, 400: 0.95}[n_rows]
+
+
+def test_missing_texts_and_two_rows_per_class():
+    texts, y = ["warm film", "dull film", None, "cold plot"], ["a", "b", "a", "b"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = make_text_pipeline(random_state=0).fit(texts, y)
+    probabilities = model.predict_proba(["warm", "", None])
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+def test_sets_of_labels():
+    texts, y = reviews(300)
+    labels = np.stack([y, ["film" in t or "word1" in t.split() for t in texts]], axis=1)
+    model = make_text_pipeline(random_state=0).fit(texts, labels.astype(int))
+    assert model.predict(texts).shape == (300, 2)
+    assert model.score(texts, labels) > 0.9
+
+
+def test_search_space_of_a_text_pipeline():
+    space = search_space(make_text_pipeline(sources=[SOURCE, ("more", SOURCE[1])]))
+    assert space["sources__active"] == [("lengths",), ("more",), ("lengths", "more")]
+    assert space["model__tfidf"] == [True, False]
+    with pytest.raises(ValueError, match="has no TextMetaEncoder and no EmbeddingUnio"):
+        search_space(make_text_pipeline())
+
+
+def test_frame_of_one_column_is_as_good_as_its_texts():
+    texts, y = reviews(300)
+    frame = pd.DataFrame({"review": texts})
+    of_frame = make_table_pipeline(random_state=0)
+    of_texts = make_text_pipeline(random_state=0)
+    scores = [
+        cross_val_score(model, X, y, cv=3).mean()
+        for model, X in ((of_frame, frame), (of_texts, texts))
+    ]
+    assert scores[0] > scores[1] - 0.03
+
+
+@pytest.mark.parametrize(
+    ("target", "name"), [("xor", "HistGradient"), ("linear", "Pipeline")]
+)
+def test_table_pipeline_chooses_by_the_loss(target, name):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
+    value = frame.a * frame.b if target == "xor" else frame.a + frame.b
+    value += rng.normal(scale=0.1, size=400)
+    classifier = make_table_pipeline(random_state=0).fit(frame, value > 0)
+    regressor = make_table_pipeline("regressor", random_state=0).fit(frame, value)
+    for model in (classifier, regressor):
+        assert type(model[-1].model_).__name__.startswith(name)
+    assert classifier.score(frame, value > 0) > 0.9
+    assert regressor.score(frame, value) > 0.9
+
+
+def test_table_pipeline_with_sets_of_labels_and_few_rows():
+    texts, y = reviews(40)
+    frame = pd.DataFrame({"review": texts, "stars": y + np.arange(40) % 3})
+    labels = np.stack([y, 1 - y], axis=1)
+    model = make_table_pipeline(random_state=0).fit(frame, labels)
+    assert model.predict(frame).shape == (40, 2)
+    few = make_table_pipeline(random_state=0).fit(frame[:4], [0, 1, 0, 1])
+    assert few.predict(frame).shape == (40,)
+
+
+def test_predictions_are_added_from_200_rows_on():
+    texts, y = reviews(220)
+    encoder = TextMetaEncoder(cv="auto", n_components=2, random_state=0)
+    few = encoder.fit(texts[:199], y[:199]).get_feature_names_out().tolist()
+    many = encoder.fit(texts, y).get_feature_names_out().tolist()
+    assert many == [*few, "stacked__1"]
+    assert encoder.fit(texts[:199], y[:199]).transform(texts).shape == (220, 4)
+    with pytest.warns(UserWarning, match="of 199 rows, cv=5, are likely to mislead"):
+        encoder.set_params(cv=5).fit(texts[:199], y[:199])
+
+
+def test_text_pipeline_in_a_file(tmp_path):
+    texts, y = reviews(60)
+    for pipeline, target in (
+        (make_text_pipeline(random_state=0), y),
+        (make_text_pipeline(random_state=0), np.stack([y, 1 - y], axis=1)),
+        (make_text_pipeline("regressor", random_state=0), y * 2.5),
+    ):
+        pipeline.fit(texts, target)
+        save(pipeline, tmp_path / "model.skm")
+        again = load(tmp_path / "model.skm")
+        np.testing.assert_array_equal(again.predict(texts), pipeline.predict(texts))
