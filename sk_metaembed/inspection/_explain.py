@@ -91,23 +91,23 @@ def explain(
 
     *Exact.* Let the pooled vector be :math:`x = \sum_k a_k v_k`, with :math:`a_k` the
     weight of word k (1 / n for the mean of n words; idf and SIF weights are included),
-    and the value :math:`f(x) = w \cdot x + b`; scalers, PCA, `StackedMetaEmbedding`
-    with linear models and without `tfidf`, and other affine steps are part of w and b.
+    and the value :math:`f(x) = w \cdot x + b`; scalers, PCA, `StackedMetaClassifier`
+    with linear models and ``tfidf=False``, and other affine steps are part of w and b.
+    Where a stack brings vectors to unit length, :math:`a_k` contains that length.
     With a reference vector r, the contribution of word k is, in each source,
 
     .. math:: a_k\, w \cdot v_k - \frac{|a_k|}{\sum_j |a_j|}\, w \cdot r
 
     with :math:`|a_k| = 1` for all words if a source knows none. Base plus contributions
     is the value, with base :math:`f(r)`. r is the mean of `background` if that is
-    passed; otherwise the training mean, if the step after the pooling, or the models of
-    `StackedMetaEmbedding`, store it as ``mean_``, as `StandardScaler` does; otherwise
-    zero, a text without known words. A contribution compares a word to r: above 0, it
-    speaks for the target more than an average word does. These are the Shapley values
-    of the game in which missing words have the vector r, and their sum by source over
-    its dimensions is that of `shap.LinearExplainer` [1]_. If the vectors are
-    contextual, a word's contribution is that of the vector at its position, which also
-    depends on the other words; use ``method="occlusion"`` for the effect of the word
-    itself.
+    passed; otherwise the training mean, if the step after the pooling stores it as
+    ``mean_``, as `StandardScaler` does; otherwise zero, a text without known words. A
+    contribution compares a word to r: above 0, it speaks for the target more than an
+    average word does. These are the Shapley values of the game in which missing words
+    have the vector r, and their sum by source over its dimensions is that of
+    `shap.LinearExplainer` [1]_. If the vectors are contextual, a word's contribution is
+    that of the vector at its position, which also depends on the other words; use
+    ``method="occlusion"`` for the effect of the word itself.
 
     *Occlusion.* The contribution of a word is the value of the text minus that of the
     text without the word [2]_, and of a source the value minus that with all its
@@ -172,7 +172,7 @@ def explain(
     if method == "exact" and (exact is None or exact.words is None):
         raise ValueError(
             "explain: method='exact' requires a Pipeline on texts in which vectors of "
-            "words are averaged by Pooling or StackedMetaEmbedding (without tfidf), "
+            "words are averaged by Pooling or a StackedMeta* with tfidf=False, "
             "followed by linear steps and a linear model with coef_. Pass "
             "method='occlusion'."
         )
@@ -250,7 +250,7 @@ class _HidingUnion(BaseEstimator):
     """A fitted EmbeddingUnion that computes once and hides one of its sources."""
 
     def __init__(self, union):
-        self._union, self._embedded = union, None
+        self.union, self._embedded = union, None
         self.names, self.hidden = list(union.named_sources_), None
 
     def fit(self, X, y=None):
@@ -263,12 +263,12 @@ class _HidingUnion(BaseEstimator):
     def transform(self, X):
         """Return the vectors of the sources, those of the hidden one unknown."""
         if self._embedded is None:
-            self._embedded = self._union.transform(X)
+            self._embedded = self.union.transform(X)
         return _hide(self._embedded, self.hidden, self.names)
 
     def get_feature_names_out(self, input_features=None):
         """Return the names of the union."""
-        return self._union.get_feature_names_out(input_features)
+        return self.union.get_feature_names_out(input_features)
 
 
 def _hide(embedded, source, sources):

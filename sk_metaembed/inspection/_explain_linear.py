@@ -43,13 +43,16 @@ class Outputs:
 
     def __call__(self, X):
         """Return the values, (n_rows, n_classes or 1), in float64."""
-        values = getattr(self._estimator, self.method)(X)
+        return self.of_columns(getattr(self._estimator, self.method)(X))
+
+    def of_columns(self, values):
+        """Return the values of a predictor's output, one column for two classes."""
         shape = getattr(values, "shape", None)  # None of a list of arrays
         n_columns = 1 if self.classes is None else len(self.classes)
         if shape is not None and len(shape) == 1:
             values = np.asarray(values)[:, None]
-            if n_columns == 2:
-                values = np.hstack([-values, values])
+        if n_columns == 2 and np.shape(values)[1:] == (1,):
+            values = np.hstack([-values, values])
         if np.shape(values) != (len(values), n_columns) or shape is None:
             raise ValueError(
                 f"explain: {self.method} must return {n_columns} columns, one per "
@@ -111,7 +114,7 @@ def linear_contributions(estimator, X, choose, background=None):
     """
     steps = flat_steps(estimator)
     place = next((i for i, s in enumerate(steps) if hasattr(s, "_pooled")), None)
-    if place is None or not hasattr(steps[-1], "coef_"):
+    if place is None or not (hasattr(steps[-1], "coef_") or steps[-1] is steps[place]):
         return None
     before, pool, after = steps[:place], steps[place], steps[place + 1 :]
     embedded = _apply(before, X)
@@ -156,11 +159,13 @@ class _Rest:
 
     def __init__(self, pool, after, embedded):
         self._pool, self._steps = pool, after[:-1]
-        self._outputs = Outputs(after[-1])
-        self._like = pool.transform(embedded)
+        self._outputs = Outputs(after[-1] if after else pool)
+        self._like = pool.transform(embedded) if after else None
 
     def __call__(self, pooled):
         X = self._pool._from_pooled(pooled)
+        if self._like is None:
+            return self._outputs.of_columns(X)
         if hasattr(self._like, "iloc"):
             X = type(self._like)(X, columns=self._like.columns)
         elif hasattr(self._like, "columns"):
@@ -170,7 +175,7 @@ class _Rest:
 
 def _reference(pool, after, dim):
     """Return the training mean of pooled vectors, zeros if it is not stored."""
-    mean = getattr(pool, "_pooled_mean", getattr(after[0], "mean_", None))
+    mean = getattr(after[0], "mean_", None) if after else None
     return mean if mean is not None and np.shape(mean) == (dim,) else np.zeros(dim)
 
 

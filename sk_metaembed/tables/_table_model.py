@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 _FOLDS = 3
-_PENALTIES = (1.0, 10.0, 100.0)
+_PENALTIES = (0.1, 3.0, 100.0)
 
 
 class _TableModel(BaseEstimator):

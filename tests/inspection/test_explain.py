@@ -43,7 +43,8 @@ from sk_metaembed import (
     Pooling,
     SequencePairs,
     SourceSelector,
-    StackedMetaEmbedding,
+    StackedMetaClassifier,
+    StackedMetaRegressor,
     SVDMetaEmbedding,
     Tokenizer,
     TokenSequences,
@@ -237,8 +238,8 @@ def test_words_unknown_to_a_source_add_nothing():
 
 def test_stacked_models_are_exact_if_they_are_linear():
     for y in (BINARY, CLASSES, NUMBERS):
-        head = Ridge() if y is NUMBERS else LogisticRegression()
-        pipe = fitted(StackedMetaEmbedding(random_state=0, cv=3), head, y=y)
+        kind = StackedMetaRegressor if y is NUMBERS else StackedMetaClassifier
+        pipe = fitted(kind(tfidf=False, random_state=0, cv=3), y=y)
         explanation = explain(pipe, SHOWN)
         assert explanation.word_method == explanation.source_method == "exact"
         assert set(explanation.sources) == {"first", "second"}
@@ -246,17 +247,32 @@ def test_stacked_models_are_exact_if_they_are_linear():
         assert_close(total[:-1], explanation.values[:-1])
         total = explanation.base + sum(explanation.sources.values())
         assert_close(total, explanation.values)
-        # The models' scalers store the training mean.
+        # The base is that of a text without known words.
+        assert_close(explanation.values[-1], explanation.base[-1])
         background = explain(pipe, SHOWN, background=TEXTS)
-        assert_close(background.base, explanation.base)
+        total = background.base + sum(background.sources.values())
+        assert_close(total, explanation.values)
     forest = RandomForestClassifier(5, random_state=0)
-    pipe = fitted(
-        StackedMetaEmbedding(forest, random_state=0, cv=3), LogisticRegression()
-    )
+    pipe = fitted(StackedMetaClassifier(forest, tfidf=False, random_state=0, cv=3))
     assert explain(pipe, SHOWN).word_method == "occlusion"
-    words = StackedMetaEmbedding(tfidf=True, random_state=0, cv=3)
-    pipe = fitted(words, LogisticRegression())
+    pipe = fitted(StackedMetaClassifier(random_state=0, cv=3))
     assert explain(pipe, SHOWN).word_method == "occlusion"
+
+
+def test_one_line_with_sources_and_three_classes():
+    sources = [
+        ("first", FunctionEmbedding(first)),
+        ("second", FunctionEmbedding(second)),
+    ]
+    pipe = make_text_pipeline(sources=sources, random_state=0).fit(TEXTS, CLASSES)
+    explanation = explain(pipe, SHOWN, target="b")
+    values = pipe.decision_function(SHOWN)[:, 1]
+    assert_close(explanation.values, values)
+    assert explanation.word_method == explanation.source_method == "occlusion"
+    assert set(explanation.sources) == {"first", "second"}
+    text = SHOWN[0].split()
+    without = pipe.decision_function([" ".join(text[1:])])[0, 1]
+    assert explanation.words[0] == pytest.approx(values[0] - without, abs=1e-5)
 
 
 def left_out(value, text):
@@ -555,7 +571,7 @@ def test_missing_texts_are_empty_if_the_estimator_accepts_them():
     assert explanation.tokens.lengths[1:].tolist() == [0, 0]
     assert_close(explanation.values, value_of(pipe, X))
     assert_close(explanation.base, np.repeat(value_of(pipe, [""]), 3))
-    assert explanation.source_method == "occlusion"
+    assert explanation.source_method is None
     pipe = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, BINARY)
     with pytest.raises(TypeError, match=r"row 1 is missing \(None\).*replace it by"):
         explain(pipe, ["w1", None])
