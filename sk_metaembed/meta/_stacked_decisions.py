@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 _LEAST_PROBABILITY = 1e-6
@@ -50,7 +49,7 @@ class PerLabel(BaseEstimator):
 
 def decisions(model, X, *, caller):
     """Return decision values or predictions of a fitted model, (n_rows, n_columns)."""
-    if isinstance(model, Pipeline) and isinstance(model[-1], PerLabel):
+    if hasattr(model, "steps") and isinstance(model[-1], PerLabel):
         return model[-1].decide(model[:-1].transform(X), caller)
     if isinstance(model, PerLabel):
         return model.decide(X, caller)
@@ -84,7 +83,7 @@ def _method(model, caller):
 
 def weight_params(model, sample_weight, caller):
     """Return the parameters of fit that pass weights to all steps that take them."""
-    steps = model.steps if isinstance(model, Pipeline) else [(None, model)]
+    steps = model.steps if hasattr(model, "steps") else [(None, model)]
     names = [
         f"{name}__sample_weight" if name else "sample_weight"
         for name, step in steps

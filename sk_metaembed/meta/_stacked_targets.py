@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from ..sequences._targets import check_target
 
 
-@dataclass(frozen=True)
+@dataclass
 class Target:
     """What the models of a stack learn.
 

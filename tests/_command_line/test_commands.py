@@ -7,6 +7,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 
 from sk_metaembed import WordVectors, load, make_table_pipeline
 from sk_metaembed._command_line import _commands, _report, main
@@ -15,6 +19,10 @@ from ..browsers import find_browser, measure
 from ..tiny_bert import folder as tiny_bert
 
 pytest.importorskip("skrub")
+# Few rows keep the tests quick.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:TextMetaEncoder. out-of-fold predictions of"
+)
 
 N_ROWS = 90
 HOSTILE = "<script>alert('x')</script> & </td>"
@@ -24,7 +32,12 @@ TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 def quick_pipeline(*arguments, **options):
     """Return the pipeline with few folds, and few trees to save."""
     pipeline = make_table_pipeline(*arguments, **options)
-    return pipeline.set_params(model__max_iter=5, table__high_cardinality__cv=2)
+    kinds = {
+        "classifier": HistGradientBoostingClassifier,
+        "regressor": HistGradientBoostingRegressor,
+    }
+    boosting = kinds[(*arguments, "classifier")[0]](max_iter=5, random_state=0)
+    return pipeline.set_params(model=boosting, table__high_cardinality__cv=2)
 
 
 @pytest.fixture(autouse=True, scope="module")
