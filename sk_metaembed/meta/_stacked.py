@@ -458,7 +458,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         the characters of words, "chars", on sparse TF-IDF features. They need no
         source. Without any token, there are none.
     cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, repeated up to four
+        Folds of the out-of-fold predictions. None means five folds, repeated up to three
         times for fewer than 100 rows, or three for 1,500 rows or more. An int is a
         number of folds, stratified; there are fewer if no class has so many rows. Equal
         sequences, or `groups` if they are passed to `fit`, are in one fold.
@@ -521,7 +521,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     counts little. Where the rows are at least as many as the dimensions, dimensions of
     unit variance are tried as well, and taken if their loss is less by more than two
     standard errors, a stricter form of the rule of one standard error [3]_. Penalties
-    are chosen out of fold, among eight; from 1,500 rows by one fold, among four. A row
+    are chosen out of fold, among six; from 1,500 rows by one fold, among four. A row
     that is the only one of its class is in every training part.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
@@ -682,7 +682,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         the characters of words, "chars", on sparse TF-IDF features. They need no
         source. Without any token, there are none.
     cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, repeated up to four
+        Folds of the out-of-fold predictions. None means five folds, repeated up to three
         times for fewer than 100 rows, or three for 1,500 rows or more. An int is a
         number of folds; there are fewer if there are fewer rows or groups. Equal
         sequences, or `groups` if they are passed to `fit`, are in one fold.
@@ -738,7 +738,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     counts little. Where the rows are at least as many as the dimensions, dimensions of
     unit variance are tried as well, and taken if their loss is less by more than two
     standard errors, a stricter form of the rule of one standard error [3]_. Penalties
-    are chosen out of fold, among eight; from 1,500 rows by one fold, among four. A row
+    are chosen out of fold, among six; from 1,500 rows by one fold, among four. A row
     that is the only one of its class is in every training part.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source

@@ -32,14 +32,15 @@ from ._stacked_decisions import PerLabel, decisions, weight_params
 from ._stacked_targets import expected, losses, predicted
 
 # Of rows of unit length, from strong to weak.
-_INVERSE_PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+_INVERSE_PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 _USUAL = _INVERSE_PENALTIES.index(10.0)  # where no row can be held out
+_OF_MANY_ROWS = (0.3, 3.0, 30.0, 300.0)  # their loss is flat
 _LEAST_SPREAD = 1e-5  # relative; float32 has noise of 1e-7
 _FOLDS = 5
 _FEW_FOLDS = 3  # of many rows, which need no large training parts
 _MANY_ROWS = 1500
 _ROWS_PER_REPEAT = 100  # fewer rows are divided into folds several times
-_MOST_REPEATS = 4
+_MOST_REPEATS = 3
 _ENOUGH_ROWS = 300  # in a fold, to choose a model by it alone
 # Of half the squared distance of the weights from those of the plain concatenation.
 _PULL = 3.0
@@ -218,7 +219,8 @@ def _fit_model(estimator, forms, target, folds, sample_weight, *, caller):
                 if len(X) < X.shape[1]:
                     continue
                 X = without_noise(X)
-            choice = fitter.choose(_path_of(estimator, X, form, target), X)
+            path = _path_of(estimator, X, form, target, folds.large is not None)
+            choice = fitter.choose(path, X)
             if best is None or _is_clearly_less(choice.losses, best[1].losses):
                 best = form, choice
         return fitter.fit(*best)
@@ -240,19 +242,20 @@ _FEATURES = {
 }
 
 
-def _path_of(estimator, X, form, target):
+def _path_of(estimator, X, form, target, has_many_rows):
     """Return the `_Path` of a form of the rows."""
+    strengths = _OF_MANY_ROWS if has_many_rows else _INVERSE_PENALTIES
     features = _FEATURES[form]() if form in _FEATURES else None
     dim = X.shape[1] if form == "dimension" else 1
     if estimator is not None:
         path = _Path(clone(estimator), None, (None,), features)
     elif target.kind == "numbers":
-        values = tuple(dim / value for value in _INVERSE_PENALTIES)
+        values = tuple(dim / value for value in strengths)
         path = _Path(Ridge(), "alpha", values, features)
     else:
         # Takes a third of the time of lbfgs.
         model = LogisticRegression(solver="newton-cg", max_iter=1000)
-        values = tuple(value / dim for value in _INVERSE_PENALTIES)
+        values = tuple(value / dim for value in strengths)
         path = _Path(model, "C", values, features)
     if target.kind == "labels":
         path = path._replace(
@@ -273,15 +276,16 @@ class _Choice(NamedTuple):
         What the model reads.
     losses : ndarray or None
         By held-out row; None without any.
-    first : ndarray or None
-        Decision values of the rows of the first fold, if they are known.
+    decisions : dict of (int, int) to ndarray
+        The decision values of the test rows of a fold, by its repeat and place, of the
+        folds that the model was chosen by.
     """
 
     model: Any
     features: Any
     X: Any
     losses: np.ndarray | None
-    first: np.ndarray | None
+    decisions: dict
 
 
 class _Fitter:
@@ -297,47 +301,48 @@ class _Fitter:
             X = path.features.fit_transform(X)
         if hasattr(X, "dtype"):
             X = X.astype(np.float64)  # in float32, solvers stop early and warn
-        place, each, first = self._least_loss(path, X)
+        place, each, known = self._least_loss(path, X)
         model = clone(path.model)
         if path.name is not None:
             model.set_params(**{path.name: path.values[place]})
-        return _Choice(model, path.features, X, each, first)
+        return _Choice(model, path.features, X, each, known)
 
     def _least_loss(self, path, X):
-        """Return the place of the best value of a path, its losses by row, and values.
+        """Return the place of the best value of a path, its losses, and its decisions.
 
-        The last are those of the first fold, None if they were not kept.
+        Both as in `_Choice`.
         """
         if not self.folds.held_out.any():
-            return min(_USUAL, len(path.values) - 1), None, None
+            return min(_USUAL, len(path.values) - 1), None, {}
         large = self.folds.large
         if large is not None:
             return self._first_minimum(path, X, large)
-        values = np.stack(
-            [self._out_of_fold(path, X, folds) for folds in self.folds.repeats], axis=1
-        )  # (n_values, n_repeats, n_rows, n_columns)
-        each = self._weighted(losses(self.target, values, self.target.columns))
-        each = np.where(self.folds.held_out, each, 0).sum(axis=1)
+        found = {
+            (i, j): np.stack([*self._values_on_path(path, X, *fold)])
+            for i, folds in enumerate(self.folds.repeats)
+            for j, fold in enumerate(folds)
+        }
+        each = np.zeros((len(path.values), len(self.target.columns)))
+        for (i, j), values in found.items():
+            test = self.folds.repeats[i][j][1]
+            each[:, test] += self._losses(values, test)
         place = int(each.sum(axis=1).argmin())
-        return place, each[place], None
+        return place, each[place], {key: v[place] for key, v in found.items()}
 
     def _first_minimum(self, path, X, fold):
         """Return the first value whose loss is less than the next one's."""
         train, test = fold
         best = None
-        steps = range(len(path.values))[1::2] or [0]  # a loss of many rows is flat
-        path = path._replace(values=tuple(path.values[i] for i in steps))
-        for i, values in zip(
-            steps, self._values_on_path(path, X, train, test), strict=True
-        ):
-            each = losses(self.target, values, self.target.columns[test])
-            each = self._weighted(each, test)
+        for i, values in enumerate(self._values_on_path(path, X, train, test)):
+            each = self._losses(values, test)
             if best is not None and each.sum() >= best[1].sum():
                 break
-            best = i, each, values
+            best = i, each, {(0, 0): values}
         return best
 
-    def _weighted(self, each, rows=slice(None)):
+    def _losses(self, values, rows):
+        """Return the weighted loss of some rows, (..., n_rows)."""
+        each = losses(self.target, values, self.target.columns[rows])
         weights = self.sample_weight
         return each if weights is None else each * weights[rows]
 
@@ -352,29 +357,18 @@ class _Fitter:
             self._fit(model, X, train)
             yield self._decide(model, X[test])
 
-    def _out_of_fold(self, path, X, folds):
-        """Return decision values, (n_values, n_rows, n_columns), 0 if not held out."""
-        out = np.zeros((len(path.values), *self.target.columns.shape))
-        for train, test in folds:
-            for i, values in enumerate(self._values_on_path(path, X, train, test)):
-                out[i, test] = values
-        return out
-
     def fit(self, form, choice):
         """Return the `Fitted` of a chosen model."""
         path, X = _Path(choice.model, None, (None,)), choice.X
         model = clone(choice.model)
         self._fit(model, X, slice(None))
-        out = np.empty((len(self.folds.repeats), *self.target.columns.shape))
-        seen = self._decide(model, X)
-        for flags, values, folds in zip(
-            self.folds.held_out, out, self.folds.repeats, strict=True
-        ):
-            n_known = 0 if choice.first is None else 1
-            values[:] = self._out_of_fold(path, X, folds[n_known:])[0]
-            if n_known:
-                values[folds[0][1]] = choice.first
-            values[~flags] = seen[~flags]
+        out = np.repeat(self._decide(model, X)[None], len(self.folds.repeats), axis=0)
+        for i, folds in enumerate(self.folds.repeats):
+            for j, (train, test) in enumerate(folds):
+                values = choice.decisions.get((i, j))
+                if values is None:
+                    (values,) = self._values_on_path(path, X, train, test)
+                out[i, test] = values
         if choice.features is not None:
             model = Pipeline([("features", choice.features), ("model", model)])
         return Fitted(model, form, out, self._score(out))
