@@ -458,10 +458,10 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         the characters of words, "chars", on sparse TF-IDF features. They need no
         source. Without any token, there are none.
     cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, repeated up to three
-        times for fewer than 100 rows, or three for 1,500 rows or more. An int is a
-        number of folds, stratified; there are fewer if no class has so many rows. Equal
-        sequences, or `groups` if they are passed to `fit`, are in one fold.
+        Folds of the out-of-fold predictions. None means five folds, repeated up to
+        three times for fewer than 100 rows, or three for 1,500 rows or more. An int is
+        a number of folds, stratified; there are fewer if no class has so many rows.
+        Equal sequences, or `groups` if they are passed to `fit`, are in one fold.
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.
     n_jobs : int, default=None
@@ -520,9 +520,10 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     rows: one scale for all dimensions, by which a source whose vectors differ little
     counts little. Where the rows are at least as many as the dimensions, dimensions of
     unit variance are tried as well, and taken if their loss is less by more than two
-    standard errors, a stricter form of the rule of one standard error [3]_. Penalties
-    are chosen out of fold, among six; from 1,500 rows by one fold, among four. A row
-    that is the only one of its class is in every training part.
+    standard errors. Penalties are chosen out of fold, among six: the one nearest to
+    the usual, ``C=10``, whose loss is within a standard error of the least [3]_; from
+    1,500 rows by the least loss of one fold, among four. A row that is the only one of
+    its class is in every training part.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
     return vectors of sequences. For `SequencePairs`, each model receives
@@ -682,9 +683,9 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         the characters of words, "chars", on sparse TF-IDF features. They need no
         source. Without any token, there are none.
     cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, repeated up to three
-        times for fewer than 100 rows, or three for 1,500 rows or more. An int is a
-        number of folds; there are fewer if there are fewer rows or groups. Equal
+        Folds of the out-of-fold predictions. None means five folds, repeated up to
+        three times for fewer than 100 rows, or three for 1,500 rows or more. An int is
+        a number of folds; there are fewer if there are fewer rows or groups. Equal
         sequences, or `groups` if they are passed to `fit`, are in one fold.
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.
@@ -737,9 +738,10 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     rows: one scale for all dimensions, by which a source whose vectors differ little
     counts little. Where the rows are at least as many as the dimensions, dimensions of
     unit variance are tried as well, and taken if their loss is less by more than two
-    standard errors, a stricter form of the rule of one standard error [3]_. Penalties
-    are chosen out of fold, among six; from 1,500 rows by one fold, among four. A row
-    that is the only one of its class is in every training part.
+    standard errors. Penalties are chosen out of fold, among six: the one nearest to the
+    usual, ``alpha=0.1``, whose loss is within a standard error of the least [3]_; from
+    1,500 rows by the least loss of one fold, among four. A row that is the only one of
+    its class is in every training part.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
     return vectors of sequences. For `SequencePairs`, each model receives

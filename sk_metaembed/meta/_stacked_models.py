@@ -326,7 +326,7 @@ class _Fitter:
         for (i, j), values in found.items():
             test = self.folds.repeats[i][j][1]
             each[:, test] += self._losses(values, test)
-        place = int(each.sum(axis=1).argmin())
+        place = _usual_of_best(each)
         return place, each[place], {key: v[place] for key, v in found.items()}
 
     def _first_minimum(self, path, X, fold):
@@ -393,6 +393,18 @@ class _Fitter:
 
     def _decide(self, model, X):
         return decisions(model, X, caller=self.caller)
+
+
+def _usual_of_best(each):
+    """Return the value that is nearest to the usual one and not clearly worse.
+
+    `each` has the losses by value and row; a value is not clearly worse if its loss is
+    within a standard error of the least one.
+    """
+    gaps = each - each[each.sum(axis=1).argmin()]
+    errors = gaps.std(axis=1) * np.sqrt(each.shape[1])
+    near = np.flatnonzero(gaps.sum(axis=1) <= errors)
+    return int(near[np.abs(near - _USUAL).argmin()])
 
 
 def _is_clearly_less(new, old):
