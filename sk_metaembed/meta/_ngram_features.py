@@ -22,7 +22,8 @@ class _NgramFeatures(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         """Learn the n-grams of X and their document frequencies."""
-        self._learn(_lowered(X.sequences if isinstance(X, SequencePairs) else X))
+        tokens = X.sequences if isinstance(X, SequencePairs) else X
+        self._learn(_lowered(tokens.compact()))
         return self
 
     def transform(self, X):

@@ -13,6 +13,8 @@ from sklearn.base import (
     MetaEstimatorMixin,
     RegressorMixin,
     TransformerMixin,
+    is_classifier,
+    is_regressor,
 )
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -157,7 +159,8 @@ class _BaseStacked(
             Decision values or numbers, with the columns of `get_feature_names_out`.
         """
         check_is_fitted(self)
-        return np.hstack(self._each(X)).astype(np.float32)
+        values = [each + self._target.center for each in self._each(X)]
+        return np.hstack(values).astype(np.float32)
 
     def get_feature_names_out(
         self, input_features: object = None
@@ -208,6 +211,8 @@ class _BaseStacked(
         )
         inputs = self._inputs(X, sequences)
         given = dict(self.models or ())
+        for model in (self.estimator, *given.values()):
+            self._check_kind(model)
         estimators = {
             name: given.get(name, None if name in _NGRAMS else self.estimator)
             for name in inputs
@@ -225,7 +230,7 @@ class _BaseStacked(
         self.weights_ = dict(zip(inputs, weights.tolist(), strict=True))
         # The rows are needed no more.
         self._target = replace(target, y=target.y[:1], columns=target.columns[:1])
-        return decisions.mean(axis=1)
+        return decisions.mean(axis=1) + target.center
 
     def _sequences(self, X, *, fitted=True):
         """Return the sequences of X, which are those of both sides of pairs."""
@@ -245,6 +250,18 @@ class _BaseStacked(
         if fitted:
             check_blocks(sequences, self.dims_in_, caller=caller)
         return sequences
+
+    def _check_kind(self, model):
+        """Raise an error unless a model predicts what the stack does."""
+        if model is None:
+            return
+        kind = "classifier" if is_classifier(self) else "regressor"
+        fits = is_classifier(model) if kind == "classifier" else is_regressor(model)
+        if not fits:
+            raise ValueError(
+                f"{type(self).__name__}: estimator and models must be {kind}s, got "
+                f"{model!r}."
+            )
 
     def _inputs(self, X, sequences):
         """Return the training rows of each model in the forms to choose from."""
@@ -326,15 +343,19 @@ class _BaseStacked(
     def _each(self, X):
         """Return the decision values of each model, (n_rows, n_columns)."""
         sequences = self._sequences(X)
+        if not len(X):
+            return [np.zeros((0, self._target.columns.shape[1]))] * len(self._forms)
         forms = {self._forms[name] for name in self._vector_models}
         parts = self._parts(sequences, forms)
-        tokens = self._tokens(sequences)
-        caller = type(self).__name__
-        values = []
+        return self._of_models(parts, self._tokens(sequences))
+
+    def _of_models(self, parts, tokens):
+        """Return the decision values of each model for vectors by form, and tokens."""
+        caller, center, values = type(self).__name__, self._target.center, []
         for name, model in self.estimators_.items():
             form = self._forms[name]
             rows = self._rows(name, parts[form]) if form in parts else tokens
-            values.append(decisions(model, rows, caller=caller))
+            values.append(decisions(model, rows, caller=caller) - center)
         return values
 
     def _rows(self, name, parts):
@@ -350,6 +371,11 @@ class _BaseStacked(
     def _sum(self, values):
         """Return the weighted sum of decision values, (n_rows, n_columns)."""
         return np.tensordot([*self.weights_.values()], np.stack(values), 1)
+
+    def _sum_of_columns(self, columns):
+        """Return the predictions that the columns of `transform` make, by model."""
+        center = self._target.center
+        return self._sum([each - center for each in columns]) + center
 
     def _decide(self, X):
         check_is_fitted(self)
@@ -391,16 +417,7 @@ class _BaseStacked(
         for i, form in enumerate(self._pooled_forms):
             own = split[i * size : (i + 1) * size]
             parts[form] = dict(zip(self.dims_in_, own, strict=True))
-        return self._sum(
-            [
-                decisions(
-                    model,
-                    self._rows(name, parts[self._forms[name]]),
-                    caller=type(self).__name__,
-                )
-                for name, model in self.estimators_.items()
-            ]
-        )
+        return self._sum(self._of_models(parts, None)) + self._target.center
 
 
 def _equal_rows(X):

@@ -84,8 +84,7 @@ def make_folds(cv, target, groups, copies, random_state, *, caller):
             n_repeats = min(_MOST_REPEATS, max(1, _ROWS_PER_REPEAT // n_rows))
         rng = check_random_state(random_state)
         for _ in range(n_repeats):
-            seed = rng.randint(np.iinfo(np.int32).max)
-            repeats.append(_division(cv, labels, n_rows, groups, copies, seed))
+            repeats.append(_division(cv, labels, n_rows, groups, copies, rng))
     else:
         splitter = check_cv(cv, target.y, classifier=target.kind == "classes")
         repeats.append(list(splitter.split(np.zeros(n_rows), target.y, groups)))
@@ -101,7 +100,7 @@ def make_folds(cv, target, groups, copies, random_state, *, caller):
     return Folds(repeats, held_out)
 
 
-def _division(n_folds, labels, n_rows, groups, copies, seed):
+def _division(n_folds, labels, n_rows, groups, copies, rng):
     """Return the folds of a division, as many as a class or the groups have rows for.
 
     Copies are divided by the label of the first of them.
@@ -109,7 +108,7 @@ def _division(n_folds, labels, n_rows, groups, copies, seed):
     if groups is None and copies is not None:
         first, places = np.unique(copies, return_index=True, return_inverse=True)[1:]
         labels = None if labels is None else labels[first]
-        folds = _division(n_folds, labels, len(first), None, None, seed)
+        folds = _division(n_folds, labels, len(first), None, None, rng)
         fold_of = np.empty(len(first), dtype=int)
         for i, (_, test) in enumerate(folds):
             fold_of[test] = i
@@ -126,7 +125,7 @@ def _division(n_folds, labels, n_rows, groups, copies, seed):
         return []
     kinds = (KFold, StratifiedKFold, GroupKFold, StratifiedGroupKFold)
     kind = kinds[(labels is not None) + 2 * (groups is not None)]
-    splitter = kind(n_folds, shuffle=True, random_state=seed)
+    splitter = kind(n_folds, shuffle=True, random_state=rng)
     with warnings.catch_warnings():
         # Classes with fewer rows than folds are as intended.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
@@ -392,7 +391,7 @@ class _Fitter:
         model.fit(X[rows], self.target.y[rows], **params)
 
     def _decide(self, model, X):
-        return decisions(model, X, caller=self.caller)
+        return decisions(model, X, caller=self.caller) - self.target.center
 
 
 def _usual_of_best(each):

@@ -24,7 +24,10 @@ class Target:
     y : ndarray of shape (n_rows,) or (n_rows, n_columns)
         Classes, an indicator matrix, or numbers.
     columns : ndarray of float64, shape (n_rows, n_columns)
-        Indicators of the second class, of all classes or of labels; or numbers.
+        Indicators of the second class, of all classes or of labels; or numbers, less
+        `center`.
+    center : ndarray of float64, shape (n_columns,)
+        The mean of numbers, 0 for the others. Decision values are relative to it.
     classes : ndarray or None
         Classes, or the numbers of the labels; None for numbers.
     """
@@ -33,6 +36,7 @@ class Target:
     y: np.ndarray
     columns: np.ndarray
     classes: np.ndarray | None
+    center: np.ndarray | float = 0.0
 
     @property
     def is_exclusive(self):
@@ -47,7 +51,7 @@ def read_classes(y, n_rows, *, caller):
         y = y[:, 0]
     check_classification_targets(y)
     kind = type_of_target(y, input_name="y")
-    if kind == "multilabel-indicator":
+    if kind == "multilabel-indicator" and np.isin(y, (0, 1)).all():
         return Target("labels", y, y.astype(np.float64), np.arange(y.shape[1]))
     if kind not in ("binary", "multiclass"):
         raise ValueError(
@@ -78,11 +82,12 @@ def read_numbers(y, n_rows, *, caller):
             f"{y.dtype}. Use StackedMetaClassifier for classes."
         ) from error
     y = columns if y.ndim == 2 and y.shape[1] > 1 else columns[:, 0]
-    return Target("numbers", y, columns, None)
+    center = columns.mean(axis=0)
+    return Target("numbers", y, columns - center, None, center)
 
 
 def expected(target, decisions):
-    """Return probabilities of the columns, or the numbers, of decision values."""
+    """Return probabilities of the columns, or the values themselves for numbers."""
     if target.kind == "numbers":
         return decisions
     return softmax(decisions, axis=-1) if target.is_exclusive else expit(decisions)
@@ -104,7 +109,8 @@ def losses(target, decisions, columns):
 def predicted(target, decisions):
     """Return the predictions: classes, an indicator matrix, or numbers."""
     if target.kind == "numbers":
-        return decisions if np.ndim(target.y) == 2 else decisions[:, 0]
+        numbers = decisions + target.center
+        return numbers if np.ndim(target.y) == 2 else numbers[:, 0]
     if target.kind == "labels":
         return (decisions > 0).astype(target.y.dtype)
     if target.is_exclusive:

@@ -69,8 +69,8 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         )
         columns = stack.fit_transform(self._read(X), y)
         self.stack_ = stack
-        each = np.asarray(columns).reshape(len(X), len(stack.weights_), -1)
-        return np.einsum("nmc,m->nc", each, [*stack.weights_.values()])
+        each = np.split(np.asarray(columns), len(stack.weights_), axis=1)
+        return stack._sum_of_columns(each).astype(np.float32)
 
     def transform(self, X):
         """Return predictions by models of all training rows."""
