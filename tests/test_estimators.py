@@ -46,7 +46,8 @@ from sk_metaembed import (
     SourceImputer,
     SourcePCA,
     SourceSelector,
-    StackedMetaEmbedding,
+    StackedMetaClassifier,
+    StackedMetaRegressor,
     StaticSubwordEmbedding,
     SVDMetaEmbedding,
     TextMetaEncoder,
@@ -180,10 +181,9 @@ ESTIMATORS = [
     AutoencodedMetaEmbedding("decoupled", n_components=3, max_iter=3, normalize=False),
     MatryoshkaMetaEmbedding(4, max_iter=2),
     MatryoshkaMetaEmbedding(nested_dims=[2, 3], normalize=False, max_iter=2),
-    StackedMetaEmbedding(cv=2),
-    StackedMetaEmbedding(
-        LogisticRegression(C=0.01), output="sources", concat=False, tfidf=True, cv=2
-    ),
+    StackedMetaClassifier(cv=2),
+    StackedMetaClassifier(LogisticRegression(C=0.01), concat=False, tfidf=False, cv=2),
+    StackedMetaRegressor(cv=2),
     DynamicMetaEmbedding(**NET),
     DynamicMetaEmbedding(**NET, attention="context", encoder="bilstm-max"),
     DynamicMetaEmbedding(**NET, trainable=[("tuned", TUNED)]),
@@ -254,7 +254,7 @@ def expected_failed_checks(estimator):
         reason = "It has no transform, and so cannot precede other steps."
         names = "check_grid_search", "check_cross_validation", "check_memory"
         return dict.fromkeys(names, reason)
-    if isinstance(estimator, StackedMetaEmbedding):
+    if isinstance(estimator, StackedMetaClassifier | StackedMetaRegressor):
         return _expected_of_stacked(estimator)
     if isinstance(estimator, TextMetaEncoder):
         return _expected_of_tables(estimator)
