@@ -42,7 +42,7 @@ KINDS = ("none", "swapped", "noise", "long")
 
 def mixers():
     """Return the parameters of each row by its name."""
-    vector = {"mixer_options": {"n_heads": "dimensions"}}
+    vector = {"mixer_options": {"standardize": False}}
     return {
         "unweighted sum": {"attention": "uniform", "mixer_options": "published"},
         "DME": {"mixer_options": "published"},

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ._trainable import Input
 
 
-@describe(encoder="mean", hidden_dims="()", lr="1e-3")
+@describe(hidden_dims="()")
 class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     r"""Combine embeddings by attention trained on y (DME and CDME).
 
@@ -201,9 +201,9 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         encoder_dropout: float = 0.0,
         head_dropout: float = 0.2,
         lr: float = 1e-3,
-        batch_size: int = 64,
-        max_epochs: int = 100,
-        early_stopping: bool = True,
+        batch_size: int = 32,
+        max_epochs: int | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         patience: int = 3,
         train_options: dict[str, Any] | None = None,

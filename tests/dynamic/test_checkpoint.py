@@ -32,6 +32,7 @@ SMALL = {
     "batch_size": 8,
     "lr": 0.05,
     "max_epochs": 4,
+    "early_stopping": True,
     "random_state": 0,
     "device": "cpu",
 }
