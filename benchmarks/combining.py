@@ -204,7 +204,8 @@ def estimator(task, parameters, seed):
     if parameters.pop("average", False):
         train_options = parameters["train_options"] | AVERAGE
         parameters["train_options"] = train_options
-    return kind(random_state=seed, **parameters)
+    make = kind if task == "wnut17" else kind.published
+    return make(random_state=seed, **parameters)
 
 
 def spans(tags):

@@ -118,7 +118,7 @@ batch_size : int, default=%(batch_size)s
     Approximate number of sequences per step. A batch has sequences of similar length.
 max_epochs : int or "auto", default="auto"
     Maximum number of passes over the data. "auto" is 100 with early stopping. Without,
-    it is the number of epochs with 400 steps, and 8 at least.
+    it is the number of epochs with about 400 steps, and 8 at least.
 early_stopping : bool or "auto", default="auto"
     Hold out a part of the data, monitor its accuracy (its loss for numbers and label
     sets), and restore the weights of the best epoch. False trains on all data for

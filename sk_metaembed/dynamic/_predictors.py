@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..sequences._targets import check_target
 from ._base import BaseDynamicMeta
-from ._parameters import describe
+from ._parameters import Attention, describe
 from ._targets import ColumnsTarget, NumberTarget, classification_target
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class PublishedMixin:
     """The constructor of the published network."""
 
     @classmethod
-    def published(cls, **params: Any) -> Self:
+    def published(cls, attention: Attention = "word", **params: Any) -> Self:
         """Return an unfitted estimator with the network and training of the paper.
 
         A BiLSTM with max pooling over time encodes the sequence, weights are scalars,
@@ -53,16 +53,17 @@ class PublishedMixin:
 
         Parameters
         ----------
+        attention : {"word", "context", "task", "uniform"}, default="word"
+            "word" for DME, "context" for CDME.
         **params : dict
-            Parameters of the estimator, such as ``attention="context"`` for CDME; they
-            take precedence.
+            Other parameters of the estimator, which take precedence.
 
         Returns
         -------
         estimator instance
             All parameters of the paper are set explicitly.
         """
-        return cls(**PUBLISHED_PARAMETERS | params)
+        return cls(attention, **PUBLISHED_PARAMETERS | params)
 
 
 @describe()
@@ -76,8 +77,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 
     `SequencePairs`, the output of a `PairEncoder`, are read by one mixer and encoder,
     and the head reads [u; v; abs(u-v); u*v] of their vectors, as the published model
-    for natural language inference. Several columns of labels share mixer and encoder and
-    have a head each; the loss is the mean over columns.
+    for natural language inference. Several columns of labels share mixer and encoder
+    and have a head each; the loss is the mean over columns.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ FITS = {
     "classifier": (DynamicMetaClassifier(**SMALL, patience=2), lambda X: LABELS),
     "CDME": (DynamicMetaClassifier("context", **SMALL), lambda X: LABELS),
     "no early stopping": (
-        DynamicMetaEmbedding(**SMALL, early_stopping=False, attention="task"),
+        DynamicMetaEmbedding(**SMALL | {"early_stopping": False}, attention="task"),
         lambda X: LABELS,
     ),
     "regressor": (
@@ -131,7 +131,7 @@ KILLED = """
     t.SUBJECT.set_params(callbacks=[Signal()])
     t.SUBJECT.fit(t.make_embedded(24), t.LABELS)
 """
-SUBJECT = DynamicMetaClassifier("context", **SMALL, early_stopping=True)
+SUBJECT = DynamicMetaClassifier("context", **SMALL)
 
 
 def test_kill_9(tmp_path):

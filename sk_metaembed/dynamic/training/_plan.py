@@ -183,7 +183,7 @@ def count_epochs(max_epochs, n_rows, batch_size, *, stops_early):
     ----------
     max_epochs : int or "auto"
         "auto" is `MAX_EPOCHS` with early stopping. Without, there are at least
-        `MIN_EPOCHS` epochs and `N_STEPS` steps, since few rows have few batches.
+        `MIN_EPOCHS` epochs and about `N_STEPS` steps: few rows have few batches.
     n_rows, batch_size : int
     stops_early : bool
     """
@@ -191,7 +191,8 @@ def count_epochs(max_epochs, n_rows, batch_size, *, stops_early):
         return max_epochs
     if stops_early:
         return MAX_EPOCHS
-    return max(MIN_EPOCHS, math.ceil(N_STEPS / math.ceil(n_rows / batch_size)))
+    steps = max(n_rows / batch_size, 1)  # per epoch, approximately
+    return max(MIN_EPOCHS, math.ceil(N_STEPS / steps))
 
 
 def checked_weights(sample_weight, X, *, caller):
