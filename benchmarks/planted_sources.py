@@ -97,7 +97,9 @@ def accuracies(X, y, n_train, parameters, seeds):
     scores = []
     for seed, fold in zip(range(seeds), np.array_split(order, 5), strict=False):
         kept = np.setdiff1d(np.arange(n_train), fold)
-        model = DynamicMetaClassifier.published(random_state=seed, **NETWORK | parameters)
+        model = DynamicMetaClassifier.published(
+            random_state=seed, **NETWORK | parameters
+        )
         model.fit(X[kept], y[kept], X_val=X[dev], y_val=y[dev])
         scores.append(100 * model.score(X[fold], y[fold]))
     return scores
