@@ -122,7 +122,7 @@ max_epochs : int or "auto", default="auto"
 early_stopping : bool or "auto", default="auto"
     Hold out a part of the data, monitor its accuracy (its loss for numbers and label
     sets), and restore the weights of the best epoch. False trains on all data for
-    `max_epochs` at a constant learning rate. "auto" holds out a part of 2,000 sequences
+    `max_epochs` at a constant learning rate. "auto" holds out a part of 5,000 sequences
     or more.
 validation_fraction : float, default=0.1
     Fraction of the data to hold out, stratified by class. ``fit`` also accepts `X_val`.

@@ -48,7 +48,7 @@ _ENTRIES = {
     Hold out a part of the images with all their captions, monitor the mean of R@1,
     R@5 and R@10 in both directions, and restore the weights of the best epoch. False
     trains on all data for `max_epochs` at a constant learning rate. "auto" holds out
-    a part of 2,000 captions or more.""",
+    a part of 5,000 captions or more.""",
     "validation_fraction": """validation_fraction : float, default=0.1
     Fraction of the images to hold out. ``fit`` also accepts `X_val`.""",
     "class_weight": None,

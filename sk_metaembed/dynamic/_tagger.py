@@ -38,7 +38,7 @@ default=0.5, 0.0, 0.5
     Hold out a part of the sentences, monitor the F1 of its spans if there is a
     `scheme`, otherwise its accuracy, and restore the weights of the best epoch. False
     trains on all data for `max_epochs` at a constant learning rate. "auto" holds out
-    a part of 2,000 sentences or more.""",
+    a part of 5,000 sentences or more.""",
     "validation_fraction": """validation_fraction : float, default=0.1
     Fraction of the sentences to hold out. ``fit`` also accepts `X_val`.""",
     "class_weight": """class_weight : dict, "balanced" or None, default=None

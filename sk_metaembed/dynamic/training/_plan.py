@@ -158,7 +158,7 @@ def make_net_plan(
 
 # Chosen on the development sets of `benchmarks/dynamic_defaults.py`. The accuracy on a
 # tenth of fewer rows says little about an epoch, and the net misses the tenth.
-MIN_ROWS_TO_HOLD_OUT = 2000
+MIN_ROWS_TO_HOLD_OUT = 5000
 N_STEPS, MIN_EPOCHS, MAX_EPOCHS = 400, 8, 100
 
 
