@@ -189,7 +189,8 @@ ESTIMATORS = [
     DynamicMetaEmbedding(**NET, trainable=[("tuned", TUNED)]),
     DynamicMetaEmbedding(**NET, attention="task", encoder="gru", output="sequence"),
     DynamicMetaEmbedding(**NET, attention="task", layer_norm=True, mix_penalty=0.1),
-    DynamicMetaEmbedding(**NET, output="sequence", cv=2),
+    # So few steps that the nets of all folds are alike.
+    DynamicMetaEmbedding(**NET, output="sequence", cv=2, batch_size=64),
     DynamicMetaClassifier(**LEARNING_NET),
     DynamicMetaRanker(**NET, shared_dim=3),
     DynamicMetaRanker(**NET, shared_dim=3, encoder="mean", negatives="hardest"),

@@ -32,7 +32,8 @@ from torch.autograd.function import once_differentiable
 from .._tag_targets import weighted_span_f1
 from ..training._grid import Grid
 from ._encoders import BiLSTM, ByteDropout
-from ._mixing import MixingNet, make_head
+from ._mixer import MixingNet
+from ._mixing import make_head
 
 # Added to the score of a tag or transition that a scheme forbids.
 FORBIDDEN = -1e4

@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from ..._training._products import Linear
-from ._encoders import MaskedLSTM
+from ..training._predict import PrecomputedTypes
+from ._encoders import ByteDropout, MaskedLSTM
 
 
 def gate_weights(scores, known, gate):
@@ -171,6 +172,42 @@ class Mixer(nn.Module):
         known = torch.ones(scores.shape[:2], dtype=torch.bool, device=scores.device)
         weights = gate_weights(scores, known, self.gate)[0].mean(dim=1)
         return weights.tolist(), float(self.gamma.detach())
+
+
+class MixingNet(nn.Module):
+    """Networks of trainable sources, the mixer of all sources, and a dropout.
+
+    Parameters
+    ----------
+    dims : list of int
+    mixer_options : dict
+        The `options` of `Mixer`.
+    embedding_dropout : float
+    trained : TrainedSources
+        Trainable sources; their dimensions are the last ones of `dims`.
+    **mixer
+        The other parameters of `Mixer`.
+    """
+
+    def __init__(self, dims, *, mixer_options, embedding_dropout, trained, **mixer):
+        super().__init__()
+        self.mixer = Mixer(dims, options=mixer_options, **mixer)
+        self.dropout = ByteDropout(embedding_dropout)
+        self.trained = nn.ModuleList(opened.network() for opened in trained.opened)
+
+    def mix(self, batch):
+        """Return the `Mixed` tokens of a batch."""
+        if batch.pieces:
+            pairs = zip(self.trained, batch.pieces, strict=True)
+            outputs = [
+                p if isinstance(p, PrecomputedTypes) else net(p) for net, p in pairs
+            ]
+            batch = batch.completed([vectors for each in outputs for vectors in each])
+        return self.mixer.mix(batch)
+
+    def target(self, y):
+        """Return what the loss compares outputs with, from the targets of a batch."""
+        return y
 
 
 class Standardization(nn.Module):

@@ -1,49 +1,12 @@
-"""The networks of the Dynamic* estimators: mixer, encoder and head, with the losses."""
+"""The networks of the Dynamic* estimators: encoder and head, with the losses."""
 
 import torch
 from skorch.callbacks import Callback
 from torch import nn
 
 from ..._training._products import Linear
-from ..training._predict import PrecomputedTypes
 from ._encoders import ByteDropout, make_encoder
-from ._mixer import Mixer
-
-
-class MixingNet(nn.Module):
-    """Networks of trainable sources, the mixer of all sources, and a dropout.
-
-    Parameters
-    ----------
-    dims : list of int
-    mixer_options : dict
-        The `options` of `Mixer`.
-    embedding_dropout : float
-    trained : TrainedSources
-        Trainable sources; their dimensions are the last ones of `dims`.
-    **mixer
-        The other parameters of `Mixer`.
-    """
-
-    def __init__(self, dims, *, mixer_options, embedding_dropout, trained, **mixer):
-        super().__init__()
-        self.mixer = Mixer(dims, options=mixer_options, **mixer)
-        self.dropout = ByteDropout(embedding_dropout)
-        self.trained = nn.ModuleList(opened.network() for opened in trained.opened)
-
-    def mix(self, batch):
-        """Return the `Mixed` tokens of a batch."""
-        if batch.pieces:
-            pairs = zip(self.trained, batch.pieces, strict=True)
-            outputs = [
-                p if isinstance(p, PrecomputedTypes) else net(p) for net, p in pairs
-            ]
-            batch = batch.completed([vectors for each in outputs for vectors in each])
-        return self.mixer.mix(batch)
-
-    def target(self, y):
-        """Return what the loss compares outputs with, from the targets of a batch."""
-        return y
+from ._mixer import MixingNet
 
 
 class DynamicMetaNet(MixingNet):
