@@ -189,8 +189,10 @@ ESTIMATORS = [
     DynamicMetaEmbedding(**NET, trainable=[("tuned", TUNED)]),
     DynamicMetaEmbedding(**NET, attention="task", encoder="gru", output="sequence"),
     DynamicMetaEmbedding(**NET, attention="task", layer_norm=True, mix_penalty=0.1),
-    # So few steps that the nets of all folds are alike.
-    DynamicMetaEmbedding(**NET, output="sequence", cv=2, batch_size=64),
+    # The nets of all folds are alike.
+    DynamicMetaEmbedding(
+        **NET, mixer_options="published", lr=1e-4, output="sequence", cv=2
+    ),
     DynamicMetaClassifier(**LEARNING_NET),
     DynamicMetaRanker(**NET, shared_dim=3),
     DynamicMetaRanker(**NET, shared_dim=3, encoder="mean", negatives="hardest"),

@@ -63,7 +63,8 @@ class PublishedMixin:
         estimator instance
             All parameters of the paper are set explicitly.
         """
-        return cls(attention, **PUBLISHED_PARAMETERS | params)
+        params = PUBLISHED_PARAMETERS | params
+        return cls(attention, **params)  # type: ignore[call-arg]
 
 
 @describe()
