@@ -75,29 +75,29 @@ def linear():
 
 
 def baseline(method, data, y, arrays, train, test):
-    """Return the accuracy of a baseline."""
+    """Return the predictions of a baseline for the test part."""
     if method == "TF-IDF":
         X = np.array(data.texts, dtype=object)
         model = make_pipeline(TfidfVectorizer(sublinear_tf=True), linear())
-        return model.fit(X[train], y[train]).score(X[test], y[test])
+        return model.fit(X[train], y[train]).predict(X[test])
     if method == "concatenation":
         arrays = {method: np.hstack(list(arrays.values()))}
     fits = [(linear().fit(X[train], y[train]), X[test]) for X in arrays.values()]
     model, X = max(fits, key=lambda fit: fit[0].best_score_)
-    return model.score(X, y[test])
+    return model.predict(X)
 
 
 def evaluate(name, method, parameters, n, seed, options):
-    """Return the accuracy of a method on the test part."""
+    """Return which rows of the test part a method predicts correctly."""
     data = load(name)
     y, train, test = np.asarray(data.y), subset(data, n, seed), data.test
     if method in BASELINES:
         sources = (*STATIC, "minilm") if options.minilm else STATIC
         arrays = vectors(name, sources, options.folder)
-        return baseline(method, data, y, arrays, train, test)
+        return baseline(method, data, y, arrays, train, test) == y[test]
     X = words(name, options.minilm, options.folder)
     model = DynamicMetaClassifier(random_state=seed, **parameters)
-    return model.fit(X[train], y[train]).score(X[test], y[test])
+    return model.fit(X[train], y[train]).predict(X[test]) == y[test]
 
 
 def measure(options):
@@ -115,44 +115,61 @@ def measure(options):
                 if key in done:
                     continue
                 begin = time.perf_counter()
-                score = evaluate(name, method, parameters, n, seed, options)
-                record = dict(zip(keys, key, strict=True)) | {"accuracy": 100 * score}
+                right = evaluate(name, method, parameters, n, seed, options)
+                record = dict(zip(keys, key, strict=True))
+                record["accuracy"] = 100 * right.mean()
+                record["right"] = "".join(map(str, right.astype(int)))
                 record["seconds"] = round(time.perf_counter() - begin, 1)
                 with file.open("a") as out:
                     out.write(json.dumps(record) + "\n")
 
 
-def compared(scores, method, reference):
-    """Return the mean difference of two columns, its 95 % interval, and p.
+def compared(data, method, reference="concatenation"):
+    """Return the mean difference in points, its 95 % intervals, and p.
 
-    Student's t over the sets, whose scores are means over the draws.
+    The first interval is Student's t over sets, whose scores are means over draws and
+    sizes; it holds for other sets. The second is normal over the test rows of these
+    sets.
     """
-    differences = (scores[method] - scores[reference]).dropna()
-    mean, error = differences.mean(), differences.sem()
-    half = t.ppf(0.975, len(differences) - 1) * error
-    p = 2 * t.sf(abs(mean / error), len(differences) - 1)
-    return f"{mean:+.1f} ({mean - half:+.1f} to {mean + half:+.1f}), p = {p:.3f}"
+    differences, variance = [], 0.0
+    for _, part in data.groupby("set"):
+        rows = [
+            np.mean([list(map(int, bits)) for bits in own.right], axis=0)
+            for own in (part[part.method == m] for m in (method, reference))
+        ]
+        difference = 100 * (rows[0] - rows[1])
+        differences.append(difference.mean())
+        variance += difference.var(ddof=1) / len(difference)
+    mean, n_sets = np.mean(differences), len(differences)
+    errors = np.std(differences, ddof=1) / n_sets**0.5, variance**0.5 / n_sets
+    lines = [f"{method} - {reference}: {mean:+.1f}"]
+    for name, error, df in zip(
+        ("sets", "test rows"), errors, (n_sets - 1, 10**6), strict=True
+    ):
+        half, p = t.ppf(0.975, df) * error, 2 * t.sf(abs(mean / error), df)
+        lines += [f"over {name} {mean - half:+.1f} to {mean + half:+.1f}, p = {p:.3f}"]
+    return "; ".join(lines)
 
 
 def show(options):
     """Print the scores by set and the differences from the concatenation."""
-    data = pd.read_json(options.results, lines=True)
+    data = pd.read_json(options.results, lines=True, dtype={"right": str})
     data = data[data.minilm == options.minilm]
-    bounds = [0, 64, 500, 2000, np.inf]
     labels = ["64", "500", "2,000", "all"]
-    data["rows"] = pd.cut(data.rows, bounds, labels=labels).astype(str)
-    for n in labels:
-        part = data[data.rows == n]
-        table = part.pivot_table("accuracy", "set", "method")
-        if not len(table):
-            continue
-        print(f"\n{n} rows\n{table.round(1).to_string()}")
-        print(table.mean().round(1).to_string())
-        for method in set(table) - set(BASELINES):
-            print(f"{method}: {compared(table, method, 'concatenation')}")
-    table = data.pivot_table("accuracy", "set", "method")
-    for method in set(table) - set(BASELINES):
-        print(f"all sizes, {method}: {compared(table, method, 'concatenation')}")
+    data["size"] = pd.cut(data.rows, [0, 64, 500, 2000, np.inf], labels=labels)
+    nets = [name for name in data.method.unique() if name not in BASELINES]
+    for size in labels:
+        part = data[data["size"] == size]
+        # Sets without all methods are not complete yet.
+        part = part.groupby("set").filter(lambda p: p.method.nunique() == len(nets) + 3)
+        if len(part):
+            table = part.pivot_table("accuracy", "set", "method")
+            table.loc["mean"] = table.mean()
+            print(f"\n{size} rows\n{table.round(1).to_string()}")
+            for method in nets:
+                print(compared(part, method))
+    for method in nets:
+        print("\nall sizes:", compared(data, method))
 
 
 def main():

@@ -306,6 +306,7 @@ def _expected_of_tables(estimator):
     return dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")
 
 
+@pytest.mark.filterwarnings("ignore:.* out-of-fold vectors make")  # few rows
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)
 def test_estimator(estimator, check):
     check(estimator)
