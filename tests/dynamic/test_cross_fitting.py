@@ -360,6 +360,7 @@ def test_columns_of_labels(embedded, labels):
     y = np.c_[labels, rng.choice(list("abcdefgh"), 60)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".* out-of-fold vectors make")
         assert crossed().fit_transform(embedded, y).shape == (60, 5)
     Z = crossed(cv=StratifiedKFold(2)).fit_transform(
         embedded, pd.DataFrame({"a": labels, "b": labels})
