@@ -129,7 +129,13 @@ from sklearn.pipeline import Pipeline
 from sk_metaembed import cache_info, clear_cache
 
 dme = DynamicMetaEmbedding(
-    projection_dim=64, batch_size=32, max_epochs=6, patience=2, **options
+    projection_dim=64,
+    mixer_options="published",
+    batch_size=32,
+    max_epochs=6,
+    early_stopping=True,
+    patience=2,
+    **options,
 )
 pipe = Pipeline(
     [
