@@ -51,7 +51,9 @@ def row(dev, test):
 
 def train(inputs, y, parameters, lr, seed):
     """Return dev and test accuracy of one network, and the network."""
-    model = DynamicMetaClassifier(lr=lr, random_state=seed, **NETWORK, **parameters)
+    model = DynamicMetaClassifier.published(
+        lr=lr, random_state=seed, **NETWORK, **parameters
+    )
     model.fit(inputs["train"], y["train"], X_val=inputs["dev"], y_val=y["dev"])
     scores = [100 * model.score(inputs[part], y[part]) for part in ("dev", "test")]
     return scores, model

@@ -209,6 +209,7 @@ def tagger(sizes, device, dtype, batch):
 
     def fit(part, epochs):
         return DynamicMetaTagger(
+            mixer_options="published",
             projection_dim=PROJECTION,
             encoder_dim=sizes.encoder,
             batch_size=batch,

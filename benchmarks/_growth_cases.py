@@ -150,7 +150,7 @@ def network(X):
     """Return the training of a small network for one epoch."""
     from sk_metaembed import DynamicMetaClassifier
 
-    net = DynamicMetaClassifier(
+    net = DynamicMetaClassifier.published(
         projection_dim=32,
         encoder_dim=32,
         hidden_dims=(32,),

@@ -303,7 +303,7 @@ def training(attention, encoder, make_net):
         for i in range(3)
     ]
     X, y = EmbeddedSequences(tokens, blocks), rng.integers(0, 2, len(tokens))
-    net = DynamicMetaClassifier(
+    net = DynamicMetaClassifier.published(
         attention,
         encoder=encoder,
         projection_dim=128,
@@ -356,6 +356,7 @@ def train_tagger(folder):
     y = [names[t[m]].tolist() for t, m in zip(tags, mask, strict=True)]
     tagger = DynamicMetaTagger(
         "uniform",
+        mixer_options="published",
         projection_dim=100,
         encoder_dim=100,
         batch_size=BATCH,

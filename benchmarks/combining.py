@@ -101,36 +101,29 @@ AVERAGE = {"average_epochs": 4}
 
 def options(average=False, attention="word", gate="softmax", **mixer):
     """Return the parameters of a row of the ablation."""
-    parameters = {"attention": attention, "gate": gate}
-    return parameters | {"mixer_options": mixer, "average": average}
+    mixer = {"standardize": False, "per_dimension": False} | mixer
+    return {
+        "attention": attention,
+        "gate": gate,
+        "mixer_options": mixer,
+        "average": average,
+    }
 
 
 ABLATION = {
     "published DME": options(),
     "unweighted sum": options(attention="uniform"),
-    "heads: 8": options(n_heads=8),
-    "heads: dimensions": options(n_heads="dimensions"),
+    "a weight per dimension": options(per_dimension=True),
     "standardize": options(standardize=True),
-    "concat": options(combine="concat"),
-    "source dropout": options(source_dropout=0.2),
-    "auxiliary heads": options(auxiliary_weight=0.3),
-    "word features": options(word_features=True),
-    "joint init": options(joint_init=True),
     "average": options(average=True),
     "unweighted sum, average": options(average=True, attention="uniform"),
-    "dimensions, average": options(average=True, n_heads="dimensions"),
+    "dimensions, average": options(average=True, per_dimension=True),
     "dimensions, average, sigmoid": options(
-        average=True, gate="sigmoid", n_heads="dimensions"
+        average=True, gate="sigmoid", per_dimension=True
     ),
-    "dimensions, average, source dropout": options(
-        average=True, n_heads="dimensions", source_dropout=0.2
-    ),
-    "dimensions, average, auxiliary heads": options(
-        average=True, n_heads="dimensions", auxiliary_weight=0.3
-    ),
-    "dimensions, auxiliary heads": options(n_heads="dimensions", auxiliary_weight=0.3),
+    "dimensions, standardize": options(per_dimension=True, standardize=True),
     "dimensions, average, standardize": options(
-        average=True, n_heads="dimensions", standardize=True
+        average=True, per_dimension=True, standardize=True
     ),
 }
 
@@ -196,7 +189,10 @@ def table_rows(names):
         "unweighted sum": (Select(), UNIFORM),
         "published DME": (Select(), PUBLISHED),
         "published CDME": (Select(), PUBLISHED | {"attention": "context"}),
-        "DME, auxiliary heads": (Select(), options(auxiliary_weight=0.3)),
+        "DME, standardized, a weight per dimension": (
+            Select(),
+            options(standardize=True, per_dimension=True),
+        ),
     }
 
 
@@ -208,7 +204,8 @@ def estimator(task, parameters, seed):
     if parameters.pop("average", False):
         train_options = parameters["train_options"] | AVERAGE
         parameters["train_options"] = train_options
-    return kind(random_state=seed, **parameters)
+    make = kind if task == "wnut17" else kind.published
+    return make(random_state=seed, **parameters)
 
 
 def spans(tags):

@@ -99,7 +99,7 @@ def scattered(data, folds):
 
 
 def dynamic_pipeline(store):
-    net = DynamicMetaClassifier(
+    net = DynamicMetaClassifier.published(
         encoder_dim=32, max_epochs=1, early_stopping=False, device="cpu", random_state=0
     )
     return make_pipeline(Tokenizer(), PretrainedEmbedding(store), net)

@@ -148,7 +148,7 @@ def time_loop(net, loss_of, X, epochs, device, dtype="float32", batch=BATCH):
 def model(attention="word", epochs=1, device="auto", dtype="float32", **options):
     """Return the estimator to be timed."""
     default = {"encoder_dim": ENCODER, "batch_size": BATCH}
-    return DynamicMetaClassifier(
+    return DynamicMetaClassifier.published(
         attention,
         projection_dim=PROJECTION,
         max_epochs=epochs,

@@ -72,7 +72,7 @@ def pipelines():
             ("word2vec", Word2VecEmbedding(50, sg=True, random_state=0)),
         ]
     )
-    net = DynamicMetaClassifier(max_epochs=5, random_state=0, device="cpu")
+    net = DynamicMetaClassifier.published(max_epochs=5, random_state=0, device="cpu")
     trees = HistGradientBoostingClassifier(random_state=0)
     stacked = StackedMetaEmbedding(random_state=0), LogisticRegression()
     both = ["exact", "occlusion"]

@@ -48,7 +48,7 @@ def fitted(options, train, dev, epochs, seed):
     tuned, epochs = None, 30 if options is None else epochs
     if options is not None:
         tuned = FineTuned(TransformerEmbedding(load_minilm()), **options)
-    model = DynamicMetaClassifier(
+    model = DynamicMetaClassifier.published(
         trainable=tuned, max_epochs=epochs, random_state=seed, **HEAD
     )
     start = time.process_time()

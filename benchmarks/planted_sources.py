@@ -42,7 +42,7 @@ KINDS = ("none", "swapped", "noise", "long")
 
 def mixers():
     """Return the parameters of each row by its name."""
-    vector = {"mixer_options": {"n_heads": "dimensions"}}
+    vector = {"mixer_options": {"standardize": False}}
     return {
         "unweighted sum": {"attention": "uniform", "mixer_options": "published"},
         "DME": {"mixer_options": "published"},
@@ -97,7 +97,9 @@ def accuracies(X, y, n_train, parameters, seeds):
     scores = []
     for seed, fold in zip(range(seeds), np.array_split(order, 5), strict=False):
         kept = np.setdiff1d(np.arange(n_train), fold)
-        model = DynamicMetaClassifier(random_state=seed, **NETWORK | parameters)
+        model = DynamicMetaClassifier.published(
+            random_state=seed, **NETWORK | parameters
+        )
         model.fit(X[kept], y[kept], X_val=X[dev], y_val=y[dev])
         scores.append(100 * model.score(X[fold], y[fold]))
     return scores

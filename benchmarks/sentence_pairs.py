@@ -123,7 +123,7 @@ def net_rows(X):
 def train(task, inputs, y, parameters, seed):
     """Return dev and test score of one network, and its epochs."""
     kind = DynamicMetaClassifier if task == "sick" else DynamicMetaRegressor
-    model = kind(random_state=seed, **{**NETWORK, **parameters})
+    model = kind.published(random_state=seed, **{**NETWORK, **parameters})
     model.fit(inputs[0], y[0], X_val=inputs[1], y_val=y[1])
     scores = [evaluate(model, inputs[i], y[i]) for i in (1, 2)]
     return scores, model.n_iter_

@@ -72,7 +72,9 @@ def pipeline(name):
     if name == "union":
         steps.append(sk.SVDMetaEmbedding(50))
     if name == "dynamic":
-        net = sk.DynamicMetaClassifier(max_epochs=2, device="cpu", random_state=0)
+        net = sk.DynamicMetaClassifier.published(
+            max_epochs=2, device="cpu", random_state=0
+        )
         return make_pipeline(sk.Tokenizer(), *steps, net)
     steps += [sk.Pooling(), LogisticRegression(max_iter=1000)]
     return make_pipeline(sk.Tokenizer(), *steps)

@@ -79,7 +79,7 @@ def rows(X):
 
 def accuracy(X, parts, parameters, network, seed):
     """Return the test accuracy of one network."""
-    model = DynamicMetaClassifier(
+    model = DynamicMetaClassifier.published(
         embedding_dropout=0.5,
         head_dropout=0.5,
         random_state=seed,

@@ -230,7 +230,8 @@ def network(task, arrays, y, test_arrays, seed):
         for part in (arrays, test_arrays)
     )
     kind = DynamicMetaRegressor if y.dtype.kind == "f" else DynamicMetaClassifier
-    predicted = kind(random_state=seed, **NETWORK).fit(X, y).predict(X_test)
+    model = kind.published(random_state=seed, **NETWORK)
+    predicted = model.fit(X, y).predict(X_test)
     return predicted, time.process_time() - begin
 
 

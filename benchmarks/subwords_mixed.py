@@ -40,6 +40,7 @@ from sk_metaembed.metrics import span_f1_score
 VOCAB_SIZE = {"wnut17": 4000, "sst2": 1000}  # the best on dev, of 1,000 and 4,000
 GENSIM = {"sg": True, "min_count": 1, "epochs": 20, "n_jobs": 1}
 TAGGER = SETTINGS | {  # small, for many rows
+    "mixer_options": "published",
     "projection_dim": 100,
     "encoder_dim": 64,
     "embedding_dropout": 0.2,
@@ -134,7 +135,7 @@ def train(task, row, parts, X, seed):
     if task == "wnut17":
         model = DynamicMetaTagger(**TAGGER, **parameters)
     else:
-        model = DynamicMetaClassifier(**CLASSIFIER, **parameters)
+        model = DynamicMetaClassifier.published(**CLASSIFIER, **parameters)
     y = {name: part.target for name, part in parts.items()}
     model.fit(inputs["train"], y["train"], X_val=inputs["dev"], y_val=y["dev"])
     seconds = time.process_time() - begin

@@ -60,6 +60,7 @@ def network(folder, data, decoder):
     vectors = WordVectors.from_arrays(data["words"], np.load(folder / "vectors.npy"))
     tagger = DynamicMetaTagger(
         "uniform",
+        mixer_options="published",
         decoder=decoder,
         scheme="IOB2" if decoder == "crf" else None,
         max_epochs=1,

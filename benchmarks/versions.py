@@ -71,7 +71,7 @@ def training():
     X = union.fit_transform([text.split() for text in texts])
 
     def run():
-        DynamicMetaClassifier(
+        DynamicMetaClassifier.published(
             max_epochs=2, projection_dim=64, encoder_dim=64, random_state=0
         ).fit(X, labels)
 

@@ -33,6 +33,7 @@ from sk_metaembed.metrics import span_f1_score
 WORDS = ("glove-100", "word2vec-300", "neuralcoref-50")
 LAYERS = (3, 4, 5, 6)
 SETTINGS = {
+    "mixer_options": "published",
     "projection_dim": 200,
     "encoder_dim": 128,
     "embedding_dropout": 0.5,

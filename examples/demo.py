@@ -184,7 +184,9 @@ warnings.filterwarnings("ignore", message="A worker stopped")
 
 # Chosen by accuracy on a held-out fifth of the training articles.
 TRAINING = {
+    "mixer_options": "published",
     "batch_size": 32,
+    "early_stopping": True,
     "patience": 12,
     "train_options": {"lr_patience": 1, "lr_factor": 0.5},
 }

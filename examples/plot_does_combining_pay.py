@@ -156,14 +156,7 @@ combined = {
     "concatenation": concat,
     "SVD": make_pipeline(SVDMetaEmbedding(128, random_state=0), Pooling(), linear),
     "stacking": make_pipeline(StackedMetaEmbedding(linear), LogisticRegression()),
-    "network": DynamicMetaClassifier(
-        encoder="mean",
-        projection_dim=128,
-        hidden_dims=(128,),
-        lr=1e-3,
-        max_epochs=15,
-        random_state=0,
-    ),
+    "network": DynamicMetaClassifier(random_state=0),
 }
 
 

@@ -45,7 +45,13 @@ sources = [
     ("ft", FastTextEmbedding(**training, bucket=50_000)),
 ]
 dme = DynamicMetaEmbedding(
-    projection_dim=64, lr=5e-3, batch_size=16, max_epochs=10, random_state=0
+    projection_dim=64,
+    mixer_options="published",
+    lr=5e-3,
+    batch_size=16,
+    max_epochs=10,
+    early_stopping=True,
+    random_state=0,
 )
 cache = tempfile.TemporaryDirectory()
 pipe = Pipeline(

@@ -76,7 +76,7 @@ X_train = pairs.fit_transform(train.data)
 X_trial, X_test = (pairs.transform(part.data) for part in (trial, test))
 print(X_train)
 
-net = DynamicMetaClassifier(
+net = DynamicMetaClassifier.published(
     encoder_dim=128,
     hidden_dims=(256,),
     embedding_dropout=0.3,

@@ -68,7 +68,14 @@ from sk_metaembed import DynamicMetaEmbedding
 layers = [name for name in embedded.names if name != "glove"]
 options = {"lr": 0.01, "random_state": 0}
 mix = DynamicMetaEmbedding(
-    "task", projection_dim=None, activation=None, max_epochs=40, **options
+    "task",
+    projection_dim=None,
+    activation=None,
+    mixer_options="published",
+    batch_size=64,
+    max_epochs=40,
+    early_stopping=True,
+    **options,
 )
 mix.fit(embedded.select(layers), classes[train])
 for name, weight in mix.layer_weights_.items():
@@ -122,7 +129,13 @@ from sklearn.pipeline import Pipeline
 from sk_metaembed import cache_info, clear_cache
 
 dme = DynamicMetaEmbedding(
-    projection_dim=64, batch_size=32, max_epochs=6, patience=2, **options
+    projection_dim=64,
+    mixer_options="published",
+    batch_size=32,
+    max_epochs=6,
+    early_stopping=True,
+    patience=2,
+    **options,
 )
 pipe = Pipeline(
     [

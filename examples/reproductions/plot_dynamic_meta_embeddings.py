@@ -93,7 +93,7 @@ train, dev = train_test_split(rows, test_size=0.1, random_state=0, stratify=y[ro
 
 def accuracy(blocks, attention, seed):
     """Train a network on some sources; return it and its test accuracy."""
-    net = DynamicMetaClassifier(
+    net = DynamicMetaClassifier.published(
         attention,
         projection_dim=64,
         encoder="mean",

@@ -66,7 +66,7 @@ for name, share in sources.coverage_.items():
 # epoch.
 from sk_metaembed import DynamicMetaClassifier
 
-net = DynamicMetaClassifier(
+net = DynamicMetaClassifier.published(
     "word",
     projection_dim=64,
     encoder="gru",

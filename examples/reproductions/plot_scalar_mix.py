@@ -129,6 +129,7 @@ for task, tags in tasks.items():
             "task",
             projection_dim=None,
             activation=None,
+            mixer_options="published",
             layer_norm=True,
             encoder_dim=16,
             decoder="softmax",
@@ -137,6 +138,7 @@ for task, tags in tasks.items():
             lr=0.01,
             batch_size=8,
             max_epochs=6,
+            early_stopping=True,
             random_state=0,
         )
         net.fit(X[train].select(names), y)

@@ -34,11 +34,12 @@ from ._trainable import (
     trainable_pairs,
     visual_block,
 )
-from ._word_features import count_words
 from .training._plan import (
     FitPlan,
     check_validation,
     checked_weights,
+    count_epochs,
+    holds_out,
     label_weights,
     make_net_plan,
     scaled,
@@ -81,16 +82,16 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         layer_norm: bool = False,
         mix_penalty: float = 0.0,
         mixer_options: MixerOptionsDict = None,
-        encoder: Encoder = "bilstm-max",
+        encoder: Encoder = "mean",
         encoder_dim: int | Sequence[int] = 512,
         hidden_dims: Sequence[int] = (512, 512),
         embedding_dropout: float = 0.2,
         encoder_dropout: float = 0.0,
         head_dropout: float = 0.2,
-        lr: float = 4e-4,
-        batch_size: int = 64,
-        max_epochs: int = 100,
-        early_stopping: bool = True,
+        lr: float = 1e-3,
+        batch_size: int = 32,
+        max_epochs: int | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         patience: int = 3,
         train_options: dict[str, Any] | None = None,
@@ -212,8 +213,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
         Notes
         -----
-        The first call determines the classes, mean and scale of numbers, and for the
-        mixer options that need them the scale of the sources and word frequencies.
+        The first call determines the classes, mean and scale of numbers, and the scale
+        of the sources.
         ``class_weight="balanced"`` balances the labels of each call.
         """
         return self._fit(X, y, sample_weight, hasattr(self, "net_"), classes=classes)
@@ -237,7 +238,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
                 X=X,
                 y=y,
                 weights=self._weights(y, weights),
-                epochs=1 if validation is None else self.max_epochs,
+                epochs=1,
                 device=self.device,
                 processes=processes,
                 random_state=self._random,
@@ -268,13 +269,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     def _start(self, X, y, weights, processes, classes=None):
         """Set what a new net depends on, and forget the last one."""
         caller = type(self).__name__
-        mixer = self._options(caller)[1]
-        counts = None
-        if mixer.word_features:
-            counts = count_words(all_tokens(X[weights > 0]))
-        trained = TrainedSources(self._pairs(), all_tokens(X), counts)
-        dims, sizes = dims_of(X), (self.projection_dim, self.layer_norm, mixer.n_heads)
-        check_dims(dims, trained, *sizes, caller=caller)
+        trained, dims = TrainedSources(self._pairs(), all_tokens(X)), dims_of(X)
+        check_dims(dims, trained, self.projection_dim, self.layer_norm, caller=caller)
         self.__dict__.pop("net_", None)
         self.dims_in_, self._trained = dims, trained
         self._reads_pairs = isinstance(X, SequencePairs)
@@ -287,8 +283,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _check_unchanged(self, X):
         """Raise unless the trainable sources are those of the last fit."""
-        counts = self._trained.word_counts  # of the first fold
-        trained = TrainedSources(self._pairs(), all_tokens(X), counts)
+        trained = TrainedSources(self._pairs(), all_tokens(X))
         check_same_sources(self._trained, trained, caller=type(self).__name__)
         trained.resume(self._trained)
         self._trained = trained  # has the current learning rates
@@ -299,18 +294,22 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return scaled(weights * label_weights(self.class_weight, **labels))
 
     def _hold_out(self, plan, X_val, y_val):
-        """Return the plan with the held-out part, if there is to be one."""
+        """Return the plan with all epochs, and the held-out part if there is one."""
         name, held_out = type(self).__name__, None
         if X_val is not None:
             X_val = self._read(X_val, f"{name}'s X_val")
         check_validation(X_val, y_val, caller=name)
         if X_val is not None:
             held_out = X_val, self._read_target(y_val, X_val, caller=f"{name}'s y_val")
-        elif self.early_stopping:
+        n_rows = np.count_nonzero(plan.weights)
+        if held_out is None and holds_out(self.early_stopping, n_rows):
             held_out = self._split(plan)
-        monitor = None if held_out is None else self._target.monitor
-        model = plan.model._replace(monitor=monitor)
-        return plan._replace(model=model, held_out=held_out)
+        stops = held_out is not None
+        epochs = count_epochs(
+            self.max_epochs, n_rows, self.batch_size, stops_early=stops
+        )
+        model = plan.model._replace(monitor=self._target.monitor if stops else None)
+        return plan._replace(model=model, held_out=held_out, epochs=epochs)
 
     def _split(self, plan):
         """Return rows to train on and rows to hold out, or None."""
@@ -409,7 +408,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
         Sources are mixed with these weights for prediction. They show how much a source
         contributes, not how much it helps. With ``attention="context"`` the weights of
-        a word differ between sequences. With several heads they are means over heads.
+        a word differ between sequences. With the mixer option ``per_dimension`` they
+        are means over the dimensions.
 
         Parameters
         ----------

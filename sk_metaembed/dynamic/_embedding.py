@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -39,8 +40,11 @@ if TYPE_CHECKING:
     from .._core._typing import RandomState
     from ._trainable import Input
 
+# Measured in docs/benchmarks.md, "Cross-fitting".
+MIN_ROWS_TO_CROSS_FIT = 500
 
-@describe(encoder="mean", hidden_dims="()", lr="1e-3")
+
+@describe(hidden_dims="()")
 class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     r"""Combine embeddings by attention trained on y (DME and CDME).
 
@@ -128,10 +132,12 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     the fold's net was trained on; :math:`\lambda` is a tenth of the mean eigenvalue of
     :math:`A^T A`. Mapped vectors may be slightly below zero even after a ReLU.
 
-    With early stopping, the vectors of the training rows are hardly better than those
-    of new rows, and ``cv=None``, the default, is as accurate and takes a fifth of the
-    time. Without early stopping, or where nets memorize the training data, use
-    ``cv=5``: probabilities are then much better calibrated, at about the same accuracy.
+    Below 500 sequences the nets of the folds see too few, the next step becomes worse,
+    and `fit_transform` warns. With early stopping, the vectors of the training rows are
+    hardly better than those of new rows, and ``cv=None``, the default, is as accurate
+    and takes a fifth of the time. Without early stopping, or where nets memorize the
+    training data, use ``cv=5``: probabilities are then better calibrated, at about the
+    same accuracy.
 
     Each fold's net holds out its own part for early stopping, has its own checkpoint,
     and starts from new weights even with ``warm_start=True``; `partial_fit` ignores
@@ -151,28 +157,28 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     >>> import numpy as np
     >>> from sk_metaembed import Block, DynamicMetaEmbedding, EmbeddedSequences
     >>> from sk_metaembed import TokenSequences
-    >>> tokens = TokenSequences.from_lists([["good"], ["bad"]] * 20)
+    >>> tokens = TokenSequences.from_lists([["good"], ["bad"]] * 250)
     >>> X = EmbeddedSequences(
     ...     tokens,
     ...     [Block("a", np.eye(2), "type"), Block("b", np.ones((2, 3)), "type")],
     ... )
     >>> dme = DynamicMetaEmbedding(projection_dim=4, max_epochs=2, random_state=0)
-    >>> dme.fit(X, [1, 0] * 20).transform(X)
-    EmbeddedSequences(40 sequences, 40 tokens, 2 types; dynamic: type 4d)
+    >>> dme.fit(X, [1, 0] * 250).transform(X)
+    EmbeddedSequences(500 sequences, 500 tokens, 2 types; dynamic: type 4d)
     >>> dme.attention_weights(X[:1]).columns.tolist()
     ['sequence', 'position', 'token', 'a', 'b']
 
     The scalar mix has one weight per source and a factor:
 
     >>> mix = DynamicMetaEmbedding("task", projection_dim=4, max_epochs=1)
-    >>> weights = mix.fit(X, [1, 0] * 20).layer_weights_
+    >>> weights = mix.fit(X, [1, 0] * 250).layer_weights_
     >>> sorted(weights), round(sum(weights.values()), 3), round(mix.gamma_, 1)
     (['a', 'b'], 1.0, 1.0)
 
     Out-of-fold vectors for the training of the next step:
 
-    >>> dme.set_params(cv=5, output="sequence").fit_transform(X, [1, 0] * 20).shape
-    (40, 4)
+    >>> dme.set_params(cv=5, output="sequence").fit_transform(X, [1, 0] * 250).shape
+    (500, 4)
     """
 
     _parameter_constraints: dict = {
@@ -201,9 +207,9 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         encoder_dropout: float = 0.0,
         head_dropout: float = 0.2,
         lr: float = 1e-3,
-        batch_size: int = 64,
-        max_epochs: int = 100,
-        early_stopping: bool = True,
+        batch_size: int = 32,
+        max_epochs: int | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         patience: int = 3,
         train_options: dict[str, Any] | None = None,
@@ -318,6 +324,14 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         targets = self._read_target(y, X, caller=caller)
         weights = checked_weights(sample_weight, X, caller=caller)
         folds = self._folds(X, targets, split_params)
+        n_rows = np.count_nonzero(weights)
+        if n_rows < MIN_ROWS_TO_CROSS_FIT:
+            warnings.warn(
+                f"{caller}: cv is set for {n_rows} sequences. Below "
+                f"{MIN_ROWS_TO_CROSS_FIT}, out-of-fold vectors make the next step "
+                "worse, because each net sees too few. Use cv=None.",
+                stacklevel=2,
+            )
         self._shared = {}
         try:
             self.fit(X, y, sample_weight, **params)

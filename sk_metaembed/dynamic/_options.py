@@ -30,13 +30,8 @@ class TrainOptions(NamedTuple):
 class MixerOptions(NamedTuple):
     """The parameter `mixer_options`, with its defaults filled in."""
 
-    standardize: bool = False
-    n_heads: int | str = 1
-    combine: str = "sum"
-    source_dropout: float = 0.0
-    auxiliary_weight: float = 0.0
-    word_features: bool = False
-    joint_init: bool = False
+    standardize: bool = True
+    per_dimension: bool = True
 
 
 class _Number(Interval):
@@ -60,24 +55,11 @@ _TRAIN_CONSTRAINTS = {
 
 _MIXER_CONSTRAINTS = {
     "standardize": ["boolean"],
-    "n_heads": [_Number(Integral, 1, None, closed="left"), StrOptions({"dimensions"})],
-    "combine": [StrOptions({"sum", "concat"})],
-    "source_dropout": [_Number(Real, 0, 1, closed="left")],
-    "auxiliary_weight": [_Number(Real, 0, None, closed="left")],
-    "word_features": ["boolean"],
-    "joint_init": ["boolean"],
+    "per_dimension": ["boolean"],
 }
 
 # The mixer of Kiela, Wang and Cho (2018).
-PUBLISHED = {
-    "standardize": False,
-    "n_heads": 1,
-    "combine": "sum",
-    "source_dropout": 0.0,
-    "auxiliary_weight": 0.0,
-    "word_features": False,
-    "joint_init": False,
-}
+PUBLISHED = {"standardize": False, "per_dimension": False}
 
 
 class OptionGroup:

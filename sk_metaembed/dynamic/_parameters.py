@@ -42,8 +42,8 @@ CONSTRAINTS = {
     "head_dropout": [_DROPOUT],
     "lr": [Interval(Real, 0, None, closed="neither")],
     "batch_size": [_POSITIVE],
-    "max_epochs": [_POSITIVE],
-    "early_stopping": ["boolean"],
+    "max_epochs": [_POSITIVE, StrOptions({"auto"})],
+    "early_stopping": ["boolean", StrOptions({"auto"})],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "patience": [_POSITIVE],
     "train_options": [dict, None],
@@ -116,12 +116,14 @@ lr : float, default=%(lr)s
     Learning rate of Adam.
 batch_size : int, default=%(batch_size)s
     Approximate number of sequences per step. A batch has sequences of similar length.
-max_epochs : int, default=100
-    Maximum number of passes over the data.
-early_stopping : bool, default=True
+max_epochs : int or "auto", default="auto"
+    Maximum number of passes over the data. "auto" is 100 with early stopping. Without,
+    it is the number of epochs with about 400 steps, and 8 at least.
+early_stopping : bool or "auto", default="auto"
     Hold out a part of the data, monitor its accuracy (its loss for numbers and label
     sets), and restore the weights of the best epoch. False trains on all data for
-    `max_epochs` at a constant learning rate.
+    `max_epochs` at a constant learning rate. "auto" holds out a part of 5,000 sequences
+    or more.
 validation_fraction : float, default=0.1
     Fraction of the data to hold out, stratified by class. ``fit`` also accepts `X_val`.
 patience : int, default=%(patience)s
@@ -170,30 +172,14 @@ classes_ : ndarray of shape (n_classes,), or list of them
 _MIXER_OPTIONS = """\
     Further options of the mixer; keys that are missing have their defaults, and
     "published" is the mixer of Kiela et al. [1]_ without any of them. Parameter
-    searches access a single option as ``mixer_options__n_heads``.
+    searches access a single option as ``mixer_options__standardize``.
 
     - ``standardize`` : bool, default=%(standardize)s. Subtract the mean of each
       dimension of a block and divide by its standard deviation, both over the words of
       the training fold that the source knows. Trainable sources are not standardized.
-    - ``n_heads`` : int or "dimensions", default=%(n_heads)s. Number of groups of
-      dimensions that have weights of their own: with 1, a weight is a scalar; with
-      "dimensions", it is a vector, with a weight per source and dimension. The number
-      must divide `projection_dim`. Ignored by ``attention="uniform"``.
-    - ``combine`` : {"sum", "concat"}, default="%(combine)s". "concat" concatenates the
-      weighted projections and projects them to the same dimension again.
-    - ``source_dropout`` : float, default=%(source_dropout)s. Probability to leave a
-      source out of a sequence in training. At least one source remains.
-    - ``auxiliary_weight`` : float, default=%(auxiliary_weight)s. Weight, in the loss,
-      of the mean loss of linear heads that predict y from each source alone. They are
-      not used for prediction.
-    - ``word_features`` : bool, default=%(word_features)s. Let the weights also depend
-      on features of the word: its log frequency in the training fold, its length, its
-      shape (capitals, digits, punctuation), and which sources know it. For "word" and
-      "context", and sources that have vectors of words.
-    - ``joint_init`` : bool, default=%(joint_init)s. Draw the initial projections as one
-      matrix over the concatenated sources. They are smaller than with one matrix per
-      source, and an unweighted sum starts like a projected concatenation. Ignored
-      without a projection."""
+    - ``per_dimension`` : bool, default=%(per_dimension)s. With "word" and "context",
+      weight each dimension of the projected vectors separately: a weight is a vector
+      instead of a scalar."""
 
 _TRAIN_OPTIONS = """\
     Further options of training; keys that are missing have their defaults. Parameter
@@ -225,9 +211,10 @@ _TRAIN_OPTIONS = """\
 
 
 _DEFAULTS = {
-    "batch_size": "64",
-    "encoder": "bilstm-max",
+    "batch_size": "32",
+    "encoder": "mean",
     "hidden_dims": "(512, 512)",
+    "lr": "1e-3",
     "patience": "3",
 }
 

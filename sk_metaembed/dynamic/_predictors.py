@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..sequences._targets import check_target
 from ._base import BaseDynamicMeta
-from ._parameters import describe
+from ._parameters import Attention, describe
 from ._targets import ColumnsTarget, NumberTarget, classification_target
 
 if TYPE_CHECKING:
@@ -19,19 +19,67 @@ if TYPE_CHECKING:
     from ._trainable import Input
 
 
-@describe(encoder="bilstm-max", hidden_dims="(512, 512)", lr="4e-4")
-class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
+# The network and training of Kiela, Wang and Cho (2018).
+PUBLISHED_PARAMETERS = {
+    "gate": "softmax",
+    "projection_dim": 256,
+    "activation": "relu",
+    "mixer_options": "published",
+    "encoder": "bilstm-max",
+    "encoder_dim": 512,
+    "hidden_dims": (512, 512),
+    "embedding_dropout": 0.2,
+    "encoder_dropout": 0.0,
+    "head_dropout": 0.2,
+    "lr": 4e-4,
+    "batch_size": 64,
+    "max_epochs": 100,
+    "early_stopping": True,
+    "patience": 3,
+    "train_options": {"lr_factor": 0.2, "lr_patience": 0, "gradient_clip": 5.0},
+}
+
+
+class PublishedMixin:
+    """The constructor of the published network."""
+
+    @classmethod
+    def published(cls, attention: Attention = "word", **params: Any) -> Self:
+        """Return an unfitted estimator with the network and training of the paper.
+
+        A BiLSTM with max pooling over time encodes the sequence, weights are scalars,
+        sources are not standardized, and the learning rate follows the accuracy on a
+        held-out part.
+
+        Parameters
+        ----------
+        attention : {"word", "context", "task", "uniform"}, default="word"
+            "word" for DME, "context" for CDME.
+        **params : dict
+            Other parameters of the estimator, which take precedence.
+
+        Returns
+        -------
+        estimator instance
+            All parameters of the paper are set explicitly.
+        """
+        params = PUBLISHED_PARAMETERS | params
+        return cls(attention, **params)  # type: ignore[call-arg]
+
+
+@describe()
+class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     """Classify sequences with dynamic meta-embeddings (DME and CDME).
 
-    The published model end to end: sources are projected, weighted per word and summed,
-    a BiLSTM with max pooling over time encodes the sequence, and a multi-layer head
-    predicts the label. Use `DynamicMetaEmbedding` instead to put another classifier
-    after the meta-embedding.
+    Sources are standardized, projected, weighted per word and dimension, and summed;
+    the mean over the words is the input of a multi-layer head, which predicts the
+    label. `published` returns the network of the paper. Use `DynamicMetaEmbedding`
+    instead to put another classifier after the meta-embedding.
 
     `SequencePairs`, the output of a `PairEncoder`, are read by one mixer and encoder,
-    and the head reads [u; v; abs(u-v); u*v] of their vectors: the published model for
-    natural language inference. Several columns of labels share mixer and encoder and
-    have a head each; the loss is the mean over columns.
+    and the head reads [u; v; abs(u-v); u*v] of their vectors, as the published model
+    for natural language inference. Several columns of labels share mixer and encoder
+    and have a head each; the loss is the mean over columns.
 
     Parameters
     ----------
@@ -201,8 +249,8 @@ class DynamicMetaClassifier(ClassifierMixin, BaseDynamicMeta):
         return tags
 
 
-@describe(encoder="bilstm-max", hidden_dims="(512, 512)", lr="4e-4")
-class DynamicMetaRegressor(RegressorMixin, BaseDynamicMeta):
+@describe()
+class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     """Predict numbers from sequences with dynamic meta-embeddings.
 
     The network of `DynamicMetaClassifier` with the squared error as its loss. Targets

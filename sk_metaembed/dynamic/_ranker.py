@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._parameters import is_integer
 from ..sequences import SequencePairs
 from ._base import BaseDynamicMeta
-from ._options import MIXER_OPTIONS, TRAIN_OPTIONS
+from ._options import TRAIN_OPTIONS
 from ._parameters import Attention, Encoder, MixerOptionsDict, describe
 from ._retrieval import (
     ImageTarget,
@@ -44,17 +44,18 @@ _ENTRIES = {
     Size of the recurrent layer (one direction), or sizes of stacked layers.""",
     "hidden_dims": """hidden_dims : tuple of int, default=()
     Sizes of hidden layers between the encoder and the shared space.""",
-    "early_stopping": """early_stopping : bool, default=True
+    "early_stopping": """early_stopping : bool or "auto", default="auto"
     Hold out a part of the images with all their captions, monitor the mean of R@1,
     R@5 and R@10 in both directions, and restore the weights of the best epoch. False
-    trains on all data for `max_epochs` at a constant learning rate.""",
+    trains on all data for `max_epochs` at a constant learning rate. "auto" holds out
+    a part of 5,000 captions or more.""",
     "validation_fraction": """validation_fraction : float, default=0.1
     Fraction of the images to hold out. ``fit`` also accepts `X_val`.""",
     "class_weight": None,
 }
 
 
-@describe(_ENTRIES, hidden_dims="()", lr="4e-4", batch_size="128")
+@describe(_ENTRIES, encoder="bilstm-max", hidden_dims="()", lr="4e-4", batch_size="128")
 class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
     r"""Retrieve images by captions and captions by images.
 
@@ -152,7 +153,6 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
     del _parameter_constraints["class_weight"]
     # The loss compares all rows of a batch, which cannot be computed in parts.
     _train_options = TRAIN_OPTIONS.without("micro_batch_size")
-    _mixer_options = MIXER_OPTIONS.without("auxiliary_weight")
 
     def __init__(
         self,
@@ -173,8 +173,8 @@ class DynamicMetaRanker(TransformingMixin, BaseDynamicMeta):
         head_dropout: float = 0.2,
         lr: float = 4e-4,
         batch_size: int = 128,
-        max_epochs: int = 100,
-        early_stopping: bool = True,
+        max_epochs: int | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         patience: int = 3,
         train_options: dict[str, Any] | None = None,

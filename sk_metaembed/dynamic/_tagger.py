@@ -34,10 +34,11 @@ _ENTRIES = {
 default=0.5, 0.0, 0.5
     Dropout on mixed vectors, on the input of recurrent layers, and in the head: on
     the states of the BiLSTM and on hidden layers.""",
-    "early_stopping": """early_stopping : bool, default=True
+    "early_stopping": """early_stopping : bool or "auto", default="auto"
     Hold out a part of the sentences, monitor the F1 of its spans if there is a
     `scheme`, otherwise its accuracy, and restore the weights of the best epoch. False
-    trains on all data for `max_epochs` at a constant learning rate.""",
+    trains on all data for `max_epochs` at a constant learning rate. "auto" holds out
+    a part of 5,000 sentences or more.""",
     "validation_fraction": """validation_fraction : float, default=0.1
     Fraction of the sentences to hold out. ``fit`` also accepts `X_val`.""",
     "class_weight": """class_weight : dict, "balanced" or None, default=None
@@ -50,8 +51,6 @@ default=0.5, 0.0, 0.5
 @describe(
     _ENTRIES,
     hidden_dims="()",
-    lr="1e-3",
-    batch_size="32",
     patience="10",
 )
 class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
@@ -171,8 +170,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         head_dropout: float = 0.5,
         lr: float = 1e-3,
         batch_size: int = 32,
-        max_epochs: int = 100,
-        early_stopping: bool = True,
+        max_epochs: int | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         patience: int = 10,
         train_options: dict[str, Any] | None = None,

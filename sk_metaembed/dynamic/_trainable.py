@@ -63,8 +63,6 @@ class TrainedSources:
     ----------
     pairs : list of (str, trainable source)
     tokens : TokenSequences
-    word_counts : dict of str to int, default=None
-        Frequencies in the training fold, if the attention reads features of words.
 
     Attributes
     ----------
@@ -78,8 +76,7 @@ class TrainedSources:
         Their levels.
     """
 
-    def __init__(self, pairs, tokens, word_counts=None):
-        self.word_counts = word_counts
+    def __init__(self, pairs, tokens):
         self.names = [name for name, _ in pairs]
         self.opened = [source.prepare(tokens) for _, source in pairs]
         self.dims, self.levels = {}, []
@@ -264,7 +261,7 @@ def dims_of(X):
     return {} if isinstance(X, TokenSequences) else block_dims(X)
 
 
-def check_dims(dims, trained, projection_dim, layer_norm, n_heads, *, caller):
+def check_dims(dims, trained, projection_dim, layer_norm, *, caller):
     """Raise unless names of sources are distinct and their dimensions can be mixed."""
     twice = [name for name in trained.dims if name in dims]
     if twice:
@@ -280,12 +277,6 @@ def check_dims(dims, trained, projection_dim, layer_norm, n_heads, *, caller):
             f"got {dims}. Set projection_dim, for example to {min(dims.values())}."
         )
     dim = projection_dim or min(dims.values())
-    if n_heads != "dimensions" and dim % n_heads:
-        raise ValueError(
-            f"{caller}: the mixer option n_heads={n_heads} must divide the dimension "
-            f"of the mixed vectors, {dim}. Change one of them, or pass "
-            "n_heads='dimensions' for a weight per dimension."
-        )
     if layer_norm and dim == 1:
         raise ValueError(
             f"{caller}: layer_norm=True needs at least 2 dimensions: normalizing a "

@@ -72,7 +72,7 @@ def draw_bars(ax, weights, sources, groups, largest, bar_kw):
     names = [f"{name}{note}" for name, note in zip(groups, notes, strict=True)]
     ax.set_yticks(rows, names, parse_math=False)
     ax.set_ylim(len(rows) - 0.5, -0.5)  # the first group on top
-    ax.set_xlabel("mean attention weight")
+    ax.set_xlabel("mean attention weight\nover words and dimensions")
     ax.spines[["top", "right"]].set_visible(False)
     return containers
 
@@ -288,7 +288,9 @@ class SourceWeightsDisplay:
     -----
     A mean weight shows how much a source contributes to the mixed vectors, not how much
     it improves the result: similar sources can replace each other. With the softmax
-    gate weights sum to 1, and a dashed line marks the even share.
+    gate weights sum to 1, and a dashed line marks the even share. By default the
+    estimators have a weight per dimension: weights are then means over the dimensions
+    too, and can be even where sources are chosen by dimension.
 
     Examples
     --------

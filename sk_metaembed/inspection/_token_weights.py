@@ -75,7 +75,9 @@ class TokenWeightsDisplay:
     -----
     The dominant source of a word has the largest share of its weights. The depth of the
     shade is ``(share - 1 / n) / (1 - 1 / n)`` with n sources: 0 for an even share, 1
-    for all. On ties, as with ``attention="uniform"``, there is no dominant source.
+    for all. On ties, as with ``attention="uniform"``, there is no dominant source. If
+    the estimator has a weight per dimension, as by default, the weight of a source is
+    its mean over the dimensions.
 
     The HTML is self-contained, without scripts or external resources, and all text is
     escaped. Sources are marked by symbol, color and words, and a table contains all

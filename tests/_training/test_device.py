@@ -66,7 +66,7 @@ def test_callbacks_of_a_fitted_net_have_no_tensors():
     """They are pickled with the net, and tensors of a GPU load only where one is."""
     tokens = TokenSequences.from_lists([["a", "b"], ["b"]] * 10)
     X = EmbeddedSequences(tokens, [Block("v", np.eye(2, dtype=np.float32), "type")])
-    model = DynamicMetaClassifier(encoder="mean", projection_dim=8, max_epochs=2)
+    model = DynamicMetaClassifier(projection_dim=8, max_epochs=2, early_stopping=True)
     model.fit(X, np.arange(20) % 2)
     assert "valid_acc" in model.history_[-1]
     for _, callback in model.net_.callbacks_:

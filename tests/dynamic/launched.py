@@ -36,6 +36,7 @@ def model(**options):
     small = {"projection_dim": 6, "encoder_dim": 4, "hidden_dims": (), "lr": 0.02}
     rates = {"embedding_dropout": 0.0, "head_dropout": 0.0}
     rest = {"batch_size": 15, "max_epochs": 4, "random_state": 0}
+    rest |= {"encoder": "bilstm-max", "early_stopping": True}
     return DynamicMetaClassifier(**small | rates | rest | options)
 
 

@@ -32,6 +32,7 @@ SMALL = {
     "batch_size": 8,
     "lr": 0.05,
     "max_epochs": 4,
+    "early_stopping": True,
     "random_state": 0,
     "device": "cpu",
 }
@@ -82,7 +83,7 @@ FITS = {
     "classifier": (DynamicMetaClassifier(**SMALL, patience=2), lambda X: LABELS),
     "CDME": (DynamicMetaClassifier("context", **SMALL), lambda X: LABELS),
     "no early stopping": (
-        DynamicMetaEmbedding(**SMALL, early_stopping=False, attention="task"),
+        DynamicMetaEmbedding(**SMALL | {"early_stopping": False}, attention="task"),
         lambda X: LABELS,
     ),
     "regressor": (
@@ -130,7 +131,7 @@ KILLED = """
     t.SUBJECT.set_params(callbacks=[Signal()])
     t.SUBJECT.fit(t.make_embedded(24), t.LABELS)
 """
-SUBJECT = DynamicMetaClassifier("context", **SMALL, early_stopping=True)
+SUBJECT = DynamicMetaClassifier("context", **SMALL)
 
 
 def test_kill_9(tmp_path):

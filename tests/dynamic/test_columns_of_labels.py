@@ -25,6 +25,7 @@ SMALL = {
     "lr": 0.05,
     "batch_size": 16,
     "max_epochs": 4,
+    "early_stopping": True,
     "random_state": 0,
 }
 

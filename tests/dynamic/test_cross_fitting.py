@@ -33,11 +33,14 @@ from sk_metaembed import (
     TokenSequences,
     TransformerEmbedding,
 )
+from sk_metaembed.dynamic._embedding import MIN_ROWS_TO_CROSS_FIT
 from sk_metaembed.dynamic.training._predict import alignment
 
 from .. import tiny_bert
 from .conftest import make_embedded
 
+# Most tests have few rows, which is what the warning is about.
+pytestmark = pytest.mark.filterwarnings("ignore:.* out-of-fold vectors make")
 SMALL = {"projection_dim": 5, "max_epochs": 3, "lr": 0.02, "random_state": 0}
 LEVELS = [("type", "type"), ("type", "token"), ("sequence", "sequence")]
 
@@ -357,6 +360,7 @@ def test_columns_of_labels(embedded, labels):
     y = np.c_[labels, rng.choice(list("abcdefgh"), 60)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".* out-of-fold vectors make")
         assert crossed().fit_transform(embedded, y).shape == (60, 5)
     Z = crossed(cv=StratifiedKFold(2)).fit_transform(
         embedded, pd.DataFrame({"a": labels, "b": labels})
@@ -582,3 +586,18 @@ def test_groups_need_a_splitter():
     model = DynamicMetaEmbedding(max_epochs=1)
     with pytest.raises(TypeError, match="groups is passed to the splitter of cv, but"):
         model.fit_transform(X, np.arange(24) % 2, groups=np.arange(24) % 4)
+
+
+def test_few_rows_are_warned_about_once(embedded, labels):
+    with pytest.warns(
+        UserWarning, match="cv is set for 60 sequences. Below 500"
+    ) as seen:
+        crossed().fit_transform(embedded, labels)
+    assert len(seen) == 1
+    many = make_embedded(MIN_ROWS_TO_CROSS_FIT)
+    y = np.arange(len(many)) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        crossed(max_epochs=1).fit_transform(many, y)
+        crossed(cv=None).fit_transform(embedded, labels)
+        crossed().fit(embedded, labels)

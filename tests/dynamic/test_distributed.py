@@ -26,6 +26,7 @@ SMALL = {
     "lr": 0.02,
     "batch_size": 16,
     "max_epochs": 2,
+    "early_stopping": True,
     "hidden_dims": (),
     "random_state": 0,
     "device": "cpu",

@@ -35,6 +35,7 @@ SMALL = {
     "lr": 0.02,
     "batch_size": 16,
     "max_epochs": 3,
+    "early_stopping": True,
     "random_state": 0,
 }
 LEVELS = [("type", "type"), ("token", "type"), ("sequence", "sequence")]

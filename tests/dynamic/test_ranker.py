@@ -35,6 +35,7 @@ OPTIONS = {
     "lr": 0.02,
     "batch_size": 32,
     "max_epochs": 2,
+    "early_stopping": True,
     "random_state": 0,
 }
 N_WORDS = 30

@@ -22,6 +22,7 @@ MIX = {
     "attention": "task",
     "projection_dim": None,
     "activation": None,
+    "mixer_options": "published",
     "encoder": "mean",
     "hidden_dims": (),
     "embedding_dropout": 0.0,

@@ -34,6 +34,7 @@ SMALL = {
     "lr": 0.03,
     "batch_size": 16,
     "max_epochs": 8,
+    "early_stopping": True,
     "random_state": 0,
 }
 LEARNING = SMALL | {"max_epochs": 25, "early_stopping": False}

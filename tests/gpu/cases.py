@@ -169,15 +169,9 @@ MIXERS = {
     "context": mixer("context"),
     "uniform": mixer("uniform"),
     "sigmoid": mixer("word", gate="sigmoid"),
-    "heads": mixer("context", mixer_options={"n_heads": 4}),
-    "vector gates": mixer("word", mixer_options={"n_heads": "dimensions"}),
-    "concat": mixer("word", mixer_options={"combine": "concat"}),
+    "published": mixer("word", mixer_options="published"),
+    "published context": mixer("context", mixer_options="published"),
     "layer norm": mixer("word", layer_norm=True, activation=None),
-    "standardize": mixer(
-        "word", mixer_options={"standardize": True, "joint_init": True}
-    ),
-    "word features": mixer("context", mixer_options={"word_features": True}),
-    "auxiliary": mixer("word", mixer_options={"auxiliary_weight": 0.5}),
     "no projection": mixer("word", dims=(24, 24), projection_dim=None),
     "levels": mixer("word", ("type", "token", "sequence"), (24, 40, 16)),
     "sequences": mixer("word", ("sequence", "sequence")),

@@ -77,19 +77,8 @@ MODELS = {
     "bilstm-max": cases.classifier(encoder="bilstm-max"),
     "gru": cases.classifier(encoder="gru", gate="sigmoid"),
     "attention": cases.classifier("context", encoder="attention"),
-    "options": cases.classifier(
-        "task",
-        encoder="max",
-        embedding_dropout=0.2,
-        mixer_options={
-            "standardize": True,
-            "source_dropout": 0.3,
-            "auxiliary_weight": 0.1,
-        },
-    ),
-    "word features": cases.classifier(
-        encoder="mean", mixer_options={"word_features": True, "combine": "concat"}
-    ),
+    "task": cases.classifier("task", encoder="max", embedding_dropout=0.2),
+    "published": cases.classifier(encoder="mean", mixer_options="published"),
 }
 
 

@@ -189,17 +189,12 @@ def sync_errors(device):
             torch.cuda.set_sync_debug_mode("default")
 
 
-# word_features and average_epochs are beside the step.
+# average_epochs acts between epochs.
 STEPS = {
     "bilstm-max": {},
     "gru": {"encoder": "gru"},
     "attention": {"encoder": "attention", "attention": "context"},
-    "options": {
-        "encoder": "max",
-        "attention": "task",
-        "mix_penalty": 0.1,
-        "mixer_options": {"standardize": True, "source_dropout": 0.3},
-    },
+    "task": {"encoder": "max", "attention": "task", "mix_penalty": 0.1},
     "bfloat16": {"train_options": {"dtype": "bfloat16"}},
 }
 

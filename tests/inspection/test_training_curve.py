@@ -136,6 +136,7 @@ def test_a_dynamic_classifier_in_a_pipeline(embedded):
         encoder="mean",
         hidden_dims=(),
         max_epochs=3,
+        early_stopping=True,
         train_options={"lr_patience": 0},
         random_state=0,
     )

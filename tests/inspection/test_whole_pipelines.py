@@ -42,7 +42,13 @@ TEXTS = ["A good film", "a Bad plot", "good plot!", "bad film", "film", "bad"] *
 Y = [1, 0, 1, 0, 1, 0] * 4
 KNOWN = {"good": [1.0, 0.0], "bad": [0.0, 1.0], "film": [0.5, 0.5]}
 FRAME = pd.DataFrame({"n": np.arange(24.0), "text": TEXTS})
-FIT = {"projection_dim": 3, "encoder": "mean", "max_epochs": 1, "random_state": 0}
+FIT = {
+    "projection_dim": 3,
+    "activation": None,  # no vector is zero
+    "encoder": "mean",
+    "max_epochs": 1,
+    "random_state": 0,
+}
 
 
 @pytest.fixture(autouse=True)

@@ -347,6 +347,7 @@ def test_a_column_without_text(cells):
     assert np.isfinite(result).all()
 
 
+@pytest.mark.filterwarnings("ignore:.* out-of-fold vectors make")  # few rows
 def test_what_learns_from_the_target_must_cross_fit():
     X = texts()
     net = {"max_epochs": 1, "projection_dim": 2, "random_state": 0}

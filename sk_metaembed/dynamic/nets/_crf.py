@@ -31,9 +31,9 @@ from torch.autograd.function import once_differentiable
 
 from .._tag_targets import weighted_span_f1
 from ..training._grid import Grid
-from ..training._skorch_net import WithAuxiliary
 from ._encoders import BiLSTM, ByteDropout
-from ._mixing import MixingNet, make_head, source_vectors
+from ._mixer import MixingNet
+from ._mixing import make_head
 
 # Added to the score of a tag or transition that a scheme forbids.
 FORBIDDEN = -1e4
@@ -322,24 +322,13 @@ class TaggingNet(MixingNet):
         self.chain = None
         if learns_chain or allowed is not None:
             self.chain = TagChain(n_outputs, learns_chain, allowed)
-        self.add_auxiliary(self.mixer.dim, n_outputs)
 
     def forward(self, batch):
-        """Return the `TagScores` of a batch.
-
-        In training they are `WithAuxiliary` if there are auxiliary heads.
-        """
+        """Return the `TagScores` of a batch."""
         mixed, grid = self.mix(batch), batch.grid
         states = self.encoder(self.dropout(mixed.vectors), grid)
         chain = self.chain and self.chain()
-        outputs = TagScores(self.head(states).float(), chain, grid)
-        if self.auxiliary is None or not self.training:
-            return outputs
-        parts = [
-            TagScores(head(source_vectors(mixed, i)).float(), chain, grid)
-            for i, head in enumerate(self.auxiliary)
-        ]
-        return WithAuxiliary(outputs, parts)
+        return TagScores(self.head(states).float(), chain, grid)
 
     def decode(self, batch):
         """Return the best tags, int64 of shape (n_tokens, 1)."""

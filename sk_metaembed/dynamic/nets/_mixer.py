@@ -1,9 +1,8 @@
 r"""The mixer of the Dynamic* estimators: from the vectors of sources to one per token.
 
 With the standardized vectors :math:`v_i` of a token's sources, projections
-:math:`p_i = P_i v_i + b_i` and weights :math:`w_i`, one for each of `n_heads` groups of
-dimensions, the mixed vector is :math:`f(\sum_i w_i \odot p_i)`, or
-:math:`f(Q [w_1 \odot p_1; ...; w_n \odot p_n] + c)` with ``combine="concat"``.
+:math:`p_i = P_i v_i + b_i` and weights :math:`w_i`, vectors or scalars, the mixed
+vector is :math:`f(\sum_i w_i \odot p_i)`.
 """
 
 from typing import NamedTuple
@@ -12,9 +11,8 @@ import torch
 from torch import nn
 
 from ..._training._products import Linear
-from ..._training._random import generator_on
-from .._word_features import N_FEATURES
-from ._encoders import MaskedLSTM
+from ..training._predict import PrecomputedTypes
+from ._encoders import ByteDropout, MaskedLSTM
 
 
 def gate_weights(scores, known, gate):
@@ -22,14 +20,14 @@ def gate_weights(scores, known, gate):
 
     Parameters
     ----------
-    scores : tensor of shape (n_rows, n_sources, n_heads)
+    scores : tensor of shape (n_rows, n_sources, n_weights)
     known : bool tensor of shape (n_rows, n_sources)
     gate : {"softmax", "sigmoid"}
         Softmax over the known sources, or a sigmoid of each.
 
     Returns
     -------
-    tensor of shape (n_rows, n_sources, n_heads)
+    tensor of shape (n_rows, n_sources, n_weights)
         0 if a source does not know the word, also in rows without any known source.
     """
     scores, known = scores.float(), known[:, :, None]
@@ -46,19 +44,11 @@ class Mixed(NamedTuple):
     ----------
     vectors : tensor of shape (n_tokens, dim)
     weights : tensor of shape (n_tokens, n_sources)
-        The mean over the heads.
-    sources : list of tensor of shape (n_rows, dim)
-        The projection of each source.
-    rows : list of int64 tensor of shape (n_tokens,)
-        The row of each token in each of them.
-    known : bool tensor of shape (n_tokens, n_sources)
+        Means over the dimensions.
     """
 
     vectors: torch.Tensor
     weights: torch.Tensor
-    sources: list
-    rows: list
-    known: torch.Tensor
 
 
 class Mixer(nn.Module):
@@ -87,32 +77,23 @@ class Mixer(nn.Module):
         self.layer_norm, self.attention = layer_norm, attention
         self.gate, self.activation = gate, activation
         self.dim = projection_dim or dims[0]
-        heads = options["n_heads"]
-        self.n_heads = self.dim if heads == "dimensions" else heads
-        self.source_dropout = options["source_dropout"]
+        n_weights = self.dim if options["per_dimension"] else 1
         self.standards = None
         if options["standardize"]:
             self.standards = nn.ModuleList(Standardization(dim) for dim in dims)
-        fan_in = sum(dims) if options["joint_init"] else None
         self.projections = nn.ModuleList(
-            _projection(dim, self.dim, fan_in) if projection_dim else nn.Identity()
+            _projection(dim, self.dim) if projection_dim else nn.Identity()
             for dim in dims
         )
         if attention == "task":
-            self.source_scores = nn.Parameter(torch.zeros(len(dims), self.n_heads))
+            self.source_scores = nn.Parameter(torch.zeros(len(dims), 1))
             self.gamma = nn.Parameter(torch.ones(()))
         elif attention == "word":
-            self.score = nn.Linear(self.dim, self.n_heads)
+            self.score = nn.Linear(self.dim, n_weights)
         elif attention == "context":
             self.recurrence = MaskedLSTM(self.dim, _CONTEXT_DIM)
             self.recurrence.apply(_orthogonal)
-            self.score = nn.Linear(2 * _CONTEXT_DIM, self.n_heads)
-        self.feature_scores = None
-        if options["word_features"] and attention in ("word", "context"):
-            self.feature_scores = WordFeatureScores(len(dims), self.n_heads)
-        self.joined = None
-        if options["combine"] == "concat":
-            self.joined = _projection(len(dims) * self.dim, self.dim)
+            self.score = nn.Linear(2 * _CONTEXT_DIM, n_weights)
 
     def forward(self, batch):
         """Return the mixed vectors of a batch's tokens, (n_tokens, dim)."""
@@ -121,22 +102,12 @@ class Mixer(nn.Module):
     def mix(self, batch):
         """Return the `Mixed` tokens of a batch."""
         sources, known, index = self.project(batch), batch.known, batch.index
-        drops = self.training and self.source_dropout > 0
-        features, own = batch.features, index[0]
-        by_row = batch.shares_rows and self.attention != "context" and not drops
-        if by_row and (features is None or own is batch.features_index):
-            rows = torch.stack(known, dim=1)
-            mixed, weights = self.mix_rows(sources, rows, features)
-            return Mixed(mixed[own], weights[own], sources, index, rows[own])
+        if batch.shares_rows and self.attention != "context":
+            mixed, weights = self.mix_rows(sources, torch.stack(known, dim=1))
+            return Mixed(mixed[index[0]], weights[index[0]])
         tokens = [v[i] for v, i in zip(sources, index, strict=True)]
         known = torch.stack([k[i] for k, i in zip(known, index, strict=True)], dim=1)
-        if features is not None:
-            features = features[batch.features_index]
-        heard, scale = known, None
-        if drops:
-            heard, scale = self._left_out(known, batch.grid)
-        mixed, weights = self.mix_rows(tokens, heard, features, batch.grid, scale)
-        return Mixed(mixed, weights, sources, index, known)
+        return Mixed(*self.mix_rows(tokens, known, batch.grid))
 
     def project(self, batch):
         """Return the projections of each source, a list of (n_rows, dim)."""
@@ -147,37 +118,24 @@ class Mixer(nn.Module):
         projected = [p(v) for p, v in zip(self.projections, values, strict=True)]
         return [_normalized(v) for v in projected] if self.layer_norm else projected
 
-    def mix_rows(self, sources, known, features=None, grid=None, scale=None):
+    def mix_rows(self, sources, known, grid=None):
         """Return the combined vectors of rows, and the weights (n_rows, n_sources)."""
-        dtype, n = sources[0].dtype, len(sources[0])
+        dtype = sources[0].dtype
         if self.attention == "uniform":
             weights = known[:, :, None].to(dtype)
         else:
-            scores = self.scores(sources, grid)
-            if self.feature_scores is not None and features is not None:
-                scores = scores + self.feature_scores(features, known)
-            weights = gate_weights(scores, known, self.gate).to(dtype)
-        independent = self.gate == "sigmoid" or self.attention == "uniform"
-        if scale is not None and independent:
-            weights = weights * scale[:, None, None]
-        groups = n, weights.shape[2], self.dim // weights.shape[2]
-        parts = [
-            (v.view(groups) * weights[:, i, :, None]).view(n, self.dim)
-            for i, v in enumerate(sources)
-        ]
-        if self.joined is not None:  # its bias must not give unknown words a vector
-            mixed = self.joined(torch.cat(parts, 1)) * known.any(dim=1, keepdim=True)
-        else:
-            mixed = sum(parts)
+            weights = gate_weights(self.scores(sources, grid), known, self.gate)
+            weights = weights.to(dtype)
+        mixed = sum(v * weights[:, i] for i, v in enumerate(sources))
         if self.attention == "task":
             mixed = self.gamma * mixed
         mixed = torch.relu(mixed) if self.activation == "relu" else mixed
-        # Taking the only head is free, the mean of it is not.
+        # Taking the only weight is free, the mean of it is not.
         mean = weights[:, :, 0] if weights.shape[2] == 1 else weights.mean(dim=2)
         return mixed, mean
 
     def scores(self, sources, grid):
-        """Return the scores of each source, (n_rows, n_sources, n_heads)."""
+        """Return the scores of each source, (n_rows, n_sources, n_weights)."""
         if self.attention == "task":
             return self.source_scores.expand(len(sources[0]), -1, -1)
         if self.attention == "word":
@@ -194,22 +152,6 @@ class Mixer(nn.Module):
         # Trainable sources come last; their vectors change and stay as they are.
         for standard, (mean, std) in zip(self.standards, statistics, strict=False):
             standard.set(mean, std)
-
-    def _left_out(self, known, grid):
-        """Return `known` without the sources left out, and the scale of the others."""
-        shape = len(grid.lengths), known.shape[1]
-        if torch.compiler.is_compiling():
-            draws = torch.rand(shape, device=known.device)
-        else:
-            generator = generator_on(known.device)
-            draws = torch.rand(shape, device=known.device, generator=generator)
-        # The largest draw of a sequence is kept in any case.
-        kept = (draws >= self.source_dropout) | (draws == draws.amax(1, keepdim=True))
-        scale = shape[1] / kept.sum(dim=1)
-        heard = known & kept[grid.segments]
-        # A word that only sources left out know keeps them.
-        heard = torch.where(heard.any(dim=1, keepdim=True), heard, known)
-        return heard, scale[grid.segments]
 
     def penalty(self):
         """Return the squared norm of the scalar mix's scores, 0 for other attentions.
@@ -230,6 +172,42 @@ class Mixer(nn.Module):
         known = torch.ones(scores.shape[:2], dtype=torch.bool, device=scores.device)
         weights = gate_weights(scores, known, self.gate)[0].mean(dim=1)
         return weights.tolist(), float(self.gamma.detach())
+
+
+class MixingNet(nn.Module):
+    """Networks of trainable sources, the mixer of all sources, and a dropout.
+
+    Parameters
+    ----------
+    dims : list of int
+    mixer_options : dict
+        The `options` of `Mixer`.
+    embedding_dropout : float
+    trained : TrainedSources
+        Trainable sources; their dimensions are the last ones of `dims`.
+    **mixer
+        The other parameters of `Mixer`.
+    """
+
+    def __init__(self, dims, *, mixer_options, embedding_dropout, trained, **mixer):
+        super().__init__()
+        self.mixer = Mixer(dims, options=mixer_options, **mixer)
+        self.dropout = ByteDropout(embedding_dropout)
+        self.trained = nn.ModuleList(opened.network() for opened in trained.opened)
+
+    def mix(self, batch):
+        """Return the `Mixed` tokens of a batch."""
+        if batch.pieces:
+            pairs = zip(self.trained, batch.pieces, strict=True)
+            outputs = [
+                p if isinstance(p, PrecomputedTypes) else net(p) for net, p in pairs
+            ]
+            batch = batch.completed([vectors for each in outputs for vectors in each])
+        return self.mixer.mix(batch)
+
+    def target(self, y):
+        """Return what the loss compares outputs with, from the targets of a batch."""
+        return y
 
 
 class Standardization(nn.Module):
@@ -258,37 +236,13 @@ class Standardization(nn.Module):
         return ((vectors - self.mean) * self.factor).masked_fill(~known[:, None], 0)
 
 
-class WordFeatureScores(nn.Module):
-    """Scores of the sources from features of the word, linear and 0 at first.
-
-    Parameters
-    ----------
-    n_sources, n_heads : int
-    """
-
-    def __init__(self, n_sources, n_heads):
-        super().__init__()
-        self.shape = n_sources, n_heads
-        n_inputs = N_FEATURES + n_sources
-        self.weight = nn.Parameter(torch.zeros(n_inputs, n_sources * n_heads))
-
-    def forward(self, features, known):
-        """Return (n_rows, n_sources, n_heads)."""
-        inputs = torch.cat([features, known.to(features.dtype)], dim=1)
-        return (inputs @ self.weight).view(-1, *self.shape)
-
-
 # The published size: large enough to pick a source, too small to carry content.
 _CONTEXT_DIM = 2
 
 
-def _projection(dim_in, dim_out, fan_in=None):
+def _projection(dim_in, dim_out):
     linear = Linear(dim_in, dim_out)
-    if fan_in is None:
-        nn.init.xavier_uniform_(linear.weight)
-    else:
-        bound = (6 / (fan_in + dim_out)) ** 0.5
-        nn.init.uniform_(linear.weight, -bound, bound)
+    nn.init.xavier_uniform_(linear.weight)
     nn.init.zeros_(linear.bias)
     return linear
 

@@ -1,60 +1,12 @@
-"""The networks of the Dynamic* estimators: mixer, encoder and head, with the losses."""
+"""The networks of the Dynamic* estimators: encoder and head, with the losses."""
 
 import torch
 from skorch.callbacks import Callback
 from torch import nn
 
 from ..._training._products import Linear
-from ..training._grid import Segments
-from ..training._predict import PrecomputedTypes
-from ..training._skorch_net import WithAuxiliary
-from ._encoders import ByteDropout, make_encoder, segment_sum
-from ._mixer import Mixer
-
-
-class MixingNet(nn.Module):
-    """Networks of trainable sources, the mixer of all sources, and a dropout.
-
-    Parameters
-    ----------
-    dims : list of int
-    mixer_options : dict
-        The `options` of `Mixer`.
-    embedding_dropout : float
-    trained : TrainedSources
-        Trainable sources; their dimensions are the last ones of `dims`.
-    **mixer
-        The other parameters of `Mixer`.
-    """
-
-    def __init__(self, dims, *, mixer_options, embedding_dropout, trained, **mixer):
-        super().__init__()
-        self.mixer = Mixer(dims, options=mixer_options, **mixer)
-        self.dropout = ByteDropout(embedding_dropout)
-        self.trained = nn.ModuleList(opened.network() for opened in trained.opened)
-        self.auxiliary_weight = mixer_options["auxiliary_weight"]
-        self.auxiliary = None
-
-    def add_auxiliary(self, dim, n_outputs):
-        """Add linear heads on each source alone, if they have a weight in the loss."""
-        if self.auxiliary_weight:
-            self.auxiliary = nn.ModuleList(
-                make_head(dim, (), n_outputs, 0.0) for _ in self.mixer.projections
-            )
-
-    def mix(self, batch):
-        """Return the `Mixed` tokens of a batch."""
-        if batch.pieces:
-            pairs = zip(self.trained, batch.pieces, strict=True)
-            outputs = [
-                p if isinstance(p, PrecomputedTypes) else net(p) for net, p in pairs
-            ]
-            batch = batch.completed([vectors for each in outputs for vectors in each])
-        return self.mixer.mix(batch)
-
-    def target(self, y):
-        """Return what the loss compares outputs with, from the targets of a batch."""
-        return y
+from ._encoders import ByteDropout, make_encoder
+from ._mixer import MixingNet
 
 
 class DynamicMetaNet(MixingNet):
@@ -95,33 +47,15 @@ class DynamicMetaNet(MixingNet):
         )
         dim = self.encoder.dim * (4 if pairs else 1)
         self.head = make_head(dim, hidden_dims, n_outputs, head_dropout)
-        self.add_auxiliary(self.mixer.dim * (4 if pairs else 1), n_outputs)
 
     def encode(self, batch):
         """Return the sequences' vectors, (n_sequences, encoder.dim)."""
-        return self._encoded(self.mix(batch), batch.grid)
-
-    def _encoded(self, mixed, grid):
-        return self.encoder(self.dropout(mixed.vectors), grid)
+        return self.encoder(self.dropout(self.mix(batch).vectors), batch.grid)
 
     def forward(self, batch):
-        """Return the outputs, float32 (n_rows, n_outputs), a tuple for columns.
-
-        In training they are `WithAuxiliary` if there are auxiliary heads.
-        """
-        mixed = self.mix(batch)
-        outputs = self._outputs(self.head, self._encoded(mixed, batch.grid))
-        if self.auxiliary is None or not self.training:
-            return outputs
-        means = (source_means(mixed, i, batch.grid) for i in range(len(mixed.sources)))
-        parts = [
-            self._outputs(head, mean)
-            for head, mean in zip(self.auxiliary, means, strict=True)
-        ]
-        return WithAuxiliary(outputs, parts)
-
-    def _outputs(self, head, vectors):
-        outputs = head(joined(vectors) if self.pairs else vectors)
+        """Return the outputs, float32 (n_rows, n_outputs), a tuple for columns."""
+        vectors = self.encode(batch)
+        outputs = self.head(joined(vectors) if self.pairs else vectors)
         if isinstance(outputs, tuple):
             return tuple(part.float() for part in outputs)
         return outputs.float()
@@ -130,19 +64,6 @@ class DynamicMetaNet(MixingNet):
         """Return the outputs of all columns, float32 (n_rows, n_outputs)."""
         outputs = self(batch)
         return torch.cat(outputs, dim=1) if isinstance(outputs, tuple) else outputs
-
-
-def source_vectors(mixed, i):
-    """Return the rectified projection of a source, zeros where it knows no word."""
-    vectors = torch.relu(mixed.sources[i])[mixed.rows[i]]
-    return vectors * mixed.known[:, i, None]
-
-
-def source_means(mixed, i, grid):
-    """Return the mean of a source over its words in each sequence."""
-    of = Segments(grid.lengths, grid.segments)
-    counts = segment_sum(mixed.known[:, i, None], of).clamp(min=1)
-    return segment_sum(source_vectors(mixed, i), of) / counts
 
 
 def joined(vectors):

@@ -19,7 +19,6 @@ from ...sequences._block import LEVELS
 from ...sequences._indexing import span_index
 from ...sequences._sequence_pairs import tokens_of
 from .._trainable import blocks_of
-from .._word_features import word_features
 from ._grid import Grid
 
 
@@ -66,10 +65,6 @@ class Batch:
         The inputs of the networks of trainable sources.
     pieces_index : list of int64 tensor of shape (n_tokens,)
         The row of each token in the outputs of these networks.
-    features : float32 tensor of shape (n_types, n_features), or None
-        Features of the words for the attention, if it reads any.
-    features_index : int64 tensor of shape (n_tokens,), or None
-        The row of each token in them.
     """
 
     values: list
@@ -80,8 +75,6 @@ class Batch:
     weights: torch.Tensor | None = None
     pieces: list = field(default_factory=list)
     pieces_index: list = field(default_factory=list)
-    features: torch.Tensor | None = None
-    features_index: torch.Tensor | None = None
 
     def __len__(self):
         return len(self.rows)
@@ -144,11 +137,6 @@ class SequenceData:
             self.offsets = tokens.offsets
             self.codes = tokens.codes.astype(np.int64)
         self.tables = [self._table(block) for block in self.blocks]
-        self._features = None
-        reads_words = trained is not None and trained.word_counts is not None
-        if reads_words and self.level != "sequence":
-            table = word_features(tokens.types, trained.word_counts)
-            self._features = torch.from_numpy(table).to(self.device)
         known = self.known_at("sequence" if self.level == "sequence" else "token")
         self._known = None if known.all() else known
 
@@ -190,10 +178,6 @@ class SequenceData:
             for block, table in zip(self.blocks, self.tables, strict=True)
         ]
         values, known, index = ([part[i] for part in parts] for i in range(3))
-        features = features_index = None
-        if self._features is not None:
-            types, features_index = places.rows("type")
-            features = self._features[types]
         return Batch(
             values,
             known,
@@ -202,8 +186,6 @@ class SequenceData:
             rows,
             pieces=self._pieces_of(rows, places),
             pieces_index=[places.rows(*kind)[1] for kind in self._trained_kinds()],
-            features=features,
-            features_index=features_index,
         )
 
     def _known_of(self, positions):
@@ -239,8 +221,6 @@ class SequenceData:
             types,
             pieces=[pieces.batch(types, self._tensor) for pieces in self.pieces],
             pieces_index=[index] * len(self._trained_kinds()),
-            features=None if self._features is None else self._features[rows],
-            features_index=index,
         )
 
     def vectors_of(self, block, table, rows, rows_there):

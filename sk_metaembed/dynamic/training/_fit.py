@@ -176,6 +176,7 @@ def _run(net, plan, train_set, valid_set, tasks):
             checkpoint.end(net)
         sync_weights(net)
         net.history = processes.broadcast(net.history)
+        net.module_.eval()  # without a held-out part, it is in training mode
     finally:
         net.callbacks_, net.max_epochs, net.verbose = callbacks, max_epochs, verbose
         net.train_split = None

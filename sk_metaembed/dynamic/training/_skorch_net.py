@@ -2,7 +2,6 @@
 
 import math
 from contextlib import nullcontext
-from typing import Any, NamedTuple
 
 import torch
 from sklearn.base import clone
@@ -115,13 +114,6 @@ class SyncHistory(Callback):
 
 class StopAllProcesses(KeyboardInterrupt):
     """End of training in all processes; skorch catches the base class."""
-
-
-class WithAuxiliary(NamedTuple):
-    """Outputs of a network in training, and those of a head on each source alone."""
-
-    outputs: Any
-    auxiliary: list
 
 
 class SavedOptimizer(torch.optim.Optimizer):
@@ -327,12 +319,7 @@ class SequenceNet(NeuralNet):
     def get_loss(self, y_pred, y_true, X=None, training=False):
         """Return the loss; all tensors are on the device already."""
         target = self.module_.target(y_true)
-        if isinstance(y_pred, WithAuxiliary):
-            parts = [self.criterion_(p, target, X.weights) for p in y_pred.auxiliary]
-            extra = self.module_.auxiliary_weight * sum(parts) / len(parts)
-            loss = extra + self.criterion_(y_pred.outputs, target, X.weights)
-        else:
-            loss = self.criterion_(y_pred, target, X.weights)
+        loss = self.criterion_(y_pred, target, X.weights)
         if training and self.mix_penalty:
             loss = loss + self.mix_penalty * self.module_.mixer.penalty()
         return loss

@@ -1,0 +1,191 @@
+"""Defaults of DynamicMetaClassifier: static sources, from 64 rows to all.
+
+Words of GloVe 100, word2vec 300 and neuralcoref 50 at unit length, the setting of
+dynamic meta-embeddings. Rows are drawn from the training part of each set; all methods
+of a draw have the same rows and the same test part. TF-IDF, the concatenation of mean
+vectors, and the best single source, which cross-validation chooses, end in a
+LogisticRegression whose C is chosen by cross-validation too.
+
+``--part development`` compares the candidates on whose scores the defaults were chosen;
+``--part evaluation`` compares the default with the baselines. ``--minilm`` adds MiniLM
+as a fourth source. Results are appended to a file, and not computed again.
+
+Needs ``SK_METAEMBED_DATA`` and the wheels of `_text_sets`.
+Run: python benchmarks/dynamic_defaults.py RESULTS.jsonl --part evaluation
+"""
+
+import argparse
+import json
+import time
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from _text_sets import STATIC, embedding, load, subset, tokens, vectors
+from scipy.stats import t
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import Block, DynamicMetaClassifier, EmbeddingUnion
+
+SETS = {
+    "development": ("rated-tweets", "products", "spam", "commands", "r8"),
+    "evaluation": ("sst2", "questions", "headlines", "devices", "food", "birds"),
+}
+BASELINES = ("TF-IDF", "best single source", "concatenation")
+FIXED = {"early_stopping": False}
+CANDIDATES = {
+    "early stopping": {"early_stopping": True},
+    "early stopping, patience 6": {
+        "early_stopping": True,
+        "patience": 6,
+        "train_options": {"lr_factor": 0.5, "lr_patience": 1},
+    },
+    "fixed steps": FIXED,
+    "linear head": FIXED | {"hidden_dims": ()},
+    "one hidden layer": FIXED | {"hidden_dims": (256,)},
+    "uniform": FIXED | {"attention": "uniform"},
+    "scalar weights": FIXED | {"mixer_options": {"per_dimension": False}},
+    "published mixer": FIXED | {"mixer_options": "published"},
+}
+NETS = {
+    "development": CANDIDATES,
+    "evaluation": {"DynamicMetaClassifier": {}},
+}
+
+
+@cache
+def words(name, minilm, folder):
+    """Return the EmbeddedSequences of all rows of a set."""
+    union = EmbeddingUnion([(source, embedding(source)) for source in STATIC])
+    X = union.fit_transform(tokens(load(name)))
+    if not minilm:
+        return X
+    values = vectors(name, ("minilm",), folder)["minilm"]
+    return X.with_blocks([*X.blocks, Block("minilm", values, "sequence")])
+
+
+def linear():
+    """Return a LogisticRegression with C chosen by cross-validation."""
+    model = LogisticRegression(max_iter=300, tol=1e-3)
+    return GridSearchCV(model, {"C": [1, 10, 100, 1000]}, cv=3)
+
+
+def baseline(method, data, y, arrays, train, test):
+    """Return the predictions of a baseline for the test part."""
+    if method == "TF-IDF":
+        X = np.array(data.texts, dtype=object)
+        model = make_pipeline(TfidfVectorizer(sublinear_tf=True), linear())
+        return model.fit(X[train], y[train]).predict(X[test])
+    if method == "concatenation":
+        arrays = {method: np.hstack(list(arrays.values()))}
+    fits = [(linear().fit(X[train], y[train]), X[test]) for X in arrays.values()]
+    model, X = max(fits, key=lambda fit: fit[0].best_score_)
+    return model.predict(X)
+
+
+def evaluate(name, method, parameters, n, seed, options):
+    """Return which rows of the test part a method predicts correctly."""
+    data = load(name)
+    y, train, test = np.asarray(data.y), subset(data, n, seed), data.test
+    if method in BASELINES:
+        sources = (*STATIC, "minilm") if options.minilm else STATIC
+        arrays = vectors(name, sources, options.folder)
+        return baseline(method, data, y, arrays, train, test) == y[test]
+    X = words(name, options.minilm, options.folder)
+    model = DynamicMetaClassifier(random_state=seed, **parameters)
+    return model.fit(X[train], y[train]).predict(X[test]) == y[test]
+
+
+def measure(options):
+    """Append what is missing in the file of results."""
+    file = Path(options.results)
+    records = file.read_text().splitlines() if file.exists() else []
+    keys = ("set", "rows", "seed", "method", "minilm")
+    done = {tuple(json.loads(line)[key] for key in keys) for line in records}
+    methods = dict.fromkeys(BASELINES, {}) | NETS[options.part]
+    for name in options.sets or SETS[options.part]:
+        sizes = dict.fromkeys(min(n, len(load(name).train)) for n in options.rows)
+        for n, seed in [(n, seed) for n in sizes for seed in range(options.seeds)]:
+            for method, parameters in methods.items():
+                key = name, n, seed, method, options.minilm
+                if key in done:
+                    continue
+                begin = time.perf_counter()
+                right = evaluate(name, method, parameters, n, seed, options)
+                record = dict(zip(keys, key, strict=True))
+                record["accuracy"] = 100 * right.mean()
+                record["right"] = "".join(map(str, right.astype(int)))
+                record["seconds"] = round(time.perf_counter() - begin, 1)
+                with file.open("a") as out:
+                    out.write(json.dumps(record) + "\n")
+
+
+def compared(data, method, reference="concatenation"):
+    """Return the mean difference in points, its 95 % intervals, and p.
+
+    The first interval is Student's t over sets, whose scores are means over draws and
+    sizes; it holds for other sets. The second is normal over the test rows of these
+    sets.
+    """
+    differences, variance = [], 0.0
+    for _, part in data.groupby("set"):
+        rows = [
+            np.mean([list(map(int, bits)) for bits in own.right], axis=0)
+            for own in (part[part.method == m] for m in (method, reference))
+        ]
+        difference = 100 * (rows[0] - rows[1])
+        differences.append(difference.mean())
+        variance += difference.var(ddof=1) / len(difference)
+    mean, n_sets = np.mean(differences), len(differences)
+    errors = np.std(differences, ddof=1) / n_sets**0.5, variance**0.5 / n_sets
+    lines = [f"{method} - {reference}: {mean:+.1f}"]
+    for name, error, df in zip(
+        ("sets", "test rows"), errors, (n_sets - 1, 10**6), strict=True
+    ):
+        half, p = t.ppf(0.975, df) * error, 2 * t.sf(abs(mean / error), df)
+        lines += [f"over {name} {mean - half:+.1f} to {mean + half:+.1f}, p = {p:.3f}"]
+    return "; ".join(lines)
+
+
+def show(options):
+    """Print the scores by set and the differences from the concatenation."""
+    data = pd.read_json(options.results, lines=True, dtype={"right": str})
+    data = data[data.minilm == options.minilm]
+    labels = ["64", "500", "2,000", "all"]
+    data["size"] = pd.cut(data.rows, [0, 64, 500, 2000, np.inf], labels=labels)
+    nets = [name for name in data.method.unique() if name not in BASELINES]
+    for size in labels:
+        part = data[data["size"] == size]
+        # Sets without all methods are not complete yet.
+        part = part.groupby("set").filter(lambda p: p.method.nunique() == len(nets) + 3)
+        if len(part):
+            table = part.pivot_table("accuracy", "set", "method")
+            table.loc["mean"] = table.mean()
+            print(f"\n{size} rows\n{table.round(1).to_string()}")
+            for method in nets:
+                print(compared(part, method))
+    for method in nets:
+        print("\nall sizes:", compared(data, method))
+
+
+def main():
+    """Measure what is missing and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results")
+    parser.add_argument("--part", choices=list(SETS), default="development")
+    parser.add_argument("--sets", nargs="*")
+    parser.add_argument("--rows", type=int, nargs="*", default=[64, 500, 2000, 6000])
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--minilm", action="store_true")
+    parser.add_argument("--folder", default="features")
+    options = parser.parse_args()
+    measure(options)
+    show(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Defaults that depend on the number of rows, and the published ones."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sk_metaembed import (
+    Block,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+    EmbeddedSequences,
+    TokenSequences,
+)
+from sk_metaembed.dynamic.training._plan import (
+    MAX_EPOCHS,
+    MIN_EPOCHS,
+    MIN_ROWS_TO_HOLD_OUT,
+    N_STEPS,
+    count_epochs,
+    holds_out,
+)
+
+SMALL = {"projection_dim": 8, "hidden_dims": (), "random_state": 0}
+
+
+def topics(n_rows, n_classes=4, seed=0):
+    """Return sequences of ten words, half of them of the topic that is the label."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_rows) % n_classes
+    own = rng.integers(0, 50, (n_rows, 5)) + 50 * y[:, None]
+    words = np.hstack([own, rng.integers(0, 50 * n_classes, (n_rows, 5))])
+    tokens = TokenSequences.from_lists([[f"w{w}" for w in row] for row in words])
+    of_types = np.array([int(word[1:]) for word in tokens.types])
+    vectors = np.random.default_rng(9)
+    blocks = []
+    for name, dim in (("a", 20), ("b", 30)):
+        centers = vectors.normal(size=(n_classes, dim))
+        table = 1.5 * vectors.normal(size=(50 * n_classes, dim))
+        table += np.repeat(centers, 50, axis=0)
+        # Sources differ in scale, and as word vectors do have a common direction.
+        blocks.append(Block(name, 0.05 * table[of_types] + 0.2, "type"))
+    return EmbeddedSequences(tokens, blocks), y
+
+
+def n_steps(model):
+    return sum(len(epoch["batches"]) for epoch in model.history_)
+
+
+def test_rows_are_held_out_of_many_only():
+    assert not holds_out("auto", MIN_ROWS_TO_HOLD_OUT - 1)
+    assert holds_out("auto", MIN_ROWS_TO_HOLD_OUT)
+    assert holds_out(True, 2) and not holds_out(False, 10**6)
+
+
+@pytest.mark.parametrize("n_rows", [1, 31, 32, 33, 64, 500, 1999, 2000, 10**6])
+@pytest.mark.parametrize("batch_size", [1, 32, 100])
+def test_few_rows_have_enough_steps(n_rows, batch_size):
+    epochs = count_epochs("auto", n_rows, batch_size, stops_early=False)
+    steps_per_epoch = max(n_rows / batch_size, 1)
+    assert epochs * steps_per_epoch >= N_STEPS and epochs >= MIN_EPOCHS
+    # One epoch less would be too few of one or the other.
+    assert (epochs - 1) * steps_per_epoch < N_STEPS or epochs == MIN_EPOCHS
+    assert count_epochs("auto", n_rows, batch_size, stops_early=True) == MAX_EPOCHS
+    assert count_epochs(3, n_rows, batch_size, stops_early=False) == 3
+
+
+@pytest.mark.parametrize("n_rows", [64, 200])
+def test_defaults_learn_from_few_rows(n_rows):
+    X, y = topics(600)
+    model = DynamicMetaClassifier(random_state=0).fit(X[:n_rows], y[:n_rows])
+    assert n_steps(model) >= 0.9 * N_STEPS
+    assert model.score(X[200:], y[200:]) > 0.9
+    before = DynamicMetaClassifier.published(encoder="mean", random_state=0)
+    before.fit(X[:n_rows], y[:n_rows])
+    assert before.score(X[200:], y[200:]) < model.score(X[200:], y[200:]) - 0.1
+
+
+def test_the_other_estimators_learn_from_few_rows():
+    X, y = topics(264)
+    number = DynamicMetaRegressor(random_state=0).fit(X[:64], y[:64] == 0)
+    predicted = number.predict(X[64:])
+    assert np.corrcoef(predicted, y[64:] == 0)[0, 1] > 0.7
+    embedding = DynamicMetaEmbedding(output="sequence", random_state=0)
+    vectors = embedding.fit(X[:64], y[:64]).transform(X)
+    centers = np.stack([vectors[:64][y[:64] == label].mean(0) for label in range(4)])
+    distances = ((vectors[64:, None] - centers) ** 2).sum(-1)
+    assert (distances.argmin(1) == y[64:]).mean() > 0.9
+    tags = [[str(label)] * 10 for label in y]
+    tagger = DynamicMetaTagger(encoder_dim=8, random_state=0, **{"max_epochs": 30})
+    tagger.fit(X[:64], tags[:64])
+    right = [
+        row == expected
+        for row, expected in zip(tagger.predict(X[64:]), tags[64:], strict=True)
+    ]
+    assert np.mean(right) > 0.6  # of 10 tags each; .25 by chance
+
+
+def test_many_rows_stop_early():
+    X, y = topics(MIN_ROWS_TO_HOLD_OUT)
+    model = DynamicMetaClassifier(**SMALL, max_epochs=1).fit(X, y)
+    assert "valid_acc" in model.history_[-1]
+    batches = model.history_[0]["batches"]
+    n_seen = sum(b.get("train_batch_size", 0) for b in batches)
+    assert n_seen == round(0.9 * len(X))
+    one_less = clone(model).fit(X[1:], y[1:])
+    assert "valid_acc" not in one_less.history_[-1]
+    # Rows of weight 0 do not count.
+    weights = np.r_[0.0, np.ones(len(X) - 1)]
+    assert "valid_acc" not in clone(model).fit(X, y, weights).history_[-1]
+
+
+def test_held_out_data_stop_training_on_few_rows():
+    X, y = topics(128)
+    model = DynamicMetaClassifier(**SMALL, lr=0.05, patience=2)
+    model.fit(X[:64], y[:64], X_val=X[64:], y_val=y[64:])
+    assert "valid_acc" in model.history_[-1]
+    assert model.n_iter_ < MAX_EPOCHS
+
+
+@pytest.mark.parametrize("kind", [DynamicMetaClassifier, DynamicMetaRegressor])
+def test_the_published_net_is_one_call_away(kind):
+    default, published = kind().get_params(), kind.published().get_params()
+    changed = {k for k, v in published.items() if v != default[k]}
+    assert changed >= {
+        "mixer_options",
+        "mixer_options__standardize",
+        "mixer_options__per_dimension",
+        "encoder",
+        "lr",
+        "batch_size",
+        "early_stopping",
+    }
+    X, y = topics(40)
+    model = kind.published("context", encoder_dim=6, max_epochs=1, random_state=0)
+    net = model.fit(X, y).net_
+    assert model.attention == "context" and net.lr == 4e-4
+    assert net.module_.mixer.standards is None
+    assert net.module_.mixer.score.out_features == 1
+    assert net.module_.encoder.dim == 12 and len(net.module_.head) == 7
+
+
+def test_the_published_mixer_differs_from_the_default():
+    X, y = topics(40)
+    models = [
+        DynamicMetaClassifier(mixer_options=options, **SMALL, max_epochs=2).fit(X, y)
+        for options in (None, "published")
+    ]
+    probabilities = [model.predict_proba(X) for model in models]
+    assert np.abs(probabilities[0] - probabilities[1]).max() > 1e-3
