@@ -272,10 +272,6 @@ def expected_failed_checks(estimator):
 def _expected_of_stacked(estimator):
     names = (
         "check_fit_transform",
-        "check_column_transformer_pandas",
-        "check_column_transformer_polars",
-        "check_set_output_pandas",
-        "check_set_output_polars",
         "check_transformer_data_not_an_array",
         "check_transformer_general",
         "check_transformer_general(readonly_memmap=True)",
@@ -286,8 +282,8 @@ def _expected_of_stacked(estimator):
         reason = "Folds are drawn by row, whatever their weights."
         reasons["check_sample_weight_equivalence_on_dense_data"] = reason
     if estimator.tfidf:
-        reason = "Document frequencies count rows, whatever their weights."
-        reasons["check_sample_weight_equivalence_on_dense_data"] = reason
+        reason = "Without sources, it reads the words of a TokenSequences."
+        reasons["check_refuses_unembedded"] = reason
     return reasons
 
 

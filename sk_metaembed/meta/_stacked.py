@@ -50,7 +50,8 @@ class _BaseStacked(
 ):
     """Fit a model per source and learn the weights of their sum.
 
-    A subclass has ``_read_target(y, n_rows)``, which returns a `Target`.
+    A subclass has ``_read_target(y, n_rows, sample_weight)``, which returns a `Target`,
+    and ``_column_labels()``.
     """
 
     _parameter_constraints: dict = {
@@ -203,9 +204,11 @@ class _BaseStacked(
         sequences = self._sequences(X, fitted=False)
         has_blocks = isinstance(sequences, EmbeddedSequences)
         self.dims_in_ = block_dims(sequences) if has_blocks else {}
-        target = self._target = self._read_target(y, len(X))
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        target = self._target = self._read_target(y, len(X), sample_weight)
         folds = make_folds(
             self.cv, target, groups, _equal_rows(X), self.random_state, caller=caller
         )
@@ -243,7 +246,7 @@ class _BaseStacked(
             if fitted and self.dims_in_:
                 raise TypeError(
                     f"{caller} was fitted on the sources {[*self.dims_in_]}, got {X!r} "
-                    "without sources. Pass the output of the same sources."
+                    "without sources. Pass EmbeddedSequences with these sources."
                 )
             return sequences
         sequences = check_embedded(sequences, caller=caller)
@@ -280,10 +283,11 @@ class _BaseStacked(
         for name, _ in self.models or ():
             inputs[self._new_name(name, inputs)] = {"tokens": tokens}
         if not inputs:
+            reason = "all sequences are empty" if self.tfidf else "tfidf=False"
             raise ValueError(
                 f"{type(self).__name__}: there is nothing to learn from: X has no "
-                "sources, and "
-                + ("all sequences are empty." if self.tfidf else "tfidf=False.")
+                f"sources, and {reason}. Pass EmbeddedSequences, such as the output of "
+                "an EmbeddingUnion."
             )
         return inputs
 
@@ -596,7 +600,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     ['good__spam', 'noise__spam', 'concat__spam', 'words__spam', 'chars__spam']
     """
 
-    def _read_target(self, y, n_rows):
+    def _read_target(self, y, n_rows, sample_weight):
         from ._stacked_targets import read_classes
 
         target = read_classes(y, n_rows, caller=type(self).__name__)
@@ -789,10 +793,10 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     [5.0, 4.0]
     """
 
-    def _read_target(self, y, n_rows):
+    def _read_target(self, y, n_rows, sample_weight):
         from ._stacked_targets import read_numbers
 
-        return read_numbers(y, n_rows, caller=type(self).__name__)
+        return read_numbers(y, n_rows, sample_weight, caller=type(self).__name__)
 
     def _column_labels(self):
         n_columns = self._target.columns.shape[1]
@@ -815,3 +819,8 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
 
         decisions = self._decide(X)
         return predicted(self._target, decisions)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # few rows are drawn to the mean
+        return tags

@@ -444,7 +444,7 @@ def fit_weights(values, target, held_out, usual, sample_weight):
     """
     rows = held_out / np.maximum(held_out.sum(axis=0), 1)
     if sample_weight is not None:
-        rows = rows * (sample_weight / sample_weight.mean())
+        rows = rows * sample_weight
     scale = 1.0
     if target.kind == "numbers":  # in units of the error of the usual weights
         errors = np.square(np.tensordot(usual, values, 1) - target.columns)

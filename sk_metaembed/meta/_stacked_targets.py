@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
 
 from ..sequences._targets import check_target
 
@@ -48,7 +49,7 @@ def read_classes(y, n_rows, *, caller):
     """Return the `Target` of classes or of an indicator matrix of labels."""
     y = check_target(y, n_rows, caller=caller)
     if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
+        y = column_or_1d(y, warn=True)
     check_classification_targets(y)
     kind = type_of_target(y, input_name="y")
     if kind == "multilabel-indicator" and np.isin(y, (0, 1)).all():
@@ -71,9 +72,11 @@ def read_classes(y, n_rows, *, caller):
     )
 
 
-def read_numbers(y, n_rows, *, caller):
+def read_numbers(y, n_rows, sample_weight, *, caller):
     """Return the `Target` of numbers, one or several per row."""
     y = check_target(y, n_rows, caller=caller)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
     try:
         columns = y.astype(np.float64).reshape(len(y), -1)
     except ValueError as error:
@@ -81,8 +84,8 @@ def read_numbers(y, n_rows, *, caller):
             f"{caller}: y must be numbers, got {type_of_target(y)!r} of dtype "
             f"{y.dtype}. Use StackedMetaClassifier for classes."
         ) from error
-    y = columns if y.ndim == 2 and y.shape[1] > 1 else columns[:, 0]
-    center = columns.mean(axis=0)
+    y = columns if y.ndim == 2 else columns[:, 0]
+    center = np.average(columns, axis=0, weights=sample_weight)
     return Target("numbers", y, columns - center, None, center)
 
 
