@@ -349,7 +349,7 @@ def test_a_model_is_there_if_the_report_is_interrupted(tmp_path, monkeypatch, ca
         raise KeyboardInterrupt
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_commands, "compare", interrupt)
+    monkeypatch.setattr(_commands, "compare_sources", interrupt)
     table()[["remarks", "grade"]].to_csv("t.csv", index=False)
     assert main(["fit", "t.csv", "--target", "grade", "--report", "r.html"]) == 130
     assert capsys.readouterr().err.endswith("Wrote t.skm\ninterrupted\n")
