@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .._version import __version__
-from ..inspection._source_comparison import METRICS, interval
+from ..inspection._source_comparison import METRICS, bounds, interval
 from ._data import column_kinds, shorten, summarize
 
 # What the default scores mean.
@@ -17,12 +17,6 @@ _MEANINGS = {
     "predicting the most frequent class gives {most_frequent:.3f}.",
     "r2": "0 is as good as always predicting the mean, 1 is perfect.",
 }
-# How scores start that are between 0 and 1, or at most 1.
-_SHARES = (
-    *("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision"),
-    *("f1", "jaccard", "precision", "recall", "roc_auc"),
-)
-_EXPLAINED = ("r2", "d2", "explained_variance", "matthews_corrcoef")
 _N_WORST = 20
 _LONGEST = 200  # characters of a shown text
 _STYLE = """
@@ -113,21 +107,12 @@ def _score_section(comparison, metric, meaning, options):
     )
     results = zip(table["score"], table["half_width"], strict=True)
     intervals = dict(zip(table["sources"], results, strict=True))
-    yield _chart(intervals, bounds=_bounds(metric))
+    yield _chart(intervals, limits=bounds(metric))
     yield _table_html(pd.DataFrame(rows), numeric=list(rows[0])[1:])
     yield (
         "<p>± is half a 95% interval over the folds, corrected for training parts that "
         "overlap (Nadeau and Bengio, 2003); differences are paired by fold.</p>"
     )
-
-
-def _bounds(metric):
-    """Return the lowest and the highest value that a score can have."""
-    if metric.startswith(_SHARES):
-        return 0, 1
-    if metric.startswith("neg_"):
-        return -np.inf, 0
-    return -np.inf, 1 if metric.startswith(_EXPLAINED) else np.inf
 
 
 def _importance_section(importances, kinds):
@@ -247,7 +232,7 @@ def _table_html(table, numeric=()):
 _WIDTH, _LABELS, _ROW, _AXIS = 760, 260, 24, 26  # pixels
 
 
-def _chart(intervals, baseline=None, bounds=(-np.inf, np.inf)):
+def _chart(intervals, baseline=None, limits=(-np.inf, np.inf)):
     """Return an SVG of points with intervals, one row per name.
 
     Parameters
@@ -256,11 +241,11 @@ def _chart(intervals, baseline=None, bounds=(-np.inf, np.inf)):
         Mean and half the width.
     baseline : float, default=None
         A value with a vertical line.
-    bounds : tuple of (float, float), default=(-inf, inf)
+    limits : tuple of (float, float), default=(-inf, inf)
         Where intervals are cut.
     """
     means, widths = np.array(list(intervals.values())).T
-    starts, stops = np.clip([means - widths, means + widths], *bounds)
+    starts, stops = np.clip([means - widths, means + widths], *limits)
     ends = [*starts, *stops, *([] if baseline is None else [baseline])]
     low, high = min(ends), max(ends)
     margin = 0.04 * (high - low) or 0.01

@@ -147,17 +147,17 @@ def compare_sources(
     >>> display.frame()["sources"].tolist()
     ['TF-IDF', 'length', 'vowels', 'concat', 'stack']
     """
-    is_pipeline = isinstance(sources, Pipeline)
     is_number = _predicts_numbers(sources, y, target_type)
-    if is_pipeline and reads_tables(sources):
+    candidates: TableCandidates | _TextCandidates
+    if isinstance(sources, Pipeline) and reads_tables(sources):
         _check_frame(X)
-        candidates, copies = TableCandidates(sources, X), None
+        table = TableCandidates(sources, X)
+        candidates, copies, n_rows = table, None, len(table.X)
     else:
         tokenizer, pairs, stack = _text_steps(sources, is_number, random_state)
         tokens = tokenizer.fit_transform(X)
         candidates = _TextCandidates(pairs, stack, tokens)
-        copies = _equal_rows(tokens)
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        copies, n_rows = _equal_rows(tokens), len(tokens)
     target = (read_numbers if is_number else read_classes)(y, n_rows, caller=_CALLER)
     if target.y.ndim > 1:
         raise ValueError(

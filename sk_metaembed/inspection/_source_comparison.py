@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 # What the default scores are called.
 METRICS = {
@@ -20,10 +20,16 @@ METRICS = {
     "accuracy": "Accuracy",
     "r2": "R²",
 }
+# How scores start that are between 0 and 1, or at most 1.
+_SHARES = (
+    *("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision"),
+    *("f1", "jaccard", "precision", "recall", "roc_auc"),
+)
+_EXPLAINED = ("r2", "d2", "explained_variance", "matthews_corrcoef")
 _LEVEL = 0.95
 
 
-def interval(values: ArrayLike) -> tuple[float, float]:
+def interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float]:
     r"""Return (mean, half the width) of the interval of scores on k folds.
 
     The training parts of folds overlap, which the plain interval of a mean ignores.
@@ -35,6 +41,15 @@ def interval(values: ArrayLike) -> tuple[float, float]:
     k = len(values)
     scale = np.std(values, ddof=1) * np.sqrt(1 / k + 1 / (k - 1))
     return float(np.mean(values)), float(t.ppf((1 + _LEVEL) / 2, k - 1) * scale)
+
+
+def bounds(metric):
+    """Return the lowest and the highest value that a score can have."""
+    if metric.startswith(_SHARES):
+        return 0, 1
+    if metric.startswith("neg_"):
+        return -np.inf, 0
+    return -np.inf, 1 if metric.startswith(_EXPLAINED) else np.inf
 
 
 class SourceComparisonDisplay:
@@ -151,7 +166,8 @@ class SourceComparisonDisplay:
     ) -> Self:
         """Draw the mean score of each candidate with its interval.
 
-        The seconds of a fit are at the right.
+        Intervals end where a score can be no better or worse. The seconds of a fit are
+        at the right.
 
         Parameters
         ----------
@@ -168,6 +184,7 @@ class SourceComparisonDisplay:
         table = self.frame()
         size = (7, 1.2 + 0.36 * len(table))
         ax = make_axes(ax, size, type(self).__name__)
+        low, high = bounds(self.metric)
         self.lines_ = []
         for i, row in enumerate(table.itertuples()):
             # The last candidate is what the others are compared with.
@@ -178,14 +195,11 @@ class SourceComparisonDisplay:
                 "capsize": 3,
                 **(errorbar_kw or {}),
             }
-            self.lines_.append(ax.errorbar(row.score, i, xerr=row.half_width, **line))
-            ax.annotate(
-                f"{row.seconds:.2g} s",
-                (1.01, i),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize="small",
-            )
+            ends = np.array([row.score - low, high - row.score])
+            width = np.clip(row.half_width, 0, np.maximum(ends, 0))[:, None]
+            self.lines_.append(ax.errorbar(row.score, i, xerr=width, **line))
+            _write_beside(ax, f"{row.seconds:.2g} s", i)
+        _write_beside(ax, "per fit", -0.5)
         ax.axvline(table["score"].iloc[-1], color="gray", linewidth=0.8, zorder=0.5)
         ax.set_yticks(range(len(table)), [*self.names], parse_math=False)
         ax.set_ylim(len(table) - 0.5, -0.5)  # the first candidate on top
@@ -193,3 +207,8 @@ class SourceComparisonDisplay:
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _write_beside(ax, text, y):
+    place = {"xycoords": ("axes fraction", "data"), "va": "center"}
+    ax.annotate(text, (1.01, y), fontsize="small", **place)

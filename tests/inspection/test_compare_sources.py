@@ -287,6 +287,10 @@ def test_plot(display):
     ] == display.names
     points = [line.lines[0].get_xdata()[0] for line in display.lines_]
     np.testing.assert_allclose(points, display.frame()["score"])
+    stops = [line.lines[1][1].get_xdata()[0] for line in display.lines_]
+    table = display.frame()
+    expected = np.minimum(table["score"] + table["half_width"], 1)
+    np.testing.assert_allclose(stops, expected)
     ax = pyplot.figure().add_subplot()
     assert display.plot(ax).ax_ is ax
     pyplot.close("all")
