@@ -20,7 +20,7 @@ from sk_metaembed import (
     make_text_pipeline,
 )
 from sk_metaembed.inspection import SourceComparisonDisplay, compare_sources
-from sk_metaembed.inspection._source_comparison import interval
+from sk_metaembed.inspection._source_comparison import bounds, interval
 
 N_ROWS = 120
 CV = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -109,6 +109,20 @@ def test_interval_has_the_variance_of_nadeau_and_bengio():
     assert mean == pytest.approx(values.mean())
     scale = np.sqrt((1 / 4 + 1 / 3) * values.var(ddof=1))
     assert half == pytest.approx(t.interval(0.95, 3, 0, scale)[1])
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("roc_auc_ovr", (0, 1)),
+        ("f1_macro", (0, 1)),
+        ("r2", (-np.inf, 1)),
+        ("neg_log_loss", (-np.inf, 0)),
+        ("mutual_info_score", (-np.inf, np.inf)),
+    ],
+)
+def test_bounds_of_scores(metric, expected):
+    assert bounds(metric) == expected
 
 
 def test_differences_are_paired_by_fold():
