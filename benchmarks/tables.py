@@ -46,7 +46,6 @@ from sk_metaembed import (
     TransformerEmbedding,
     make_table_pipeline,
 )
-from sk_metaembed._command_line._comparison import interval
 from sk_metaembed.datasets import (
     load_birds,
     load_food_reviews,
@@ -56,6 +55,7 @@ from sk_metaembed.datasets import (
     load_tate,
     load_trump_tweets,
 )
+from sk_metaembed.inspection._source_comparison import interval
 
 TABLES = {
     "birds": (load_birds, ["remarks"]),

@@ -169,6 +169,8 @@ ROOMS = {
         "Inspection",
         {
             "": [
+                "compare_sources",
+                "SourceComparisonDisplay",
                 "SourceWeightsDisplay",
                 "TokenWeightsDisplay",
                 "SimilarityDisplay",

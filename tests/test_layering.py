@@ -29,14 +29,16 @@ BELOW = {
     "pooling": {"_core", "_io", "_training", "sequences"},
     # a model to begin from may be behind a URL
     "elmo": {"_core", "_io", "_training", "sequences", "vectors"},
-    "inspection": {"_core", "_io", "sequences"},
+    "inspection": {"_core", "_io", "sequences", "sources", "meta", "pooling"},
     "metrics": {"_core", "_io", "sequences"},
     "persistence": {"_core", "_io", "sequences", "sources", "vectors", "_version"},
     "datasets": {"_core", "_io", "sequences", "vectors"},  # some hand out a WordVectors
     "scale": {"_core", "_io", "sequences"},  # estimators by their methods only
     "tables": {"_core", "_io", "sequences", "sources", "meta", "pooling"},
     "utils": {"_core", "_io", "sequences"},
-    "_command_line": {"_version", "sources", "tables", "persistence", "datasets"},
+    "_command_line": {
+        *("_version", "sources", "tables", "inspection", "persistence", "datasets"),
+    },
     "__main__": {"_command_line"},
     "": {"_version"},  # the top: its other imports are lazy, by name
 }

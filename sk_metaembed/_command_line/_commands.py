@@ -12,7 +12,6 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import KFold, StratifiedKFold
 from tqdm import tqdm
 
 from .. import (
@@ -22,8 +21,11 @@ from .. import (
     make_table_pipeline,
     save,
 )
+from ..inspection import compare_sources
+from ..inspection._compare_sources import default_scoring
+from ..inspection._source_comparison import METRICS, interval
+from ..inspection._table_candidates import find_kinds
 from ..persistence._errors import check_packages, check_parent, file_path
-from ._comparison import compare, interval
 from ._data import (
     EXCEL,
     MISSING,
@@ -40,7 +42,7 @@ from ._data import (
     target_values,
     unread_values,
 )
-from ._report import METRICS, report_html
+from ._report import report_html
 
 # Of gradient boosting, the model of make_table_pipeline.
 _TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
@@ -69,7 +71,7 @@ def fit(options):
     task = choose_task(target) if options.task == "auto" else options.task
     n_rows = max(options.folds, 3) if report else 3
     y = target_values(target, task, n_rows, len(table) - len(X))
-    metric = options.metric or _default_metric(task, y)
+    metric = options.metric or default_scoring(y, task == "regressor")
     _check_metric(metric, task, y)
     _say(_summary(table, X, y, task, options.target))
     with tempfile.TemporaryDirectory(prefix="sk_metaembed-") as cache:
@@ -82,14 +84,22 @@ def fit(options):
         _save(pipeline, output, bundle=options.bundle)
         if not report:
             return
-        comparison = _compare(pipeline, sources, X, y, task, metric, options)
+        comparison = compare_sources(
+            _pipeline(task, sources, options),
+            X,
+            y,
+            cv=options.folds,
+            scoring=metric,
+            random_state=options.seed,
+            verbose=True,
+        )
     minutes = (time.perf_counter() - start) / 60
     rows = table.loc[X.index]
     page = report_html(
         pipeline, rows, X, y, comparison, metric, vars(options), task, minutes
     )
     report.write_text(page, encoding="utf-8")
-    mean, width = interval(list(comparison.scores.values())[-1])
+    mean, width = interval(comparison.scores[-1])
     _say(f"{METRICS.get(metric, metric)}: {mean:.3f} ± {width:.3f}")
     _say(f"Wrote {report}")
 
@@ -130,9 +140,7 @@ def describe(options):
 
 
 def _describe_table(table):
-    steps = ("numeric", "datetime", "low_cardinality", "high_cardinality")
-    vectorizer = make_table_pipeline()["table"]
-    vectorizer.set_params(**dict.fromkeys(steps, "passthrough")).fit(table)
+    vectorizer = find_kinds(make_table_pipeline()["table"], table)
     summary = summarize(table, column_kinds(vectorizer, table))
     yield f"{len(table):,} rows, {table.shape[1]} columns"
     cells = [list(summary), *summary.to_numpy().tolist()]
@@ -178,12 +186,6 @@ def _load(path):
     if not Path(path).expanduser().exists():
         raise FileNotFoundError(f"There is no file {path!r}.")
     return load(path, trusted=[_TREES])
-
-
-def _default_metric(task, y):
-    if task == "regressor":
-        return "r2"
-    return "roc_auc" if len(np.unique(y)) == 2 else "accuracy"
 
 
 def _check_metric(metric, task, y):
@@ -233,48 +235,18 @@ def _source(name, cache):
     return label, source
 
 
-def _pipeline(task, sources, options, active=None):
-    """Return the unfitted pipeline, with all sources or those that are active."""
+def _pipeline(task, sources, options):
+    """Return the unfitted pipeline."""
     pipeline = make_table_pipeline(
         task, sources, n_jobs=options.jobs, random_state=options.seed
     )
     pipeline["model"].set_params(random_state=options.seed)
-    encoder = pipeline["table"].high_cardinality.set_params(active=active)
+    encoder = pipeline["table"].high_cardinality
     if options.text:
         always = clone(encoder).set_params(cardinality_threshold=2)
         texts = [(always, options.text)]
         pipeline["table"].set_params(specific_transformers=texts)
     return pipeline
-
-
-def _compare(pipeline, sources, X, y, task, metric, options):
-    """Return the Comparison: without texts, each source alone, and everything."""
-    kinds = column_kinds(pipeline["table"], X)
-    others = [name for name in X if kinds[name] != "text"]
-    everything, names = list(X), [*_OWN, *(name for name, _ in sources)]
-    candidates = {}
-    if others and len(others) < len(everything):
-        no_text = make_table_pipeline(task, n_jobs=options.jobs)
-        no_text["model"].set_params(random_state=options.seed)
-        candidates["without texts"] = no_text, others
-    if len(others) < len(everything):
-        for name in names:
-            one = _pipeline(task, sources, options, name)
-            candidates[f"texts by {name}"] = one, everything
-    candidates["everything"] = _pipeline(task, sources, options), everything
-    split = KFold if task == "regressor" else StratifiedKFold
-    folds = split(options.folds, shuffle=True, random_state=options.seed)
-    n_steps = options.folds * len(candidates)
-    with _progress(None, "compare", total=n_steps, unit="fit") as bar:
-        return compare(
-            candidates,
-            X,
-            y,
-            folds=folds,
-            metric=get_scorer(metric),
-            seed=options.seed,
-            progress=bar.update,
-        )
 
 
 def _forget_cache(pipeline):

@@ -6,15 +6,10 @@ import numpy as np
 import pandas as pd
 
 from .._version import __version__
-from ._comparison import interval
+from ..inspection._source_comparison import METRICS, bounds, interval
 from ._data import column_kinds, shorten, summarize
 
-# What the default scores are called, and what they mean.
-METRICS = {
-    "roc_auc": "Area under the ROC curve",
-    "accuracy": "Accuracy",
-    "r2": "R²",
-}
+# What the default scores mean.
 _MEANINGS = {
     "roc_auc": "0.5 is chance, 1 is perfect: the probability that a row of one class "
     "is ranked above a row of the other.",
@@ -22,12 +17,6 @@ _MEANINGS = {
     "predicting the most frequent class gives {most_frequent:.3f}.",
     "r2": "0 is as good as always predicting the mean, 1 is perfect.",
 }
-# How scores start that are between 0 and 1, or at most 1.
-_SHARES = (
-    *("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision"),
-    *("f1", "jaccard", "precision", "recall", "roc_auc"),
-)
-_EXPLAINED = ("r2", "d2", "explained_variance", "matthews_corrcoef")
 _N_WORST = 20
 _LONGEST = 200  # characters of a shown text
 _STYLE = """
@@ -57,7 +46,7 @@ def report_html(pipeline, table, X, y, comparison, metric, options, task, minute
         The columns that are used.
     y : ndarray of shape (n_rows,)
         The target.
-    comparison : Comparison
+    comparison : SourceComparisonDisplay
         Of the sources.
     metric : str
         The name of the score.
@@ -96,23 +85,19 @@ def report_html(pipeline, table, X, y, comparison, metric, options, task, minute
 
 def _score_section(comparison, metric, meaning, options):
     """Yield the scores of the candidates, as a chart and as a table."""
-    has_texts = len(comparison.scores) > 1
-    everything = np.array(list(comparison.scores.values())[-1])
-    rows = []
-    for candidate, scores in comparison.scores.items():
-        mean, width = interval(scores)
-        gain, gain_width = interval(everything - scores)
-        is_last = candidate == "everything"
-        rows.append(
-            {
-                "columns and sources": candidate,
-                "score": f"{mean:.4f} ± {width:.4f}",
-                "everything is better by": ""
-                if is_last
-                else f"{gain:+.4f} ± {gain_width:.4f}",
-                "seconds per fit": f"{np.mean(comparison.seconds[candidate]):.1f}",
-            }
-        )
+    table = comparison.frame()
+    has_texts, last = len(table) > 1, len(table) - 1
+    rows = [
+        {
+            "columns and sources": row.sources,
+            "score": f"{row.score:.4f} ± {row.half_width:.4f}",
+            "everything is better by": ""
+            if i == last
+            else f"{row.gain:+.4f} ± {row.gain_half_width:.4f}",
+            "seconds per fit": f"{row.seconds:.1f}",
+        }
+        for i, row in enumerate(table.itertuples())
+    ]
     question = ", and what does each source bring" if has_texts else ""
     lines = " Each line with texts has all columns." if has_texts else ""
     yield f"<h2>How good are the predictions{question}?</h2>"
@@ -120,22 +105,14 @@ def _score_section(comparison, metric, meaning, options):
         f"<p>{escape(METRICS.get(metric, metric))} of rows that were not used for "
         f"fitting, in {options['folds']} folds. {escape(meaning)}{lines}</p>"
     )
-    intervals = {name: interval(scores) for name, scores in comparison.scores.items()}
-    yield _chart(intervals, bounds=_bounds(metric))
+    results = zip(table["score"], table["half_width"], strict=True)
+    intervals = dict(zip(table["sources"], results, strict=True))
+    yield _chart(intervals, limits=bounds(metric))
     yield _table_html(pd.DataFrame(rows), numeric=list(rows[0])[1:])
     yield (
         "<p>± is half a 95% interval over the folds, corrected for training parts that "
         "overlap (Nadeau and Bengio, 2003); differences are paired by fold.</p>"
     )
-
-
-def _bounds(metric):
-    """Return the lowest and the highest value that a score can have."""
-    if metric.startswith(_SHARES):
-        return 0, 1
-    if metric.startswith("neg_"):
-        return -np.inf, 0
-    return -np.inf, 1 if metric.startswith(_EXPLAINED) else np.inf
 
 
 def _importance_section(importances, kinds):
@@ -255,7 +232,7 @@ def _table_html(table, numeric=()):
 _WIDTH, _LABELS, _ROW, _AXIS = 760, 260, 24, 26  # pixels
 
 
-def _chart(intervals, baseline=None, bounds=(-np.inf, np.inf)):
+def _chart(intervals, baseline=None, limits=(-np.inf, np.inf)):
     """Return an SVG of points with intervals, one row per name.
 
     Parameters
@@ -264,11 +241,11 @@ def _chart(intervals, baseline=None, bounds=(-np.inf, np.inf)):
         Mean and half the width.
     baseline : float, default=None
         A value with a vertical line.
-    bounds : tuple of (float, float), default=(-inf, inf)
+    limits : tuple of (float, float), default=(-inf, inf)
         Where intervals are cut.
     """
     means, widths = np.array(list(intervals.values())).T
-    starts, stops = np.clip([means - widths, means + widths], *bounds)
+    starts, stops = np.clip([means - widths, means + widths], *limits)
     ends = [*starts, *stops, *([] if baseline is None else [baseline])]
     low, high = min(ends), max(ends)
     margin = 0.04 * (high - low) or 0.01

@@ -2,6 +2,7 @@
 
 from .._core._public_module import set_public_module
 from ._attention import attention_weights
+from ._compare_sources import compare_sources
 from ._distance import DistanceDisplay
 from ._explain import explain
 from ._explanation import Explanation
@@ -10,6 +11,7 @@ from ._grid_search import GridSearchDisplay
 from ._neighbors import NeighborsDisplay
 from ._sense_projection import SenseProjectionDisplay
 from ._similarity import SimilarityDisplay
+from ._source_comparison import SourceComparisonDisplay
 from ._source_weights import SourceWeightsDisplay
 from ._token_weights import TokenWeightsDisplay
 from ._training_curve import TrainingCurveDisplay
@@ -22,10 +24,12 @@ __all__ = [
     "NeighborsDisplay",
     "SenseProjectionDisplay",
     "SimilarityDisplay",
+    "SourceComparisonDisplay",
     "SourceWeightsDisplay",
     "TokenWeightsDisplay",
     "TrainingCurveDisplay",
     "attention_weights",
+    "compare_sources",
     "explain",
 ]
 

@@ -141,22 +141,8 @@ def test_report_of_a_table_without_texts(tmp_path, monkeypatch, capsys):
     assert "sources of texts" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("metric", "bounds"),
-    [
-        ("roc_auc_ovr", (0, 1)),
-        ("f1_macro", (0, 1)),
-        ("r2", (-np.inf, 1)),
-        ("neg_log_loss", (-np.inf, 0)),
-        ("mutual_info_score", (-np.inf, np.inf)),
-    ],
-)
-def test_bounds_of_scores(metric, bounds):
-    assert _report._bounds(metric) == bounds
-
-
 def test_charts_cut_intervals_at_bounds():
-    cut = _report._chart({"a": (0.5, 5.0)}, bounds=(0, 1))
+    cut = _report._chart({"a": (0.5, 5.0)}, limits=(0, 1))
     assert cut == _report._chart({"a": (0.5, 0.5)})
 
 
@@ -349,7 +335,7 @@ def test_a_model_is_there_if_the_report_is_interrupted(tmp_path, monkeypatch, ca
         raise KeyboardInterrupt
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_commands, "compare", interrupt)
+    monkeypatch.setattr(_commands, "compare_sources", interrupt)
     table()[["remarks", "grade"]].to_csv("t.csv", index=False)
     assert main(["fit", "t.csv", "--target", "grade", "--report", "r.html"]) == 130
     assert capsys.readouterr().err.endswith("Wrote t.skm\ninterrupted\n")

@@ -1,11 +1,9 @@
-"""Tables in files, targets, and intervals of scores."""
+"""Tables in files, and targets."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import t
 
-from sk_metaembed._command_line._comparison import interval
 from sk_metaembed._command_line._data import (
     choose_task,
     read_table,
@@ -86,14 +84,6 @@ def test_classes(values, expected):
     result = target_values(pd.Series(values), "classifier", 1).tolist()
     assert result == expected
     assert [type(value) for value in result] == [type(value) for value in expected]
-
-
-def test_interval_has_the_variance_of_nadeau_and_bengio():
-    values = np.array([0.8, 0.7, 0.9, 0.85])
-    mean, half = interval(values)
-    assert mean == pytest.approx(values.mean())
-    scale = np.sqrt((1 / 4 + 1 / 3) * values.var(ddof=1))
-    assert half == pytest.approx(t.interval(0.95, 3, 0, scale)[1])
 
 
 def test_shorten():

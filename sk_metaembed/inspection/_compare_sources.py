@@ -1,0 +1,419 @@
+"""compare_sources: scores of sources alone and together, on the same folds."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import get_scorer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import type_of_target
+
+from .._core._arrays import normalize_rows
+from .._core._messages import short_repr
+from ..meta import StackedMetaClassifier, StackedMetaRegressor
+from ..meta._stacked import _equal_rows
+from ..meta._stacked_models import make_folds
+from ..meta._stacked_targets import read_classes, read_numbers
+from ..pooling._sequence_blocks import sequence_blocks
+from ..sequences import Block, EmbeddedSequences, Tokenizer
+from ..sources import (
+    EmbeddingUnion,
+    FunctionEmbedding,
+    TransformerEmbedding,
+    make_embedding_union,
+)
+from ._source_comparison import SourceComparisonDisplay
+from ._table_candidates import TableCandidates, reads_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from .._core._typing import Texts
+
+_CALLER = "compare_sources"
+_TFIDF, _CONCAT, _STACK = "TF-IDF", "concat", "stack"
+_STACKS = (StackedMetaClassifier, StackedMetaRegressor)
+# Their vectors do not depend on the texts that they are fitted on.
+_FIXED = (FunctionEmbedding, TransformerEmbedding)
+_IMPORTANCE_ROWS = 1000  # of each fold, at most
+
+
+def compare_sources(
+    sources: Any,
+    X: Texts | pd.DataFrame,
+    y: ArrayLike,
+    *,
+    cv: Any = 5,
+    scoring: str | Callable[..., float] | None = None,
+    groups: ArrayLike | None = None,
+    target_type: Literal["auto", "continuous"] = "auto",
+    random_state: int | np.random.RandomState | None = None,
+    verbose: bool = False,
+) -> SourceComparisonDisplay:
+    """Compare each source alone with all of them, to see whether combining pays.
+
+    Texts are classified, or numbers predicted from them, by TF-IDF, by a linear model
+    of each source, by one of all sources side by side, and by a stack of these models.
+    For a table, the candidates are its pipeline without the columns of texts, with the
+    texts encoded by each source alone, and with everything. All of them are scored on
+    the same folds.
+
+    Parameters
+    ----------
+    sources : list of sources or of (str, source) pairs, EmbeddingUnion or Pipeline
+        The sources to compare. Of a Pipeline as of `make_text_pipeline`, its Tokenizer,
+        sources and stack are used, and one of `make_table_pipeline` is compared as a
+        whole. Nothing is fitted in place.
+    X : texts, token lists, TokenSequences or DataFrame
+        The rows; a DataFrame only for a pipeline of tables. Texts are split as by
+        `make_text_pipeline`, which keeps punctuation and takes missing ones as empty.
+    y : array-like of shape (n_rows,)
+        Classes or numbers.
+    cv : int, cross-validation generator or an iterable, default=5
+        Folds that hold out each row once. An int is a number of folds, stratified by
+        class; equal texts are in one fold, unless there are `groups`. Rows of a table
+        are divided as they are.
+    scoring : str or callable, default=None
+        As in scikit-learn, greater is better. None is "roc_auc" for two classes,
+        "accuracy" for more, and "r2" for numbers.
+    groups : array-like of shape (n_rows,), default=None
+        Rows of one group are in one fold.
+    target_type : {"auto", "continuous"}, default="auto"
+        Whether y has classes or numbers, where no Pipeline says it. "auto" decides as
+        scikit-learn's `type_of_target` does: integers are classes.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds and the stack; the stack of a Pipeline has its own.
+    verbose : bool, default=False
+        Show a progress bar, if the output is a terminal.
+
+    Returns
+    -------
+    SourceComparisonDisplay
+        With `frame`, a row per candidate, and `plot`. The last candidate is the stack
+        or everything.
+
+    Raises
+    ------
+    TypeError
+        If `sources` is none of these.
+    ValueError
+        If there are fewer than two folds, a row is not held out once, a source has the
+        name of another candidate, y has several columns, or the Pipeline has other
+        steps.
+
+    See Also
+    --------
+    sk_metaembed.SourceSelector : Selects sources by cross-validation.
+    sk_metaembed.StackedMetaClassifier : The stack.
+
+    Notes
+    -----
+    TF-IDF is a `LogisticRegression` with C=10, or a `Ridge`, of words and pairs of
+    adjacent words in lower case. A source alone is a stack of that source without words
+    and characters: one linear model, whose penalty is chosen in the training part. The
+    concatenation is the same model of rows that have unit length in each source, or of
+    vectors as they are if the stack has an `estimator`.
+
+    Seconds are those of one fit: of the model, plus embedding the training part by the
+    sources that it has. A source is embedded once per fold for all candidates; a
+    `TransformerEmbedding` or `FunctionEmbedding` without `preprocess`, which learns
+    nothing from the fold, once in all, and counts by its share of rows. Predicting is
+    not counted.
+
+    Examples
+    --------
+    >>> from sk_metaembed import FunctionEmbedding
+    >>> from sk_metaembed.inspection import compare_sources
+    >>> def length(words):
+    ...     return [[len(word)] for word in words]
+    >>> def vowels(words):
+    ...     return [[sum(letter in "aeiou" for letter in word), 1] for word in words]
+    >>> sources = [
+    ...     ("length", FunctionEmbedding(length)),
+    ...     ("vowels", FunctionEmbedding(vowels)),
+    ... ]
+    >>> texts = [f"{a} {b}" for a in ("go", "see", "stop") for b in "abcdefghij"]
+    >>> y = [0] * 10 + [1] * 20
+    >>> display = compare_sources(sources, texts, y, cv=3, random_state=0)
+    >>> display.frame()["sources"].tolist()
+    ['TF-IDF', 'length', 'vowels', 'concat', 'stack']
+    """
+    is_number = _predicts_numbers(sources, y, target_type)
+    candidates: TableCandidates | _TextCandidates
+    if isinstance(sources, Pipeline) and reads_tables(sources):
+        _check_frame(X)
+        table = TableCandidates(sources, X)
+        candidates, copies, n_rows = table, None, len(table.X)
+    else:
+        tokenizer, pairs, stack = _text_steps(sources, is_number, random_state)
+        tokens = tokenizer.fit_transform(X)
+        candidates = _TextCandidates(pairs, stack, tokens)
+        copies, n_rows = _equal_rows(tokens), len(tokens)
+    target = (read_numbers if is_number else read_classes)(y, n_rows, caller=_CALLER)
+    if target.y.ndim > 1:
+        raise ValueError(
+            f"{_CALLER}: y must have one column, got shape {target.y.shape}. Compare "
+            "for each column separately."
+        )
+    folds = make_folds(cv, target, groups, copies, random_state, caller=_CALLER).repeats
+    folds = folds[0] if folds else []
+    if len(folds) < 2:
+        raise ValueError(
+            f"{_CALLER} needs at least two folds for intervals; cv={short_repr(cv)} "
+            f"makes {len(folds)} of {n_rows} rows. Pass more rows of each class, or "
+            "another cv."
+        )
+    if scoring is None:
+        scoring = default_scoring(target.y, is_number)
+    return _evaluate(candidates, target.y, folds, scoring, random_state, verbose)
+
+
+def default_scoring(y, is_number):
+    """Return the name of the score of classes or numbers, (n_rows,)."""
+    if is_number:
+        return "r2"
+    return "roc_auc" if len(np.unique(y)) == 2 else "accuracy"
+
+
+def _evaluate(candidates, y, folds, scoring, random_state, verbose):
+    """Return the display of candidates on folds."""
+    from tqdm import tqdm
+
+    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    names = candidates.names
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    scores, seconds = np.empty((2, len(names), len(folds)))
+    predictions, errors = np.empty(len(y), dtype=y.dtype), np.full(len(y), np.nan)
+    drops = []
+    total = len(names) * len(folds)
+    # None hides the bar where nobody looks.
+    off = None if verbose else True
+    with tqdm(total=total, desc="compare", unit="fit", disable=off) as bar:
+        for k, (train, test) in enumerate(folds):
+            for i, part in enumerate(candidates.parts(train, test, y)):
+                model, rows, held_out, spent = part
+                start = time.perf_counter()
+                model = clone(model).fit(rows, y[train])
+                seconds[i, k] = spent + time.perf_counter() - start
+                scores[i, k] = scorer(model, held_out, y[test])
+                bar.update()
+            # The last candidate has everything.
+            predictions[test] = model.predict(held_out)
+            errors[test] = _errors(model, held_out, y[test])
+            if isinstance(candidates, TableCandidates):
+                drops.append(_drops(model, held_out, y[test], scorer, seed))
+    importances = {
+        name: np.array([drop[name] for drop in drops])
+        for name in (drops[0] if drops else ())
+    }
+    return SourceComparisonDisplay(
+        scores,
+        seconds=seconds,
+        names=names,
+        metric=_name(scoring),
+        predictions=predictions,
+        errors=errors,
+        importances=importances or None,
+    )
+
+
+def _name(scoring):
+    if isinstance(scoring, str):
+        return scoring
+    function = getattr(scoring, "_score_func", scoring)  # of make_scorer
+    return getattr(function, "__name__", "score")
+
+
+def _drops(model, X, y, scorer, seed):
+    """Return how much the score drops when each column is shuffled, by column."""
+    from sklearn.inspection import permutation_importance
+
+    result = permutation_importance(
+        model,
+        X,
+        y,
+        scoring=scorer,
+        n_repeats=1,
+        random_state=seed,
+        max_samples=min(_IMPORTANCE_ROWS, len(X)),
+    )
+    return dict(zip(X, result.importances[:, 0], strict=True))
+
+
+def _errors(model, X, y):
+    """Return absolute errors, or 1 - probability of the class, (n_rows,)."""
+    if not is_classifier(model):
+        return np.abs(model.predict(X) - y)
+    if not hasattr(model, "predict_proba"):
+        return (model.predict(X) != y).astype(np.float64)
+    places = np.searchsorted(model.classes_, y)
+    return 1 - model.predict_proba(X)[np.arange(len(y)), places]
+
+
+class _TextCandidates:
+    """TF-IDF, linear models of each source and of all, and their stack.
+
+    Parameters
+    ----------
+    sources : list of (str, source) pairs
+    stack : StackedMetaClassifier or StackedMetaRegressor
+    tokens : TokenSequences
+    """
+
+    def __init__(self, sources, stack, tokens):
+        self._sources, self._stack, self._tokens = sources, stack, tokens
+        own = [name for name, _ in sources]
+        concat = [_CONCAT] if len(own) > 1 else []
+        self.names = [_TFIDF, *own, *concat, _STACK]
+        taken = [name for name in own if name in (_TFIDF, _CONCAT, _STACK)]
+        if taken:
+            raise ValueError(
+                f"{_CALLER}: a source is named {taken[0]!r}, as one of the other "
+                "candidates. Rename the source."
+            )
+        self._fixed = {}
+
+    def parts(self, train, test, y):
+        """Yield (model, training rows, test rows, seconds spent) of each candidate."""
+        stack, rows, held_out = self._stack, self._tokens[train], self._tokens[test]
+        yield _tfidf(stack), [*rows], [*held_out], 0.0
+        if not self._sources:
+            yield stack, rows, held_out, 0.0
+            return
+        alone = clone(stack).set_params(concat=False, tfidf=False, models=None)
+        blocks = {
+            name: self._embed(name, source, train, test, y)
+            for name, source in self._sources
+        }
+        # A source of several blocks is one linear model of them side by side.
+        for parts, spent in blocks.values():
+            both = [self._side_by_side(part) for part in parts]
+            yield alone, *both, spent
+        whole = [
+            EmbeddedSequences(
+                tokens, [b for parts, _ in blocks.values() for b in parts[i].blocks]
+            )
+            for i, tokens in enumerate((rows, held_out))
+        ]
+        spent = sum(seconds for _, seconds in blocks.values())
+        if len(blocks) > 1:
+            yield alone, *(self._side_by_side(part) for part in whole), spent
+        yield stack, *whole, spent
+
+    def _embed(self, name, source, train, test, y):
+        """Return the sequence vectors of both parts, and the seconds of the first."""
+        union = EmbeddingUnion([(name, source)])
+        if _is_fixed(source):
+            if name not in self._fixed:
+                self._fixed[name] = _timed(union, self._tokens, None)[1:]
+            embedded, seconds = self._fixed[name]
+            share = len(train) / len(self._tokens)
+            return (embedded[train], embedded[test]), seconds * share
+        fitted, embedded, seconds = _timed(union, self._tokens[train], y[train])
+        return (embedded, _pooled(fitted.transform(self._tokens[test]))), seconds
+
+    def _side_by_side(self, embedded):
+        """Return the blocks of an EmbeddedSequences as one."""
+        blocks = embedded.blocks
+        if len(blocks) == 1:
+            return embedded
+        values = [block.values for block in blocks]
+        if self._stack.estimator is None:
+            values = [normalize_rows(each) for each in values]
+        known = np.any([block.known for block in blocks], axis=0)
+        block = Block(_CONCAT, np.hstack(values), "sequence", known)
+        return EmbeddedSequences(embedded.tokens, [block])
+
+
+def _timed(union, tokens, y):
+    """Return a fitted union, the vectors of sequences, and the seconds they took."""
+    start = time.perf_counter()
+    union = clone(union)
+    embedded = _pooled(union.fit_transform(tokens, y))
+    return union, embedded, time.perf_counter() - start
+
+
+def _pooled(embedded):
+    return EmbeddedSequences(embedded.tokens, sequence_blocks(embedded))
+
+
+def _is_fixed(source):
+    return type(source) in _FIXED and source.preprocess is None
+
+
+def _tfidf(stack):
+    vectorizer = TfidfVectorizer(
+        preprocessor=_lower, tokenizer=list, token_pattern=None, ngram_range=(1, 2)
+    )
+    is_number = is_regressor(stack)
+    model = Ridge() if is_number else LogisticRegression(C=10, max_iter=1000)
+    return make_pipeline(vectorizer, model)
+
+
+def _lower(tokens):
+    return [token.lower() for token in tokens]
+
+
+def _predicts_numbers(sources, y, target_type):
+    """Return whether y has numbers instead of classes."""
+    if target_type not in ("auto", "continuous"):
+        raise ValueError(
+            f'{_CALLER}: target_type must be "auto" or "continuous", got '
+            f"{target_type!r}."
+        )
+    if isinstance(sources, Pipeline):
+        return is_regressor(sources)
+    return target_type == "continuous" or type_of_target(y).startswith("continuous")
+
+
+def _text_steps(sources, is_number, random_state):
+    """Return the Tokenizer, the (name, source) pairs and the stack to compare."""
+    tokenizer = Tokenizer(punctuation=True, missing="empty")
+    kind = StackedMetaRegressor if is_number else StackedMetaClassifier
+    stack = kind(random_state=random_state)
+    if isinstance(sources, Pipeline):
+        steps = [step for _, step in sources.steps]
+        if isinstance(steps[0], Tokenizer):
+            tokenizer = clone(steps.pop(0))
+        stack = steps.pop() if steps and isinstance(steps[-1], _STACKS) else None
+        union = steps.pop() if steps else None
+        if stack is None or steps or not isinstance(union, EmbeddingUnion | None):
+            kinds = [type(step).__name__ for _, step in sources.steps]
+            raise ValueError(
+                f"{_CALLER} takes pipelines with the steps of make_text_pipeline (a "
+                "Tokenizer, an EmbeddingUnion, and a StackedMetaClassifier or "
+                "StackedMetaRegressor) or of make_table_pipeline; got the steps "
+                f"{kinds}. Pass the sources alone."
+            )
+        return tokenizer, union._active_sources() if union else [], stack
+    return tokenizer, _union(sources)._active_sources(), stack
+
+
+def _union(sources):
+    if isinstance(sources, EmbeddingUnion):
+        return sources
+    if not isinstance(sources, list | tuple) or not sources:
+        raise TypeError(
+            f"{_CALLER}: sources must be a list of sources or of (name, source) pairs, "
+            f"an EmbeddingUnion or a Pipeline; got {short_repr(sources)}."
+        )
+    if all(isinstance(each, tuple | list) for each in sources):
+        return EmbeddingUnion([*sources])
+    return make_embedding_union(*sources)
+
+
+def _check_frame(X):
+    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
+        raise TypeError(
+            f"{_CALLER}: X must be a pandas DataFrame for a pipeline of tables; got "
+            f"{type(X).__name__}."
+        )

@@ -1,0 +1,71 @@
+"""What `compare_sources` compares for a pipeline of tables."""
+
+from sklearn.base import clone
+
+_KINDS = ("numeric", "datetime", "low_cardinality", "high_cardinality")
+
+
+class TableCandidates:
+    """Pipelines without texts, with the texts by each source alone, and whole.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Of `make_table_pipeline`.
+    X : DataFrame of shape (n_rows, n_columns)
+    """
+
+    def __init__(self, pipeline, X):
+        self.X = X
+        kinds = find_kinds(pipeline[0], X).column_to_kind_
+        texts = [
+            name for name in X if kinds.get(name) in ("high_cardinality", "specific")
+        ]
+        everything, others = [*X], [name for name in X if name not in texts]
+        models = {}
+        if texts and others:
+            bare = clone(pipeline)
+            bare[0].set_params(specific_transformers=())
+            models["without texts"] = bare, others
+        for name in _source_names(pipeline[0].high_cardinality) if texts else ():
+            alone = clone(pipeline)
+            for encoder in _encoders(alone[0]):
+                encoder.set_params(active=name)
+            models[f"texts by {name}"] = alone, everything
+        models["everything"] = pipeline, everything
+        self._models, self.names = models, [*models]
+
+    def parts(self, train, test, y):
+        """Yield (model, training rows, test rows, seconds spent) of each candidate."""
+        for model, columns in self._models.values():
+            yield model, self.X.iloc[train][columns], self.X.iloc[test][columns], 0.0
+
+
+def reads_tables(pipeline):
+    """Return whether a pipeline begins with a TableVectorizer of texts by sources."""
+    return hasattr(getattr(pipeline[0], "high_cardinality", None), "source_names")
+
+
+def find_kinds(vectorizer, X):
+    """Return a TableVectorizer that knows the kinds of columns and encodes none."""
+    bare = clone(vectorizer)
+    columns = [names for _, names in bare.specific_transformers]
+    bare.set_params(
+        **dict.fromkeys(_KINDS, "passthrough"),
+        specific_transformers=[("passthrough", names) for names in columns],
+    )
+    return bare.fit(X)
+
+
+def _source_names(encoder):
+    active = encoder.active
+    if active is None:
+        return encoder.source_names
+    return [active] if isinstance(active, str) else [*active]
+
+
+def _encoders(vectorizer):
+    own = [encoder for encoder, _ in vectorizer.specific_transformers]
+    return [
+        each for each in (vectorizer.high_cardinality, *own) if hasattr(each, "active")
+    ]

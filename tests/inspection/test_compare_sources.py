@@ -1,0 +1,341 @@
+"""Sources alone and together: scores on folds, intervals, and what is compared."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import (
+    EmbeddingUnion,
+    FunctionEmbedding,
+    LSAEmbedding,
+    StackedMetaClassifier,
+    Tokenizer,
+    make_text_pipeline,
+)
+from sk_metaembed.inspection import SourceComparisonDisplay, compare_sources
+from sk_metaembed.inspection._source_comparison import bounds, interval
+
+N_ROWS = 120
+CV = StratifiedKFold(3, shuffle=True, random_state=0)
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 3, N_ROWS)
+# Words are unique, so that TF-IDF knows nothing, and each has the class with noise.
+TEXTS = [f"w{i} v{i}" for i in range(N_ROWS)]
+VECTORS = {
+    text: np.eye(3)[y] + RNG.normal(0, 0.5, 3) for text, y in zip(TEXTS, Y, strict=True)
+}
+NOISE = {text: RNG.normal(0, 1, 3) for text in TEXTS}
+
+
+def good(texts):
+    return [VECTORS[text] for text in texts]
+
+
+def useless(texts):
+    return [NOISE[text] for text in texts]
+
+
+def source(function):
+    return FunctionEmbedding(function, as_text=True, level="sequence")
+
+
+SOURCES = [("good", source(good)), ("useless", source(useless))]
+
+
+@pytest.fixture(scope="module")
+def display():
+    return compare_sources(SOURCES, TEXTS, Y, cv=CV, random_state=0)
+
+
+def test_scores_are_those_of_cross_validation(display):
+    assert display.names == ["TF-IDF", "good", "useless", "concat", "stack"]
+    assert display.metric == "accuracy"
+    tokens = Tokenizer(punctuation=True).fit_transform(TEXTS)
+    embedded = EmbeddingUnion(SOURCES).fit_transform(tokens)
+    alone = StackedMetaClassifier(tfidf=False, random_state=0)
+    models = {
+        "good": (alone, embedded.select(["good"])),
+        "useless": (alone, embedded.select(["useless"])),
+        "stack": (StackedMetaClassifier(random_state=0), embedded),
+    }
+    for k, (train, test) in enumerate(CV.split(TEXTS, Y)):
+        for name, (model, rows) in models.items():
+            expected = model.fit(rows[train], Y[train]).score(rows[test], Y[test])
+            assert display.scores[display.names.index(name), k] == expected
+        assert (display.predictions[test] == model.predict(rows[test])).all()
+        places = np.arange(len(test)), Y[test]
+        expected = 1 - model.predict_proba(rows[test])[places]
+        np.testing.assert_allclose(display.errors[test], expected, atol=1e-6)
+
+
+def test_tfidf_is_that_of_words_and_pairs_of_words():
+    texts = [f"{'Good' if y else 'bad'} film {i % 7} a" for i, y in enumerate(Y)]
+    y = np.where(RNG.random(N_ROWS) < 0.2, 0, Y)
+    found = compare_sources([source(len_of)], texts, y, cv=CV, groups=None)
+    model = make_pipeline(
+        TfidfVectorizer(token_pattern=r"\S+", ngram_range=(1, 2)),
+        LogisticRegression(C=10, max_iter=1000),
+    )
+    for k, (train, test) in enumerate(CV.split(texts, y)):
+        model.fit([texts[i] for i in train], y[train])
+        expected = model.score([texts[i] for i in test], y[test])
+        assert found.scores[0, k] == expected
+
+
+def len_of(texts):
+    return [[len(text), 1] for text in texts]
+
+
+def test_a_useless_source_is_worse_and_the_stack_is_not(display):
+    table = display.frame().set_index("sources")
+    assert table.score["useless"] + 0.2 < table.score["good"]
+    assert table.score["stack"] > table.score["good"] - 0.05
+    assert table.gain["useless"] > table.gain_half_width["useless"]
+    assert (table.seconds > 0).all()
+    # All that a stack has is in its seconds.
+    assert table.seconds["stack"] > table.seconds["TF-IDF"]
+
+
+def test_interval_has_the_variance_of_nadeau_and_bengio():
+    values = np.array([0.8, 0.7, 0.9, 0.85])
+    mean, half = interval(values)
+    assert mean == pytest.approx(values.mean())
+    scale = np.sqrt((1 / 4 + 1 / 3) * values.var(ddof=1))
+    assert half == pytest.approx(t.interval(0.95, 3, 0, scale)[1])
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("roc_auc_ovr", (0, 1)),
+        ("f1_macro", (0, 1)),
+        ("r2", (-np.inf, 1)),
+        ("neg_log_loss", (-np.inf, 0)),
+        ("mutual_info_score", (-np.inf, np.inf)),
+    ],
+)
+def test_bounds_of_scores(metric, expected):
+    assert bounds(metric) == expected
+
+
+def test_differences_are_paired_by_fold():
+    scores = np.array([[0.5, 0.7, 0.9], [0.6, 0.8, 1.0]])
+    table = SourceComparisonDisplay(
+        scores,
+        seconds=np.array([[1.0, 2, 3], [2, 2, 2]]),
+        names=["a", "b"],
+        metric="r2",
+    ).frame()
+    np.testing.assert_allclose(table.gain, [0.1, 0])
+    np.testing.assert_allclose(table.gain_half_width, [0, 0], atol=1e-12)
+    assert (table.half_width > 0.4).all()
+    assert table.seconds.tolist() == [2, 2]
+
+
+def test_equal_texts_are_in_one_fold():
+    # Labels are drawn per text: only one who has seen the copy can know them.
+    texts = [f"w{i}" for i in range(40)] * 3
+    y = np.tile(np.random.default_rng(1).permutation([0, 1] * 20), 3)
+    sources = [LSAEmbedding(20, random_state=0)]
+    leaky = compare_sources(sources, texts, y, cv=CV, random_state=0)
+    clean = compare_sources(sources, texts, y, cv=3, random_state=0)
+    assert leaky.metric == "roc_auc"
+    assert leaky.frame().score.iloc[0] > 0.95
+    assert clean.frame().score.max() < 0.7
+
+
+def test_groups_are_in_one_fold():
+    groups = np.arange(N_ROWS) // 10
+    found = compare_sources(
+        SOURCES[:1], TEXTS, Y, cv=GroupKFold(3), groups=groups, random_state=0
+    )
+    folds = list(GroupKFold(3).split(TEXTS, Y, groups))
+    tokens = Tokenizer().fit_transform(TEXTS)
+    embedded = EmbeddingUnion(SOURCES[:1]).fit_transform(tokens)
+    model = StackedMetaClassifier(random_state=0)
+    for k, (train, test) in enumerate(folds):
+        expected = model.fit(embedded[train], Y[train]).score(embedded[test], Y[test])
+        assert found.scores[-1, k] == expected
+
+
+def test_a_source_is_fitted_on_the_training_part_only():
+    seen = []
+
+    class Recorder(LSAEmbedding):
+        def fit_transform(self, X, y=None):
+            seen.append(len(X))
+            return super().fit_transform(X, y)
+
+    compare_sources([Recorder(4, random_state=0)], TEXTS, Y, cv=CV)
+    assert seen == [80] * 3
+
+
+def test_a_source_that_learns_nothing_embeds_once():
+    calls = []
+
+    def counted(texts):
+        calls.extend(texts)
+        return good(texts)
+
+    compare_sources([source(counted)], TEXTS, Y, cv=CV)
+    assert len(calls) == N_ROWS
+
+
+def test_numbers():
+    y = Y + RNG.normal(0, 0.1, N_ROWS)
+    found = compare_sources(SOURCES, pd.Series(TEXTS), y, cv=3, random_state=0)
+    assert found.metric == "r2"
+    table = found.frame().set_index("sources")
+    assert table.score["good"] > 0.3 > 0.1 > table.score["useless"]
+    np.testing.assert_allclose(found.errors, np.abs(found.predictions - y))
+    integers = compare_sources(
+        SOURCES, TEXTS, Y, cv=3, target_type="continuous", random_state=0
+    )
+    assert integers.metric == "r2"
+
+
+def test_a_pipeline_gives_its_sources_and_stack():
+    pipeline = make_text_pipeline("classifier", SOURCES, random_state=0)
+    pipeline["model"].set_params(tfidf=False)
+    found = compare_sources(pipeline, TEXTS, Y, cv=CV)
+    assert not hasattr(pipeline["model"], "classes_")
+    texts = np.array(TEXTS, dtype=object)
+    for k, (train, test) in enumerate(CV.split(TEXTS, Y)):
+        pipeline.fit(texts[train], Y[train])
+        assert found.scores[-1, k] == pipeline.score(texts[test], Y[test])
+
+
+def test_a_union_is_its_sources(display):
+    union = EmbeddingUnion(SOURCES, active=["good"])
+    found = compare_sources(union, TEXTS, Y, cv=CV, random_state=0)
+    assert found.names == ["TF-IDF", "good", "stack"]
+    np.testing.assert_array_equal(found.scores[:2], display.scores[:2])
+
+
+def test_a_pipeline_without_sources_is_compared_with_tfidf():
+    texts = [f"{'good' if y else 'bad'} {i}" for i, y in enumerate(Y > 0)]
+    found = compare_sources(make_text_pipeline(random_state=0), texts, Y > 0, cv=3)
+    assert found.names == ["TF-IDF", "stack"]
+    assert found.scores.min() > 0.95
+
+
+def test_a_source_of_several_blocks_is_one_candidate(display):
+    union = EmbeddingUnion(SOURCES)
+    pair = [("both", union), ("noise", source(useless))]
+    found = compare_sources(pair, TEXTS, Y, cv=CV, random_state=0)
+    assert found.names == ["TF-IDF", "both", "noise", "concat", "stack"]
+    np.testing.assert_array_equal(found.scores[1], display.scores[3])
+
+
+def table_of_rows():
+    words = np.array(["fine", "dull"])[Y % 2]
+    return pd.DataFrame(
+        {
+            "remarks": [f"{word} film number {i}" for i, word in enumerate(words)],
+            "height": RNG.normal(size=N_ROWS),
+        }
+    )
+
+
+@pytest.mark.filterwarnings("ignore:TextMetaEncoder. out-of-fold predictions of")
+def test_tables():
+    pytest.importorskip("skrub")
+    from sk_metaembed import make_table_pipeline
+
+    X = table_of_rows()
+    pipeline = make_table_pipeline(LogisticRegression(), random_state=0)
+    pipeline.set_params(table__high_cardinality__cv=2)
+    found = compare_sources(pipeline, X, Y % 2, cv=CV, random_state=0)
+    assert found.names == [
+        "without texts",
+        "texts by words",
+        "texts by chars",
+        "everything",
+    ]
+    assert found.metric == "roc_auc"
+    table = found.frame().set_index("sources")
+    assert table.score["everything"] > 0.95 > 0.7 > table.score["without texts"]
+    for k, (train, test) in enumerate(CV.split(X, Y % 2)):
+        model = pipeline.fit(X.iloc[train], Y[train] % 2)
+        expected = (model.predict(X.iloc[test]) == Y[test] % 2).mean()
+        right = found.predictions[test] == Y[test] % 2
+        assert right.mean() == expected, k
+    assert list(found.importances) == ["remarks", "height"]
+    assert found.importances["remarks"].min() > 0.2
+    assert np.abs(found.importances["height"]).max() < 0.2
+
+
+def test_scoring_is_a_name_or_a_function():
+    named, own = (
+        compare_sources(SOURCES[:1], TEXTS, Y, cv=2, scoring=scoring, random_state=0)
+        for scoring in ("neg_log_loss", make_scorer(accuracy_score))
+    )
+    assert named.metric == "neg_log_loss"
+    assert (named.scores < 0).all()
+    assert own.metric == "accuracy_score"
+    np.testing.assert_allclose(
+        own.scores[-1].mean(), np.mean(own.predictions == Y), atol=1e-12
+    )
+
+
+def test_one_seed_has_one_result():
+    first, second = (
+        compare_sources(SOURCES[:1], TEXTS, Y, cv=2, random_state=1) for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.scores, second.scores)
+
+
+def test_plot(display):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    assert display.plot() is display
+    assert display.figure_ is display.ax_.figure
+    assert [
+        label.get_text() for label in display.ax_.get_yticklabels()
+    ] == display.names
+    points = [line.lines[0].get_xdata()[0] for line in display.lines_]
+    np.testing.assert_allclose(points, display.frame()["score"])
+    stops = [line.lines[1][1].get_xdata()[0] for line in display.lines_]
+    table = display.frame()
+    expected = np.minimum(table["score"] + table["half_width"], 1)
+    np.testing.assert_allclose(stops, expected)
+    ax = pyplot.figure().add_subplot()
+    assert display.plot(ax).ax_ is ax
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "match"),
+    [
+        ((3, TEXTS, Y), {}, TypeError, "list of sources"),
+        (([], TEXTS, Y), {}, TypeError, "list of sources"),
+        (([*SOURCES, ("stack", source(good))], TEXTS, Y), {}, ValueError, "'stack'"),
+        ((SOURCES, TEXTS, Y[:-1]), {}, ValueError, "inconsistent numbers"),
+        ((SOURCES, TEXTS, np.eye(3, dtype=int)[Y]), {}, ValueError, "one column"),
+        ((SOURCES, TEXTS, Y), {"cv": 1}, ValueError, "at least two folds"),
+        ((SOURCES, TEXTS, Y), {"target_type": "x"}, ValueError, "target_type"),
+        (
+            (make_pipeline(Tokenizer(), PCA(), LogisticRegression()), TEXTS, Y),
+            {},
+            ValueError,
+            "make_text_pipeline",
+        ),
+    ],
+)
+def test_errors(arguments, options, error, match):
+    with pytest.raises(error, match=match):
+        compare_sources(*arguments, **options)
+
+
+def test_tables_are_frames():
+    pytest.importorskip("skrub")
+    from sk_metaembed import make_table_pipeline
+
+    with pytest.raises(TypeError, match="pandas DataFrame"):
+        compare_sources(make_table_pipeline(), TEXTS, Y)
