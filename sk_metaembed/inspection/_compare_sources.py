@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import type_of_target
 from .._core._arrays import normalize_rows
 from .._core._messages import short_repr
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
-from ..meta._stacked import _equal_rows
+from ..meta._stacked import equal_rows
 from ..meta._stacked_models import make_folds
 from ..meta._stacked_targets import read_classes, read_numbers
 from ..pooling._sequence_blocks import sequence_blocks
@@ -157,7 +157,7 @@ def compare_sources(
         tokenizer, pairs, stack = _text_steps(sources, is_number, random_state)
         tokens = tokenizer.fit_transform(X)
         candidates = _TextCandidates(pairs, stack, tokens)
-        copies, n_rows = _equal_rows(tokens), len(tokens)
+        copies, n_rows = equal_rows(tokens), len(tokens)
     target = (read_numbers if is_number else read_classes)(y, n_rows, caller=_CALLER)
     if target.y.ndim > 1:
         raise ValueError(

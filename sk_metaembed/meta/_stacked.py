@@ -210,7 +210,7 @@ class _BaseStacked(
             )
         target = self._target = self._read_target(y, len(X), sample_weight)
         folds = make_folds(
-            self.cv, target, groups, _equal_rows(X), self.random_state, caller=caller
+            self.cv, target, groups, equal_rows(X), self.random_state, caller=caller
         )
         inputs = self._inputs(X, sequences)
         given = dict(self.models or ())
@@ -424,7 +424,7 @@ class _BaseStacked(
         return self._sum(self._of_models(parts, None)) + self._target.center
 
 
-def _equal_rows(X):
+def equal_rows(X):
     """Return the number of the first row that is equal to each, None if none are."""
     if isinstance(X, SequencePairs):
         tokens = getattr(X.sequences, "tokens", X.sequences)

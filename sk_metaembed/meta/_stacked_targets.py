@@ -72,7 +72,7 @@ def read_classes(y, n_rows, *, caller):
     )
 
 
-def read_numbers(y, n_rows, sample_weight, *, caller):
+def read_numbers(y, n_rows, sample_weight=None, *, caller):
     """Return the `Target` of numbers, one or several per row."""
     y = check_target(y, n_rows, caller=caller)
     if y.ndim == 2 and y.shape[1] == 1:

@@ -29,7 +29,7 @@ Y = RNG.integers(0, 3, N_ROWS)
 # Words are unique, so that TF-IDF knows nothing, and each has the class with noise.
 TEXTS = [f"w{i} v{i}" for i in range(N_ROWS)]
 VECTORS = {
-    text: np.eye(3)[y] + RNG.normal(0, 0.5, 3) for text, y in zip(TEXTS, Y, strict=True)
+    text: np.eye(3)[y] + RNG.normal(0, 0.3, 3) for text, y in zip(TEXTS, Y, strict=True)
 }
 NOISE = {text: RNG.normal(0, 1, 3) for text in TEXTS}
 
