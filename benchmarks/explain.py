@@ -41,7 +41,7 @@ from sk_metaembed import (
     EmbeddingUnion,
     Pooling,
     PretrainedEmbedding,
-    StackedMetaEmbedding,
+    StackedMetaClassifier,
     Tokenizer,
     TransformerEmbedding,
     Word2VecEmbedding,
@@ -74,10 +74,10 @@ def pipelines():
     )
     net = DynamicMetaClassifier(max_epochs=5, random_state=0, device="cpu")
     trees = HistGradientBoostingClassifier(random_state=0)
-    stacked = StackedMetaEmbedding(random_state=0), LogisticRegression()
+    stacked = StackedMetaClassifier(tfidf=False, random_state=0)
     both = ["exact", "occlusion"]
     yield "mean, logistic regression", [words, Pooling(), *logistic()], both
-    yield "stacked", [words, *stacked], both
+    yield "stacked", [words, stacked], both
     yield "mean, gradient boosting", [words, Pooling(), trees], ["occlusion"]
     yield "DME with BiLSTM", [words, net], ["occlusion"]
     bert = TransformerEmbedding(load_minilm(), output="mean")
