@@ -56,7 +56,7 @@ N_DELETED = 3
 def sentences(split):
     """Return texts of words between single spaces, and their classes."""
     data = load_sst2(split)
-    words = [[w for w in row if re.fullmatch(r"[^\W_]+", w)] for row in data.tokens]
+    words = [[w for w in row if re.fullmatch(r"[^\W_]+", w)] for row in data.data]
     return [" ".join(row) for row in words], data.target
 
 
