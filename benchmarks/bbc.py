@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold
 
-from sk_metaembed import StackedMetaEmbedding, Tokenizer
+from sk_metaembed import StackedMetaClassifier, Tokenizer
 from sk_metaembed.datasets import load_bbc_news
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
@@ -57,15 +57,13 @@ def cross_validation(news, tokens, n_folds, quick):
         X, X_test = sources.transform(tokens[train]), sources.transform(tokens[test])
         data = X, news.target[train], X_test, news.target[test]
         rows = dict(demo.make_rows(X.names))
-        rows["stack"] = StackedMetaEmbedding(random_state=0)
+        rows["stack"] = StackedMetaClassifier(tfidf=False, random_state=0)
         if quick:
             rows = {name: row for name, row in rows.items() if "DME" not in name}
         jobs = (delayed(demo.score)(features, *data) for features in rows.values())
         for name, (_, accuracy, _) in zip(rows, Parallel(n_jobs=2)(jobs), strict=True):
             accuracies.setdefault(name, []).append(accuracy)
-    print(
-        f"\n| features of LogisticRegression | {n_folds} folds, duplicates together |"
-    )
+    print(f"\n| features or classifier | {n_folds} folds, duplicates together |")
     print("|---|---|")
     for name, values in accuracies.items():
         print(f"| {name} | {spread(values)} |")

@@ -32,8 +32,7 @@ from original_texts import TREEBANK, detokenized
 from scipy.stats import pearsonr
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.pipeline import make_pipeline
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from sk_metaembed import (
     ConcatMetaEmbedding,
@@ -44,7 +43,8 @@ from sk_metaembed import (
     PairEncoder,
     PretrainedEmbedding,
     SequencePairs,
-    StackedMetaEmbedding,
+    StackedMetaClassifier,
+    StackedMetaRegressor,
     Tokenizer,
     TransformerEmbedding,
 )
@@ -93,7 +93,7 @@ NETWORKS = {
         "scheme": "IOB2",
     },
 }
-STACKS = {"StackedMetaEmbedding": False, "StackedMetaEmbedding, words": True}
+STACKS = {"stack": True, "stack, vectors only": False}
 PUBLISHED = {"mixer_options": "published"}
 UNIFORM = {"attention": "uniform"} | PUBLISHED
 AVERAGE = {"average_epochs": 4}
@@ -314,10 +314,8 @@ def run_tfidf(task):
 def run_stacked(task, folder, tfidf):
     """Return the results of stacked linear models on the test part."""
     parts = [part_of(task, Select(), p, folder) for p in ("train", "dev", "test")]
-    last = LinearRegression() if task == "stsb" else LogisticRegression()
-    stacked = StackedMetaEmbedding(tfidf=tfidf, random_state=0)
-    model = make_pipeline(stacked, last)
-    return measure(task, model, *parts)
+    kind = StackedMetaRegressor if task == "stsb" else StackedMetaClassifier
+    return measure(task, kind(tfidf=tfidf, random_state=0), *parts)
 
 
 def result(folder, task, label, seed, compute):
@@ -363,7 +361,7 @@ def interval(draws):
 def reference_of(task, ablation):
     """Return the row that the others are compared with."""
     stacks = not ablation and task != "wnut17"
-    return "StackedMetaEmbedding" if stacks else "published DME"
+    return "stack" if stacks else "published DME"
 
 
 def show_task(task, results, first, folds):

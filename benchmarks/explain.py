@@ -41,7 +41,7 @@ from sk_metaembed import (
     EmbeddingUnion,
     Pooling,
     PretrainedEmbedding,
-    StackedMetaEmbedding,
+    StackedMetaClassifier,
     Tokenizer,
     TransformerEmbedding,
     Word2VecEmbedding,
@@ -56,7 +56,7 @@ N_DELETED = 3
 def sentences(split):
     """Return texts of words between single spaces, and their classes."""
     data = load_sst2(split)
-    words = [[w for w in row if re.fullmatch(r"[^\W_]+", w)] for row in data.tokens]
+    words = [[w for w in row if re.fullmatch(r"[^\W_]+", w)] for row in data.data]
     return [" ".join(row) for row in words], data.target
 
 
@@ -74,10 +74,10 @@ def pipelines():
     )
     net = DynamicMetaClassifier.published(max_epochs=5, random_state=0, device="cpu")
     trees = HistGradientBoostingClassifier(random_state=0)
-    stacked = StackedMetaEmbedding(random_state=0), LogisticRegression()
+    stacked = StackedMetaClassifier(tfidf=False, random_state=0)
     both = ["exact", "occlusion"]
     yield "mean, logistic regression", [words, Pooling(), *logistic()], both
-    yield "stacked", [words, *stacked], both
+    yield "stacked", [words, stacked], both
     yield "mean, gradient boosting", [words, Pooling(), trees], ["occlusion"]
     yield "DME with BiLSTM", [words, net], ["occlusion"]
     bert = TransformerEmbedding(load_minilm(), output="mean")

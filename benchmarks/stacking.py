@@ -5,12 +5,12 @@ vectors GloVe 100 and word2vec 300, and TF-IDF of words and bigrams, reduced to 
 dimensions by SVD. Tasks: SST-2 (2 classes), SICK (3 classes of pairs), the STS
 benchmark (scores of pairs), and headlines of BBC news (5 classes).
 
-Rows: each source alone, with its cosine for pairs; the source with the best score on
+Rows: each source alone; the source with the best score on
 inner folds ("best source"); one linear model of the concatenation ("concat");
-StackedMetaEmbedding with its weighted sum and, for comparison, with a column per model,
-each followed by LogisticRegression or LinearRegression; and the network of the library
-on sequence-level blocks (DynamicMetaClassifier or -Regressor, encoder "mean"). All
-linear models are those of StackedMetaEmbedding: penalties chosen out of fold.
+the weighted sum of StackedMetaClassifier or -Regressor and, for comparison, a
+LogisticRegression or LinearRegression of its columns; and the network of the library on
+sequence-level blocks (DynamicMetaClassifier or -Regressor, encoder "mean"). All linear
+models are those of the stack, without words: penalties chosen out of fold.
 
 The first table uses the training part only: models learn from `n` random rows and are
 evaluated on the other rows, or in five folds where n is all; BBC, which has no parts,
@@ -33,6 +33,7 @@ from pathlib import Path
 import numpy as np
 from original_texts import TREEBANK, detokenized
 from scipy.stats import pearsonr, t
+from sklearn.base import is_classifier
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -50,7 +51,8 @@ from sk_metaembed import (
     Pooling,
     PretrainedEmbedding,
     SequencePairs,
-    StackedMetaEmbedding,
+    StackedMetaClassifier,
+    StackedMetaRegressor,
     Tokenizer,
     TokenSequences,
     TransformerEmbedding,
@@ -160,7 +162,7 @@ def vectors(task, folder, names):
 def embedded(task, arrays):
     """Return the vectors as blocks of sequences, or of both sides of pairs."""
     n_rows = len(next(iter(arrays.values())))
-    tokens = TokenSequences.from_lists([["text"]] * n_rows)
+    tokens = TokenSequences.from_lists([[f"text{i}"] for i in range(n_rows)])
     blocks = [Block(name, values, "sequence") for name, values in arrays.items()]
     X = EmbeddedSequences(tokens, blocks)
     return SequencePairs(X) if task in PAIRS else X
@@ -178,41 +180,31 @@ def evaluate(y, predicted):
     return 100 * np.mean(predicted == y)
 
 
-def columns_of(model, values):
-    """Return the columns of each model, and of the cosines, by their names."""
-    result = {}
-    for name, column in zip(model.get_feature_names_out(), values.T, strict=True):
-        key = name if name.endswith("cosine") else name.rsplit("__", 1)[0]
-        key = name if model.classes_ is None else key
-        result.setdefault(key, []).append(column)
-    return {key: np.array(columns).T for key, columns in result.items()}
+def alone(model, X):
+    """Return the prediction of each model of a stack, by its name."""
+    columns = np.split(model.transform(X), len(model.estimators_), axis=1)
+    if not is_classifier(model):
+        return {n: c[:, 0] for n, c in zip(model.estimators_, columns, strict=True)}
+    chosen = [c.argmax(1) if c.shape[1] > 1 else c[:, 0] > 0 for c in columns]
+    rows = [model.classes_[row.astype(int)] for row in chosen]
+    return dict(zip(model.estimators_, rows, strict=True))
 
 
 def linear_rows(sources, X, y, X_test, groups):
     """Yield (row, prediction, seconds) of sources, of "concat" and of stacking."""
     begin = time.process_time()
-    model = StackedMetaEmbedding(output="sources", random_state=0)
-    train = columns_of(model, model.fit_transform(X, y, groups=groups))
+    kind = StackedMetaRegressor if y.dtype.kind == "f" else StackedMetaClassifier
+    model = kind(tfidf=False, random_state=0)
+    columns = model.fit_transform(X, y, groups=groups)
     seconds = time.process_time() - begin
-    test = columns_of(model, model.transform(X_test))
-    cosines = [name for name in train if name.endswith("cosine")]
-
-    def predict(names, extra=None):
-        inputs, new = (np.hstack([part[n] for n in names]) for part in (train, test))
-        return last_step(y).fit(inputs, y).predict(new)
-
-    for part in (train, test):
-        weighted = [model.weights_[name] * part[name] for name in model.weights_]
-        part["sum"] = np.sum(weighted, axis=0) + model.intercept_
+    predicted = alone(model, X_test)
     for name in sources:
-        own = [n for n in cosines if n == f"{name}__cosine"]
-        yield name, predict([name, *own]), None
-    best = max(sources, key=model.scores_.get)
-    own = [n for n in cosines if n == f"{best}__cosine"]
-    yield "best source", predict([best, *own]), None
-    yield "concat", predict(["concat", *cosines]), None
-    yield "stacking, column per model", predict([*model.weights_, *cosines]), None
-    yield "stacking, sum", predict(["sum", *cosines]), seconds
+        yield name, predicted[name], None
+    yield "best source", predicted[max(sources, key=model.scores_.get)], None
+    yield "concat", predicted["concat"], None
+    last = last_step(y).fit(columns, y)
+    yield "stacking, column per model", last.predict(model.transform(X_test)), None
+    yield "stacking, sum", model.predict(X_test), seconds
 
 
 def network(task, arrays, y, test_arrays, seed):

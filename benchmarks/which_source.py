@@ -9,10 +9,11 @@ same test part: 600 articles, 2,000 sentences or 1,000 reviews.
 Sources: means of GloVe 50 and of the static subword table of WordLlama, sentence
 vectors of MiniLM and, for short texts, of mpnet; TF-IDF reduced to 300 dimensions (99
 of 100 texts), and means of word2vec and fastText, all learned from the n rows. Each is
-read by the linear model of `StackedMetaEmbedding`, whose penalty is chosen out of fold,
-as are all of them side by side ("concatenation") and in the stack; "stacking, words"
-has ``tfidf=True``. "TF-IDF" is LogisticRegression on words and bigrams, with C chosen
-in inner folds. Accuracies in % with a 95 % interval over draws (Student's t).
+read by the linear model of `StackedMetaClassifier`, whose penalty is chosen out of
+fold, as are all of them side by side ("concatenation") and in the stack; "stacking" has
+``tfidf=False``, "stacking, words" the models of words and characters as well. "TF-IDF"
+is LogisticRegression on words and bigrams, with C chosen in inner folds. Accuracies in
+% with a 95 % interval over draws (Student's t).
 
 ``--costs`` measures each source on its own: texts per second of one thread, of
 headlines and of articles, and what it adds to the peak memory of a process.
@@ -33,13 +34,12 @@ import numpy as np
 import pandas as pd
 from _memory import peak_of
 from scipy.stats import t
-from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from stacking import columns_of
+from stacking import alone
 
 from sk_metaembed import (
     Block,
@@ -48,7 +48,7 @@ from sk_metaembed import (
     FastTextEmbedding,
     Pooling,
     PretrainedEmbedding,
-    StackedMetaEmbedding,
+    StackedMetaClassifier,
     StaticSubwordEmbedding,
     Tokenizer,
     TransformerEmbedding,
@@ -174,23 +174,17 @@ def embedded(tokens, vectors):
 def predictions(X, X_test, y, groups):
     """Yield the prediction of each linear model, of the best, and of the stacks."""
     stacks = {
-        row: StackedMetaEmbedding(tfidf=tfidf, random_state=0).fit(X, y, groups=groups)
+        row: StackedMetaClassifier(tfidf=tfidf, random_state=0).fit(X, y, groups=groups)
         for row, tfidf in (("stacking", False), ("stacking, words", True))
     }
-    model = clone(stacks["stacking"]).set_params(output="sources")
-    model.fit(X, y, groups=groups)
-    columns = columns_of(model, model.transform(X_test))
-
-    def classes_of(values):
-        chosen = values.argmax(axis=1) if values.shape[1] > 1 else values[:, 0] > 0
-        return model.classes_[chosen.astype(int)]
-
+    model = stacks["stacking"]
+    predicted = alone(model, X_test)
     for name in X.names:
-        yield name, classes_of(columns[name])
-    yield "best source", classes_of(columns[max(X.names, key=model.scores_.get)])
-    yield "concatenation", classes_of(columns["concat"])
+        yield name, predicted[name]
+    yield "best source", predicted[max(X.names, key=model.scores_.get)]
+    yield "concatenation", predicted["concat"]
     for row, stack in stacks.items():
-        yield row, classes_of(stack.transform(X_test))
+        yield row, stack.predict(X_test)
 
 
 def table(results):

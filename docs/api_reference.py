@@ -91,7 +91,7 @@ ROOMS = {
                 "AutoencodedMetaEmbedding",
                 "LocallyLinearMetaEmbedding",
             ],
-            "With labels": ["StackedMetaEmbedding"],
+            "With labels": ["StackedMetaClassifier", "StackedMetaRegressor"],
             "Imputation": ["SourceImputer"],
             "Reduction of each source": ["SourcePCA"],
             "For custom meta-embeddings": ["BaseMetaEmbedding"],

@@ -11,7 +11,8 @@ shows the mean weight of each source by class. Networks on the same articles are
 TF-IDF alone has .99: the articles are long, and single words determine their class.
 Word vectors come close to it with a hundred dimensions instead of 27,000; the average
 and the concatenation of the three sources are better than each source. The stack, which
-weights a linear model of each source and one of the words, is as good as TF-IDF.
+weights a linear model of each source and two of the words, misses one of 416 articles
+more than TF-IDF.
 
 The second one, ``plot_bird_strikes.py``, starts from a table with texts, numbers and
 categories, where texts are short and sources help.
@@ -29,6 +30,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.base import is_classifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, train_test_split
@@ -43,7 +45,7 @@ from sk_metaembed import (
     FastTextEmbedding,
     Pooling,
     PretrainedEmbedding,
-    StackedMetaEmbedding,
+    StackedMetaClassifier,
     Tokenizer,
     Word2VecEmbedding,
 )
@@ -81,7 +83,7 @@ def make_sources():
 
 
 def make_rows(names):
-    """Yield the name of a row and its steps from EmbeddedSequences to features."""
+    """Yield the name of a row and its steps to features, or its classifier."""
     yield "TF-IDF", tfidf()
     yield "DME", make_pipeline(*pooled(MIXTURE))
     for name in names:
@@ -89,7 +91,7 @@ def make_rows(names):
         yield f"{name} alone", make_pipeline(alone, *pooled(ConcatMetaEmbedding()))
     yield "concat", make_pipeline(*pooled(ConcatMetaEmbedding()))
     yield "average", make_pipeline(*pooled(AverageMetaEmbedding()))
-    yield "stack, with words", StackedMetaEmbedding(tfidf=True, random_state=0)
+    yield "stack, with words", StackedMetaClassifier(random_state=0)
 
 
 def tfidf():
@@ -104,12 +106,13 @@ def pooled(meta):
 
 
 def score(features, X, y, X_test, y_test):
-    """Fit the steps of a row and a classifier; return model, accuracy and seconds."""
+    """Fit the steps and a classifier; return the model, accuracy and seconds."""
     begin = time.perf_counter()
     classifier = GridSearchCV(
         LogisticRegression(max_iter=1000), {"C": [1, 10, 100]}, cv=3
     )
-    model = make_pipeline(features, classifier).fit(X, y)
+    model = features if is_classifier(features) else make_pipeline(features, classifier)
+    model.fit(X, y)
     return model, model.score(X_test, y_test), time.perf_counter() - begin
 
 
@@ -121,7 +124,8 @@ def compare(workers, names, *data):
     models = {}
     for name, result in zip(rows, workers(jobs), strict=True):
         models[name], accuracy, seconds = result
-        dim = models[name][-1].n_features_in_
+        model = models[name]
+        dim = "" if is_classifier(rows[name]) else model[-1].n_features_in_
         print(f"{name:<20}{accuracy:>9.3f}{dim:>11}{seconds:>9.1f}", flush=True)
     return models
 

@@ -26,7 +26,7 @@ from sk_metaembed import (
     Pooling,
     RandomEncoderPooling,
     SourceImputer,
-    StackedMetaEmbedding,
+    StackedMetaClassifier,
     TokenClassifier,
     Tokenizer,
     TokenSequences,
@@ -208,7 +208,8 @@ def nets(X: EmbeddedSequences, labels: list[str]) -> None:
     assert_type(clf.layer_weights_, dict[str, float])
     assert_type(clf.get_params(), dict[str, Any])
     DynamicMetaRegressor(mixer_options="published").fit(X, [1.0])
-    stacked = StackedMetaEmbedding(cv=3).fit(X, labels)
+    stacked = StackedMetaClassifier(cv=3).fit(X, labels)
+    assert_type(stacked.predict_proba(X), NDArray[np.float64])
     assert_type(stacked.transform(X), NDArray[np.float32])
     assert_type(stacked.fit_transform(X, labels, groups=labels), NDArray[np.float32])
     tagger = DynamicMetaTagger(scheme="IOB2")
@@ -236,7 +237,7 @@ def misuse() -> None:
     ElmoLanguageModel(schedule="linear")  # type: ignore[arg-type]
     DynamicMetaClassifier("words")  # type: ignore[arg-type]
     DynamicMetaClassifier(mixer_options="dme")  # type: ignore[arg-type]
-    StackedMetaEmbedding(output="all")  # type: ignore[arg-type]
+    StackedMetaClassifier(models=[1])  # type: ignore[list-item]
     DynamicMetaTagger(scheme="BIO", train_options=[("lr", 1)])  # type: ignore[arg-type]
     DistanceDisplay(np.eye(2), labels=["a", "b"]).plot(kind="tree")  # type: ignore[arg-type]
     TrainingCurveDisplay.from_history("history.json")  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ class ColumnsEncoder(BaseColumnsAdapter):
     If the encoder returns word or sentence vectors, such as a source or an
     `EmbeddingUnion`, the output is an `EmbeddedSequences` with one block per column and
     source, named ``title__glove``. Every step that combines sources then combines
-    columns as well: `StackedMetaEmbedding` learns one weight per column and source,
+    columns as well: `StackedMetaClassifier` learns one weight per column and source,
     `SourceSelector` chooses among them. If it returns an array, as a Pipeline that ends
     in `Pooling` does, the output has the columns of the encoder once per column of
     texts, side by side.
@@ -77,7 +77,7 @@ class ColumnsEncoder(BaseColumnsAdapter):
     See Also
     --------
     PairEncoder : For two columns that are compared, such as premise and hypothesis.
-    StackedMetaEmbedding : Learns one weight per column and source.
+    StackedMetaClassifier : Learns one weight per column and source.
     sklearn.compose.ColumnTransformer : Fits a separate encoder per column.
 
     Notes

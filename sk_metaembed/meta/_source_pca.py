@@ -46,7 +46,7 @@ class SourcePCA(BlocksTransformer):
     See Also
     --------
     SVDMetaEmbedding : The principal components of all sources together.
-    StackedMetaEmbedding : One linear model per source, for targets.
+    StackedMetaClassifier : One linear model per source, for targets.
 
     Notes
     -----
