@@ -156,7 +156,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         active: str | Sequence[str] | None = None,
         combine: Any = None,
         n_components: int | None = 30,
-        cv: Any = None,
+        cv: Literal["auto"] | Any = None,
         target_type: Literal["auto", "continuous"] = "auto",
         cardinality_threshold: int = 40,
         n_jobs: int | None = None,
