@@ -100,8 +100,8 @@ def test_code_of_a_page_runs(path, module):
 
 
 def test_code_of_the_readme_runs_on_a_part_of_the_articles(module, monkeypatch, capsys):
-    text = (ROOT / "README.md").read_text("utf-8")
-    code = text.split("```python\n")[1].split("```")[0]
+    blocks = (ROOT / "README.md").read_text("utf-8").split("```python\n")[1:]
+    code = blocks[0].split("```")[0]
     news = load_bbc_news()
     part = Bunch(data=news.data[::5], target=news.target[::5])
     monkeypatch.setattr(sk_metaembed.datasets, "load_bbc_news", lambda: part)
