@@ -259,13 +259,14 @@ def plot(results, path):
         means = own.groupby(["row", "size"]).score.mean().unstack("size")
         for row, style in PICTURE.items():
             if row in means.index:
-                ax.plot(means.columns, means.loc[row], label=row, **style)
+                label = "one line, no source" if row == "one line" else row
+                ax.plot(means.columns, means.loc[row], label=label, **style)
         ax.set_xscale("log", base=2, subs=[])
         ax.set_xticks([*means.columns], [str(s) for s in means.columns])
         ax.set_xlabel("labels per class")
         ax.set_title(f"{TITLES[group]} ({own.set.nunique()} sets)", fontsize=10)
     np.atleast_1d(axes)[0].set_ylabel("accuracy in %, mean over sets")
-    np.atleast_1d(axes)[-1].legend(fontsize=8, frameon=False)
+    np.atleast_1d(axes)[0].legend(fontsize=8, frameon=False)
     figure.tight_layout()
     figure.savefig(path, dpi=120)
 
