@@ -40,6 +40,7 @@ class SetFit:
         self.seed = seed
 
     def fit(self, X, y):
+        """Train the encoder and its logistic regression."""
         from datasets import Dataset
         from setfit import SetFitModel, Trainer, TrainingArguments
 
@@ -53,6 +54,7 @@ class SetFit:
         return self
 
     def predict(self, X):
+        """Return the class of each text."""
         predicted = self.model_.predict(list(X), show_progress_bar=False)
         return self.classes_[np.asarray(predicted)]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
 
 from ..._training._parameters import resolve_device
@@ -24,8 +24,7 @@ from ._model_pickle import is_pair
 if TYPE_CHECKING:
     from ..._core._typing import RandomState, StrPath
 
-_TOL = 1e-3  # of the mean loss of the last steps
-_AUTO_STEPS = 40
+_TOL = 0.01  # of the mean loss of the last steps
 
 
 class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
@@ -44,9 +43,9 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     model : str, path-like or (model, tokenizer)
         A sentence encoder, as for `TransformerEmbedding`. Its weights are copied, not
         changed.
-    n_steps : int or "auto", default="auto"
-        Maximum number of training steps; training stops earlier once the classes are
-        separated. "auto" for STEPS.
+    n_steps : int, default=80
+        Maximum number of training steps. Training stops earlier once the classes are
+        separated: when the mean loss of five steps is below 0.01.
     lr : float, default=5e-5
         Learning rate of Adam.
     batch_size : int, default=64
@@ -111,7 +110,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     ones. This is the loss of SetFit [1]_, which draws pairs of texts and encodes both
     texts of each; here a step encodes each text once and uses all its pairs. The input
     table of pieces is not trained: few of its rows occur in the texts, and Adam would
-    spend half of its time on it.
+    spend half of its time on it. The encoder's dropout is off.
 
     The vectors of training texts are optimistic: the encoder has learned their labels.
     A model behind it that chooses its own parameters, or is combined with others, must
@@ -150,7 +149,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
     _parameter_constraints: dict = {
         "model": [str, os.PathLike, tuple, list],
-        "n_steps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
         "lr": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 2, None, closed="left")],
         "max_length": [Interval(Integral, 1, None, closed="left")],
@@ -164,7 +163,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         self,
         model: StrPath | tuple[Any, Any],
         *,
-        n_steps: int | Literal["auto"] = "auto",
+        n_steps: int = 80,
         lr: float = 5e-5,
         batch_size: int = 64,
         max_length: int = 128,
@@ -225,7 +224,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
             pieces,
             rows,
             labels[rows],
-            n_steps=_AUTO_STEPS if self.n_steps == "auto" else self.n_steps,
+            n_steps=self.n_steps,
             lr=self.lr,
             batch_size=self.batch_size,
             tol=_TOL,

@@ -10,7 +10,6 @@ import torch
 from torch.nn.functional import normalize
 
 from ..._training._device import send
-from ..._training._random import local_generators, swap_default_generators
 from ._network import input_table
 
 _LAST = 5  # steps whose mean loss is compared with the threshold
@@ -94,15 +93,13 @@ def train_contrastively(
     weights = list(module.trained_parameters().values())
     optimizer = torch.optim.Adam(weights, lr=lr)
     batches = balanced_batches(labels, batch_size, rng)
-    seed = int(rng.randint(np.iinfo(np.int32).max))
     losses = []
-    module.train()
-    with torch.enable_grad(), local_generators(seed):
+    module.eval()  # with dropout, as many steps separate the classes less
+    with torch.enable_grad():
         while len(losses) < n_steps and not _converged(losses, tol):
             places = next(batches)
             inputs = pieces.batch(rows[places], partial(send, device=device))
-            with swap_default_generators(device):  # dropout
-                [(vectors, _)] = module(inputs)
+            [(vectors, _)] = module(inputs)
             loss = pair_loss(vectors, send(labels[places], device))
             optimizer.zero_grad()
             loss.backward()
@@ -113,7 +110,7 @@ def train_contrastively(
                     f"ContrastiveEmbedding: the loss of step {len(losses)} is "
                     f"{losses[-1]}. Use a smaller lr than {lr}."
                 )
-    module.eval().requires_grad_(False)
+    module.requires_grad_(False)
     return losses
 
 
