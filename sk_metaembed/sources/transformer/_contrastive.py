@@ -24,7 +24,7 @@ from ._model_pickle import is_pair
 if TYPE_CHECKING:
     from ..._core._typing import RandomState, StrPath
 
-_TOL = 0.01  # of the mean loss of the last steps
+_TOL = 0.005  # of the mean loss of the last steps
 
 
 class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
@@ -45,7 +45,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         changed.
     n_steps : int, default=80
         Maximum number of training steps. Training stops earlier once the classes are
-        separated: when the mean loss of five steps is below 0.01.
+        separated: when the mean loss of five steps is below 0.005.
     lr : float, default=5e-5
         Learning rate of Adam.
     batch_size : int, default=64
