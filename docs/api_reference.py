@@ -56,6 +56,7 @@ ROOMS = {
                 "LSAEmbedding",
                 "DistilledEmbedding",
             ],
+            "Vectors of texts, trained on labels": ["ContrastiveEmbedding"],
             "Functions and estimators": ["FunctionEmbedding", "EstimatorEmbedding"],
             "Trained with a Dynamic* estimator": [
                 "FineTuned",

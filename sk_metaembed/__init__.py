@@ -22,6 +22,7 @@ _HOME = {
     "export_vectors": "vectors",
     "BytePairEmbedding": "sources",
     "CharEmbedding": "sources",
+    "ContrastiveEmbedding": "sources",
     "DistilledEmbedding": "sources",
     "ElmoEmbedding": "sources",
     "ElmoLanguageModel": "elmo",

@@ -58,6 +58,7 @@ from .sequences import (
 from .sources import (
     BytePairEmbedding,
     CharEmbedding,
+    ContrastiveEmbedding,
     DistilledEmbedding,
     ElmoEmbedding,
     EmbeddingUnion,
@@ -96,6 +97,7 @@ __all__ = [
     "ColumnsEncoder",
     "CommonComponentRemoval",
     "ConcatMetaEmbedding",
+    "ContrastiveEmbedding",
     "DistilledEmbedding",
     "DynamicMetaClassifier",
     "DynamicMetaEmbedding",

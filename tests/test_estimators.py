@@ -18,6 +18,7 @@ from sk_metaembed import (
     ColumnsEncoder,
     CommonComponentRemoval,
     ConcatMetaEmbedding,
+    ContrastiveEmbedding,
     DistilledEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
@@ -146,6 +147,10 @@ ESTIMATORS = [
     TransformerEmbedding(TinyBert(), "all", static=True, subword="max"),
     TransformerEmbedding(
         TinyBert(), 1, output=["mean", "cls"], max_length=6, preprocess="center"
+    ),
+    ContrastiveEmbedding(TinyBert(), n_steps=3, lr=1e-2, random_state=0),
+    ContrastiveEmbedding(
+        TinyBert(), n_steps=2, batch_size=4, max_length=6, preprocess=None
     ),
     ElmoEmbedding(**ELMO),
     ElmoEmbedding(**ELMO, output=["elmo", "default", "word_emb"], preprocess="center"),

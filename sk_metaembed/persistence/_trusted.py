@@ -68,6 +68,7 @@ OBJECTS = {
         "BytePairs",
         "CharEmbedding",
         "CharSpec",
+        "ContrastiveEmbedding",
         "DistilledEmbedding",
         "ElmoEmbedding",
         "EmbeddingUnion",

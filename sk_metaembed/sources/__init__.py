@@ -21,6 +21,7 @@ from ._word2vec import Word2VecEmbedding
 from ._word_base import BaseWordEmbedding, OOVPolicy
 from .cache._admin import cache_info, clear_cache, limit_cache
 from .static_subword._embedding import StaticSubwordEmbedding
+from .transformer._contrastive import ContrastiveEmbedding
 from .transformer._embedding import TransformerEmbedding
 from .transformer._fine_tuned import FineTuned, FineTuneSpec
 from .transformer._forward import OutputSpec
@@ -30,6 +31,7 @@ __all__ = [
     "BaseWordEmbedding",
     "BytePairEmbedding",
     "CharEmbedding",
+    "ContrastiveEmbedding",
     "DistilledEmbedding",
     "ElmoEmbedding",
     "EmbeddingUnion",

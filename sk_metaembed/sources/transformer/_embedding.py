@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from copy import copy
 from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,7 +21,8 @@ from ..cache._sentence_blocks import sentence_blocks
 from ..cache._sentence_cache import open_cache
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec
 from ._model import ModelSpec, loaded_model, shared_model
-from ._model_pickle import LoadedPair, is_pair
+from ._model_parameter import ModelParameterMixin
+from ._model_pickle import is_pair
 from ._network import network_shape, static_vectors
 from ._tokenizer_checks import pieces_beyond, readable_types
 
@@ -40,7 +40,7 @@ _NAMES = {"words": "layer", "cls": "cls", "mean": "mean"}
 _LEVELS = {"words": "token", "cls": "sequence", "mean": "sequence"}
 
 
-class TransformerEmbedding(BaseEmbedding):
+class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     """Embed words with a transformer from Hugging Face, one block per layer.
 
     For any encoder, decoder or encoder-decoder model. The vectors of a word's pieces
@@ -160,6 +160,7 @@ class TransformerEmbedding(BaseEmbedding):
     See Also
     --------
     contextual_to_static : Mean vectors of a contextual source over a corpus.
+    ContrastiveEmbedding : Trains a sentence encoder on few labels.
     FineTuned : Trains the transformer on labels.
     cache_info : Content of a cache.
 
@@ -322,31 +323,6 @@ class TransformerEmbedding(BaseEmbedding):
         self.missing = missing
         self.verbose = verbose
 
-    def __sklearn_clone__(self):
-        # scikit-learn copies parameters deeply; a loaded model is shared instead.
-        if isinstance(self.model, str | os.PathLike):
-            return super().__sklearn_clone__()
-        light = copy(self)
-        light.model = _Shared(self.model)
-        new = super(TransformerEmbedding, light).__sklearn_clone__()
-        new.model = self.model
-        return new
-
-    def __getstate__(self):
-        state = super().__getstate__()
-        if is_pair(self.model):
-            # The fitted model's own pair, if it is the same: a pickle then has it once.
-            portable = getattr(getattr(self, "_model", None), "portable", None)
-            if portable is None or portable.pair != tuple(self.model):
-                portable = LoadedPair(*self.model)
-            state = {**state, "model": portable}
-        return state
-
-    def __setstate__(self, state):
-        if isinstance(state["model"], LoadedPair):
-            state = {**state, "model": state["model"].pair}
-        super().__setstate__(state)
-
     def _fit_vectors(self, tokens, y):
         model = self._model = _open_model(self)
         self.dtype_ = model.dtype
@@ -482,16 +458,6 @@ class TransformerEmbedding(BaseEmbedding):
             )
         else:
             print(f"{message}; they are embedded in overlapping windows.")  # noqa: T201
-
-
-class _Shared:
-    """A value that deep copies share."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __deepcopy__(self, memo):
-        return self
 
 
 def _open_model(source):

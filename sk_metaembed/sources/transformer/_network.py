@@ -67,7 +67,7 @@ class Network:
 
     def table(self):
         """Return the input table of pieces, a tensor of shape (n_pieces, dim)."""
-        table = _input_table(self.module)
+        table = input_table(self.module)
         if table is None:
             raise ValueError(
                 f"TransformerEmbedding: {type(self.module).__name__} has no input "
@@ -149,7 +149,7 @@ class Network:
     @property
     def n_ids(self):
         """Number of pieces in the input table, None without a table."""
-        table = _input_table(self.module)
+        table = input_table(self.module)
         return None if table is None else len(table)
 
     def _tried_policy(self, pad):
@@ -199,7 +199,7 @@ class Network:
 
         torch's own error names only an index, and a GPU is unusable after it.
         """
-        table = _input_table(self.module)
+        table = input_table(self.module)
         highest = ids.max()
         if table is not None and highest >= len(table):
             raise ValueError(
@@ -310,7 +310,7 @@ def _first_rows_equal(alone, batch):
     )
 
 
-def _input_table(module):
+def input_table(module):
     """Return the input table of pieces, None if there is none."""
     try:
         return getattr(module.get_input_embeddings(), "weight", None)

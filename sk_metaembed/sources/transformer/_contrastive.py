@@ -1,0 +1,267 @@
+"""ContrastiveEmbedding: a sentence encoder trained on pairs of labeled texts."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import type_of_target
+
+from ..._training._parameters import resolve_device
+from ...sequences import Block
+from ...sequences._mixins import MISSING_CONSTRAINT
+from ...sequences._targets import check_target
+from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
+from ._embedding import TransformerEmbedding
+from ._fine_tuned import FineTuneSpec, SentencePieces
+from ._model_parameter import ModelParameterMixin
+from ._model_pickle import is_pair
+
+if TYPE_CHECKING:
+    from ..._core._typing import RandomState, StrPath
+
+_TOL = 0.005  # of the mean loss of the last steps
+
+
+class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
+    r"""Train a sentence encoder on few labels, so that classes lie apart.
+
+    `fit` trains all layers of a transformer such that vectors of texts of one class
+    point in the same direction, and those of different classes in orthogonal ones. The
+    trained encoder is a source like any other, with one vector per text; the classifier
+    behind it can be a plain logistic regression. Use it with about 8 labels per
+    class, where a classifier on frozen vectors has too few rows to find what
+    distinguishes the classes. With many labels, `FineTuned` trains the encoder together
+    with its classifier.
+
+    Parameters
+    ----------
+    model : str, path-like or (model, tokenizer)
+        A sentence encoder, as for `TransformerEmbedding`. Its weights are copied, not
+        changed.
+    n_steps : int, default=80
+        Maximum number of training steps. Training stops earlier once the classes are
+        separated: when the mean loss of five steps is below 0.005.
+    lr : float, default=5e-5
+        Learning rate of Adam.
+    batch_size : int, default=64
+        Number of texts per step, with equally many of each class. With fewer training
+        texts, each step uses all.
+    max_length : int, default=128
+        Number of pieces of a text that are trained on. The vectors are of whole texts.
+    device : str, default="auto"
+        "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one. A
+        loaded model is trained on its own device.
+    random_state : int, RandomState instance or None, default=None
+        Selects the texts of each step.
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"} or None, \
+            default="unit"
+        Preprocessing of the vectors, learned from the training fold.
+    missing : {"raise", "empty"}, default="raise"
+        Whether missing rows (None, NaN, null) raise an error or are empty sequences. A
+        TokenSequences is used as it is.
+
+    Attributes
+    ----------
+    encoder_ : TransformerEmbedding
+        The fitted source of the trained encoder, whose parameter `model` is the pair of
+        trained model and tokenizer.
+    losses_ : ndarray of float64, shape (n_steps,)
+        Loss of each training step.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    coverage_ : dict
+        Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
+    dims_ : dict of str to int
+        Dimension of the block, by block name.
+    n_missing_ : int
+        Number of missing rows in the data of `fit`.
+
+    Raises
+    ------
+    ValueError
+        If y is not one column of classes, or texts of fewer than two classes have
+        pieces, or training diverges.
+    FileNotFoundError
+        If the model or its tokenizer is missing.
+    ImportError
+        If transformers is not installed.
+
+    See Also
+    --------
+    TransformerEmbedding : The same vectors of a frozen encoder.
+    FineTuned : Trains the transformer jointly with a network that predicts.
+    StackedMetaClassifier : Combines it with other sources by cross-validation.
+
+    Notes
+    -----
+    With :math:`u_i` the mean of the last layer over the pieces of text i, scaled to
+    unit length, a step minimizes the mean squared error of the cosines of all pairs,
+
+    .. math::
+        \frac{1}{2 |S|} \sum_{(i, j) \in S} (1 - u_i^\top u_j)^2 +
+        \frac{1}{2 |D|} \sum_{(i, j) \in D} (u_i^\top u_j)^2
+
+    where S are the pairs of a batch with the same label and D those with different
+    ones. This is the loss of SetFit [1]_, which draws pairs of texts and encodes both
+    texts of each; here a step encodes each text once and uses all its pairs. The input
+    table of pieces is not trained: few of its rows occur in the texts, and Adam would
+    spend half of its time on it. The encoder's dropout is off.
+
+    The vectors of training texts are optimistic: the encoder has learned their labels.
+    A model behind it that chooses its own parameters, or is combined with others, must
+    be fitted on vectors of texts that the encoder has not seen: cross-validate the
+    whole pipeline, as GridSearchCV and the parameter ``models`` of
+    `StackedMetaClassifier` do. As one of the sources in a union before a stack, it
+    would get all the weight.
+
+    Pickles and files contain the trained weights.
+
+    References
+    ----------
+    .. [1] L. Tunstall, N. Reimers, U. E. S. Jo, L. Bates, D. Korat, M. Wasserblat and
+       O. Pereg (2022). Efficient few-shot learning without prompts.
+       https://arxiv.org/abs/2209.11055
+
+    Examples
+    --------
+    A tiny BERT with random weights:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from transformers import BertConfig, BertModel, BertTokenizer
+    >>> from sk_metaembed import ContrastiveEmbedding, Pooling
+    >>> words = "[PAD] [UNK] [CLS] [SEP] [MASK] good bad film plot".split()
+    >>> tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(words)})
+    >>> size = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+    >>> model = BertModel(BertConfig(vocab_size=len(words), **size))
+    >>> source = ContrastiveEmbedding((model, tokenizer), lr=1e-2, random_state=0)
+    >>> clf = make_pipeline(source, Pooling(), LogisticRegression())
+    >>> clf.fit(["good film", "bad film", "good", "bad"], [1, 0, 1, 0])
+    Pipeline(...)
+    >>> clf.predict(["good plot", "bad plot"]).shape
+    (2,)
+    """
+
+    _parameter_constraints: dict = {
+        "model": [str, os.PathLike, tuple, list],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "lr": [Interval(Real, 0, None, closed="neither")],
+        "batch_size": [Interval(Integral, 2, None, closed="left")],
+        "max_length": [Interval(Integral, 1, None, closed="left")],
+        "device": [str],
+        "random_state": ["random_state"],
+        "preprocess": PREPROCESS_CONSTRAINT,
+        "missing": MISSING_CONSTRAINT,
+    }
+
+    def __init__(
+        self,
+        model: StrPath | tuple[Any, Any],
+        *,
+        n_steps: int = 80,
+        lr: float = 5e-5,
+        batch_size: int = 64,
+        max_length: int = 128,
+        device: str = "auto",
+        random_state: RandomState = None,
+        preprocess: Preprocess | None = "unit",
+        missing: Literal["raise", "empty"] = "raise",
+    ) -> None:
+        self.model = model
+        self.n_steps = n_steps
+        self.lr = lr
+        self.batch_size = batch_size
+        self.max_length = max_length
+        self.device = device
+        self.random_state = random_state
+        self.preprocess = preprocess
+        self.missing = missing
+
+    def _learn(self, tokens, y):
+        trained = self._train(tokens, self._read_labels(y, len(tokens)))
+        self.encoder_ = TransformerEmbedding(
+            trained, output="mean", preprocess=self.preprocess
+        )
+        block = self._named(self.encoder_.fit_transform(tokens))
+        self.coverage_ = self.encoder_.coverage_
+        self.dims_ = {block.name: block.dim}
+        self._preprocessings: dict = {}  # by the encoder
+        return [block]
+
+    def _train(self, tokens, labels):
+        """Set `losses_` and return the pair of trained model and tokenizer."""
+        from ._contrastive_training import train_contrastively
+
+        frozen = TransformerEmbedding(self.model, output="mean", device=self.device)
+        frozen._fit_vectors(tokens, None)
+        pieces = SentencePieces(
+            tokens,
+            frozen._model,
+            frozen._text,
+            frozen._spec,
+            (min(self.max_length, frozen.max_length_ or self.max_length), True),
+            frozen._reader(tokens),
+        )
+        rows = np.flatnonzero(pieces.known["sequence"])
+        if len(np.unique(labels[rows])) < 2:
+            raise ValueError(
+                f"{type(self).__name__}: texts of at least 2 classes must have pieces, "
+                f"but {len(tokens) - len(rows)} of {len(tokens)} texts have none."
+            )
+        device = (
+            self.model[0].device
+            if is_pair(self.model)
+            else resolve_device(self.device, caller=type(self).__name__)
+        )
+        module = FineTuneSpec(frozen, "all", "full", 0, self.lr).network().to(device)
+        losses = train_contrastively(
+            module,
+            pieces,
+            rows,
+            labels[rows],
+            n_steps=self.n_steps,
+            lr=self.lr,
+            batch_size=self.batch_size,
+            tol=_TOL,
+            rng=check_random_state(self.random_state),
+        )
+        self.losses_ = np.array(losses)
+        return module.network, frozen._model.tokenizer
+
+    def _read_labels(self, y, n_rows):
+        """Set `classes_` and return the number of each row's class."""
+        caller = type(self).__name__
+        y = check_target(y, n_rows, caller=caller)
+        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        kind = type_of_target(y, input_name="y")
+        if kind not in ("binary", "multiclass"):
+            raise ValueError(
+                f"{caller}: y must be one column of classes; got a y of type {kind!r} "
+                f"and shape {y.shape}. Divide numbers into classes, and use one "
+                "ContrastiveEmbedding per column."
+            )
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{caller} needs samples of at least 2 classes in y, got 1 class: "
+                f"{self.classes_.tolist()}."
+            )
+        return labels
+
+    def _embed(self, tokens):
+        return self._named(self.encoder_._embed_tokens(tokens))
+
+    def _named(self, embedded):
+        """Return the encoder's block under the name of this source."""
+        [block] = embedded.blocks
+        return Block(self.block_name, block.values, "sequence", block.known)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,234 @@
+"""ContrastiveEmbedding: the loss, the batches, what training changes, and files."""
+
+import pickle
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import sk_metaembed
+from sk_metaembed import (
+    ContrastiveEmbedding,
+    EmbeddingUnion,
+    LSAEmbedding,
+    Pooling,
+    StackedMetaClassifier,
+    Tokenizer,
+    TransformerEmbedding,
+)
+from sk_metaembed.sources.transformer._contrastive_training import (
+    balanced_batches,
+    pair_loss,
+)
+
+from .. import tiny_bert
+from ..tiny_bert import TinyBert
+
+X = [f"a {word} {thing}" for word in ("good", "bad") for thing in ("film", "king")]
+X += [f"{thing} is {word}" for word in ("good", "bad") for thing in ("queen", "film")]
+Y = np.array(["good", "good", "bad", "bad"] * 2)
+LEARNING = {"lr": 1e-2, "random_state": 0}
+
+
+def source(model=None, **params):
+    return ContrastiveEmbedding(model or TinyBert(), **{**LEARNING, **params})
+
+
+def vectors(step, texts=X):
+    return step.transform(texts).blocks[0].values
+
+
+def naive_loss(rows, labels):
+    """Return the loss by a loop over the pairs."""
+    errors = {True: [], False: []}
+    for i, (u, a) in enumerate(zip(rows, labels, strict=True)):
+        for v, b in zip(rows[:i], labels[:i], strict=True):
+            cosine = u @ v / np.linalg.norm(u) / np.linalg.norm(v)
+            errors[a == b].append((cosine - (a == b)) ** 2)
+    return np.mean([np.mean(kind) for kind in errors.values() if kind])
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1, 2, 2, 2], [0, 1, 2, 3, 4, 5], [3] * 6])
+def test_loss_is_the_mean_over_pairs(labels):
+    rows = np.random.default_rng(0).normal(size=(6, 4))
+    loss = pair_loss(torch.tensor(rows), torch.tensor(labels))
+    assert float(loss) == pytest.approx(naive_loss(rows, labels))
+
+
+def test_small_sets_are_one_batch():
+    batches = balanced_batches(np.array([0, 0, 1]), 3, np.random.RandomState(0))
+    assert [batch.tolist() for batch in islice(batches, 2)] == [[0, 1, 2]] * 2
+
+
+def test_batches_have_equally_many_rows_of_each_class_and_reach_all():
+    labels = np.repeat([0, 1, 2], [30, 20, 6])
+    batches = list(islice(balanced_batches(labels, 12, np.random.RandomState(0)), 8))
+    counts = np.array([np.bincount(labels[batch]) for batch in batches])
+    assert (counts[:, 1] == 4).all()
+    assert counts.max() == 4
+    assert counts.min() >= 2  # where a class begins again
+    seen = np.bincount(np.concatenate(batches), minlength=len(labels))
+    assert seen.min() >= 1
+    assert seen[:30].max() <= 2
+
+
+def test_more_classes_than_fit_take_turns():
+    labels = np.repeat(np.arange(10), 3)
+    batches = list(islice(balanced_batches(labels, 8, np.random.RandomState(0)), 5))
+    assert {len(np.unique(labels[batch])) for batch in batches} <= {3, 4}
+    assert set(labels[np.concatenate(batches)]) == set(range(10))
+
+
+def test_training_separates_the_classes():
+    frozen = TransformerEmbedding(TinyBert(), output="mean").fit(X)
+    step = source().fit(X, Y)
+    labels = torch.from_numpy((Y == "good").astype(int))
+    before, after = (
+        float(pair_loss(torch.tensor(vectors(s)), labels)) for s in (frozen, step)
+    )
+    assert after < before / 2
+    assert len(step.losses_) <= 80
+    np.testing.assert_array_equal(step.classes_, ["bad", "good"])
+
+
+def test_training_stops_when_the_classes_are_separated():
+    step = source(n_steps=300).fit(X, Y)
+    assert 5 <= len(step.losses_) < 300
+    assert step.losses_[-5:].mean() < 0.005 < step.losses_[0]
+
+
+def test_new_texts_are_classified():
+    texts = np.array(
+        [
+            f"{a} {word} {thing}"
+            for word in ("good", "bad")
+            for a in ("a", "the")
+            for thing in ("film", "king", "queen", "cafe", "plot")
+        ]
+    )
+    y = np.repeat(["good", "bad"], 10)
+    clf = make_pipeline(source(), Pooling(), LogisticRegression())
+    new = np.arange(20) % 10 >= 8  # "the cafe" and "the plot"
+    assert clf.fit(texts[~new], y[~new]).score(texts[new], y[new]) == 1
+
+
+def test_a_text_has_the_same_vector_alone_and_in_a_batch():
+    step = source().fit(X, Y)
+    alone = np.vstack([vectors(step, [text]) for text in X])
+    np.testing.assert_allclose(alone, vectors(step), atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(alone, axis=1), 1, atol=1e-6)
+
+
+def test_the_encoder_gives_the_same_vectors():
+    step = source().fit(X, Y)
+    np.testing.assert_array_equal(vectors(step.encoder_), vectors(step))
+
+
+def test_same_seed_same_vectors_without_global_state():
+    before = torch.get_rng_state()
+    first = vectors(source(batch_size=4).fit(X, Y))
+    assert torch.equal(torch.get_rng_state(), before)
+    np.testing.assert_array_equal(first, vectors(source(batch_size=4).fit(X, Y)))
+    other = vectors(source(batch_size=4, random_state=1).fit(X, Y))
+    assert np.abs(first - other).max() > 1e-3
+
+
+def test_gradients_are_used_under_no_grad():
+    with torch.no_grad():
+        step = source(n_steps=3).fit(X, Y)
+    np.testing.assert_array_equal(vectors(step), vectors(source(n_steps=3).fit(X, Y)))
+
+
+def test_the_given_model_and_the_input_table_do_not_change():
+    model = tiny_bert.network()
+    weights = {name: w.clone() for name, w in model.state_dict().items()}
+    step = source((model, tiny_bert.tokenizer())).fit(X, Y)
+    assert all(torch.equal(w, weights[name]) for name, w in model.state_dict().items())
+    trained = dict(step.encoder_.model[0].named_parameters())
+    table = "embeddings.word_embeddings.weight"
+    assert torch.equal(trained[table], weights[table])
+    changed = [name for name, w in trained.items() if not torch.equal(w, weights[name])]
+    assert any("layer.0" in name for name in changed)
+    assert any("layer.1" in name for name in changed)
+
+
+def test_vectors_are_of_whole_texts():
+    step = source(max_length=4).fit(X, Y)
+    first, second = vectors(step, ["a film is good", "a film is bad"])
+    assert np.abs(first - second).max() > 1e-3
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize("bundle", [False, True])
+def test_files_and_pickles_have_the_trained_weights(loaded, bundle, tmp_path):
+    model = (tiny_bert.network(), tiny_bert.tokenizer()) if loaded else TinyBert()
+    step = source(str(tiny_bert.folder()) if not loaded else model).fit(X, Y)
+    expected = vectors(step)
+    np.testing.assert_array_equal(vectors(pickle.loads(pickle.dumps(step))), expected)
+    sk_metaembed.save(step, tmp_path / "step.skm", bundle=bundle)
+    restored = sk_metaembed.load(tmp_path / "step.skm")
+    np.testing.assert_array_equal(vectors(restored), expected)
+    np.testing.assert_array_equal(vectors(clone(restored).fit(X, Y)), expected)
+
+
+def test_clones_share_a_loaded_model():
+    model = tiny_bert.network()
+    step = source((model, tiny_bert.tokenizer()))
+    assert clone(step).model[0] is model
+
+
+def test_a_union_passes_labels():
+    tokens = Tokenizer().fit_transform(X)
+    lsa = LSAEmbedding(2, random_state=0)
+    union = EmbeddingUnion([("tuned", source()), ("lsa", lsa)])
+    embedded = union.fit_transform(tokens, Y)
+    alone = source().fit(tokens, Y)
+    np.testing.assert_array_equal(
+        embedded.block("tuned").values, vectors(alone, tokens)
+    )
+
+
+def test_grid_search_over_steps():
+    pipe = make_pipeline(source(), Pooling(), LogisticRegression())
+    grid = {"contrastiveembedding__n_steps": [1, 3]}
+    search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(X, Y)
+    assert search.predict(X[:2]).shape == (2,)
+
+
+def test_as_a_complete_model_of_a_stack():
+    pipe = make_pipeline(source(n_steps=5), Pooling(), LogisticRegression(C=10))
+    stack = StackedMetaClassifier(models=[("contrastive", pipe)], cv=2)
+    tokens = Tokenizer().fit_transform(X * 2)
+    y = np.tile(Y, 2)
+    assert stack.fit(tokens, y).predict(tokens).shape == y.shape
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.linspace(0, 1, 8), "one column of classes; got a y of type 'continuous'"),
+        (np.eye(8, dtype=int), "type 'multilabel-indicator' and shape \\(8, 8\\)"),
+        ([[0, 2], [1, 3]] * 4, "type 'multiclass-multioutput'"),
+        (["a"] * 8, r"at least 2 classes in y, got 1 class: \['a'\]"),
+        (None, "requires y"),
+        ([0, 1], "8 sequences and y 2 labels"),
+    ],
+)
+def test_invalid_labels(y, message):
+    with pytest.raises(ValueError, match=message):
+        source().fit(X, y)
+
+
+def test_divergence_is_an_error():
+    with pytest.raises(ValueError, match="loss of step .* is nan"):
+        source(lr=1e30).fit(X, Y)
+
+
+def test_a_model_without_a_tokenizer_is_an_error():
+    with pytest.raises(TypeError, match="must be a folder"):
+        source((tiny_bert.network(), None)).fit(X, Y)
