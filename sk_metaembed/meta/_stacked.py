@@ -479,10 +479,10 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         the characters of words, "chars", on sparse TF-IDF features. They need no
         source. Without any token, there are none.
     cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, repeated up to
-        three times for fewer than 100 rows, or three for 1,500 rows or more. An int is
-        a number of folds, stratified; there are fewer if no class has so many rows.
-        Equal sequences, or `groups` if they are passed to `fit`, are in one fold.
+        Folds of the out-of-fold predictions. None means five folds, repeated two or
+        three times for 50 rows or fewer, or three for 1,500 rows or more. An int is a
+        number of folds, stratified; there are fewer if no class has so many rows. Equal
+        sequences, or `groups` if they are passed to `fit`, are in one fold.
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.
     n_jobs : int, default=None
@@ -704,9 +704,9 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         the characters of words, "chars", on sparse TF-IDF features. They need no
         source. Without any token, there are none.
     cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, repeated up to
-        three times for fewer than 100 rows, or three for 1,500 rows or more. An int is
-        a number of folds; there are fewer if there are fewer rows or groups. Equal
+        Folds of the out-of-fold predictions. None means five folds, repeated two or
+        three times for 50 rows or fewer, or three for 1,500 rows or more. An int is a
+        number of folds; there are fewer if there are fewer rows or groups. Equal
         sequences, or `groups` if they are passed to `fit`, are in one fold.
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.

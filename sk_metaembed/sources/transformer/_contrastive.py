@@ -16,6 +16,7 @@ from ...sequences import Block
 from ...sequences._mixins import MISSING_CONSTRAINT
 from ...sequences._targets import check_target
 from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
+from .._sentences import equal_sequences
 from ._embedding import TransformerEmbedding
 from ._fine_tuned import FineTuneSpec, SentencePieces
 from ._model_parameter import ModelParameterMixin
@@ -107,10 +108,11 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         \frac{1}{2 |D|} \sum_{(i, j) \in D} (u_i^\top u_j)^2
 
     where S are the pairs of a batch with the same label and D those with different
-    ones. This is the loss of SetFit [1]_, which draws pairs of texts and encodes both
-    texts of each; here a step encodes each text once and uses all its pairs. The input
-    table of pieces is not trained: few of its rows occur in the texts, and Adam would
-    spend half of its time on it. The encoder's dropout is off.
+    ones. Copies of a text with one label count once. This is the loss of SetFit [1]_,
+    which draws pairs of texts and encodes both texts of each; here a step encodes each
+    text once and uses all its pairs. The input table of pieces is not trained: few of
+    its rows occur in the texts, and Adam would spend half of its time on it. The
+    encoder's dropout is off.
 
     The vectors of training texts are optimistic: the encoder has learned their labels.
     A model behind it that chooses its own parameters, or is combined with others, must
@@ -151,7 +153,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         "model": [str, os.PathLike, tuple, list],
         "n_steps": [Interval(Integral, 1, None, closed="left")],
         "lr": [Interval(Real, 0, None, closed="neither")],
-        "batch_size": [Interval(Integral, 2, None, closed="left")],
+        "batch_size": [Interval(Integral, 4, None, closed="left")],
         "max_length": [Interval(Integral, 1, None, closed="left")],
         "device": [str],
         "random_state": ["random_state"],
@@ -207,11 +209,12 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
             (min(self.max_length, frozen.max_length_ or self.max_length), True),
             frozen._reader(tokens),
         )
-        rows = np.flatnonzero(pieces.known["sequence"])
+        rows = _without_copies(tokens, labels, pieces.known["sequence"])
         if len(np.unique(labels[rows])) < 2:
             raise ValueError(
                 f"{type(self).__name__}: texts of at least 2 classes must have pieces, "
-                f"but {len(tokens) - len(rows)} of {len(tokens)} texts have none."
+                f"but {np.count_nonzero(~pieces.known['sequence'])} of "
+                f"{len(tokens)} texts have none."
             )
         device = (
             self.model[0].device
@@ -265,3 +268,14 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _without_copies(tokens, labels, known):
+    """Return the first row of each text and label, (n_rows,), of the known ones."""
+    text_of = np.arange(len(tokens))
+    for group in equal_sequences(tokens):
+        text_of[group] = group[0]
+    first = {}
+    for row in np.flatnonzero(known):
+        first.setdefault((text_of[row], labels[row]), row)
+    return np.sort(np.fromiter(first.values(), dtype=np.int64))

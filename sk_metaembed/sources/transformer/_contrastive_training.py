@@ -44,6 +44,7 @@ def balanced_batches(labels, batch_size, rng):
     ----------
     labels : ndarray of int, shape (n,)
     batch_size : int
+        At least 4.
     rng : RandomState
     """
     if len(labels) <= batch_size:
@@ -52,9 +53,11 @@ def balanced_batches(labels, batch_size, rng):
     members = [_shuffled(np.flatnonzero(labels == c), rng) for c in np.unique(labels)]
     classes = _shuffled(np.arange(len(members)), rng)
     n_classes = min(len(members), max(batch_size // 2, 2))
-    n_rows = max(batch_size // n_classes, 1)
+    n_rows = batch_size // n_classes
     while True:
-        chosen = {next(classes) for _ in range(n_classes)}
+        chosen = set()
+        while len(chosen) < n_classes:  # a new order may begin with one that is chosen
+            chosen.add(next(classes))
         rows = [next(members[c]) for c in sorted(chosen) for _ in range(n_rows)]
         yield np.unique(rows)
 
