@@ -208,6 +208,8 @@ class _BaseStacked(
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+            if not sample_weight.any():
+                raise ValueError("sample_weight is zero for every sequence.")
         target = self._target = self._read_target(y, len(X), sample_weight)
         folds = make_folds(
             self.cv, target, groups, equal_rows(X), self.random_state, caller=caller
@@ -751,8 +753,8 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     are equal if there is no source. The squared error is a sum over rows, so few rows
     leave the weights nearly at :math:`w^0`, which is as good as the plain
     concatenation, and many rows decide alone. No weight is negative and no further
-    model reads the sum: out-of-fold predictions of few rows run against y, since a row
-    that is held out is missing from its class, and a model with free signs learns just
+    model reads the sum: out-of-fold predictions of few rows run against y, since the
+    mean of the other rows is on the other side, and a model with free signs learns just
     that. The squared error is divided by twice that of :math:`w^0`.
 
     By default, each source has rows of unit length, and the concatenation is of such
@@ -761,8 +763,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     unit variance are tried as well, and taken if their loss is less by more than two
     standard errors. Penalties are chosen out of fold, among six: the one nearest to the
     usual, ``alpha=0.1``, whose loss is within a standard error of the least [3]_; from
-    1,500 rows by the least loss of one fold, among four. A row that is the only one of
-    its class is in every training part.
+    1,500 rows by the least loss of one fold, among four.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
     return vectors of sequences. For `SequencePairs`, each model receives
