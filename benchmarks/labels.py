@@ -256,7 +256,8 @@ def plot(results, path):
         own = results[(results.sources == group) & results["size"].isin(SIZES[:6])]
         sets = own.groupby("set")["size"].nunique()
         own = own[own.set.isin(sets.index[sets == sets.max()])]
-        means = own.groupby(["row", "size"]).score.mean().unstack("size")
+        of_sets = own.groupby(["row", "size", "set"]).score.mean()
+        means = of_sets.groupby(["row", "size"]).mean().unstack("size")
         for row, style in PICTURE.items():
             if row in means.index:
                 label = "one line, no source" if row == "one line" else row
