@@ -33,10 +33,10 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     `fit` trains all layers of a transformer such that vectors of texts of one class
     point in the same direction, and those of different classes in orthogonal ones. The
     trained encoder is a source like any other, with one vector per text; the classifier
-    behind it can be a plain logistic regression. Use it with about 8 labels per
-    class, where a classifier on frozen vectors has too few rows to find what
-    distinguishes the classes. With many labels, `FineTuned` trains the encoder together
-    with its classifier.
+    behind it can be a plain logistic regression. Use it with about 8 labels per class,
+    where a classifier on frozen vectors has too few rows to find what distinguishes the
+    classes. With many labels, `FineTuned` trains the encoder together with its
+    classifier.
 
     Parameters
     ----------
