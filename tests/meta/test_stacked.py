@@ -9,7 +9,7 @@ from scipy.special import expit, softmax
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import (
@@ -454,7 +454,9 @@ def test_several_columns_of_numbers():
     assert model.predict(X).shape == y.shape
     assert model.score(X, y) > 0.5
     assert model.get_feature_names_out()[:2].tolist() == ["a__0", "a__1"]
-    assert StackedMetaRegressor(random_state=0).fit(X, y[:, :1]).predict(X).ndim == 1
+    with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
+        model.fit(X, y[:, :1])
+    assert model.predict(X).ndim == 1
 
 
 def pairs_of(n_pairs=120, seed=0):

@@ -43,6 +43,11 @@ def vectors(step, texts=X):
     return step.transform(texts).blocks[0].values
 
 
+@pytest.fixture(scope="module")
+def trained():
+    return source().fit(X, Y)
+
+
 def naive_loss(rows, labels):
     """Return the loss by a loop over the pairs."""
     errors = {True: [], False: []}
@@ -101,16 +106,15 @@ def test_copies_count_once():
     np.testing.assert_allclose(copies, expected, rtol=1e-4)
 
 
-def test_training_separates_the_classes():
+def test_training_separates_the_classes(trained):
     frozen = TransformerEmbedding(TinyBert(), output="mean").fit(X)
-    step = source().fit(X, Y)
     labels = torch.from_numpy((Y == "good").astype(int))
     before, after = (
-        float(pair_loss(torch.tensor(vectors(s)), labels)) for s in (frozen, step)
+        float(pair_loss(torch.tensor(vectors(s)), labels)) for s in (frozen, trained)
     )
     assert after < before / 2
-    assert len(step.losses_) <= 80
-    np.testing.assert_array_equal(step.classes_, ["bad", "good"])
+    assert len(trained.losses_) <= 80
+    np.testing.assert_array_equal(trained.classes_, ["bad", "good"])
 
 
 def test_training_stops_when_the_classes_are_separated():
@@ -134,24 +138,24 @@ def test_new_texts_are_classified():
     assert clf.fit(texts[~new], y[~new]).score(texts[new], y[new]) == 1
 
 
-def test_a_text_has_the_same_vector_alone_and_in_a_batch():
-    step = source().fit(X, Y)
-    alone = np.vstack([vectors(step, [text]) for text in X])
-    np.testing.assert_allclose(alone, vectors(step), atol=1e-6)
+def test_a_text_has_the_same_vector_alone_and_in_a_batch(trained):
+    alone = np.vstack([vectors(trained, [text]) for text in X])
+    np.testing.assert_allclose(alone, vectors(trained), atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(alone, axis=1), 1, atol=1e-6)
 
 
-def test_the_encoder_gives_the_same_vectors():
-    step = source().fit(X, Y)
-    np.testing.assert_array_equal(vectors(step.encoder_), vectors(step))
+def test_the_encoder_gives_the_same_vectors(trained):
+    np.testing.assert_array_equal(vectors(trained.encoder_), vectors(trained))
 
 
 def test_same_seed_same_vectors_without_global_state():
     before = torch.get_rng_state()
-    first = vectors(source(batch_size=4).fit(X, Y))
+    first = vectors(source(n_steps=5, batch_size=4).fit(X, Y))
     assert torch.equal(torch.get_rng_state(), before)
-    np.testing.assert_array_equal(first, vectors(source(batch_size=4).fit(X, Y)))
-    other = vectors(source(batch_size=4, random_state=1).fit(X, Y))
+    np.testing.assert_array_equal(
+        first, vectors(source(n_steps=5, batch_size=4).fit(X, Y))
+    )
+    other = vectors(source(n_steps=5, batch_size=4, random_state=1).fit(X, Y))
     assert np.abs(first - other).max() > 1e-3
 
 
@@ -164,7 +168,7 @@ def test_gradients_are_used_under_no_grad():
 def test_the_given_model_and_the_input_table_do_not_change():
     model = tiny_bert.network()
     weights = {name: w.clone() for name, w in model.state_dict().items()}
-    step = source((model, tiny_bert.tokenizer())).fit(X, Y)
+    step = source((model, tiny_bert.tokenizer()), n_steps=3).fit(X, Y)
     assert all(torch.equal(w, weights[name]) for name, w in model.state_dict().items())
     trained = dict(step.encoder_.model[0].named_parameters())
     table = "embeddings.word_embeddings.weight"
@@ -175,7 +179,7 @@ def test_the_given_model_and_the_input_table_do_not_change():
 
 
 def test_vectors_are_of_whole_texts():
-    step = source(max_length=4).fit(X, Y)
+    step = source(n_steps=5, max_length=4).fit(X, Y)
     first, second = vectors(step, ["a film is good", "a film is bad"])
     assert np.abs(first - second).max() > 1e-3
 
@@ -184,7 +188,7 @@ def test_vectors_are_of_whole_texts():
 @pytest.mark.parametrize("bundle", [False, True])
 def test_files_and_pickles_have_the_trained_weights(loaded, bundle, tmp_path):
     model = (tiny_bert.network(), tiny_bert.tokenizer()) if loaded else TinyBert()
-    step = source(str(tiny_bert.folder()) if not loaded else model).fit(X, Y)
+    step = source(model if loaded else tiny_bert.folder(), n_steps=3).fit(X, Y)
     expected = vectors(step)
     np.testing.assert_array_equal(vectors(pickle.loads(pickle.dumps(step))), expected)
     sk_metaembed.save(step, tmp_path / "step.skm", bundle=bundle)
@@ -202,9 +206,9 @@ def test_clones_share_a_loaded_model():
 def test_a_union_passes_labels():
     tokens = Tokenizer().fit_transform(X)
     lsa = LSAEmbedding(2, random_state=0)
-    union = EmbeddingUnion([("tuned", source()), ("lsa", lsa)])
+    union = EmbeddingUnion([("tuned", source(n_steps=3)), ("lsa", lsa)])
     embedded = union.fit_transform(tokens, Y)
-    alone = source().fit(tokens, Y)
+    alone = source(n_steps=3).fit(tokens, Y)
     np.testing.assert_array_equal(
         embedded.block("tuned").values, vectors(alone, tokens)
     )

@@ -34,10 +34,10 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     `fit` trains all layers of a transformer such that vectors of texts of one class
     point in the same direction, and those of different classes in orthogonal ones. The
     trained encoder is a source like any other, with one vector per text; the classifier
-    behind it can be a plain logistic regression. Use it with about 8 labels per
-    class, where a classifier on frozen vectors has too few rows to find what
-    distinguishes the classes. With many labels, `FineTuned` trains the encoder together
-    with its classifier.
+    behind it can be a plain logistic regression. Use it with about 8 labels per class,
+    where a classifier on frozen vectors has too few rows to find what distinguishes the
+    classes. With many labels, `FineTuned` trains the encoder together with its
+    classifier.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         loaded model is trained on its own device.
     random_state : int, RandomState instance or None, default=None
         Selects the texts of each step.
-    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"} or None, \
-            default="unit"
-        Preprocessing of the vectors, learned from the training fold.
+    preprocess : str or None, default="unit"
+        Preprocessing of the vectors, learned from the training fold: "unit", "center",
+        "unit-center-unit", "all-but-the-top", or None.
     missing : {"raise", "empty"}, default="raise"
         Whether missing rows (None, NaN, null) raise an error or are empty sequences. A
         TokenSequences is used as it is.
