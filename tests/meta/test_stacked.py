@@ -654,7 +654,7 @@ class OnlyPredicts(ClassifierMixin, BaseEstimator):
         ({}, {"cv": ShuffleSplit(2, random_state=0)}, "must hold out every row once"),
         ({"names": ["a", "concat"]}, {}, "two models are named 'concat'.*concat=False"),
         ({"names": ["a", "chars"]}, {}, "two models are named 'chars'.*tfidf=False"),
-        ({"sample_weight": np.zeros(60)}, {}, "is zero for every sequence"),
+        ({"sample_weight": np.zeros(60)}, {}, "at least one non-zero number"),
         (
             {"sample_weight": np.ones(60)},
             {"estimator": KNeighborsClassifier()},
