@@ -16,24 +16,24 @@ _CHARACTERS = (2, 4)
 class _NgramFeatures(TransformerMixin, BaseEstimator):
     """TF-IDF rows of unit length, CSR float32 (n_rows, n_features).
 
-    A subclass has `_learn` and `_weights`, of a TokenSequences in lower case. Of
-    SequencePairs it returns the features of pairs, and their cosine.
+    A subclass has `_learn` and `_weights`, which return the rows of a TokenSequences in
+    lower case. Of SequencePairs it returns the features of pairs, and their cosine.
     """
 
     def fit(self, X, y=None):
         """Learn the n-grams of X and their document frequencies."""
-        tokens = X.sequences if isinstance(X, SequencePairs) else X
-        self._learn(_lowered(tokens.compact()))
+        self.fit_transform(X)
         return self
+
+    def fit_transform(self, X, y=None):
+        """Learn the n-grams of X, and return the features of X."""
+        tokens = X.sequences if isinstance(X, SequencePairs) else X
+        return _of_rows(X, self._learn(_lowered(tokens.compact())))
 
     def transform(self, X):
         """Return the features, CSR float32 (n_rows, n_features)."""
-        if not isinstance(X, SequencePairs):
-            return self._weights(_lowered(X))
-        weights = self._weights(_lowered(X.sequences))
-        u, v = weights[: len(X)], weights[len(X) :]
-        cosines = csr_array(u.multiply(v).sum(axis=1)[:, None])
-        return hstack([pair_features(u, v), cosines], format="csr")
+        tokens = X.sequences if isinstance(X, SequencePairs) else X
+        return _of_rows(X, self._weights(_lowered(tokens)))
 
 
 class WordFeatures(_NgramFeatures):
@@ -41,6 +41,7 @@ class WordFeatures(_NgramFeatures):
 
     def _learn(self, tokens):
         self.ngrams_ = learn_ngrams(tokens, _MAX_WORDS, _MAX_FEATURES)
+        return self._weights(tokens)
 
     def _weights(self, tokens):
         return ngram_weights(tokens, self.ngrams_)
@@ -63,6 +64,7 @@ class CharacterFeatures(_NgramFeatures):
         )
         counts = _word_counts(tokens) @ self.vectorizer_.fit_transform(tokens.types)
         self.tfidf_ = TfidfTransformer(sublinear_tf=True).fit(counts)
+        return csr_array(self.tfidf_.transform(counts))
 
     def _weights(self, tokens):
         if not tokens.n_types:
@@ -70,6 +72,15 @@ class CharacterFeatures(_NgramFeatures):
             return csr_array(shape, dtype=np.float32)
         counts = _word_counts(tokens) @ self.vectorizer_.transform(tokens.types)
         return csr_array(self.tfidf_.transform(counts))
+
+
+def _of_rows(X, weights):
+    """Return the features of X from those of its sequences."""
+    if not isinstance(X, SequencePairs):
+        return weights
+    u, v = weights[: len(X)], weights[len(X) :]
+    cosines = csr_array(u.multiply(v).sum(axis=1)[:, None])
+    return hstack([pair_features(u, v), cosines], format="csr")
 
 
 def _lowered(tokens):

@@ -233,7 +233,7 @@ class _BaseStacked(
         self.weights_ = dict(zip(inputs, weights.tolist(), strict=True))
         # The rows are needed no more.
         self._target = replace(target, y=target.y[:1], columns=target.columns[:1])
-        return decisions.mean(axis=1) + target.center
+        return decisions + target.center
 
     def _sequences(self, X, *, fitted=True):
         """Return the sequences of X, which are those of both sides of pairs."""
@@ -479,10 +479,10 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         the characters of words, "chars", on sparse TF-IDF features. They need no
         source. Without any token, there are none.
     cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, repeated two or
-        three times for 50 rows or fewer, or three for 1,500 rows or more. An int is a
-        number of folds, stratified; there are fewer if no class has so many rows. Equal
-        sequences, or `groups` if they are passed to `fit`, are in one fold.
+        Folds of the out-of-fold predictions. None means five folds, or three
+        for 1,500 rows or more. An int is a number of folds, stratified; there are fewer
+        if no class has so many rows. Equal sequences, or `groups` if they are passed to
+        `fit`, are in one fold.
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.
     n_jobs : int, default=None
@@ -524,7 +524,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     -----
     With :math:`f_s` the decision values of model s, the prediction is made from
 
-    .. math:: \sum_s w_s f_s(x), \qquad w_s \geq 0
+    .. math:: \sum_s w_s f_s(x), \qquad w_s \geq w_s^0 / 10
 
     where w minimizes the log loss of the out-of-fold predictions of the training rows
     plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights
@@ -541,10 +541,11 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     rows: one scale for all dimensions, by which a source whose vectors differ little
     counts little. Where the rows are at least as many as the dimensions, dimensions of
     unit variance are tried as well, and taken if their loss is less by more than two
-    standard errors. Penalties are chosen out of fold, among six: the one nearest to
-    the usual, ``C=10``, whose loss is within a standard error of the least [3]_; from
-    1,500 rows by the least loss of one fold, among four. A row that is the only one of
-    its class is in every training part.
+    standard errors. The penalty is ``C=10`` below 100 rows, where folds do not tell
+    one from another; from there it is chosen among 1, 10 and 100 out of fold: the one
+    nearest to 10 whose loss is within a standard error of the least [3]_, and from
+    1,500 rows the one of least loss in one fold. A row that is the only one of its
+    class is in every training part.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
     return vectors of sequences. For `SequencePairs`, each model receives
@@ -704,10 +705,10 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         the characters of words, "chars", on sparse TF-IDF features. They need no
         source. Without any token, there are none.
     cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, repeated two or
-        three times for 50 rows or fewer, or three for 1,500 rows or more. An int is a
-        number of folds; there are fewer if there are fewer rows or groups. Equal
-        sequences, or `groups` if they are passed to `fit`, are in one fold.
+        Folds of the out-of-fold predictions. None means five folds, or three
+        for 1,500 rows or more. An int is a number of folds; there are fewer if there
+        are fewer rows or groups. Equal sequences, or `groups` if they are passed to
+        `fit`, are in one fold.
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.
     n_jobs : int, default=None
@@ -743,7 +744,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     -----
     With :math:`f_s` the decision values of model s, the prediction is made from
 
-    .. math:: \sum_s w_s f_s(x), \qquad w_s \geq 0
+    .. math:: \sum_s w_s f_s(x), \qquad w_s \geq w_s^0 / 10
 
     where w minimizes the squared error of the out-of-fold predictions of the training
     rows plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights
@@ -759,9 +760,10 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     rows: one scale for all dimensions, by which a source whose vectors differ little
     counts little. Where the rows are at least as many as the dimensions, dimensions of
     unit variance are tried as well, and taken if their loss is less by more than two
-    standard errors. Penalties are chosen out of fold, among six: the one nearest to the
-    usual, ``alpha=0.1``, whose loss is within a standard error of the least [3]_; from
-    1,500 rows by the least loss of one fold, among four.
+    standard errors. The penalty is ``alpha=0.1`` below 100 rows, where folds do not
+    tell one from another; from there it is chosen among 0.01, 0.1 and 1 out of fold:
+    the one nearest to 0.1 whose loss is within a standard error of the least [3]_, and
+    from 1,500 rows the one of least loss in one fold.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
     return vectors of sequences. For `SequencePairs`, each model receives

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -32,41 +33,39 @@ from ._stacked_decisions import PerLabel, decisions, weight_params
 from ._stacked_targets import expected, losses, predicted
 
 # Of rows of unit length, from strong to weak.
-_INVERSE_PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-_USUAL = _INVERSE_PENALTIES.index(10.0)  # where no row can be held out
-_OF_MANY_ROWS = (0.3, 3.0, 30.0, 300.0)  # their loss is flat
+_USUAL = 10.0
+_INVERSE_PENALTIES = (1.0, _USUAL, 100.0)
 _LEAST_SPREAD = 1e-5  # relative; float32 has noise of 1e-7
+_LEAST_SQUARE = 1e-12  # relative; of products in float64
 _FOLDS = 5
 _FEW_FOLDS = 3  # of many rows, which need no large training parts
 _MANY_ROWS = 1500
-_ROWS_PER_REPEAT = 100  # fewer rows are divided into folds several times
-_MOST_REPEATS = 3
+_FEW_ROWS = 100  # whose folds do not tell one penalty from another
 _ENOUGH_ROWS = 300  # in a fold, to choose a model by it alone
 # Of half the squared distance of the weights from those of the plain concatenation.
 _PULL = 3.0
+_LEAST_WEIGHT = 0.1  # of the usual one, so that no sum vanishes with few rows
 
 
 class Folds(NamedTuple):
-    """Divisions of the training rows, each into folds.
+    """A division of the training rows into folds.
 
     Attributes
     ----------
-    repeats : list of lists of (train, test)
-    held_out : ndarray of bool, shape (n_repeats, n_rows)
-        Whether a division has a model that has not seen the row. The only rows of a
-        class are in every training part.
+    folds : list of (train, test)
+    held_out : ndarray of bool, shape (n_rows,)
+        Whether a model has not seen the row. The only rows of a class are in every
+        training part.
     """
 
-    repeats: list
+    folds: list
     held_out: np.ndarray
 
     @property
     def large(self):
         """The first fold, if it is large enough to choose a model by; else None."""
-        if not self.repeats or not self.repeats[0]:
-            return None
-        first = self.repeats[0][0]
-        return first if len(first[1]) >= _ENOUGH_ROWS else None
+        is_large = self.folds and len(self.folds[0][1]) >= _ENOUGH_ROWS
+        return self.folds[0] if is_large else None
 
 
 def make_folds(cv, target, groups, copies, random_state, *, caller):
@@ -75,29 +74,25 @@ def make_folds(cv, target, groups, copies, random_state, *, caller):
     `copies` has the same number for equal rows, which are in one fold unless there are
     `groups`; it is None if there are none.
     """
-    n_rows, repeats = len(target.columns), []
+    n_rows = len(target.columns)
     labels = target.y if target.kind == "classes" else None
     if cv is None or isinstance(cv, Integral):
-        n_repeats = 1
         if cv is None:
             cv = _FEW_FOLDS if n_rows >= _MANY_ROWS else _FOLDS
-            n_repeats = min(_MOST_REPEATS, max(1, _ROWS_PER_REPEAT // n_rows))
         rng = check_random_state(random_state)
-        for _ in range(n_repeats):
-            repeats.append(_division(cv, labels, n_rows, groups, copies, rng))
+        folds = _division(cv, labels, n_rows, groups, copies, rng)
     else:
         splitter = check_cv(cv, target.y, classifier=target.kind == "classes")
-        repeats.append(list(splitter.split(np.zeros(n_rows), target.y, groups)))
-        _check_partition(repeats[0], n_rows, splitter, caller)
+        folds = list(splitter.split(np.zeros(n_rows), target.y, groups))
+        _check_partition(folds, n_rows, splitter, caller)
     if labels is not None:
         codes = np.unique(labels, return_inverse=True)[1]
-        repeats = [[_with_all_classes(codes, *fold) for fold in r] for r in repeats]
-    repeats = [[fold for fold in r if len(fold[1])] for r in repeats]
-    held_out = np.zeros((len(repeats), n_rows), dtype=bool)
-    for flags, folds in zip(held_out, repeats, strict=True):
-        for _, test in folds:
-            flags[test] = True
-    return Folds(repeats, held_out)
+        folds = [_with_all_classes(codes, *fold) for fold in folds]
+    folds = [fold for fold in folds if len(fold[1])]
+    held_out = np.zeros(n_rows, dtype=bool)
+    for _, test in folds:
+        held_out[test] = True
+    return Folds(folds, held_out)
 
 
 def _division(n_folds, labels, n_rows, groups, copies, rng):
@@ -161,7 +156,7 @@ class Fitted(NamedTuple):
         Fitted on all rows.
     form : str
         The form of the rows that it reads.
-    decisions : ndarray of shape (n_repeats, n_rows, n_columns)
+    decisions : ndarray of shape (n_rows, n_columns)
         Decision values of models that have not seen the row; of the model where the
         row was not held out.
     score : float
@@ -218,7 +213,7 @@ def _fit_model(estimator, forms, target, folds, sample_weight, *, caller):
                 if len(X) < X.shape[1]:
                     continue
                 X = without_noise(X)
-            path = _path_of(estimator, X, form, target, folds.large is not None)
+            path = _path_of(estimator, X, form, target)
             choice = fitter.choose(path, X)
             if best is None or _is_clearly_less(choice.losses, best[1].losses):
                 best = form, choice
@@ -241,9 +236,10 @@ _FEATURES = {
 }
 
 
-def _path_of(estimator, X, form, target, has_many_rows):
+def _path_of(estimator, X, form, target):
     """Return the `_Path` of a form of the rows."""
-    strengths = _OF_MANY_ROWS if has_many_rows else _INVERSE_PENALTIES
+    has_few_rows = len(target.columns) < _FEW_ROWS
+    strengths = (_USUAL,) if has_few_rows else _INVERSE_PENALTIES
     features = _FEATURES[form]() if form in _FEATURES else None
     dim = X.shape[1] if form == "dimension" else 1
     if estimator is not None:
@@ -272,12 +268,12 @@ class _Choice(NamedTuple):
     features : transformer or None
         Fitted; the step before the model.
     X : array or other rows
-        What the model reads.
+        What the model reads, or the `RowSpace` of it.
     losses : ndarray or None
         By held-out row; None without any.
-    decisions : dict of (int, int) to ndarray
-        The decision values of the test rows of a fold, by its repeat and place, of the
-        folds that the model was chosen by.
+    decisions : dict of int to ndarray
+        The decision values of the test rows of each fold that the model was chosen by,
+        by the place of the fold.
     """
 
     model: Any
@@ -300,6 +296,8 @@ class _Fitter:
             X = path.features.fit_transform(X)
         if hasattr(X, "dtype"):
             X = X.astype(np.float64)  # in float32, solvers stop early and warn
+            if path.name is not None and X.shape[0] < min(X.shape[1], _MANY_ROWS):
+                X = RowSpace(X)
         place, each, known = self._least_loss(path, X)
         model = clone(path.model)
         if path.name is not None:
@@ -311,22 +309,19 @@ class _Fitter:
 
         Both as in `_Choice`.
         """
-        if not self.folds.held_out.any():
-            return min(_USUAL, len(path.values) - 1), None, {}
-        large = self.folds.large
-        if large is not None:
-            return self._first_minimum(path, X, large)
-        found = {
-            (i, j): np.stack([*self._values_on_path(path, X, *fold)])
-            for i, folds in enumerate(self.folds.repeats)
-            for j, fold in enumerate(folds)
-        }
+        if not self.folds.folds:
+            return len(path.values) // 2, None, {}
+        if self.folds.large is not None:
+            return self._first_minimum(path, X, self.folds.large)
+        found = [
+            np.stack([*self._values_on_path(path, X, *fold)])
+            for fold in self.folds.folds
+        ]
         each = np.zeros((len(path.values), len(self.target.columns)))
-        for (i, j), values in found.items():
-            test = self.folds.repeats[i][j][1]
-            each[:, test] += self._losses(values, test)
+        for (_, test), values in zip(self.folds.folds, found, strict=True):
+            each[:, test] = self._losses(values, test)
         place = _usual_of_best(each)
-        return place, each[place], {key: v[place] for key, v in found.items()}
+        return place, each[place], {i: v[place] for i, v in enumerate(found)}
 
     def _first_minimum(self, path, X, fold):
         """Return the first value whose loss is less than the next one's."""
@@ -336,7 +331,7 @@ class _Fitter:
             each = self._losses(values, test)
             if best is not None and each.sum() >= best[1].sum():
                 break
-            best = i, each, {(0, 0): values}
+            best = i, each, {0: values}
         return best
 
     def _losses(self, values, rows):
@@ -361,22 +356,23 @@ class _Fitter:
         path, X = _Path(choice.model, None, (None,)), choice.X
         model = clone(choice.model)
         self._fit(model, X, slice(None))
-        out = np.repeat(self._decide(model, X)[None], len(self.folds.repeats), axis=0)
-        for i, folds in enumerate(self.folds.repeats):
-            for j, (train, test) in enumerate(folds):
-                values = choice.decisions.get((i, j))
-                if values is None:
-                    (values,) = self._values_on_path(path, X, train, test)
-                out[i, test] = values
+        out = self._decide(model, X[:])
+        for i, (train, test) in enumerate(self.folds.folds):
+            values = choice.decisions.get(i)
+            if values is None:
+                (values,) = self._values_on_path(path, X, train, test)
+            out[test] = values
+        if isinstance(X, RowSpace):
+            X.move_coefficients(model)
         if choice.features is not None:
             model = Pipeline([("features", choice.features), ("model", model)])
         return Fitted(model, form, out, self._score(out))
 
     def _score(self, decisions):
-        scored = self.folds.held_out.any(axis=0)
+        scored = self.folds.held_out
         if scored.sum() < 2:
             return float("nan")
-        values = predicted(self.target, decisions.mean(axis=0))[scored]
+        values = predicted(self.target, decisions)[scored]
         score = r2_score if self.target.kind == "numbers" else accuracy_score
         weights = None if self.sample_weight is None else self.sample_weight[scored]
         if weights is not None and not weights.any():
@@ -394,8 +390,52 @@ class _Fitter:
         return decisions(model, X, caller=self.caller) - self.target.center
 
 
+class RowSpace:
+    r"""Rows in coordinates of the space that they span, for linear models.
+
+    Indexing returns coordinates, (n_rows, rank), in an orthonormal basis. A linear
+    model whose penalty is the sum of squared coefficients has its solution in that
+    space, and the same predictions in any such basis, so that fewer rows than
+    dimensions are fitted, many times, at the cost of their number alone.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n_rows, n_dims)
+
+    Notes
+    -----
+    With :math:`X X^\top = V \Lambda V^\top` the coordinates are
+    :math:`V \Lambda^{1/2}`, and coefficients w of them are
+    :math:`X^\top V \Lambda^{-1/2} w` of the dimensions.
+    """
+
+    def __init__(self, X):
+        self._X = X
+        products = X @ X.T
+        if issparse(products):
+            products = products.toarray()
+        squares, vectors = np.linalg.eigh(products)
+        kept = squares > _LEAST_SQUARE * squares[-1]
+        if not kept.any():  # rows of zeros
+            kept[-1] = True
+            squares[-1] = 1.0
+            vectors[:, -1] = 0.0
+        self._vectors, self._lengths = vectors[:, kept], np.sqrt(squares[kept])
+        self._coordinates = self._vectors * self._lengths
+
+    def __getitem__(self, rows):
+        return self._coordinates[rows]
+
+    def move_coefficients(self, model):
+        """Make a model of the coordinates one of the dimensions."""
+        for each in getattr(model, "models_", [model]):
+            if not isinstance(each, float):  # of a label that is constant
+                each.coef_ = (each.coef_ / self._lengths) @ self._vectors.T @ self._X
+                each.n_features_in_ = self._X.shape[1]
+
+
 def _usual_of_best(each):
-    """Return the value that is nearest to the usual one and not clearly worse.
+    """Return the place nearest to the middle, the usual value, not clearly worse.
 
     `each` has the losses by value and row; a value is not clearly worse if its loss is
     within a standard error of the least one.
@@ -403,7 +443,7 @@ def _usual_of_best(each):
     gaps = each - each[each.sum(axis=1).argmin()]
     errors = gaps.std(axis=1) * np.sqrt(each.shape[1])
     near = np.flatnonzero(gaps.sum(axis=1) <= errors)
-    return int(near[np.abs(near - _USUAL).argmin()])
+    return int(near[np.abs(near - len(each) // 2).argmin()])
 
 
 def _is_clearly_less(new, old):
@@ -429,20 +469,20 @@ def without_noise(X):
 
 
 def fit_weights(values, target, held_out, usual, sample_weight):
-    """Return nonnegative weights of models, (n_models,).
+    """Return nonnegative weights of models, (n_models,), at least a tenth of `usual`.
 
     Parameters
     ----------
-    values : ndarray of shape (n_models, n_repeats, n_rows, n_columns)
+    values : ndarray of shape (n_models, n_rows, n_columns)
         Decision values out of fold.
     target : Target
-    held_out : ndarray of bool, shape (n_repeats, n_rows)
-        The values that count.
+    held_out : ndarray of bool, shape (n_rows,)
+        The rows that count.
     usual : ndarray of shape (n_models,)
         The weights that few rows leave nearly as they are.
     sample_weight : ndarray of shape (n_rows,) or None
     """
-    rows = held_out / np.maximum(held_out.sum(axis=0), 1)
+    rows = held_out.astype(np.float64)
     if sample_weight is not None:
         rows = rows * sample_weight
     scale = 1.0
@@ -456,11 +496,11 @@ def fit_weights(values, target, held_out, usual, sample_weight):
         slopes = rows[..., None] * (expected(target, sums) - target.columns)
         away = weights - usual
         loss = (rows * losses(target, sums, target.columns)).sum()
-        gradient = np.tensordot(values, slopes, 3)
+        gradient = np.tensordot(values, slopes, 2)
         return (
             scale * loss + _PULL / 2 * away @ away,
             scale * gradient + _PULL * away,
         )
 
-    bounds = [(0, None)] * len(values)
+    bounds = [(weight * _LEAST_WEIGHT, None) for weight in usual]
     return minimize(objective, usual, jac=True, method="L-BFGS-B", bounds=bounds).x
