@@ -1,12 +1,15 @@
 """Accuracy against the number of labels, on many sets, with default settings.
 
 Rows: TF-IDF of words and pairs of words; each source alone; the source that inner folds
-choose ("best source"); all sources side by side ("concat"); the stack; and the one line
+choose ("best source"); all sources side by side ("concat"); which of TF-IDF, the best
+source and concat inner folds choose ("best of three"); the stack; and the one line
 without sources. All but the last two are LogisticRegression (Ridge for numbers) on
 vectors of unit length, with C = 10 below 500 rows and the best of 1, 10 and 100 in
 inner folds from there. Sources: ``static`` is GloVe 100, word2vec 300 and neuralcoref
 50, ``minilm`` these and MiniLM, ``mpnet`` these and both sentence encoders. ``--nets``
-adds the networks with default settings, on the static sources.
+adds the networks with default settings, on the static sources. ``--model2vec`` adds the
+classifier of model2vec, which trains the table of a static model; its table is
+distilled from MiniLM, and may be in a folder.
 
 Rows of training data are drawn by class up to 128 per class, and at random above; test
 rows are the same for all. Sets and their parts are those of `_text_sets`. Results are
@@ -14,7 +17,8 @@ written line by line, and an interrupted run resumes. The tables show the mean o
 draws for each set, and the mean over sets; the difference of the stack from each row
 has a 95 % interval and a p-value over sets (Student's t on the means of sets, paired).
 
-Needs ``SK_METAEMBED_DATA`` and the packages that `_text_sets` names.
+Needs ``SK_METAEMBED_DATA`` and the packages that `_text_sets` names; ``--model2vec``
+needs ``model2vec[distill,train]``.
 Run: python benchmarks/labels.py [--sets sst2] [--sources static] [--draws 5] [--nets]
 """
 
@@ -22,6 +26,7 @@ import argparse
 import json
 import time
 import warnings
+from functools import cache
 from pathlib import Path
 
 import _text_sets as text_sets
@@ -42,6 +47,7 @@ from sk_metaembed import (
     make_text_pipeline,
 )
 from sk_metaembed._core._arrays import pair_features
+from sk_metaembed.datasets import load_minilm
 
 STATIC = text_sets.STATIC
 GROUPS = {
@@ -51,8 +57,11 @@ GROUPS = {
 }
 SIZES = (4, 8, 16, 32, 64, 128, 500, 2000, 0)  # 0 is all rows
 PER_CLASS = 128
+FEW = SIZES[:6]
+PAIRS = ("sick", "stsb")
 MANY = 500
 N_TEST = 800
+MODEL2VEC = "model2vec classifier"
 NETS = {"DME": "word", "CDME": "context", "unweighted": "uniform"}
 
 
@@ -89,34 +98,39 @@ def features(data, values):
 
 def plain(data, vectors, train, test):
     """Yield the name, prediction and seconds of each row without a stack."""
+    y = data.y[train].astype(float) if data.continuous else data.y[train]
+    found, scores = {}, {}
     if not data.pairs:
         texts = np.array(data.texts, dtype=object)
         begin = time.process_time()
-        model = make_pipeline(
-            TfidfVectorizer(ngram_range=(1, 2)), linear(data, len(train))
+        words = TfidfVectorizer(ngram_range=(1, 2))
+        model = linear(data, len(train)).fit(words.fit_transform(texts[train]), y)
+        found["TF-IDF"] = model.predict(words.transform(texts[test]))
+        yield "TF-IDF", found["TF-IDF"], time.process_time() - begin
+        scores["TF-IDF"] = inner_score(
+            data, model, make_pipeline(words, linear(data, 0)), texts[train], y
         )
-        model.fit(texts[train], data.y[train])
-        yield "TF-IDF", model.predict(texts[test]), time.process_time() - begin
     inputs = {name: features(data, values) for name, values in vectors.items()}
     inputs["concat"] = np.hstack([*inputs.values()])
-    found, scores = {}, {}
-    y = data.y[train].astype(float) if data.continuous else data.y[train]
     for name, X in inputs.items():
         begin = time.process_time()
         model = linear(data, len(train)).fit(X[train], y)
         found[name] = model.predict(X[test])
         yield name, found[name], time.process_time() - begin
-        if name != "concat":
-            scores[name] = inner_score(data, X[train], y)
-    yield "best source", found[max(scores, key=scores.get)], 0.0
+        scores[name] = inner_score(data, model, linear(data, 0), X[train], y)
+    best = max(vectors, key=scores.get)
+    yield "best source", found[best], 0.0
+    best = max([best, "concat", *{"TF-IDF"} & {*found}], key=scores.get)
+    yield "best of three", found[best], 0.0
 
 
-def inner_score(data, X, y):
-    """Return the mean score on inner folds."""
+def inner_score(data, fitted, model, X, y):
+    """Return the mean score of a model on inner folds."""
+    if hasattr(fitted, "best_score_"):
+        return fitted.best_score_
     n_folds = 5
     if not data.continuous:
         n_folds = int(np.clip(np.unique(y, return_counts=True)[1].max(), 2, 5))
-    model = Ridge(0.1) if data.continuous else LogisticRegression(C=10, max_iter=1000)
     return cross_val_score(model, X, y, cv=n_folds).mean()
 
 
@@ -136,6 +150,32 @@ def one_line(data, train, test):
     model.fit([data.texts[i] for i in train], data.y[train])
     predicted = model.predict([data.texts[i] for i in test])
     yield "one line", predicted, time.process_time() - begin
+
+
+@cache
+def static_table(folder):
+    """Return a model2vec model distilled from MiniLM, stored in a folder."""
+    from model2vec import StaticModel
+    from model2vec.distill import distill
+
+    path = Path(folder) / "model2vec-minilm"
+    if not path.exists():
+        distill(str(load_minilm()), pca_dims=256, device="cpu").save_pretrained(path)
+    return StaticModel.from_pretrained(path)
+
+
+def trained_table(data, folder, train, test):
+    """Yield the row of model2vec's classifier."""
+    from model2vec.train import StaticModelForClassification
+
+    begin = time.process_time()
+    model = StaticModelForClassification.from_static_model(model=static_table(folder))
+    labels = data.y[train].astype(str)
+    model.fit([data.texts[i] for i in train], labels.tolist(), device="cpu")
+    found = np.asarray(model.predict([data.texts[i] for i in test]))
+    of_labels = dict(zip(labels.tolist(), data.y[train], strict=True))
+    predicted = np.array([of_labels[label] for label in found.tolist()])
+    yield MODEL2VEC, predicted, time.process_time() - begin
 
 
 def nets(name, data, train, test, seed):
@@ -158,6 +198,8 @@ def runs(options, name, group, size, seed):
     found = []
     if options.nets:
         found = nets(name, data, train, test, seed)
+    elif options.model2vec:
+        found = trained_table(data, options.folder, train, test)
     else:
         vectors = text_sets.vectors(name, GROUPS[group], options.folder)
         X = text_sets.embedded(name, GROUPS[group], options.folder)
@@ -180,6 +222,11 @@ def is_too_large(name, size):
     return size * len(np.unique(data.y)) > 0.8 * len(data.train) and not data.continuous
 
 
+def kind(row):
+    """Return which of the three kinds of rows a row belongs to."""
+    return "nets" if row in NETS else row if row == MODEL2VEC else "linear"
+
+
 def measure(options):
     """Compute what is missing, and return all results."""
     path = options.results
@@ -187,19 +234,18 @@ def measure(options):
     if path.exists():
         done = [json.loads(line) for line in path.read_text().splitlines()]
     keys = {
-        (r["set"], r["sources"], r["size"], r["draw"], r["row"] in NETS) for r in done
+        (r["set"], r["sources"], r["size"], r["draw"], kind(r["row"])) for r in done
     }
+    own = "nets" if options.nets else MODEL2VEC if options.model2vec else "linear"
     for draw in range(options.draws):
         for size in options.sizes:
             for name in options.sets:
-                if is_too_large(name, size) or (
-                    draw >= 3 and (size == 0 or size > 500)
-                ):
+                if is_too_large(name, size) or (draw >= 3 and size not in FEW):
                     continue
-                if options.nets and text_sets.load(name).pairs:
+                if own != "linear" and text_sets.load(name).pairs:
                     continue
-                for group in ["static"] if options.nets else options.sources:
-                    if (name, group, size, draw, options.nets) in keys:
+                for group in options.sources if own == "linear" else ["static"]:
+                    if (name, group, size, draw, own) in keys:
                         continue
                     place = {"set": name, "sources": group, "size": size, "draw": draw}
                     with path.open("a") as file:
@@ -209,13 +255,14 @@ def measure(options):
     return pd.DataFrame(done)
 
 
-def summary(results, group):
+def summary(results, group, pairs):
     """Print the mean over sets of each row by size, and the difference of the stack."""
-    own = results[results.sources == group]
+    own = results[(results.sources == group) & (results.set.isin(PAIRS) == pairs)]
     means = own.groupby(["row", "size", "set"]).score.mean().unstack("set")
     sizes = [s for s in SIZES if s in means.index.get_level_values("size")]
     labels = ["all" if s == 0 else f"{s:,}" for s in sizes]
-    print(f"\n{group}: mean over sets; stack minus the row, 95 % interval, p\n")
+    kind = "sets of pairs" if pairs else "sets of texts"
+    print(f"\n{group}: mean over {kind}; stack minus the row, 95 % interval, p\n")
     print("| | " + " | ".join(labels) + " |\n" + "|---" * (len(sizes) + 1) + "|")
     order = [*dict.fromkeys(own.row)]
     for row in order:
@@ -237,6 +284,24 @@ def summary(results, group):
         print(f"| {row} | " + " | ".join(cells) + " |")
 
 
+def worst(results, group):
+    """Print the cells of a set and size where the stack is below the best of three.
+
+    Those by more than a standard error of the paired difference over draws.
+    """
+    own = results[results.sources == group]
+    table = own.pivot_table(
+        index=["set", "size", "draw"], columns="row", values="score"
+    )
+    if not {"stack", "best of three"} <= {*table.columns}:
+        return
+    gaps = (table["stack"] - table["best of three"]).dropna().groupby(["size", "set"])
+    cells = gaps.agg(["mean", "sem", "size"])
+    below = cells[cells["mean"] < -cells["sem"].fillna(0)]
+    print(f"\n{group}: stack below the best of three, {len(below)} of {len(cells)}\n")
+    print(below.round(1).to_string())
+
+
 def by_set(results, group):
     """Print the score of every set, row and size."""
     own = results[results.sources == group]
@@ -253,7 +318,8 @@ def plot(results, path):
     groups = [g for g in GROUPS if g in set(results.sources)]
     figure, axes = plt.subplots(1, len(groups), figsize=(4.4 * len(groups), 4))
     for ax, group in zip(np.atleast_1d(axes), groups, strict=True):
-        own = results[(results.sources == group) & results["size"].isin(SIZES[:6])]
+        own = results[(results.sources == group) & results["size"].isin(FEW)]
+        own = own[~own.set.isin(PAIRS)]
         sets = own.groupby("set")["size"].nunique()
         own = own[own.set.isin(sets.index[sets == sets.max()])]
         of_sets = own.groupby(["row", "size", "set"]).score.mean()
@@ -293,6 +359,7 @@ def main():
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--nets", action="store_true")
+    parser.add_argument("--model2vec", action="store_true")
     parser.add_argument("--folder", type=Path, default=Path("text_sets"))
     parser.add_argument("--results", type=Path, default=Path("labels.jsonl"))
     parser.add_argument("--picture", type=Path)
@@ -302,7 +369,9 @@ def main():
         results = measure(options)
     for group in GROUPS:
         if group in set(results.sources):
-            summary(results, group)
+            summary(results, group, pairs=False)
+            summary(results, group, pairs=True)
+            worst(results, group)
             by_set(results, group)
     if options.picture:
         plot(results, options.picture)
