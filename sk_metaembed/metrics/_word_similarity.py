@@ -199,5 +199,18 @@ def correlation(similarities, scores, kind, caller):
         # Of the caller of the metric, which calls its report, which calls this.
         warnings.warn(message, UndefinedMetricWarning, stacklevel=4)
         return 0.0
-    measure = spearmanr if kind == "spearman" else pearsonr
-    return float(measure(similarities, scores).statistic)
+    if kind == "spearman":
+        return float(spearmanr(_merge_ties(similarities, noise), scores).statistic)
+    return float(pearsonr(similarities, scores).statistic)
+
+
+def _merge_ties(values, noise):
+    """Return ranks (n,) of values, equal for neighbors that differ by noise only.
+
+    >>> _merge_ties(np.array([0.5, 0.1, 0.50001]), 1e-4)
+    array([1, 0, 1])
+    """
+    order = np.argsort(values)
+    ranks = np.empty(len(values), dtype=np.int64)
+    ranks[order] = np.cumsum(np.diff(values[order], prepend=values[order[0]]) > noise)
+    return ranks

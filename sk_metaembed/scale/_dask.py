@@ -135,7 +135,7 @@ def transform_partitions(
         "transform_partitions: names and types of the columns are determined from one "
         "empty document, which the pipeline does not accept."
     )
-    documents = [""], [[]]
+    documents: tuple[Any, ...] = ([""], [[]])
     if isinstance(column, list):
         documents = (data._meta_nonempty[column],)
     empty = compute_empty(pipeline, method, dtype, documents, note)
