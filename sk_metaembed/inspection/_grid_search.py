@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from ._style import make_axes, point_style, shorten, without_math
+from ._display import BaseDisplay, draw_legend
+from ._style import point_style, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -175,7 +176,7 @@ def score_name(search, metric):
     return "R²" if scoring is None and is_regressor(search) else "score"
 
 
-class GridSearchDisplay:
+class GridSearchDisplay(BaseDisplay):
     """Scores of a search by two parameters, with the spread over folds.
 
     Shows for example the accuracy of each subset of sources with each meta-embedding
@@ -417,7 +418,7 @@ class GridSearchDisplay:
         n_rows, n_columns, n_folds = np.shape(self.scores)
         text = max(map(len, self.rows)) + max(map(len, self.columns))
         size = min(5.4 + 0.085 * text, 12.0), 1.1 + n_rows * (0.2 * n_columns + 0.14)
-        ax = make_axes(ax, size, type(self).__name__)
+        ax = self._make_axes(ax, size)
         means = np.mean(self.scores, axis=2)
         if include_values is None:
             include_values = means.size <= _MAX_MEANS
@@ -429,7 +430,6 @@ class GridSearchDisplay:
         self._annotate(ax, means)
         ax.set_xlabel(f"{self.score_label}\n{_fold_note(n_folds)}")
         self.legend_ = self._legend(ax) if legend else None
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _draw(self, ax, number, means, include_values, marker_kw):
@@ -471,9 +471,7 @@ class GridSearchDisplay:
         handles = [*self.points_, *lines] if self.column_label else lines
         names = [*self.columns] if self.column_label else []
         names += ["best mean"] * len(lines)
-        style = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False}
-        legend = ax.legend(handles, names, title=self.column_label, **style)
-        return without_math(legend)
+        return draw_legend(ax, handles, names, title=self.column_label)
 
     def frame(self) -> pd.DataFrame:
         """Return the scores as a table, without drawing.

@@ -13,7 +13,7 @@ from .._core._messages import short_repr
 from ..sequences import TokenSequences
 from ..sequences._find_step import find_embedded
 from ..sequences._word_lookup import lookup_vectors, word_rows
-from ._panels import panel_axes
+from ._display import BaseDisplay
 from ._style import shorten
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def check_words(words, vocabulary, caller):
     return words, vocabulary, np.array([rows[word] for word in words])
 
 
-class NeighborsDisplay:
+class NeighborsDisplay(BaseDisplay):
     """Nearest neighbors of words under several embeddings, side by side.
 
     Shows what a word means to each source and to their combination: one panel per word,
@@ -354,9 +354,7 @@ class NeighborsDisplay:
         n_words, n_embeddings, n_neighbors = np.shape(self.neighbors)
         size = 0.6 + _COLUMN_WIDTH * n_embeddings, 0.9 + _ROW_HEIGHT * n_neighbors
         n_cols = max(1, int(_MAX_WIDTH / size[0])) if n_cols is None else n_cols
-        caller = type(self).__name__
-        self.axes_ = panel_axes(ax, n_words, n_cols, size, caller)
-        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self._make_panels(ax, n_words, n_cols, size)
         self.text_, self.links_ = [], []
         for number, panel in enumerate(self.axes_):
             self._frame_panel(panel, number, n_neighbors)

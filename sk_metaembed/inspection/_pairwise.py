@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..sequences._word_lookup import lookup_vectors
+from ._display import BaseDisplay
 from ._token_selection import (
     check_count,
     embed_until_last,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..sequences import EmbeddedSequences
 
 
-class PairwiseDisplay:
+class PairwiseDisplay(BaseDisplay):
     """Select what is compared; a subclass has `from_vectors`, `plot` and `matrix`."""
 
     if TYPE_CHECKING:

@@ -13,16 +13,10 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples
 
 from ..sequences._row_errors import is_missing
+from ._display import BaseDisplay, draw_legend, set_limits
 from ._mds import pairwise_distances, project
 from ._pairwise import check_vectors
-from ._panels import (
-    axis_labels,
-    coincidence_text,
-    draw_points,
-    outside_legend,
-    panel_axes,
-    place_labels,
-)
+from ._style import point_style
 from ._token_selection import (
     check_embedded,
     context_labels,
@@ -43,6 +37,10 @@ _PANEL_SIZE, _SINGLE_SIZE = (3.6, 3.3), (6.8, 4.8)  # inches
 _MAX_LABELLED = 20  # occurrences; more labels are unreadable in a panel
 # Smaller differences, relative to the longest vector, are rounding errors.
 _ROUNDING = 1e-6
+_MARKER_AREA = 44  # points squared
+_GROWTH = 1.4  # of a marker's area per marker on top of it
+_MAX_LABELS = 3  # written at one spot
+_LEGEND_ROWS = 12  # per column
 
 
 def merge_near_duplicates(vectors):
@@ -131,7 +129,85 @@ def silhouette_text(values, senses):
     return f"no silhouette: {'one sense' if one else 'no sense occurs twice'}"
 
 
-class SenseProjectionDisplay:
+def group_by_spot(positions):
+    """Return the first point per spot (n_spots,) and the spot of each point (n,)."""
+    _, first, members = np.unique(
+        positions, axis=0, return_index=True, return_inverse=True
+    )
+    order = np.argsort(first)
+    rank = np.argsort(order)
+    return first[order], rank[members.ravel()]
+
+
+def marker_sizes(positions, groups):
+    """Return marker areas (n,) with which no marker hides one of another group."""
+    members = group_by_spot(positions)[1]
+    occupied = np.zeros((members.max() + 1, groups.max() + 1), dtype=bool)
+    occupied[members, groups] = True
+    # Groups are drawn in order: later ones are on top.
+    above = occupied.sum(axis=1, keepdims=True) - occupied.cumsum(axis=1)
+    return _MARKER_AREA * (1 + _GROWTH * above[members, groups])
+
+
+def draw_points(ax, positions, groups, names, scatter_kw):
+    """Draw one PathCollection per group; markers below others are larger."""
+    sizes = marker_sizes(positions, groups)
+    points = []
+    for number, name in enumerate(names):
+        own = groups == number
+        style = {"zorder": 2, "label": str(name), **point_style(number)}
+        style["s"] = sizes[own]
+        points.append(ax.scatter(*positions[own].T, **style | scatter_kw))
+    return points
+
+
+def spot_labels(labels, members):
+    """Return the text of each spot: the labels of its points, or the first of many."""
+    texts = []
+    for spot in range(members.max() + 1):
+        own = [label for label, at in zip(labels, members, strict=True) if at == spot]
+        more = len(own) - _MAX_LABELS
+        if more > 1:
+            own = [*own[:_MAX_LABELS], f"and {more} more"]
+        texts.append("\n".join(own))
+    return texts
+
+
+def coincidence_text(positions):
+    """Return the numbers of points and spots as text, empty if no points coincide."""
+    n, n_spots = len(positions), len(group_by_spot(positions)[0])
+    if n_spots == 1 < n:
+        return f"all {n} occurrences coincide"
+    return f"{n} occurrences at {n_spots} spots" if n_spots < n else ""
+
+
+def axis_labels(projector, shares, number):
+    """Return the labels of a panel's axes, with shares of the variance if known."""
+    names = [f"{projector} {axis}" for axis in (1, 2)]
+    if shares is None:
+        return names
+    notes = [f"{share:.0%} of the variance" for share in shares[number]]
+    if not np.any(shares[number]):
+        notes = ["no variance"] * 2
+    return [": ".join(pair) for pair in zip(names, notes, strict=True)]
+
+
+def write_labels(ax, positions, groups, labels, text_kw):
+    """Write one label above each spot, and return the Annotations."""
+    if not len(labels):
+        return []
+    first, members = group_by_spot(positions)
+    texts = spot_labels(labels, members)
+    largest = np.zeros(len(first))
+    np.maximum.at(largest, members, marker_sizes(positions, groups))
+    style = {"textcoords": "offset points", "ha": "center", "va": "bottom", "zorder": 4}
+    style |= {"parse_math": False} | text_kw
+    heights = np.sqrt(largest) / 2 + 2
+    spots = zip(texts, positions[first], heights, strict=True)
+    return [ax.annotate(text, spot, (0, gap), **style) for text, spot, gap in spots]
+
+
+class SenseProjectionDisplay(BaseDisplay):
     """Occurrences of a word in context on a plane, one panel per layer or source.
 
     Shows whether an embedding separates the senses of a word, and in which layer:
@@ -167,8 +243,7 @@ class SenseProjectionDisplay:
     points_ : list of list of matplotlib PathCollection
         For each panel the points of each sense.
     labels_ : list of list of matplotlib Annotation
-        For each panel one label per position, None for labels that do not fit. Empty
-        lists without labels.
+        For each panel one label per position. Empty lists without labels.
     legend_ : matplotlib Legend or None
         To the right of the panels.
 
@@ -442,7 +517,7 @@ class SenseProjectionDisplay:
         """Draw one panel per block.
 
         Occurrences of one sense at one position share a marker; the panel's title
-        contains the number of positions. Labels do not overlap.
+        contains the number of positions.
 
         Parameters
         ----------
@@ -450,8 +525,7 @@ class SenseProjectionDisplay:
             One axes per panel, or a single one, which is replaced by a grid of panels.
             None creates a figure.
         include_labels : bool, default=None
-            Whether to write labels. None writes those of up to 20 occurrences. Labels
-            that do not fit near their marker are left out.
+            Whether to write labels. None writes those of up to 20 occurrences.
         n_cols : int, default=4
             Maximum number of panels in a row.
         legend : bool, default=True
@@ -468,12 +542,8 @@ class SenseProjectionDisplay:
         """
         senses = [""] * len(self.labels) if self.senses is None else self.senses
         names, groups = np.unique(np.asarray(senses), return_inverse=True)
-        caller = type(self).__name__
-        if n_cols < 1:
-            raise ValueError(f"{caller}: n_cols must be 1 or more; got {n_cols}.")
         size = _SINGLE_SIZE if len(self.blocks) == 1 else _PANEL_SIZE
-        self.axes_ = panel_axes(ax, len(self.blocks), n_cols, size, caller)
-        self.figure_ = self.axes_[0].figure
+        self._make_panels(ax, len(self.blocks), n_cols, size)
         self.points_ = []
         for number, panel in enumerate(self.axes_):
             panel.set_title(self._title(number), fontsize="medium", parse_math=False)
@@ -483,11 +553,21 @@ class SenseProjectionDisplay:
             self.points_.append(draw_points(panel, positions, groups, names, style))
         self.legend_ = None
         if legend and self.senses is not None:
-            self.legend_ = outside_legend(self.axes_[:n_cols], ax is None)
+            last = self.axes_[:n_cols][-1]
+            handles, shown = last.get_legend_handles_labels()
+            n_columns = -(-len(shown) // _LEGEND_ROWS)
+            self.legend_ = draw_legend(last, handles, shown, ncols=n_columns)
+            for handle in self.legend_.legend_handles:
+                handle.set_sizes([_MARKER_AREA])
         if include_labels is None:
             include_labels = len(self.labels) <= _MAX_LABELLED
-        labels = self.labels if include_labels else []
-        self.labels_ = place_labels(self.axes_, self.positions, groups, labels, text_kw)
+        self.figure_.canvas.figure.draw_without_rendering()
+        self.labels_ = []
+        for panel, positions in zip(self.axes_, self.positions, strict=True):
+            set_limits(panel, positions)
+            labels = self.labels if include_labels else []
+            style = {"fontsize": "small"} | dict(text_kw or {})
+            self.labels_.append(write_labels(panel, positions, groups, labels, style))
         return self
 
     def _title(self, number):

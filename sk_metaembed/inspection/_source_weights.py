@@ -14,8 +14,7 @@ from ..sequences import TokenSequences
 from ..sequences._row_errors import is_missing
 from ..sequences._tags import read_tags
 from ._attention import find_attention_step, weight_columns
-from ._panels import panel_axes
-from ._style import bar_style, without_math
+from ._display import BaseDisplay, draw_bars, draw_legend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,54 +37,28 @@ _EVEN_SHARE = {
     "linewidth": 1,
     "zorder": 0.5,
 }
-BAR_LABEL = {
-    "fontsize": "small",
-    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
-}
 
 
-def draw_bars(ax, weights, sources, groups, largest, bar_kw):
+def draw_panel(ax, weights, sources, groups, largest, bar_kw):
     """Draw one estimator's bars and return one BarContainer per source.
 
     `largest` is the largest weight of any panel, for a common scale.
     """
-    n_sources = len(sources)
-    height = 0.84 / n_sources
-    rows = np.arange(len(weights))
-    containers, has_words = [], np.nansum(weights, axis=1) > 0
-    for number, name in enumerate(sources):
-        y = rows + (number - (n_sources - 1) / 2) * height
-        style = {"height": height, "label": name, **bar_style(number)}
-        bars = ax.barh(y, weights[:, number], **style | bar_kw)
-        numbers = [
-            f"{w:.2f}" if known and not np.isnan(w) else ""
-            for w, known in zip(weights[:, number], has_words, strict=True)
-        ]
-        ax.bar_label(bars, numbers, padding=3, **BAR_LABEL)
-        containers.append(bars)
+    has_words = np.nansum(weights, axis=1) > 0
+    numbers = [
+        [f"{w:.2f}" if known and not np.isnan(w) else "" for w in row]
+        for row, known in zip(weights, has_words, strict=True)
+    ]
+    notes = ["" if known else "\n(no known words)" for known in has_words]
+    names = [f"{name}{note}" for name, note in zip(groups, notes, strict=True)]
+    containers = draw_bars(ax, weights, numbers, sources, names, bar_kw)
     has_source = ~np.isnan(weights).all(axis=0)
     if np.allclose(np.nansum(weights[has_words], axis=1), 1, atol=1e-3):
         ax.axvline(1 / has_source.sum(), **_EVEN_SHARE)
         largest = max(largest, 1 / has_source.sum())
     ax.set_xlim(0, 1.12 * largest if largest > 0 else 1)
-    notes = ["" if known else "\n(no known words)" for known in has_words]
-    names = [f"{name}{note}" for name, note in zip(groups, notes, strict=True)]
-    ax.set_yticks(rows, names, parse_math=False)
-    ax.set_ylim(len(rows) - 0.5, -0.5)  # the first group on top
     ax.set_xlabel("mean attention weight\nover words and dimensions")
-    ax.spines[["top", "right"]].set_visible(False)
     return containers
-
-
-def bars_legend(ax, bars, sources):
-    """Draw a legend to the right of a panel, where it hides neither bars nor titles."""
-    lines = [line for line in ax.lines if line.get_label() == _EVEN_SHARE["label"]]
-    names = [*sources, *(line.get_label() for line in lines)]
-    position = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
-    legend = ax.legend(
-        [*bars, *lines], names, frameon=False, handleheight=1.2, **position
-    )
-    return without_math(legend)
 
 
 def token_groups(groups, frame, n_sequences, frequencies, caller):
@@ -241,7 +214,7 @@ def stack_means(means, caller):
     }
 
 
-class SourceWeightsDisplay:
+class SourceWeightsDisplay(BaseDisplay):
     """Mean attention weight of each source, by class or any other grouping.
 
     Shows what `DynamicMetaEmbedding`, `DynamicMetaClassifier` and the other
@@ -494,12 +467,11 @@ class SourceWeightsDisplay:
         height = 1.0 + n_groups * (0.19 * n_sources + 0.16)
         height = max(height, 0.8 + 0.085 * len(self.group_label or ""))
         size = (6.4 if len(panels) == 1 else 3.6), height
-        self.axes_ = panel_axes(ax, len(panels), n_cols, size, type(self).__name__)
-        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self._make_panels(ax, len(panels), n_cols, size)
         largest = np.nanmax(np.nan_to_num(panels), initial=0.0)
         options = self.sources, self.groups, largest, dict(bar_kw or {})
         self.bars_ = [
-            draw_bars(panel, weights, *options)
+            draw_panel(panel, weights, *options)
             for panel, weights in zip(self.axes_, panels, strict=True)
         ]
         is_grid = ax is None or hasattr(ax, "get_subplotspec")
@@ -511,7 +483,10 @@ class SourceWeightsDisplay:
             elif self.group_label is not None:
                 panel.set_ylabel(self.group_label)
         last = self.axes_[min(n_cols, len(panels)) - 1]
-        self.legend_ = bars_legend(last, self.bars_[0], self.sources)
+        even = [line for line in last.lines if line.get_label() == _EVEN_SHARE["label"]]
+        handles = [*self.bars_[0], *even]
+        names = [*self.sources, *(line.get_label() for line in even)]
+        self.legend_ = draw_legend(last, handles, names, handleheight=1.2)
         return self
 
     def _panels(self):

@@ -14,12 +14,11 @@ from ._attention import (
     has_pairs,
     weight_columns,
 )
-from ._style import make_axes, point_style
+from ._display import BaseDisplay, draw_wide_legend, marker_handles
 from ._token_rendering import (
     Texts,
     display_words,
     draw_texts,
-    legend_above,
     token_columns,
     words_html,
     write_page,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 _MAX_WORDS = 1000  # more are slow to draw and unreadable
 
 
-class TokenWeightsDisplay:
+class TokenWeightsDisplay(BaseDisplay):
     """Words of some texts, shaded by their dominant source.
 
     Shows the attention of `DynamicMetaEmbedding`, `DynamicMetaClassifier` and the other
@@ -214,13 +213,12 @@ class TokenWeightsDisplay:
             With `ax_`, `figure_`, `words_`, `notes_`, `boxes_` and `legend_` set.
         """
         grows = ax is None
-        ax = make_axes(ax, (7.2, 2.0), type(self).__name__)
+        ax = self._make_axes(ax, (7.2, 2.0))
         texts = self._texts()
         self.legend_ = self._write_legend(ax, texts) if legend else None
         self.words_, self.notes_, self.boxes_ = draw_texts(
             ax, texts, grows=grows, text_kw=dict(text_kw or {})
         )
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _texts(self):
@@ -238,17 +236,12 @@ class TokenWeightsDisplay:
     def _write_legend(self, ax, texts):
         from matplotlib.lines import Line2D
 
-        handles = []
-        for number in range(len(self.sources)):
-            style = point_style(number)
-            style = {"markerfacecolor": style["color"], "marker": style["marker"]}
-            line = {"linestyle": "", "markeredgecolor": "black", "markersize": 7}
-            handles.append(Line2D([], [], **style, **line))
+        handles = marker_handles(len(self.sources))
         names = list(self.sources)
         if not texts.weights.any(axis=1).all():
             handles.append(Line2D([], [], linestyle="", marker="$?$", color="black"))
             names.append("no source knows it")
-        return legend_above(ax, handles, names)
+        return draw_wide_legend(ax, handles, names)
 
     def frame(self) -> pd.DataFrame:
         """Return the weights as a table, without drawing.

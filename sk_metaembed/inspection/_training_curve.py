@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..sequences._find_step import parallel_branches, unwrap_fitted
-from ._panels import panel_axes
+from ._display import BaseDisplay, draw_legend
 from ._style import point_style
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def best_epoch(epochs, curves):
     return None
 
 
-class TrainingCurveDisplay:
+class TrainingCurveDisplay(BaseDisplay):
     """Losses, held-out scores, perplexity and learning rate, epoch by epoch.
 
     Shows whether training has converged, whether it overfits and when it ended. Create
@@ -345,10 +345,8 @@ class TrainingCurveDisplay:
             If a name is not one of the curves.
         """
         kinds = self._kinds(curves)
-        caller = type(self).__name__
         size = (5.0, 3.6) if len(kinds) == 1 else (3.7, 3.4)
-        self.axes_ = panel_axes(ax, len(kinds), n_cols, size, caller)
-        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self._make_panels(ax, len(kinds), n_cols, size)
         self.lines_: dict[str, Any] = {}
         for panel, (kind, names) in zip(self.axes_, kinds.items(), strict=True):
             self._draw(panel, kind, names, dict(line_kw or {}))
@@ -389,9 +387,9 @@ class TrainingCurveDisplay:
         ax.set(xlabel="epoch", ylabel=_axis_name(kind, names))
         ax.spines[["top", "right"]].set_visible(False)
         if kind != RATE:
-            position = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0)}
-            style = {"ncols": 2, "frameon": False, "fontsize": "small"}
-            ax.legend(**position, **style, columnspacing=1.0, handletextpad=0.5)
+            style = {"fontsize": "small", "columnspacing": 1.0, "handletextpad": 0.5}
+            handles = ax.get_legend_handles_labels()
+            draw_legend(ax, *handles, place="above", ncols=2, **style)
 
     def frame(self) -> pd.DataFrame:
         """Return the curves as a table, without drawing.
