@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._core._parameters import is_integer
-from .._training._parameters import check_callbacks
+from .._core._checked_parameters import is_integer
+from .._training._choose_device import check_callbacks
 from ._options import MIXER_OPTIONS, TRAIN_OPTIONS
 
 Attention: TypeAlias = Literal["word", "context", "task", "uniform"]

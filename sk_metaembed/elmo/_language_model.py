@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context
-from .._training._parameters import check_callbacks
+from .._training._choose_device import check_callbacks
 from ..sequences._mixins import SequencesInputMixin
 from ._corpus import (
     RowsCorpus,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..sequences._find_step import find_step
+from ..sequences._pipeline_steps import find_step
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import Block, EmbeddedSequences
-from ..sequences._find_step import replace_steps, unwrap_fitted
+from ..sequences._pipeline_steps import replace_steps, unwrap_fitted
 from ._explain_linear import Linear, Outputs, linear_contributions, source_of
 from ._explained_texts import read_texts, with_column
 from ._explanation import Explanation

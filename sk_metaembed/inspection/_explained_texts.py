@@ -17,7 +17,7 @@ from ..sequences import (
     check_texts,
     check_tokens,
 )
-from ..sequences._find_step import replace_steps
+from ..sequences._pipeline_steps import replace_steps
 from ..sequences._validation import fill_missing, read_rows
 from ._explain_linear import Outputs, flat_steps
 

@@ -11,7 +11,7 @@ import numpy as np
 from .._core._arrays import chunks, normalize_rows
 from .._core._messages import short_repr
 from ..sequences import TokenSequences
-from ..sequences._find_step import find_embedded
+from ..sequences._pipeline_steps import find_embedded
 from ..sequences._word_lookup import lookup_vectors, word_rows
 from ._display import BaseDisplay
 from ._style import shorten

@@ -4,9 +4,9 @@ from collections import Counter
 
 import numpy as np
 
-from .._core._parameters import is_integer
+from .._core._checked_parameters import is_integer
 from ..sequences import EmbeddedSequences
-from ..sequences._find_step import find_embedded
+from ..sequences._pipeline_steps import find_embedded
 from ._style import shorten
 
 _MAX_VECTORS = 1000

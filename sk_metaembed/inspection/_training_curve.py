@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..sequences._find_step import parallel_branches, unwrap_fitted
+from ..sequences._pipeline_steps import parallel_branches, unwrap_fitted
 from ._display import BaseDisplay, draw_legend
 from ._style import point_style
 

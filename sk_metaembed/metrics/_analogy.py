@@ -12,7 +12,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
 from .._core._arrays import normalize_rows
-from .._core._parameters import is_integer, is_real
+from .._core._checked_parameters import is_integer, is_real
 from ..sequences._word_lookup import lookup_vectors
 from ._validation import check_option, check_vocabulary, check_words
 from ._word_similarity import check_finite

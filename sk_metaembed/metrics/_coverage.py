@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from .._core._parameters import is_integer
+from .._core._checked_parameters import is_integer
 from ..sequences import check_tokens
-from ..sequences._find_step import texts_by_branch
+from ..sequences._pipeline_steps import texts_by_branch
 from ..sequences._word_lookup import lookup_known
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
+from .._core._checked_parameters import is_integer
 from .._core._csls import mean_cosines, nearest
-from .._core._parameters import is_integer
 from ._analogy import vocabulary_vectors
 from ._validation import check_option, check_words
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import joblib
 from joblib import effective_n_jobs
 
-from .._core._parameters import is_integer
+from .._core._checked_parameters import is_integer
 from ._arrow import compact
 from ._batches import accepts_missing, pipeline_rows, unfinished
 from ._fingerprint import pipeline_fingerprint

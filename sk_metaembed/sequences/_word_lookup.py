@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ._embedded_sequences import EmbeddedSequences
-from ._find_step import embedded_by_branch, features_within
+from ._pipeline_steps import embedded_by_branch, features_within
 from ._token_sequences import TokenSequences
 
 

@@ -27,7 +27,7 @@ from ..sequences._characters import (
     run_rule,
     word_rule,
 )
-from ..sequences._find_step import features_within, find_step
+from ..sequences._pipeline_steps import features_within, find_step
 from ._export_writers import write_folder
 
 _FILES = {"config.json", "model.safetensors", "modules.json", "tokenizer.json"}

@@ -51,7 +51,7 @@ from sk_metaembed import (
     make_text_pipeline,
 )
 from sk_metaembed.inspection import explain
-from sk_metaembed.sequences._find_step import replace_steps
+from sk_metaembed.sequences._pipeline_steps import replace_steps
 from tests.sample_steps import Source
 
 rng = np.random.default_rng(0)
