@@ -159,9 +159,7 @@ ROOMS = {
             ],
             "Scores for tags": ["span_f1_score", "span_classification_report"],
             "Scorers": [
-                "make_word_similarity_scorer",
-                "make_analogy_scorer",
-                "make_sentence_similarity_scorer",
+                "make_unsupervised_scorer",
                 "make_span_f1_scorer",
             ],
         },

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core._named_errors import NamedErrorsMixin
 from ._style import bar_style, point_style
 
 _BAR_LABEL = {
@@ -18,7 +19,7 @@ _PLACES: dict[str, dict[str, Any]] = {
 }
 
 
-class BaseDisplay:
+class BaseDisplay(NamedErrorsMixin):
     """Base class of the displays: a subclass stores arrays and has `plot`."""
 
     ax_: Any
@@ -48,14 +49,13 @@ class BaseDisplay:
         `size` is the width and height of one panel of a new figure in inches. They are
         stored as `axes_`, the first as `ax_`, and their figure as `figure_`.
         """
-        caller = type(self).__name__
         if n_cols < 1:
-            raise ValueError(f"{caller}: n_cols must be 1 or more; got {n_cols}.")
+            raise ValueError(f"n_cols must be 1 or more; got {n_cols}.")
         if ax is not None and not hasattr(ax, "get_subplotspec"):
             axes = np.asarray(ax, dtype=object).ravel()
             if len(axes) != n:
                 raise ValueError(
-                    f"{caller}: got {len(axes)} axes for {n} panels. Pass one axes per "
+                    f"got {len(axes)} axes for {n} panels. Pass one axes per "
                     "panel, or a single one, which is divided."
                 )
         else:
@@ -72,7 +72,7 @@ class BaseDisplay:
         spec = whole.get_subplotspec()
         if spec is None:
             raise ValueError(
-                f"{type(self).__name__}: axes placed by hand cannot be divided into "
+                f"axes placed by hand cannot be divided into "
                 f"{n} panels. Create the axes with plt.subplots, or pass {n} axes."
             )
         figure, grid = whole.figure, spec.subgridspec(n_rows, n_cols)

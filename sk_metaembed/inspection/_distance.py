@@ -222,12 +222,12 @@ class DistanceDisplay(PairwiseDisplay):
             negative or not finite, or if the projector does not return a plane.
         """
         values, names = check_vectors(
-            vectors, labels, cls.__name__, need_direction=metric == "cosine"
+            vectors, labels, need_direction=metric == "cosine"
         )
-        distances = pairwise_distances(values, metric, cls.__name__)
+        distances = pairwise_distances(values, metric)
         positions = None
         if projector is not None:
-            positions = project(clone(projector), values, distances, cls.__name__)
+            positions = project(clone(projector), values, distances)
         display = cls(
             distances,
             labels=names,

@@ -140,8 +140,7 @@ class ExplanationDisplay(BaseDisplay):
         """
         if labels is not None and len(labels) != len(X):
             raise ValueError(
-                f"{cls.__name__}: got {len(labels)} labels for {len(X)} texts. Pass "
-                "one label per text."
+                f"got {len(labels)} labels for {len(X)} texts. Pass one label per text."
             )
         explanation = explain(
             estimator,
@@ -198,9 +197,7 @@ class ExplanationDisplay(BaseDisplay):
         else:
             effects = getattr(self.explanation, part)
             if not effects:
-                raise ValueError(
-                    f"{type(self).__name__}: the explanation has no {part}."
-                )
+                raise ValueError(f"the explanation has no {part}.")
             height = 1.0 + len(self.explanation.values) * (0.19 * len(effects) + 0.16)
             ax = self._make_axes(ax, (7.2, height))
             self._draw_bars(ax, effects, dict(bar_kw or {}))
@@ -228,7 +225,7 @@ class ExplanationDisplay(BaseDisplay):
         tokens, effects = self.explanation.tokens, self.explanation.words
         if not 1 <= len(effects) <= _MAX_WORDS:
             raise ValueError(
-                f"{type(self).__name__} shows between 1 and {_MAX_WORDS} words; got "
+                f"shows between 1 and {_MAX_WORDS} words; got "
                 f"{len(effects)}. Pass a part of the texts, such as X[:3]."
             )
         largest = np.abs(effects).max()

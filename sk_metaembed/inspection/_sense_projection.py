@@ -54,20 +54,20 @@ def merge_near_duplicates(vectors):
     return vectors[first[members]]
 
 
-def silhouettes(vectors, senses, metric, caller):
+def silhouettes(vectors, senses, metric):
     """Return the silhouettes of vectors (n, dim) -> (n,), or None if undefined.
 
     They are 0 for a sense with one occurrence and where all distances are 0.
     """
     if senses is None or not 2 <= len(np.unique(senses)) < len(senses):
         return None
-    distances = pairwise_distances(vectors, metric, caller)
+    distances = pairwise_distances(vectors, metric)
     if metric == "cosine":
         distances[distances < _ROUNDING**2] = 0  # of equal directions
     return silhouette_samples(distances, senses, metric="precomputed")
 
 
-def project_to_plane(vectors, projector, metric, caller):
+def project_to_plane(vectors, projector, metric):
     """Return positions, (n, dim) -> (n, 2), and shares of the variance (2,).
 
     The shares are None if the projector does not report them.
@@ -86,34 +86,34 @@ def project_to_plane(vectors, projector, metric, caller):
     else:
         own = clone(projector)
         precomputed = getattr(own, "metric", None) == "precomputed"
-        distances = pairwise_distances(vectors, metric, caller) if precomputed else None
-        positions = project(own, vectors, distances, caller)
+        distances = pairwise_distances(vectors, metric) if precomputed else None
+        positions = project(own, vectors, distances)
         shares = getattr(own, "explained_variance_ratio_", None)
     return positions[first[members.ravel()]], shares
 
 
-def check_length(name, values, labels, caller):
+def check_length(name, values, labels):
     """Raise a ValueError that lists the occurrences unless the lengths are equal."""
     if values is None or len(values) == len(labels):
         return
     listed = ", ".join(map(repr, labels[:10]))
     listed += ", ..." * (len(labels) > 10)
     raise ValueError(
-        f"{caller}: got {len(values)} {name} for {len(labels)} occurrences: {listed}. "
+        f"got {len(values)} {name} for {len(labels)} occurrences: {listed}. "
         f"Pass {name} of the same length, in this order."
     )
 
 
-def check_senses(senses, labels, caller):
+def check_senses(senses, labels):
     """Return senses as a sortable array (n,); raise a ValueError on missing ones."""
     if senses is None:
         return None
-    check_length("senses", senses, labels, caller)
+    check_length("senses", senses, labels)
     senses = list(senses)
     missing = [i for i, sense in enumerate(senses) if is_missing(sense)]
     if missing:
         raise ValueError(
-            f"{caller}: {len(missing)} senses are missing, the first is the sense of "
+            f"{len(missing)} senses are missing, the first is the sense of "
             f"{labels[missing[0]]!r}. Pass a sense for every occurrence."
         )
     if len({type(sense) for sense in senses}) > 1:
@@ -370,7 +370,7 @@ class SenseProjectionDisplay(BaseDisplay):
         ValueError
             If several branches do; the message says how to pass one of them.
         """
-        embedded = embed_until_last(estimator, X, cls.__name__)
+        embedded = embed_until_last(estimator, X)
         return cls.from_embedded(embedded, words, **options)
 
     @classmethod
@@ -418,13 +418,12 @@ class SenseProjectionDisplay(BaseDisplay):
             If a word does not occur or has no vector, or the number of senses is not
             that of the occurrences.
         """
-        caller = cls.__name__
-        check_embedded(embedded, caller)
-        rows = find_occurrences(embedded.tokens, words, caller)
+        check_embedded(embedded)
+        rows = find_occurrences(embedded.tokens, words)
         contexts = context_labels(embedded.tokens, rows)
-        vectors = occurrence_vectors(embedded, blocks, rows, contexts, caller)
-        check_length("senses", senses, contexts, caller)
-        check_length("labels", labels, contexts, caller)
+        vectors = occurrence_vectors(embedded, blocks, rows, contexts)
+        check_length("senses", senses, contexts)
+        check_length("labels", labels, contexts)
         labels = contexts if labels is None else labels
         return cls.from_vectors(vectors, labels, senses=senses, **options)
 
@@ -475,24 +474,19 @@ class SenseProjectionDisplay(BaseDisplay):
             If a vector is not finite, or zero with the cosine metric, if shapes do not
             match, or the projector does not return a plane.
         """
-        caller = cls.__name__
         blocks = vectors if isinstance(vectors, Mapping) else {"": vectors}
         if not blocks:
-            raise ValueError(f"{caller} requires at least one block; got none.")
+            raise ValueError("requires at least one block; got none.")
         need_direction = senses is not None and metric == "cosine"
         names: Any = labels
         parts = []
         for block in blocks.values():
-            values, names = check_vectors(
-                block, names, caller, need_direction=need_direction
-            )
+            values, names = check_vectors(block, names, need_direction=need_direction)
             parts.append(merge_near_duplicates(values))
-        groups = check_senses(senses, names, caller)
-        planes = [
-            project_to_plane(values, projector, metric, caller) for values in parts
-        ]
+        groups = check_senses(senses, names)
+        planes = [project_to_plane(values, projector, metric) for values in parts]
         positions, shares = zip(*planes, strict=True)
-        scores = [silhouettes(values, groups, metric, caller) for values in parts]
+        scores = [silhouettes(values, groups, metric) for values in parts]
         display = cls(
             np.stack(positions),
             blocks=list(blocks),

@@ -131,9 +131,7 @@ class SimilarityDisplay(PairwiseDisplay):
         ValueError
             If a vector is zero or not finite, or shapes do not match.
         """
-        values, names = check_vectors(
-            vectors, labels, cls.__name__, need_direction=True
-        )
+        values, names = check_vectors(vectors, labels, need_direction=True)
         display = cls(cosine_matrix(values), labels=names, title=title)
         return display.plot(ax, **plot_kw)
 

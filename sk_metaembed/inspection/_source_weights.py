@@ -61,7 +61,7 @@ def draw_panel(ax, weights, sources, groups, largest, bar_kw):
     return containers
 
 
-def token_groups(groups, frame, n_sequences, frequencies, caller):
+def token_groups(groups, frame, n_sequences, frequencies):
     """Return sorted names of groups (n_groups,) and the group of each row (n_rows,).
 
     `groups` is as for `SourceWeightsDisplay.from_estimator`; rows are those of a table
@@ -70,17 +70,17 @@ def token_groups(groups, frame, n_sequences, frequencies, caller):
     rows = frame["sequence"].to_numpy()
     if frequencies is not None and not _is_frequency(groups):
         raise ValueError(
-            f"{caller}: frequencies requires groups='frequency'; got groups={groups!r}."
+            f"frequencies requires groups='frequency'; got groups={groups!r}."
         )
     if groups is None:
         return np.array(["all"]), np.zeros(len(frame), dtype=np.int64)
     if isinstance(groups, str) and groups != "frequency":
         raise ValueError(
-            f"{caller}: groups must be one per sequence, one per token, a function of "
+            f"groups must be one per sequence, one per token, a function of "
             f"the word, or 'frequency'; got {groups!r}."
         )
     if isinstance(groups, str) or callable(groups) or _has_entry_per_token(groups):
-        return _groups_of_tokens(groups, frame, n_sequences, frequencies, caller)
+        return _groups_of_tokens(groups, frame, n_sequences, frequencies)
     names, members = np.unique(_check_groups(groups, n_sequences), return_inverse=True)
     return names, members[rows]
 
@@ -96,10 +96,10 @@ def _has_entry_per_token(groups):
     return len(rows) > 0 and isinstance(next(iter(rows)), list | tuple | np.ndarray)
 
 
-def _groups_of_tokens(groups, frame, n_sequences, frequencies, caller):
+def _groups_of_tokens(groups, frame, n_sequences, frequencies):
     if "token" not in frame:
         raise ValueError(
-            f"{caller}: the estimator has one weight per sequence and source, so that "
+            "the estimator has one weight per sequence and source, so that "
             "words cannot be grouped. Pass one group per sequence."
         )
     types, codes = np.unique(frame["token"].to_numpy(dtype=object), return_inverse=True)
@@ -110,12 +110,12 @@ def _groups_of_tokens(groups, frame, n_sequences, frequencies, caller):
         names, members = powers_of_ten(counts)
         return names, members[codes]
     if callable(groups):
-        names, members = np.unique(_apply(groups, types, caller), return_inverse=True)
+        names, members = np.unique(_apply(groups, types), return_inverse=True)
         return names, members[codes]
     lengths = np.bincount(frame["sequence"].to_numpy(), minlength=n_sequences)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     tokens = TokenSequences(types, codes, offsets)
-    tags = read_tags(groups, tokens, caller=caller, name="groups")
+    tags = read_tags(groups, tokens, caller="SourceWeightsDisplay", name="groups")
     names, members = np.unique(tags.types[tags.codes], return_inverse=True)
     return names, members
 
@@ -147,14 +147,14 @@ def mean_by_group(values, members, n_groups):
     return np.stack(sums, axis=1) / np.maximum(counts, 1)[:, None], counts
 
 
-def _apply(function, types, caller):
+def _apply(function, types):
     names = [function(word) for word in types]
     missing = [
         word for word, name in zip(types, names, strict=True) if is_missing(name)
     ]
     if missing:
         raise ValueError(
-            f"{caller}: groups returned no group for {len(missing)} words, the first "
+            f"groups returned no group for {len(missing)} words, the first "
             f"is {missing[0]!r}. Return a name for every word, such as 'other'."
         )
     return np.array(names)
@@ -176,11 +176,11 @@ def _check_groups(groups, n):
     return groups
 
 
-def mean_weights(estimator, X, groups, frequencies, caller):
+def mean_weights(estimator, X, groups, frequencies):
     """Return the parameters of `SourceWeightsDisplay` for one estimator."""
-    step, X = find_attention_step(estimator, X, caller)
+    step, X = find_attention_step(estimator, X)
     frame = step.attention_weights(X)
-    names, members = token_groups(groups, frame, len(X), frequencies, caller)
+    names, members = token_groups(groups, frame, len(X), frequencies)
     sources, values = weight_columns(frame)
     known = values.any(axis=1)
     weights, counts = mean_by_group(values[known], members[known], len(names))
@@ -193,12 +193,12 @@ def mean_weights(estimator, X, groups, frequencies, caller):
     }
 
 
-def stack_means(means, caller):
+def stack_means(means):
     """Return the parameters of `SourceWeightsDisplay` for several estimators."""
     groups = means[0]["groups"]
     if not all(np.array_equal(other["groups"], groups) for other in means):
         raise ValueError(
-            f"{caller}: the estimators split X into different words, so that their "
+            "the estimators split X into different words, so that their "
             "groups differ. Show each one separately with from_estimator."
         )
     sources = list(dict.fromkeys(name for one in means for name in one["sources"]))
@@ -364,7 +364,7 @@ class SourceWeightsDisplay(BaseDisplay):
             If several branches have it, `groups` has another length than X, or a group
             is missing.
         """
-        means = mean_weights(estimator, X, groups, frequencies, cls.__name__)
+        means = mean_weights(estimator, X, groups, frequencies)
         display = cls(**means, group_label=_group_label(group_label, groups))
         return display.plot(ax, bar_kw=bar_kw)
 
@@ -415,21 +415,20 @@ class SourceWeightsDisplay(BaseDisplay):
         ValueError
             If there are none, or they split X into different words.
         """
-        caller = cls.__name__
         if not isinstance(estimators, Mapping):
             raise TypeError(
-                f"{caller}.from_estimators requires a dict of fitted estimators by "
+                f"from_estimators requires a dict of fitted estimators by "
                 f"name; got {type(estimators).__name__}."
             )
         if not estimators:
-            raise ValueError(f"{caller} requires at least one estimator; got none.")
+            raise ValueError("requires at least one estimator; got none.")
         means = [
-            mean_weights(estimator, X, groups, frequencies, caller)
+            mean_weights(estimator, X, groups, frequencies)
             for estimator in estimators.values()
         ]
         label = _group_label(group_label, groups)
         display = cls(
-            **stack_means(means, caller),
+            **stack_means(means),
             estimators=list(estimators),
             group_label=label,
         )

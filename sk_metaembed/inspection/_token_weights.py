@@ -170,19 +170,18 @@ class TokenWeightsDisplay(BaseDisplay):
             If several branches have it, there are no words or too many, the weights are
             those of whole texts, or `labels` has another length than X.
         """
-        caller = cls.__name__
-        step, inputs = find_attention_step(estimator, X, caller)
+        step, inputs = find_attention_step(estimator, X)
         n_texts = len(inputs)
         if labels is not None and len(labels) != n_texts:
             raise ValueError(
-                f"{caller}: got {len(labels)} labels for {n_texts} texts. Pass one "
+                f"got {len(labels)} labels for {n_texts} texts. Pass one "
                 "label per text."
             )
         headings = None if labels is None else [str(label) for label in labels]
         frame = step.attention_weights(inputs)
         if has_pairs(frame):
             frame, n_texts, headings = _split_pairs(frame, n_texts, headings)
-        tokens = _to_tokens(frame, n_texts, caller)
+        tokens = _to_tokens(frame, n_texts)
         sources, weights = weight_columns(frame)
         display = cls(tokens, weights, sources=sources, labels=headings)
         return display.plot(ax, **plot_kw) if plot else display
@@ -310,16 +309,16 @@ def _split_pairs(frame, n_pairs, labels):
     return frame.assign(sequence=rows), 2 * n_pairs, labels
 
 
-def _to_tokens(frame, n_texts, caller):
+def _to_tokens(frame, n_texts):
     """Return the words of a table of weights as TokenSequences, at most 1000."""
     if "token" not in frame:
         raise ValueError(
-            f"{caller}: the estimator has one weight per text and source, not per "
+            "the estimator has one weight per text and source, not per "
             "word. Use SourceWeightsDisplay."
         )
     if not 1 <= len(frame) <= _MAX_WORDS:
         raise ValueError(
-            f"{caller} shows between 1 and {_MAX_WORDS} words; got {len(frame)}. Pass "
+            f"shows between 1 and {_MAX_WORDS} words; got {len(frame)}. Pass "
             "a part of the texts, such as X[:3]."
         )
     types, codes = np.unique(frame["token"].to_numpy(dtype=object), return_inverse=True)

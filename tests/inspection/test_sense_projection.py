@@ -225,7 +225,7 @@ def test_projector_gives_the_positions(two_senses):
 def test_equal_vectors_have_exactly_one_position():
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(4, 300))[[0, 1, 2, 0, 3, 0]]
-    positions, _ = project_to_plane(vectors, None, "cosine", "test")
+    positions, _ = project_to_plane(vectors, None, "cosine")
     assert len(np.unique(positions, axis=0)) == 4
     assert (positions[0] == positions[3]).all()
 

@@ -182,7 +182,7 @@ def test_invalid_input(pairs, gold, error, match):
 def test_options_and_embeddings_are_checked():
     with pytest.raises(ValueError, match="missing must be one of"):
         report(missing="skip")
-    with pytest.raises(TypeError, match="takes a fitted estimator"):
+    with pytest.raises(TypeError, match="must be a fitted estimator"):
         report(MATRIX)
     with pytest.raises(ValueError, match="NaN or infinity"):
         report({**VECTORS, "cat": np.full(5, np.nan)})

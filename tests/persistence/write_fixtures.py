@@ -39,7 +39,7 @@ from sk_metaembed import (
     save,
 )
 from sk_metaembed.inspection import SimilarityDisplay
-from sk_metaembed.metrics import make_word_similarity_scorer
+from sk_metaembed.metrics import make_unsupervised_scorer, word_similarity_score
 from sk_metaembed.scale import StreamResult, TextStream
 
 DATA = Path(__file__).with_name("data")
@@ -100,7 +100,9 @@ def estimators():
 def objects():
     """Return objects of the rooms without estimators, which have pickles only."""
     return {
-        "metrics": make_word_similarity_scorer((RATED, [3.0, 1.0, 2.0])),
+        "metrics": make_unsupervised_scorer(
+            word_similarity_score, (RATED, [3.0, 1.0, 2.0])
+        ),
         "inspection": SimilarityDisplay(np.eye(2), labels=["tea", "milk"]),
         "scale": TextStream(TEXTS, tokenizer="spaces"),
         "scale-result": StreamResult(rows=5, files=["out.npy"], seconds=0.5, resumed=0),
