@@ -105,10 +105,12 @@ LEARNING_NET = {
 TAGGING_NET = {**NET, "hidden_dims": ()}
 ELMO = {"options": TinyElmo("options"), "weights": TinyElmo("weights")}
 LANGUAGE_MODEL = {
-    "projection_dim": 4,
-    "cell_dim": 4,
-    "char_dim": 2,
-    "filters": ((1, 4), (2, 4)),
+    "architecture": {
+        "projection_dim": 4,
+        "cell_dim": 4,
+        "char_dim": 2,
+        "filters": ((1, 4), (2, 4)),
+    },
     "max_epochs": 1,
 }
 TUNED = FineTuned(TransformerEmbedding(TinyBert()), n_layers=1)

@@ -4,7 +4,6 @@ from functools import wraps
 from typing import Any, TypeVar
 
 _PACKAGE = __name__.partition(".")[0]
-_KINDS = (TypeError, ValueError, ImportError, RuntimeError)
 
 
 _Function = TypeVar("_Function", bound=Any)
@@ -28,7 +27,7 @@ def names_errors(function: _Function) -> _Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except _KINDS as error:
+        except Exception as error:
             name = function.__name__
             if is_method:
                 cls = args[0] if isinstance(args[0], type) else type(args[0])
