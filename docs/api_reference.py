@@ -94,7 +94,7 @@ ROOMS = {
             ],
             "With labels": ["StackedMetaClassifier", "StackedMetaRegressor"],
             "Imputation": ["SourceImputer"],
-            "Reduction of each source": ["SourcePCA"],
+            "Reduction of each source": ["BlockPCA"],
             "For custom meta-embeddings": ["BaseMetaEmbedding"],
         },
     ),

@@ -67,7 +67,7 @@ class LSAEmbedding(BaseEmbedding):
     See Also
     --------
     EstimatorEmbedding : A source made from any vectorizer of scikit-learn.
-    SourcePCA : Reduces the vectors of other sources.
+    BlockPCA : Reduces the vectors of other sources.
 
     Notes
     -----

@@ -63,9 +63,7 @@ def test_an_exhausted_stream_is_refused():
 )
 def test_another_corpus_has_another_checksum(other):
     rows = [["a", "a"], ["b"], ["c"]]
-    first, again, second = (
-        count_words(read_corpus(x)) for x in (rows, rows, other)
-    )
+    first, again, second = (count_words(read_corpus(x)) for x in (rows, rows, other))
     assert first.checksum == again.checksum != second.checksum
 
 
