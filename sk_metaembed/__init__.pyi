@@ -88,10 +88,10 @@ from .tables import (
 from .vectors import WordVectors, align_vectors, export_vectors
 
 __all__ = [
-    "__version__",
     "AutoencodedMetaEmbedding",
     "AverageMetaEmbedding",
     "Block",
+    "BlockPCA",
     "BytePairEmbedding",
     "CharEmbedding",
     "ColumnsEncoder",
@@ -126,7 +126,6 @@ __all__ = [
     "SVDMetaEmbedding",
     "SequencePairs",
     "SourceImputer",
-    "BlockPCA",
     "SourceSelector",
     "StackedMetaClassifier",
     "StackedMetaRegressor",
@@ -139,6 +138,7 @@ __all__ = [
     "TransformerEmbedding",
     "Word2VecEmbedding",
     "WordVectors",
+    "__version__",
     "align_vectors",
     "cache_info",
     "clear_cache",

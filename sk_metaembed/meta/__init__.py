@@ -24,6 +24,7 @@ __all__ = [
     "AutoencodedMetaEmbedding",
     "AverageMetaEmbedding",
     "BaseMetaEmbedding",
+    "BlockPCA",
     "ConcatMetaEmbedding",
     "GCCAMetaEmbedding",
     "LocallyLinearMetaEmbedding",
@@ -32,7 +33,6 @@ __all__ = [
     "ProcrustesMetaEmbedding",
     "SVDMetaEmbedding",
     "SourceImputer",
-    "BlockPCA",
     "StackedMetaClassifier",
     "StackedMetaRegressor",
 ]
