@@ -88,6 +88,7 @@ from .tables import (
 from .vectors import WordVectors, align_vectors, export_vectors
 
 __all__ = [
+    "__version__",
     "AutoencodedMetaEmbedding",
     "AverageMetaEmbedding",
     "Block",
@@ -138,7 +139,6 @@ __all__ = [
     "TransformerEmbedding",
     "Word2VecEmbedding",
     "WordVectors",
-    "__version__",
     "align_vectors",
     "cache_info",
     "clear_cache",
